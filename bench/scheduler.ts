@@ -6,7 +6,7 @@
  */
 import { parseArgs } from 'node:util'
 import { scheduleAlone } from './scheduler/cycle-alone.ts'
-import { placeWithServer } from './scheduler/whole-cluster.ts'
+import { benchPodBinding } from './scheduler/whole-cluster.ts'
 import { workloads } from './scheduler/workloads.ts'
 
 const { values } = parseArgs({
@@ -25,7 +25,7 @@ for (const workload of workloads.filter(({ name }) => wanted.includes(name))) {
   for (const nodeCount of nodeCounts) {
     const podCount = Math.min(Number(values.pods), workload.podsMax?.(nodeCount) ?? Infinity)
     const aloneMs = await scheduleAlone(workload, nodeCount, podCount)
-    const { podsPerSecond, cpuMsPerPod } = await placeWithServer(workload, nodeCount, podCount)
+    const { podsPerSecond, cpuMsPerPod } = await benchPodBinding(workload, nodeCount, podCount)
     console.log(
       [
         workload.name.padEnd(24),

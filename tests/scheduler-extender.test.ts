@@ -9,7 +9,7 @@ import { podInfoOf } from '#/scheduler/pod-info.ts'
 import { emptySnapshot } from '#/scheduler/snapshot.ts'
 import { podOf } from '#/scheduler/test-cluster.ts'
 
-test('an extender is asked over HTTP, and one that does not answer in time has failed', async t => {
+test('an extender is called over HTTP, and a timeout is a failure', async t => {
   const server = createServer((request, response) => {
     if (request.url === '/slow/filter') return
     request.resume()

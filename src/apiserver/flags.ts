@@ -6,14 +6,14 @@
 import { resolve } from 'node:path'
 import { tryParseDurationMs } from '#/api/duration.ts'
 import {
-  choice,
+  enumFlag,
   describeFlags,
-  list,
-  oneValue,
-  text,
-  texts,
-  toggle,
-  wholeNumber,
+  stringSliceFlag,
+  valueFlag,
+  stringFlag,
+  stringArrayFlag,
+  boolFlag,
+  integerFlag,
   type Flag,
   type Flags,
   type FlagValues,
@@ -24,65 +24,80 @@ const authentication = {
   'client-ca-file': file('CA certificates for client certificate authentication'),
   'token-auth-file': file('static token file: token,user,uid,"group1,group2"'),
   'basic-auth-file': file('basic auth file (removed in Kubernetes v1.19): password,user,uid,"groups"'),
-  'anonymous-auth': toggle('allow anonymous requests (true)'),
-  'enable-bootstrap-token-auth': toggle('allow bootstrap tokens for TLS bootstrapping (true)'),
+  'anonymous-auth': boolFlag('allow anonymous requests (true)'),
+  'enable-bootstrap-token-auth': boolFlag('allow bootstrap tokens for TLS bootstrapping (true)'),
   'authentication-config': file('AuthenticationConfiguration file: JWT issuers, anonymous access'),
   'authentication-token-webhook-config-file': file('kubeconfig of the token authentication webhook'),
-  'authentication-token-webhook-version': choice(['v1beta1', 'v1'], 'API version of TokenReview (v1beta1)'),
+  'authentication-token-webhook-version': enumFlag(['v1beta1', 'v1'], 'API version of TokenReview (v1beta1)'),
   'authentication-token-webhook-cache-ttl': duration('cache TTL of webhook responses (2m)'),
 }
 
 const issuer = {
-  'oidc-issuer-url': text('URL', 'issuer URL of OIDC tokens; https only'),
-  'oidc-client-id': text('ID', 'client ID (audience) of OIDC tokens'),
+  'oidc-issuer-url': stringFlag('URL', 'issuer URL of OIDC tokens; https only'),
+  'oidc-client-id': stringFlag('ID', 'client ID (audience) of OIDC tokens'),
   'oidc-ca-file': file('CA certificates of the issuer'),
-  'oidc-username-claim': text('CLAIM', 'claim used as user name (sub)'),
-  'oidc-username-prefix': text('PREFIX', 'user name prefix; - disables it (issuer URL and #)'),
-  'oidc-groups-claim': text('CLAIM', 'claim used as groups'),
-  'oidc-groups-prefix': text('PREFIX', 'group prefix'),
-  'oidc-required-claim': texts('KEY=VALUE', 'required claim; repeatable'),
-  'oidc-signing-algs': list('NAME,...', 'accepted signing algorithms (RS256)'),
+  'oidc-username-claim': stringFlag('CLAIM', 'claim used as user name (sub)'),
+  'oidc-username-prefix': stringFlag('PREFIX', 'user name prefix; - disables it (issuer URL and #)'),
+  'oidc-groups-claim': stringFlag('CLAIM', 'claim used as groups'),
+  'oidc-groups-prefix': stringFlag('PREFIX', 'group prefix'),
+  'oidc-required-claim': stringArrayFlag('KEY=VALUE', 'required claim; repeatable'),
+  'oidc-signing-algs': stringSliceFlag('NAME,...', 'accepted signing algorithms (RS256)'),
 }
 
 const frontProxy = {
   'requestheader-client-ca-file': file('CA certificates of authenticating front proxies'),
-  'requestheader-allowed-names': list('NAME,...', 'allowed common names of proxy certificates; any if empty'),
-  'requestheader-username-headers': list('NAME,...', 'headers with the user name (X-Remote-User)'),
-  'requestheader-uid-headers': list('NAME,...', 'headers with the uid (X-Remote-Uid)'),
-  'requestheader-group-headers': list('NAME,...', 'headers with the groups (X-Remote-Group)'),
-  'requestheader-extra-headers-prefix': list('PREFIX,...', 'prefixes of extra headers (X-Remote-Extra-)'),
+  'requestheader-allowed-names': stringSliceFlag(
+    'NAME,...',
+    'allowed common names of proxy certificates; any if empty',
+  ),
+  'requestheader-username-headers': stringSliceFlag('NAME,...', 'headers with the user name (X-Remote-User)'),
+  'requestheader-uid-headers': stringSliceFlag('NAME,...', 'headers with the uid (X-Remote-Uid)'),
+  'requestheader-group-headers': stringSliceFlag('NAME,...', 'headers with the groups (X-Remote-Group)'),
+  'requestheader-extra-headers-prefix': stringSliceFlag(
+    'PREFIX,...',
+    'prefixes of extra headers (X-Remote-Extra-)',
+  ),
 }
 
 const serviceAccounts = {
-  'service-account-issuer': texts('URL', 'issuer of service account tokens; further ones are accepted'),
+  'service-account-issuer': stringArrayFlag(
+    'URL',
+    'issuer of service account tokens; further ones are accepted',
+  ),
   'service-account-signing-key-file': file('private key that signs service account tokens'),
   'service-account-key-file': files('additional keys to verify service account tokens; repeatable'),
-  'api-audiences': list('NAME,...', 'audiences of this API server (issuer)'),
+  'api-audiences': stringSliceFlag('NAME,...', 'audiences of this API server (issuer)'),
   'service-account-max-token-expiration': duration('maximum token lifetime'),
-  'service-account-extend-token-expiration': toggle(
+  'service-account-extend-token-expiration': boolFlag(
     'extend the lifetime of projected tokens to one year (true)',
   ),
 }
 
 const authorization = {
-  'authorization-mode': list('MODE,...', 'Node, RBAC, ABAC, Webhook, AlwaysAllow, AlwaysDeny (Node,RBAC)'),
+  'authorization-mode': stringSliceFlag(
+    'MODE,...',
+    'Node, RBAC, ABAC, Webhook, AlwaysAllow, AlwaysDeny (Node,RBAC)',
+  ),
   'authorization-policy-file': file('ABAC policy file, one policy per line'),
   'authorization-webhook-config-file': file('kubeconfig of the authorization webhook'),
-  'authorization-webhook-version': choice(['v1beta1', 'v1'], 'API version of SubjectAccessReview (v1beta1)'),
+  'authorization-webhook-version': enumFlag(
+    ['v1beta1', 'v1'],
+    'API version of SubjectAccessReview (v1beta1)',
+  ),
   'authorization-webhook-cache-authorized-ttl': duration('cache TTL of allowed responses (5m)'),
   'authorization-webhook-cache-unauthorized-ttl': duration('cache TTL of denied responses (30s)'),
   'authorization-config': file('AuthorizationConfiguration file; replaces mode and webhook flags'),
 }
 
 const admission = {
-  'enable-admission-plugins': list('NAME,...', 'plugins to enable in addition to the defaults'),
-  'disable-admission-plugins': list('NAME,...', 'default plugins to disable'),
+  'enable-admission-plugins': stringSliceFlag('NAME,...', 'plugins to enable in addition to the defaults'),
+  'disable-admission-plugins': stringSliceFlag('NAME,...', 'default plugins to disable'),
   'admission-control-config-file': file('AdmissionConfiguration file'),
-  'default-not-ready-toleration-seconds': wholeNumber(
+  'default-not-ready-toleration-seconds': integerFlag(
     'N',
     'default tolerationSeconds for not-ready nodes (300)',
   ),
-  'default-unreachable-toleration-seconds': wholeNumber(
+  'default-unreachable-toleration-seconds': integerFlag(
     'N',
     'default tolerationSeconds for unreachable nodes (300)',
   ),
@@ -90,7 +105,7 @@ const admission = {
 
 const storage = {
   'encryption-provider-config': file('EncryptionConfiguration file'),
-  'encryption-provider-config-automatic-reload': toggle('reload the EncryptionConfiguration on change'),
+  'encryption-provider-config-automatic-reload': boolFlag('reload the EncryptionConfiguration on change'),
   'event-ttl': duration('TTL of Events (1h)'),
 }
 
@@ -98,36 +113,36 @@ const auditModes = ['batch', 'blocking', 'blocking-strict'] as const
 
 const audit = {
   'audit-policy-file': file('audit policy file'),
-  'audit-log-path': oneValue('FILE', 'audit log file; requires a policy', {
+  'audit-log-path': valueFlag('FILE', 'audit log file; requires a policy', {
     parse: given => (given === '-' ? undefined : resolve(given)),
     what: 'a file; - is not supported because stdout is used for the server log',
   }),
-  'audit-log-format': choice(['json', 'legacy'], 'format (json)'),
-  'audit-log-mode': choice(auditModes, 'batch, blocking or blocking-strict (blocking)'),
-  'audit-log-maxsize': wholeNumber('MEGABYTES', 'maximum size before rotation; 0 disables it (100)'),
-  'audit-log-maxage': wholeNumber('DAYS', 'maximum age of rotated files; 0 means unlimited (366)'),
-  'audit-log-maxbackup': wholeNumber('N', 'maximum number of rotated files; 0 means unlimited (100)'),
+  'audit-log-format': enumFlag(['json', 'legacy'], 'format (json)'),
+  'audit-log-mode': enumFlag(auditModes, 'batch, blocking or blocking-strict (blocking)'),
+  'audit-log-maxsize': integerFlag('MEGABYTES', 'maximum size before rotation; 0 disables it (100)'),
+  'audit-log-maxage': integerFlag('DAYS', 'maximum age of rotated files; 0 means unlimited (366)'),
+  'audit-log-maxbackup': integerFlag('N', 'maximum number of rotated files; 0 means unlimited (100)'),
   'audit-webhook-config-file': file('kubeconfig of the audit webhook'),
-  'audit-webhook-mode': choice(auditModes, 'batch, blocking or blocking-strict (batch)'),
+  'audit-webhook-mode': enumFlag(auditModes, 'batch, blocking or blocking-strict (batch)'),
   'audit-webhook-initial-backoff': duration('initial retry backoff (10s)'),
-  'audit-webhook-batch-buffer-size': wholeNumber('N', 'queue size; further events are dropped (10000)'),
-  'audit-webhook-batch-max-size': wholeNumber('N', 'maximum events per batch (400)'),
+  'audit-webhook-batch-buffer-size': integerFlag('N', 'queue size; further events are dropped (10000)'),
+  'audit-webhook-batch-max-size': integerFlag('N', 'maximum events per batch (400)'),
   'audit-webhook-batch-max-wait': duration('maximum wait for a batch (30s)'),
-  'audit-webhook-batch-throttle-enable': toggle('enable batch throttling (true)'),
-  'audit-webhook-batch-throttle-qps': wholeNumber('N', 'average batches per second (10)'),
-  'audit-webhook-batch-throttle-burst': wholeNumber('N', 'burst of batches (15)'),
+  'audit-webhook-batch-throttle-enable': boolFlag('enable batch throttling (true)'),
+  'audit-webhook-batch-throttle-qps': integerFlag('N', 'average batches per second (10)'),
+  'audit-webhook-batch-throttle-burst': integerFlag('N', 'burst of batches (15)'),
 }
 
 const requests = {
-  'enable-priority-and-fairness': toggle('enable API Priority and Fairness (true)'),
-  'max-requests-inflight': wholeNumber('N', 'maximum concurrent read-only requests (400)'),
-  'max-mutating-requests-inflight': wholeNumber('N', 'maximum concurrent mutating requests (200)'),
+  'enable-priority-and-fairness': boolFlag('enable API Priority and Fairness (true)'),
+  'max-requests-inflight': integerFlag('N', 'maximum concurrent read-only requests (400)'),
+  'max-mutating-requests-inflight': integerFlag('N', 'maximum concurrent mutating requests (200)'),
   'request-timeout': duration('timeout of requests that are not long-running (1m)'),
 }
 
 const services = {
-  'service-cluster-ip-range': text('CIDR', 'CIDR of cluster IPs (10.96.0.0/16)'),
-  'service-node-port-range': oneValue('FROM-TO', 'node port range (30000-32767)', {
+  'service-cluster-ip-range': stringFlag('CIDR', 'CIDR of cluster IPs (10.96.0.0/16)'),
+  'service-node-port-range': valueFlag('FROM-TO', 'node port range (30000-32767)', {
     parse: parsePortRange,
     what: 'a range of ports',
   }),
@@ -178,7 +193,7 @@ function parsePortRange(given: string): PortRange | undefined {
 /** Resolved against the working directory; empty means none. */
 function file(help: string): Flag<string> {
   const parse = (given: string): string => (given === '' ? '' : resolve(given))
-  return oneValue('FILE', help, { parse, what: 'a file' })
+  return valueFlag('FILE', help, { parse, what: 'a file' })
 }
 
 function files(help: string): Flag<readonly string[]> {
@@ -191,5 +206,5 @@ function duration(help: string): Flag<number> {
     const milliseconds = tryParseDurationMs(given)
     return milliseconds === undefined || milliseconds < 0 ? undefined : milliseconds
   }
-  return oneValue('DURATION', help, { parse, what: 'a duration such as 90s or 1h30m' })
+  return valueFlag('DURATION', help, { parse, what: 'a duration such as 90s or 1h30m' })
 }

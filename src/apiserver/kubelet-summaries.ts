@@ -2,6 +2,7 @@
  * Resource usage of nodes and pods from the kubelets' summary API. A kubelet is called on demand, and its
  * response is cached for a few seconds.
  */
+import { readAll } from '#/base/read-all.ts'
 import { LruMap } from '#/base/lru-map.ts'
 import type { Clock, Log } from '#/platform/platform.ts'
 import { readSummary, type KubeletSummary } from './kubelet-summaries/read-summary.ts'
@@ -72,7 +73,7 @@ export class KubeletSummaries {
     try {
       const { client } = await kubelets.of(nodeName)
       const { status, body } = await client.request({ method: 'GET', path, signal: late.signal })
-      const bytes = await readAll(body)
+      const bytes = await readAll(body, summaryBytesMax)
       if (status !== 200) throw new Error(`kubelet returned status ${status}`)
       return readSummary(JSON.parse(bytes.toString()))
     } catch (error) {
@@ -85,14 +86,3 @@ export class KubeletSummaries {
 }
 
 type Answer = KubeletSummary | undefined
-
-async function readAll(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  const pieces: Uint8Array[] = []
-  let sizeBytes = 0
-  for await (const piece of body) {
-    sizeBytes += piece.length
-    if (sizeBytes > summaryBytesMax) throw new Error(`response exceeds ${summaryBytesMax} bytes`)
-    pieces.push(piece)
-  }
-  return Buffer.concat(pieces)
-}

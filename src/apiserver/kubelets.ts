@@ -2,12 +2,13 @@
  * Connections from the API server to kubelets, for logs, exec and other node APIs. The address comes from the
  * node status; both sides authenticate with cluster certificates.
  */
+import { messageOf } from '#/base/message-of.ts'
 import { notFound } from '#/api/errors.ts'
 import type { Node } from '#/api/generated/core/v1.ts'
 import { nodes } from '#/api/generated/core/v1-resources.ts'
 import type { HttpClient, HttpClientTls, HttpConnect } from '#/platform/http-client.ts'
 import { locateKubelet, originOf, type KubeletLocation } from './proxy/locate-kubelet.ts'
-import { messageOf, upstreamError } from './proxy/upstream-error.ts'
+import { upstreamError } from './proxy/upstream-error.ts'
 import { RemoteClients } from './proxy/remote-clients.ts'
 import type { Registry } from './registry/registry.ts'
 import { keyOf } from './registry/store-keys.ts'

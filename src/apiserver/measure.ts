@@ -1,6 +1,6 @@
 /** The pipeline stage that records request metrics. */
 import { isApiError } from '#/api/errors.ts'
-import type { FigureSeries, HistogramSeries } from '#/base/metrics.ts'
+import type { ScalarSeries, HistogramSeries } from '#/base/metrics.ts'
 import type { Clock } from '#/platform/platform.ts'
 import type { Metrics, RequestLabels, RequestSeries } from './metrics.ts'
 import { onUpgradeEnd } from './on-upgrade-end.ts'
@@ -55,7 +55,7 @@ export function measure({ metrics, clock, isServed }: MeasureOptions): Stage {
   }
 }
 
-function runningFigure({ inFlight }: Metrics, { running }: RequestSeries, verb: string): FigureSeries {
+function runningFigure({ inFlight }: Metrics, { running }: RequestSeries, verb: string): ScalarSeries {
   if (verb === 'WATCH' || verb === 'CONNECT') return running
   return verb === 'GET' || verb === 'LIST' || verb === 'HEAD' ? inFlight.readOnly : inFlight.mutating
 }
@@ -89,7 +89,7 @@ class MeasuredBody implements ValueBody {
 }
 
 interface StreamFigures {
-  readonly events: FigureSeries
+  readonly events: ScalarSeries
   readonly finish: (code: number) => void
 }
 

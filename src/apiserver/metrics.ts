@@ -5,8 +5,8 @@
 import {
   MetricsRegistry,
   metricsMediaType,
-  type Figures,
-  type FigureSeries,
+  type ScalarMetric,
+  type ScalarSeries,
   type Histogram,
   type HistogramSeries,
 } from '#/base/metrics.ts'
@@ -30,10 +30,10 @@ export interface RequestLabels {
 
 /** Metric series of a label set, looked up once. */
 export interface RequestSeries {
-  readonly codes: Map<number, FigureSeries>
+  readonly codes: Map<number, ScalarSeries>
   readonly duration: HistogramSeries
   readonly sizes: HistogramSeries
-  readonly running: FigureSeries
+  readonly running: ScalarSeries
 }
 
 export interface ResponseFigures {
@@ -49,7 +49,7 @@ export interface StoreOperation {
 
 export interface StoreSeries {
   readonly duration: HistogramSeries
-  readonly errors: FigureSeries
+  readonly errors: ScalarSeries
 }
 
 export interface ObjectCount {
@@ -66,25 +66,25 @@ export interface MetricsOptions {
 export class Metrics {
   readonly registry = new MetricsRegistry()
   readonly admission = new AdmissionMetrics(this.registry)
-  readonly #total: Figures
+  readonly #total: ScalarMetric
   readonly #duration: Histogram
   readonly #sizes: Histogram
-  readonly #running: Figures
-  readonly #watchEvents: Figures
+  readonly #running: ScalarMetric
+  readonly #watchEvents: ScalarMetric
   readonly #storeDuration: Histogram
-  readonly #storeErrors: Figures
-  readonly #handshakeErrors: FigureSeries
-  readonly #rejections: Figures
+  readonly #storeErrors: ScalarMetric
+  readonly #handshakeErrors: ScalarSeries
+  readonly #rejections: ScalarMetric
   readonly #requests = new Map<string, RequestSeries>()
   /** Running requests that are not long-running. */
-  readonly inFlight: { readonly mutating: FigureSeries; readonly readOnly: FigureSeries }
+  readonly inFlight: { readonly mutating: ScalarSeries; readonly readOnly: ScalarSeries }
 
   constructor({ usage }: MetricsOptions = {}) {
     const { registry } = this
-    const counter = (name: string, help: string, labels?: readonly string[]): Figures => {
+    const counter = (name: string, help: string, labels?: readonly string[]): ScalarMetric => {
       return registry.counter({ name, help, labels })
     }
-    const gauge = (name: string, help: string, labels?: readonly string[]): Figures => {
+    const gauge = (name: string, help: string, labels?: readonly string[]): ScalarMetric => {
       return registry.gauge({ name, help, labels })
     }
     this.#total = counter(
@@ -174,7 +174,7 @@ export class Metrics {
     count.add()
   }
 
-  watchEvents({ group, version, resource }: RequestLabels): FigureSeries {
+  watchEvents({ group, version, resource }: RequestLabels): ScalarSeries {
     return this.#watchEvents.with(group, version, resource)
   }
 
@@ -192,7 +192,7 @@ export class Metrics {
 
   /** Object counts, read at scrape time. */
   readObjects(count: () => Iterable<ObjectCount>): void {
-    this.registry.reading({
+    this.registry.callbackMetric({
       name: 'apiserver_resource_objects',
       help: 'Objects in the store.',
       type: 'gauge',
@@ -200,7 +200,7 @@ export class Metrics {
       read: () => [...count()].map(({ group, resource, objects }) => [[group, resource], objects]),
     })
     // The name before Kubernetes 1.34.
-    this.registry.reading({
+    this.registry.callbackMetric({
       name: 'apiserver_storage_objects',
       help: 'Objects in the store.',
       type: 'gauge',
@@ -229,7 +229,7 @@ const requestsMax = 10_000
 
 function addProcess(registry: MetricsRegistry, usage: () => ProcessUsage): void {
   const add = (name: string, help: string, read: (usage: ProcessUsage) => number | undefined): void => {
-    registry.reading({
+    registry.callbackMetric({
       name,
       help,
       type: name.endsWith('_total') ? 'counter' : 'gauge',

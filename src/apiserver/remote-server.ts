@@ -1,6 +1,7 @@
 /**
  * Client of an external server such as a webhook. Connections are reused; time and response size are bounded.
  */
+import { readAll } from '#/base/read-all.ts'
 import type { HttpClient, HttpClientTls, HttpConnect } from '#/platform/http-client.ts'
 import type { Clock } from '#/platform/platform.ts'
 
@@ -89,14 +90,3 @@ export class RemoteServer implements AsyncDisposable {
 
 /** Connect timeout; the timeout of a request may be shorter. */
 const connectMsMax = 30_000
-
-async function readAll(pieces: AsyncIterable<Uint8Array>, bytesMax: number): Promise<Uint8Array> {
-  const read: Uint8Array[] = []
-  let sizeBytes = 0
-  for await (const piece of pieces) {
-    sizeBytes += piece.length
-    if (sizeBytes > bytesMax) throw new Error(`response exceeds ${bytesMax} bytes`)
-    read.push(piece)
-  }
-  return Buffer.concat(read)
-}

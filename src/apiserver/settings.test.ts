@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
-import { readFlags, UsageError } from '#/base/flags.ts'
+import { parseFlags, UsageError } from '#/base/flags.ts'
 import { Simulation } from '#/platform/simulated.ts'
 import { apiServerFlags, describeApiServerFlags } from './flags.ts'
 import { readApiServerSettings, type ApiServerSettings } from './settings.ts'
@@ -47,7 +47,7 @@ const remote = { url: 'https://hook.example.com/ask', tls: {} }
 
 async function read(line: string): Promise<ApiServerSettings> {
   const { files: disk } = new Simulation({ seed: 1 }).host('a')
-  return readApiServerSettings(readFlags(line.split(' ').filter(Boolean), apiServerFlags), {
+  return readApiServerSettings(parseFlags(line.split(' ').filter(Boolean), apiServerFlags), {
     files: {
       ...disk,
       read: async path => {

@@ -6,6 +6,7 @@
  * does both). This is sound because expressions have no side effects, and terminates because each round adds
  * a decision and the cost limit allows only a few checks.
  */
+import { messageOf } from '#/base/message-of.ts'
 import { checkDns1123Label, checkDns1123Subdomain } from '#/api/names.ts'
 import { traversalFactor } from './cost.ts'
 import { Fault } from './fault.ts'
@@ -88,7 +89,7 @@ export class AuthorizationDecisions {
     try {
       this.#decisions.set(key, await decision)
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error)
+      const message = messageOf(error)
       this.#decisions.set(key, { decision: 'no opinion', reason: '', error: message })
     }
   }

@@ -8,7 +8,7 @@ import type { LoadBalancerStatus, Service } from '#/api/generated/core/v1.ts'
 import { services } from '#/api/generated/core/v1-resources.ts'
 import { keyOf } from '#/api/metadata.ts'
 import type { Client } from '#/client/client.ts'
-import type { ObjectIndex } from '#/client/object-store.ts'
+import type { Index } from '#/client/indexer.ts'
 import { planAddresses } from './address-pool/plan.ts'
 import { parseRange, type AddressRange } from './address-pool/ranges.ts'
 import type { ControllerContext } from './controller.ts'
@@ -22,7 +22,7 @@ export function addressPool(ranges: readonly string[]): LoadBalancerFactory {
 
 class AddressPool implements LoadBalancer {
   readonly #ranges: readonly AddressRange[]
-  readonly #servicesByAddress: ObjectIndex<Service>
+  readonly #servicesByAddress: Index<Service>
   /**
    * Allocated addresses that the informer does not show in the service's status yet, by the service's uid.
    */
@@ -39,12 +39,13 @@ class AddressPool implements LoadBalancer {
     this.#client = client
     this.#enqueue = enqueue
     this.#servicesByAddress = all.index('load-balancer-address', addressesOf)
-    all.onChange((_key, { before, after }) => {
-      const has = after ? addressesOf(after) : []
-      const uid = (after ?? before)?.metadata?.uid ?? ''
+    all.addEventHandler((_key, { oldObject, newObject }) => {
+      const has = newObject ? addressesOf(newObject) : []
+      const uid = (newObject ?? oldObject)?.metadata?.uid ?? ''
       const isShown = this.#allocated.get(uid)?.addresses.every(address => has.includes(address))
-      if (after === undefined || isShown) this.#allocated.delete(uid)
-      const isSomeFree = before !== undefined && addressesOf(before).some(address => !has.includes(address))
+      if (newObject === undefined || isShown) this.#allocated.delete(uid)
+      const isSomeFree =
+        oldObject !== undefined && addressesOf(oldObject).some(address => !has.includes(address))
       if (isSomeFree) this.#enqueueWaiting()
     })
   }

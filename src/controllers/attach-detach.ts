@@ -12,7 +12,7 @@ import { equalJson } from '#/api/json-value.ts'
 import { quote } from '#/api/quote.ts'
 import type { Client } from '#/client/client.ts'
 import type { EventRecorder } from '#/client/event-recorder.ts'
-import type { Again } from '#/client/workqueue.ts'
+import type { ReconcileResult } from '#/client/workqueue.ts'
 import {
   attachmentFor,
   blockedMessage,
@@ -61,8 +61,9 @@ class AttachDetach {
     this.#clock = context.platform.clock
     this.#recorder = context.recorder
     this.#world = new StateOfWorld(context)
-    this.#world.nodes.onChange((name, { before, after }) => {
-      if (after === undefined) this.#volumesInUseOfDeleted.set(name, before?.status?.volumesInUse ?? [])
+    this.#world.nodes.addEventHandler((name, { oldObject, newObject }) => {
+      if (newObject === undefined)
+        this.#volumesInUseOfDeleted.set(name, oldObject?.status?.volumesInUse ?? [])
       else this.#volumesInUseOfDeleted.delete(name)
     })
     this.#enqueue = name => context.enqueue(name)
@@ -72,7 +73,7 @@ class AttachDetach {
     this.#world.enqueueOnChange(this.#enqueue)
   }
 
-  async reconcile({ key: nodeName, client }: ReconcileRequest): Promise<void | Again> {
+  async reconcile({ key: nodeName, client }: ReconcileRequest): Promise<void | ReconcileResult> {
     const world = this.#world
     const node = world.nodes.get(nodeName)
     // The informer shows everything that the previous reconcile wrote, so reservations left over from it are
@@ -102,7 +103,7 @@ class AttachDetach {
       for (const { name } of plan.attach) this.#stopAttaching(name)
       throw error
     }
-    return plan.againAfterMs === undefined ? undefined : { againAfterMs: plan.againAfterMs }
+    return plan.requeueAfterMs === undefined ? undefined : { requeueAfterMs: plan.requeueAfterMs }
   }
 
   async #perform(plan: AttachDetachPlan, nodeName: string, client: Client): Promise<void> {

@@ -24,11 +24,11 @@ function setUp({ platform, informer, enqueue }: ControllerContext): Reconcile {
   const maps = informer(configMaps)
   const allSecrets = informer(secrets)
   const tokens = allSecrets.index('bootstrap tokens', secret => (isBootstrapToken(secret) ? [''] : []))
-  maps.onChange(key => {
+  maps.addEventHandler(key => {
     if (key === clusterInfo) enqueue(clusterInfo)
   })
-  allSecrets.onChange((_key, { before, after }) => {
-    if (isBootstrapToken(after ?? before)) enqueue(clusterInfo)
+  allSecrets.addEventHandler((_key, { oldObject, newObject }) => {
+    if (isBootstrapToken(newObject ?? oldObject)) enqueue(clusterInfo)
   })
 
   return async ({ client, signal }) => {
@@ -42,7 +42,7 @@ function setUp({ platform, informer, enqueue }: ControllerContext): Reconcile {
     } catch (error) {
       if (!isApiError(error, 'NotFound')) throw error
     }
-    return plan.untilMs === Infinity ? undefined : { againAfterMs: plan.untilMs - nowMs }
+    return plan.untilMs === Infinity ? undefined : { requeueAfterMs: plan.untilMs - nowMs }
   }
 }
 

@@ -44,8 +44,8 @@ function setUp({ platform, informer, enqueue }: ControllerContext): Reconcile {
   const requests = informer(certificateSigningRequests)
   /** Number of denied access reviews, by request name. */
   const refusals = new Map<string, number>()
-  requests.onChange((key, { after }) => {
-    if (after !== undefined && isOpen(after)) enqueue(key)
+  requests.addEventHandler((key, { newObject }) => {
+    if (newObject !== undefined && isOpen(newObject)) enqueue(key)
     else refusals.delete(key)
   })
 
@@ -62,7 +62,7 @@ function setUp({ platform, informer, enqueue }: ControllerContext): Reconcile {
     // Permission changes cannot be watched, so the access review is repeated with backoff.
     const times = (refusals.get(key) ?? 0) + 1
     refusals.set(key, times)
-    return { againAfterMs: backoffMs(times, askAgain, 0) }
+    return { requeueAfterMs: backoffMs(times, askAgain, 0) }
   }
 }
 

@@ -19,16 +19,16 @@ export const certificateCleanerController: Controller = {
 
 function setUp({ platform, informer, enqueue }: ControllerContext): Reconcile {
   const requests = informer(certificateSigningRequests)
-  requests.onChange((key, { after }) => {
-    if (after !== undefined) enqueue(key)
+  requests.addEventHandler((key, { newObject }) => {
+    if (newObject !== undefined) enqueue(key)
   })
 
   return async ({ key: name, client, signal }) => {
     const request = requests.get(name)
     if (request === undefined) return undefined
-    const againAfterMs = requestExpiresAtMs(request) - platform.clock.now()
-    if (againAfterMs === Infinity) return undefined
-    if (againAfterMs > 0) return { againAfterMs }
+    const requeueAfterMs = requestExpiresAtMs(request) - platform.clock.now()
+    if (requeueAfterMs === Infinity) return undefined
+    if (requeueAfterMs > 0) return { requeueAfterMs }
     const { uid = '', resourceVersion = '' } = request.metadata ?? {}
     try {
       const preconditions = { uid, resourceVersion }

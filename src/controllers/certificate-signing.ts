@@ -47,8 +47,8 @@ function setUp(
   { sign, durationMs = durationMsUsual }: CertificateSigningSettings,
 ): Reconcile {
   const requests = informer(certificateSigningRequests)
-  requests.onChange((key, { after }) => {
-    if (after !== undefined && isToSign(after)) enqueue(key)
+  requests.addEventHandler((key, { newObject }) => {
+    if (newObject !== undefined && isToSign(newObject)) enqueue(key)
   })
 
   return async ({ key, client }) => {

@@ -6,7 +6,7 @@ import type { CertificateSigningRequest } from '#/api/generated/certificates/v1.
 import { certificateSigningRequests } from '#/api/generated/certificates/v1-resources.ts'
 import { clusterRoleBindings } from '#/api/generated/rbac/v1-resources.ts'
 import { ensureClusterCertificates, type KeyAndCertificate } from '#/kubeadm/certificates.ts'
-import { requestSigner } from '#/kubeadm/request-signer.ts'
+import { csrSigner } from '#/kubeadm/csr-signer.ts'
 import { nodeCrypto } from '#/platform/node.ts'
 import { certificateApprovingController } from './certificate-approving.ts'
 import { certificateCleanerController } from './certificate-cleaner.ts'
@@ -168,7 +168,7 @@ test('a certificate signed by the cluster CA is trusted', async t => {
   const plane = await startTestControlPlane(t, [
     certificateSigningController({
       sign: certificate => {
-        signing = requestSigner({ platform: plane.platform, crypto }, authorities[0]!)(certificate)
+        signing = csrSigner({ platform: plane.platform, crypto }, authorities[0]!)(certificate)
         return signing
       },
     }),
@@ -179,7 +179,7 @@ test('a certificate signed by the cluster CA is trusted', async t => {
     void made.finally(() => (done = true))
     await plane.settle()
   }
-  const { cert, key = '' } = (await made).authority
+  const { cert, key = '' } = (await made).ca
   authorities.push({ cert, key })
   await plane.create(certificateSigningRequests, requestOf(client))
   await decide(plane, 'Approved')

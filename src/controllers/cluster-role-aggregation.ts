@@ -14,10 +14,10 @@ export const clusterRoleAggregationController: Controller = {
   setUp: ({ informer, enqueue }) => {
     const roles = informer(clusterRoles)
     const aggregating = roles.index('aggregating', role => (role.aggregationRule ? [''] : []))
-    roles.onChange((key, { before, after }) => {
-      if (after?.aggregationRule) enqueue(key)
+    roles.addEventHandler((key, { oldObject, newObject }) => {
+      if (newObject?.aggregationRule) enqueue(key)
       for (const role of aggregating.get('')) {
-        if (selects(role, before) || selects(role, after)) enqueue(role.metadata?.name ?? '')
+        if (selects(role, oldObject) || selects(role, newObject)) enqueue(role.metadata?.name ?? '')
       }
     })
     return async ({ key, client, signal }) => {

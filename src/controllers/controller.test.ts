@@ -61,7 +61,7 @@ function controllerOf(reconcile: (get: (key: string) => ConfigMap | undefined) =
     account: 'test-controller',
     setUp: ({ informer, enqueue }) => {
       const all = informer(configMaps)
-      all.onChange(key => enqueue(key))
+      all.addEventHandler(key => enqueue(key))
       return reconcile(key => all.get(key))
     },
   }
@@ -174,7 +174,7 @@ test('a key is requeued after the returned delay, and background tasks end with 
   const background: string[] = []
   const plain = controllerOf(get => async ({ key }) => {
     if (get(key)?.metadata?.name !== 'map') return undefined
-    return ++passes < 3 ? { againAfterMs: 10_000 } : undefined
+    return ++passes < 3 ? { requeueAfterMs: 10_000 } : undefined
   })
   const controller: Controller = {
     ...plain,

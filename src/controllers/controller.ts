@@ -17,7 +17,7 @@ import { EventRecorder } from '#/client/event-recorder.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { Informers } from '#/client/informers.ts'
 import type { Selection } from '#/client/reflector.ts'
-import { WorkQueue, type Again, type WorkQueueMetrics } from '#/client/workqueue.ts'
+import { WorkQueue, type ReconcileResult, type WorkQueueMetrics } from '#/client/workqueue.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { WriteBarrier } from './controller/write-barrier.ts'
 import { recordingClient } from './controller/recording-client.ts'
@@ -36,7 +36,7 @@ export interface Controller {
 }
 
 /** Reconciles a key. The key is requeued with backoff if it throws, or after the returned delay. */
-export type Reconcile = (request: ReconcileRequest) => Promise<void | Again>
+export type Reconcile = (request: ReconcileRequest) => Promise<void | ReconcileResult>
 
 /** One reconcile of one key. */
 export interface ReconcileRequest extends NamespacedName {
@@ -114,13 +114,13 @@ export class ControllerLoop {
       }
     })
     const { workers = workersUsual } = controller
-    await this.#queue.run({ workers, signal, work: key => this.#reconcileKey(key, signal) })
+    await this.#queue.run({ workers, signal, reconcile: key => this.#reconcileKey(key, signal) })
     await Promise.all([recording, ...backgrounds])
   }
 
   /** True if no key is due or being reconciled; delayed keys do not count. */
   get isIdle(): boolean {
-    const { depth, working } = this.#queue.metrics()
+    const { depth, processing: working } = this.#queue.metrics()
     return depth === 0 && working === 0
   }
 
@@ -133,7 +133,7 @@ export class ControllerLoop {
     return this.#queue.metrics()
   }
 
-  async #reconcileKey(key: string, signal: AbortSignal): Promise<void | Again> {
+  async #reconcileKey(key: string, signal: AbortSignal): Promise<void | ReconcileResult> {
     await this.#writes.waitUntilVisible(key, signal)
     const client = recordingClient(this.#options.client, this.#writes, key)
     try {

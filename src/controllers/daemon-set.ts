@@ -45,7 +45,7 @@ function setUp(context: ControllerContext): Reconcile {
   const orphans = orphanIndex(allPods)
   const history = revisionHistory(context, daemonSets, sets)
   const failedPods = new FailedPodsBackoff()
-  sets.onChange(key => enqueue(key))
+  sets.addEventHandler(key => enqueue(key))
   enqueueForOwner(allPods, daemonSets, key => enqueue(key))
   onOrphan(allPods, orphan => {
     for (const set of sets.inNamespace(orphan.metadata?.namespace ?? '')) {
@@ -73,7 +73,7 @@ function setUp(context: ControllerContext): Reconcile {
     const hash = hashOf(recorded.revision)
     if (recorded.duplicates.length > 0) {
       await mergeDuplicates(recorded.duplicates, { pods: claimed, hash, client })
-      return { againAfterMs: 0 }
+      return { requeueAfterMs: 0 }
     }
     const nowMs = platform.clock.now()
     const world = { set, hash, daemonNodes: daemonNodesOf(set, allNodes.list(), claimed), nowMs }
@@ -89,13 +89,13 @@ function setUp(context: ControllerContext): Reconcile {
     if (status !== set.status) await client.updateStatus(daemonSets, { ...set, status }, { signal })
     if (failure) throw failure.error
     await truncate(revisions, { set, pods: claimed, current: recorded.revision, client })
-    return soonest(plan.againAfterMs, nextAvailableMs(claimed, set.spec?.minReadySeconds ?? 0, nowMs))
+    return soonest(plan.requeueAfterMs, nextAvailableMs(claimed, set.spec?.minReadySeconds ?? 0, nowMs))
   }
 }
 
-function soonest(...waits: readonly (number | undefined)[]): { readonly againAfterMs: number } | undefined {
+function soonest(...waits: readonly (number | undefined)[]): { readonly requeueAfterMs: number } | undefined {
   const known = waits.filter(each => each !== undefined)
-  return known.length === 0 ? undefined : { againAfterMs: Math.min(...known) }
+  return known.length === 0 ? undefined : { requeueAfterMs: Math.min(...known) }
 }
 
 /** Node status changes frequently; only changes of a node's eligibility enqueue a DaemonSet. */
@@ -104,12 +104,12 @@ function enqueueOnNodeChange(
   sets: Informer<DaemonSet>,
   enqueue: ControllerContext['enqueue'],
 ): void {
-  allNodes.onChange((_key, { before, after }) => {
-    if (before && after && isAlike(before, after)) return
+  allNodes.addEventHandler((_key, { oldObject, newObject }) => {
+    if (oldObject && newObject && isAlike(oldObject, newObject)) return
     for (const set of sets.list()) {
       const eligibilityOf = nodeShouldRunDaemonPod(set)
-      const then = before && eligibilityOf(before)
-      const now = after && eligibilityOf(after)
+      const then = oldObject && eligibilityOf(oldObject)
+      const now = newObject && eligibilityOf(newObject)
       const isSame =
         (then?.shouldRun ?? false) === (now?.shouldRun ?? false) &&
         (then?.shouldContinueRunning ?? false) === (now?.shouldContinueRunning ?? false)
@@ -118,10 +118,10 @@ function enqueueOnNodeChange(
   })
 }
 
-function isAlike(before: Node, after: Node): boolean {
+function isAlike(oldObject: Node, newObject: Node): boolean {
   return (
-    equalJson(before.metadata?.labels, after.metadata?.labels) &&
-    equalJson(before.spec?.taints, after.spec?.taints)
+    equalJson(oldObject.metadata?.labels, newObject.metadata?.labels) &&
+    equalJson(oldObject.spec?.taints, newObject.spec?.taints)
   )
 }
 

@@ -64,7 +64,7 @@ function setUp(context: ControllerContext): Reconcile {
     const { error, ...performed } = await performPlan(work, plan, claimed)
     const { newReplicaSet } = revisionsOf(deployment, performed.replicaSets)
     const { isRollout } = plan
-    const againAfterMs = await updateStatus(work, {
+    const requeueAfterMs = await updateStatus(work, {
       ...performed,
       deployment,
       newReplicaSet,
@@ -72,7 +72,7 @@ function setUp(context: ControllerContext): Reconcile {
       nowMs: platform.clock.now(),
     })
     if (error !== undefined) throw error
-    return againAfterMs === undefined ? undefined : { againAfterMs }
+    return requeueAfterMs === undefined ? undefined : { requeueAfterMs }
   }
 }
 
@@ -80,7 +80,7 @@ function setUp(context: ControllerContext): Reconcile {
 function enqueueOnChange({ informer, enqueue }: ControllerContext): void {
   const allDeployments = informer(deployments)
   const allSets = informer(replicaSets)
-  allDeployments.onChange(key => enqueue(key))
+  allDeployments.addEventHandler(key => enqueue(key))
   enqueueForOwner(allSets, deployments, key => enqueue(key))
   onOrphan(allSets, orphan => {
     for (const each of allDeployments.inNamespace(orphan.metadata?.namespace ?? '')) {
@@ -97,9 +97,10 @@ function enqueueOnChange({ informer, enqueue }: ControllerContext): void {
   }
   // The Recreate strategy waits for the last old pod to stop, and the ReplicaSet's status does not change for
   // every terminating pod.
-  informer(pods).onChange((_key, { before, after }) => {
-    if (before === undefined || isPodTerminal(before) || (after && !isPodTerminal(after))) return
-    const deployment = deploymentOf(before)
+  informer(pods).addEventHandler((_key, { oldObject, newObject }) => {
+    if (oldObject === undefined || isPodTerminal(oldObject) || (newObject && !isPodTerminal(newObject)))
+      return
+    const deployment = deploymentOf(oldObject)
     if (deployment?.spec?.strategy?.type === 'Recreate') enqueue(keyOf(deployment))
   })
 }

@@ -27,8 +27,8 @@ import {
 } from '#/api/pod-resource-claims.ts'
 import { formatTime, parseTime } from '#/api/time.ts'
 import type { Informer } from '#/client/informer.ts'
-import type { ObjectIndex } from '#/client/object-store.ts'
-import type { Again } from '#/client/workqueue.ts'
+import type { Index } from '#/client/indexer.ts'
+import type { ReconcileResult } from '#/client/workqueue.ts'
 import { toleratesDeviceTaint } from '#/api/device-taints.ts'
 import { compareInt64, type Int64 } from '#/api/int64.ts'
 import type { Controller, ControllerContext, ReconcileRequest } from './controller.ts'
@@ -48,8 +48,8 @@ class DeviceTaintEviction {
   readonly #context: ControllerContext
   readonly #pods: Informer<Pod>
   readonly #claims: Informer<ResourceClaim>
-  readonly #slices: ObjectIndex<ResourceSlice>
-  readonly #claimsByDevice: ObjectIndex<ResourceClaim>
+  readonly #slices: Index<ResourceSlice>
+  readonly #claimsByDevice: Index<ResourceClaim>
   /** The uids of pods that are scheduled for eviction, by pod key. */
   readonly #scheduledEvictions = new Map<string, string>()
 
@@ -61,15 +61,15 @@ class DeviceTaintEviction {
     const slices = informer(resourceSlices)
     this.#slices = slices.index('pool', ({ spec }) => [poolKey(spec.driver, spec.pool.name)])
     this.#claimsByDevice = this.#claims.index('device', devicesOf)
-    this.#pods.onChange((key, { before, after }) => {
-      if (after === undefined) this.#scheduledEvictions.delete(key)
-      else if (usesClaims(after) && !(before && hasSameClaims(before, after))) enqueue(key)
+    this.#pods.addEventHandler((key, { oldObject, newObject }) => {
+      if (newObject === undefined) this.#scheduledEvictions.delete(key)
+      else if (usesClaims(newObject) && !(oldObject && hasSameClaims(oldObject, newObject))) enqueue(key)
     })
-    this.#claims.onChange((_key, { before, after }) => {
-      if (equalJson(before?.status, after?.status)) return
-      for (const claim of [before, after]) if (claim) this.#enqueueConsumers(claim)
+    this.#claims.addEventHandler((_key, { oldObject, newObject }) => {
+      if (equalJson(oldObject?.status, newObject?.status)) return
+      for (const claim of [oldObject, newObject]) if (claim) this.#enqueueConsumers(claim)
     })
-    slices.onChange((_key, { before, after }) => this.#onSlice(before, after))
+    slices.addEventHandler((_key, { oldObject, newObject }) => this.#onSlice(oldObject, newObject))
   }
 
   #onSlice(before: ResourceSlice | undefined, after: ResourceSlice | undefined): void {
@@ -92,7 +92,12 @@ class DeviceTaintEviction {
     }
   }
 
-  async reconcile({ key, namespace, client, signal }: ReconcileRequest): Promise<Again | undefined> {
+  async reconcile({
+    key,
+    namespace,
+    client,
+    signal,
+  }: ReconcileRequest): Promise<ReconcileResult | undefined> {
     const { clock } = this.#context.platform
     const pod = this.#pods.get(key)
     if (pod === undefined || isBeingDeleted(pod) || isPodTerminal(pod)) return undefined
@@ -108,7 +113,7 @@ class DeviceTaintEviction {
     }
     if (dueMs > clock.now()) {
       this.#scheduledEvictions.set(key, uid)
-      return { againAfterMs: dueMs - clock.now() }
+      return { requeueAfterMs: dueMs - clock.now() }
     }
     this.#scheduledEvictions.delete(key)
     this.#record(pod, 'Marking for deletion')

@@ -3,6 +3,7 @@
  * stale DisruptionTarget conditions of pods.
  * https://kubernetes.io/docs/concepts/workloads/pods/disruptions/
  */
+import { messageOf } from '#/base/message-of.ts'
 import { isApiError } from '#/api/errors.ts'
 import { deployments, replicaSets, statefulSets } from '#/api/generated/apps/v1-resources.ts'
 import type { Scale } from '#/api/generated/autoscaling/v1.ts'
@@ -18,11 +19,10 @@ import type { Resource } from '#/api/resource.ts'
 import { compileLabelSelector, type Selector } from '#/api/selector.ts'
 import { discoverResources } from '#/client/discovery.ts'
 import type { Informer } from '#/client/informer.ts'
-import type { Again } from '#/client/workqueue.ts'
+import type { ReconcileResult } from '#/client/workqueue.ts'
 import type { Controller, ControllerContext, Reconcile, ReconcileRequest } from './controller.ts'
 import { planDisruptionBudget, type ControllerScale } from './disruption/plan.ts'
 import { staleDisruptionTarget } from './disruption/stale-disruption-target.ts'
-import { messageOf } from '#/base/message-of.ts'
 
 export const disruptionController: Controller = {
   name: 'disruption-controller',
@@ -62,20 +62,21 @@ class Disruption {
         return [kindKey(resource), scaled]
       }),
     )
-    this.#budgets.onChange(key => enqueue(key))
-    this.#pods.onChange((key, { before, after }) => {
-      for (const pod of [before, after]) if (pod) this.#enqueueBudgets(pod)
-      if (after && staleDisruptionTarget(after, context.platform.clock.now())) enqueue(`${podPrefix}${key}`)
+    this.#budgets.addEventHandler(key => enqueue(key))
+    this.#pods.addEventHandler((key, { oldObject, newObject }) => {
+      for (const pod of [oldObject, newObject]) if (pod) this.#enqueueBudgets(pod)
+      if (newObject && staleDisruptionTarget(newObject, context.platform.clock.now()))
+        enqueue(`${podPrefix}${key}`)
     })
     for (const scaled of this.#scaled.values()) {
-      scaled.onChange((_key, { before, after }) => {
-        if (before?.spec?.replicas !== after?.spec?.replicas)
-          this.#enqueueNamespace((after ?? before)?.metadata?.namespace)
+      scaled.addEventHandler((_key, { oldObject, newObject }) => {
+        if (oldObject?.spec?.replicas !== newObject?.spec?.replicas)
+          this.#enqueueNamespace((newObject ?? oldObject)?.metadata?.namespace)
       })
     }
   }
 
-  async reconcileBudget({ key, client, signal }: ReconcileRequest): Promise<Again | undefined> {
+  async reconcileBudget({ key, client, signal }: ReconcileRequest): Promise<ReconcileResult | undefined> {
     const budget = this.#budgets.get(key)
     if (budget === undefined) return undefined
     const { platform, recorder } = this.#context
@@ -94,7 +95,7 @@ class Disruption {
       recorder.record(budget, { type: 'Warning', reason: 'CalculateExpectedPodCountFailed', message })
       scales = { error }
     }
-    const { status, againAfterMs } = planDisruptionBudget({
+    const { status, requeueAfterMs } = planDisruptionBudget({
       budget,
       pods: matching,
       scales,
@@ -103,15 +104,15 @@ class Disruption {
     if (!equalJson(status, budget.status)) {
       await client.updateStatus(podDisruptionBudgets, { ...budget, status }, { signal })
     }
-    return againAfterMs === undefined ? undefined : { againAfterMs }
+    return requeueAfterMs === undefined ? undefined : { requeueAfterMs }
   }
 
   /** Resets the DisruptionTarget condition of a pod that was not deleted in time. */
-  async reconcilePod({ key, client, signal }: ReconcileRequest): Promise<Again | undefined> {
+  async reconcilePod({ key, client, signal }: ReconcileRequest): Promise<ReconcileResult | undefined> {
     const pod = this.#pods.get(key.slice(podPrefix.length))
     const stale = pod && staleDisruptionTarget(pod, this.#context.platform.clock.now())
     if (pod === undefined || stale === undefined) return undefined
-    if (stale.inMs > 0) return { againAfterMs: stale.inMs }
+    if (stale.inMs > 0) return { requeueAfterMs: stale.inMs }
     try {
       await client.updateStatus(
         pods,

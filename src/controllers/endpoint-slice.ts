@@ -53,7 +53,7 @@ function setUp(context: ControllerContext, settings: EndpointSliceSettings): Rec
   const shares = enqueueOnNodeChange(context, selectorIndex)
   /** Last reported state of topology aware hints, by service and address type. */
   const reported = new Map<string, string>()
-  allServices.onChange(key => enqueue(key))
+  allServices.addEventHandler(key => enqueue(key))
   selectorIndex.enqueueOnChange(key => enqueue(key, endpointUpdatesBatchPeriodMs))
   onSliceChange(informer(endpointSlices), managedBy, key => {
     enqueue(key, Math.max(sliceChangeMs, endpointUpdatesBatchPeriodMs))
@@ -114,11 +114,11 @@ function enqueueOnNodeChange(
     return wantsZoneHints(service) ? ['wanted'] : []
   })
   let known: { readonly shares: ZoneShares | undefined } | undefined
-  allNodes.onChange((name, { before, after }) => {
-    if (before === undefined || after === undefined || zoneKeyOf(before) !== zoneKeyOf(after)) {
+  allNodes.addEventHandler((name, { oldObject, newObject }) => {
+    if (oldObject === undefined || newObject === undefined || zoneKeyOf(oldObject) !== zoneKeyOf(newObject)) {
       for (const pod of placed.get(name)) selectorIndex.servicesOf(pod).forEach(key => enqueue(key))
     }
-    if (before !== undefined && after !== undefined && isSameShare(before, after)) return
+    if (oldObject !== undefined && newObject !== undefined && isSameShare(oldObject, newObject)) return
     known = undefined
     for (const key of hintedServices.keys('wanted')) enqueue(key)
   })
@@ -128,9 +128,9 @@ function enqueueOnNodeChange(
   }
 }
 
-function zoneHintsEvent(before: string, now: string, type: string): EventContent | undefined {
+function zoneHintsEvent(oldObject: string, now: string, type: string): EventContent | undefined {
   const about = (text: string): string => `${text}, addressType: ${type}`
-  if (before === now || (now === 'off' && before !== 'on')) return undefined
+  if (oldObject === now || (now === 'off' && oldObject !== 'on')) return undefined
   if (now === 'on') {
     const message = about('Topology Aware Hints has been enabled')
     return { type: 'Normal', reason: 'TopologyAwareHintsEnabled', message }

@@ -38,10 +38,10 @@ function setUp(
   const allEndpoints = informer(endpoints)
   const selectorIndex = new ServiceSelectorIndex({ services: allServices, pods: informer(pods) })
   const triggerTimes = new TriggerTimes()
-  allServices.onChange(key => enqueue(key))
+  allServices.addEventHandler(key => enqueue(key))
   selectorIndex.enqueueOnChange(key => enqueue(key, endpointUpdatesBatchPeriodMs))
-  allEndpoints.onChange((key, { after }) => {
-    if (after === undefined && allServices.get(key) !== undefined) enqueue(key)
+  allEndpoints.addEventHandler((key, { newObject }) => {
+    if (newObject === undefined && allServices.get(key) !== undefined) enqueue(key)
   })
   // Finds Endpoints of services that were deleted while the controller was not running.
   background(async () => {

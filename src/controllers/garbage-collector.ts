@@ -10,9 +10,9 @@ import { parseGroupVersion } from '#/api/group-version.ts'
 import { quote } from '#/api/quote.ts'
 import { withoutFinalizer, type KubernetesObject, type OwnerReference } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
-import type { Client, ObjectAddress } from '#/client/client.ts'
+import type { Client, ObjectKey } from '#/client/client.ts'
 import type { Change } from '#/client/informer.ts'
-import type { Again } from '#/client/workqueue.ts'
+import type { ReconcileResult } from '#/client/workqueue.ts'
 import { watchAllResources } from './shared/watch-all-resources.ts'
 import type { Controller, ControllerContext, Reconcile, ReconcileRequest } from './controller.ts'
 import { OwnerGraph, ownersOf, type GraphNode } from './garbage-collector/owner-graph.ts'
@@ -53,15 +53,15 @@ class GarbageCollector {
     this.#context = context
     watchAllResources(context, (resource, informer) => {
       this.#kinds.set(kindKey(resource.group, resource.kind), resource)
-      informer.onChange((_key, change) => {
-        this.#graph.change(resource, change.before, change.after)
+      informer.addEventHandler((_key, change) => {
+        this.#graph.change(resource, change.oldObject, change.newObject)
         for (const uid of affectedUids(this.#graph, change)) context.enqueue(uid)
       })
     })
   }
 
   /** The key is an object's uid. */
-  async reconcile(request: ReconcileRequest): Promise<void | Again> {
+  async reconcile(request: ReconcileRequest): Promise<void | ReconcileResult> {
     const node = this.#graph.get(request.key)
     if (node === undefined) return undefined
     const owner = planDeletingOwner(this.#graph, node.object)
@@ -76,7 +76,7 @@ class GarbageCollector {
     const isUnseen = [...states].some(
       ([uid, state]) => state !== 'dangling' && this.#graph.get(uid) === undefined,
     )
-    return isUnseen ? { againAfterMs: unseenOwnerMs } : undefined
+    return isUnseen ? { requeueAfterMs: unseenOwnerMs } : undefined
   }
 
   async #stateOf(
@@ -142,20 +142,24 @@ class GarbageCollector {
 }
 
 /** The uids to reconcile after a change: the object, its dependents or its owners. */
-function affectedUids(graph: OwnerGraph, { before, after }: Change<KubernetesObject>): readonly string[] {
-  const uid = (after ?? before)?.metadata?.uid ?? ''
-  if (after === undefined) return [...graph.dependentUids(uid), ...waitingOwners(graph, before)]
-  if (before !== undefined && !isRelevantChange(before, after)) return []
-  const concernedOwners = before === undefined ? [] : waitingOwners(graph, before)
-  const areOwnersFine = ownersOf(after).every(owner => {
+function affectedUids(
+  graph: OwnerGraph,
+  { oldObject, newObject }: Change<KubernetesObject>,
+): readonly string[] {
+  const uid = (newObject ?? oldObject)?.metadata?.uid ?? ''
+  if (newObject === undefined) return [...graph.dependentUids(uid), ...waitingOwners(graph, oldObject)]
+  if (oldObject !== undefined && !isRelevantChange(oldObject, newObject)) return []
+  const concernedOwners = oldObject === undefined ? [] : waitingOwners(graph, oldObject)
+  const areOwnersFine = ownersOf(newObject).every(owner => {
     const known = graph.get(owner.uid)
     return (
       known !== undefined &&
-      mayOwn(known, after.metadata?.namespace ?? '') &&
+      mayOwn(known, newObject.metadata?.namespace ?? '') &&
       !isDeletingDependents(known.object)
     )
   })
-  const isFine = areOwnersFine && after.metadata?.deletionTimestamp === undefined && before === undefined
+  const isFine =
+    areOwnersFine && newObject.metadata?.deletionTimestamp === undefined && oldObject === undefined
   return isFine ? [] : [uid, ...concernedOwners]
 }
 
@@ -215,7 +219,7 @@ async function remove(
   }
 }
 
-function addressOf({ metadata }: KubernetesObject): ObjectAddress {
+function addressOf({ metadata }: KubernetesObject): ObjectKey {
   return { name: metadata?.name ?? '', ...(metadata?.namespace && { namespace: metadata.namespace }) }
 }
 

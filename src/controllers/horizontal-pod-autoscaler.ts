@@ -3,6 +3,7 @@
  * watched, so each HorizontalPodAutoscaler is reconciled every 15 seconds and when its spec changes.
  * https://kubernetes.io/docs/concepts/workloads/autoscaling/horizontal-pod-autoscale/
  */
+import { messageOf } from '#/base/message-of.ts'
 import { isApiError } from '#/api/errors.ts'
 import type { Scale } from '#/api/generated/autoscaling/v1.ts'
 import type { HorizontalPodAutoscaler } from '#/api/generated/autoscaling/v2.ts'
@@ -15,9 +16,9 @@ import { keyOf, parseKey } from '#/api/metadata.ts'
 import { parseSelector } from '#/api/parse-selector.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Selector } from '#/api/selector.ts'
-import type { SubresourceAddress } from '#/client/client.ts'
+import type { SubresourceKey } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
-import type { Again } from '#/client/workqueue.ts'
+import type { ReconcileResult } from '#/client/workqueue.ts'
 import type { Controller, ControllerContext, ReconcileRequest } from './controller.ts'
 import { ApiMetrics } from './horizontal-pod-autoscaler/api-metrics.ts'
 import { initialScaleHistory, withChange, type ScaleHistory } from './horizontal-pod-autoscaler/history.ts'
@@ -33,7 +34,6 @@ import {
   type ScaleDecision,
 } from './horizontal-pod-autoscaler/plan.ts'
 import { readMetric } from './horizontal-pod-autoscaler/read-metric.ts'
-import { messageOf } from '#/base/message-of.ts'
 
 export interface AutoscalingSettings {
   /** Source of metrics; default the metrics APIs, which an add-on such as metrics-server must serve. */
@@ -55,7 +55,7 @@ const settingsUsual = {
   initialReadinessDelayMs: 30_000,
 }
 
-/** Maximum attempts to update a scale or status after conflicts; then the next sync retries. */
+/** Maximum attempts to update a scale or status newObject conflicts; then the next sync retries. */
 const triesMax = 5
 
 export function horizontalPodAutoscalerController(settings: AutoscalingSettings = {}): Controller {
@@ -89,29 +89,29 @@ class Autoscaling {
     this.#pods = informer(pods)
     this.#restMapper = new RestMapper(client)
     this.#metrics = settings.metrics?.(context) ?? new ApiMetrics(client, this.#restMapper)
-    this.#autoscalers.onChange((key, { before, after }) => {
-      if (after === undefined) {
+    this.#autoscalers.addEventHandler((key, { oldObject, newObject }) => {
+      if (newObject === undefined) {
         this.#histories.delete(key)
         this.#selectors.delete(key)
-      } else if (!equalJson(before?.spec, after.spec)) enqueue(key)
+      } else if (!equalJson(oldObject?.spec, newObject.spec)) enqueue(key)
     })
   }
 
-  async reconcile(request: ReconcileRequest): Promise<Again | undefined> {
+  async reconcile(request: ReconcileRequest): Promise<ReconcileResult | undefined> {
     const autoscaler = this.#autoscalers.get(request.key)
     if (autoscaler === undefined) return undefined
     try {
       await this.#scale(autoscaler, request)
     } catch (error) {
       if (request.signal.aborted) throw error
-      // Not retried with backoff: missing metrics will not appear before the next sync.
+      // Not retried with backoff: missing metrics will not appear oldObject the next sync.
       const level = isApiError(error, 'NotFound') ? 'debug' : 'warn'
       this.#context.platform.log[level]('Failed to reconcile HorizontalPodAutoscaler', {
         key: request.key,
         error,
       })
     }
-    return { againAfterMs: this.#settings.syncMs }
+    return { requeueAfterMs: this.#settings.syncMs }
   }
 
   async #scale(autoscaler: HorizontalPodAutoscaler, request: ReconcileRequest): Promise<void> {
@@ -254,8 +254,8 @@ class Autoscaling {
     { replicas, reason }: ScaleDecision,
     { key, client, signal }: ReconcileRequest,
   ): Promise<Rescaled | undefined> {
-    const before = scale.spec?.replicas ?? 0
-    if (replicas === undefined || replicas === before) return undefined
+    const oldObject = scale.spec?.replicas ?? 0
+    if (replicas === undefined || replicas === oldObject) return undefined
     const { recorder, platform } = this.#context
     try {
       await retryOnConflict(
@@ -280,7 +280,7 @@ class Autoscaling {
     const message = `New size: ${replicas}; reason: ${reason}`
     recorder.record(autoscaler, { type: 'Normal', reason: 'SuccessfulRescale', message })
     const history = this.#histories.get(key)
-    const change = { replicas: replicas - before, atMs: platform.clock.monotonicMs() }
+    const change = { replicas: replicas - oldObject, atMs: platform.clock.monotonicMs() }
     if (history !== undefined) this.#histories.set(key, withChange(history, change))
     return {
       hasFailed: false,
@@ -318,7 +318,7 @@ class Autoscaling {
 
 interface Target {
   readonly resource: Resource
-  readonly at: SubresourceAddress
+  readonly at: SubresourceKey
   readonly scale: Scale
 }
 

@@ -33,9 +33,9 @@ function setUp(context: ControllerContext): Reconcile {
   /** Start of the last reconcile, by key. */
   const syncedAtMs = new Map<string, number>()
   enqueueOnChange({ ...context, allJobs, allPods, syncedAtMs })
-  allJobs.onChange((key, { before, after }) => {
-    if (after !== undefined && !isJobFinished(after)) return
-    failuresOf.delete((after ?? before)?.metadata?.uid ?? '')
+  allJobs.addEventHandler((key, { oldObject, newObject }) => {
+    if (newObject !== undefined && !isJobFinished(newObject)) return
+    failuresOf.delete((newObject ?? oldObject)?.metadata?.uid ?? '')
     syncedAtMs.delete(key)
   })
 
@@ -93,20 +93,20 @@ function enqueueOnChange({ platform, enqueue, allJobs, allPods, syncedAtMs }: Ev
     const lastMs = syncedAtMs.get(key) ?? -Infinity
     enqueue(key, Math.max(0, lastMs + syncJobBatchPeriodMs - platform.clock.monotonicMs()))
   }
-  allJobs.onChange((key, { before, after }) => {
-    if (after === undefined || isJobFinished(after)) {
-      for (const pod of owned.get((after ?? before)?.metadata?.uid ?? ''))
+  allJobs.addEventHandler((key, { oldObject, newObject }) => {
+    if (newObject === undefined || isJobFinished(newObject)) {
+      for (const pod of owned.get((newObject ?? oldObject)?.metadata?.uid ?? ''))
         if (hasJobTrackingFinalizer(pod)) enqueue(orphanPrefix + keyOf(pod))
-    } else if (isImmediate(before, after)) enqueue(key)
+    } else if (isImmediate(oldObject, newObject)) enqueue(key)
     else enqueueSoon(key)
   })
   enqueueForOwner(allPods, jobs, enqueueSoon)
-  allPods.onChange((key, { after }) => {
-    if (after === undefined) return
-    if (hasJobTrackingFinalizer(after) && isOrphan(after, allJobs)) enqueue(orphanPrefix + key)
-    if (controllerOf(after) !== undefined) return
-    for (const job of allJobs.inNamespace(after.metadata?.namespace ?? '')) {
-      if (!isJobFinished(job) && compileLabelSelector(job.spec?.selector).matches(after.metadata?.labels))
+  allPods.addEventHandler((key, { newObject }) => {
+    if (newObject === undefined) return
+    if (hasJobTrackingFinalizer(newObject) && isOrphan(newObject, allJobs)) enqueue(orphanPrefix + key)
+    if (controllerOf(newObject) !== undefined) return
+    for (const job of allJobs.inNamespace(newObject.metadata?.namespace ?? '')) {
+      if (!isJobFinished(job) && compileLabelSelector(job.spec?.selector).matches(newObject.metadata?.labels))
         enqueueSoon(keyOf(job))
     }
   })

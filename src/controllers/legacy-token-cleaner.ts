@@ -9,7 +9,7 @@ import { configMaps, pods, secrets, serviceAccounts } from '#/api/generated/core
 import type { Secret, Container, Pod, Volume } from '#/api/generated/core/v1.ts'
 import { equalJson } from '#/api/json-value.ts'
 import type { Client } from '#/client/client.ts'
-import type { Again } from '#/client/workqueue.ts'
+import type { ReconcileResult } from '#/client/workqueue.ts'
 import type { Controller, ControllerContext, Reconcile, ReconcileRequest } from './controller.ts'
 import { dayMs, parseDay, planByAge, planUnused, type UnusedPlan } from './legacy-token-cleaner/plan.ts'
 import { invalidSince } from './legacy-token-cleaner/labels.ts'
@@ -37,12 +37,12 @@ function setUp({ platform, informer, enqueue }: ControllerContext, periodMs: num
   const ofAccount = allSecrets.index('service account', secret => {
     return isAccountToken(secret) ? [accountKeyOf(secret)] : []
   })
-  allSecrets.onChange((key, { after }) => {
-    if (after !== undefined && isAccountToken(after)) enqueue(key)
+  allSecrets.addEventHandler((key, { newObject }) => {
+    if (newObject !== undefined && isAccountToken(newObject)) enqueue(key)
   })
   // Only secrets that the service account references were auto-generated.
-  accounts.onChange((key, { before, after }) => {
-    if (equalJson(before?.secrets, after?.secrets)) return
+  accounts.addEventHandler((key, { oldObject, newObject }) => {
+    if (equalJson(oldObject?.secrets, newObject?.secrets)) return
     for (const secretKey of ofAccount.keys(key)) enqueue(secretKey)
   })
 
@@ -52,7 +52,7 @@ function setUp({ platform, informer, enqueue }: ControllerContext, periodMs: num
     const nowMs = platform.clock.now()
     const byAge = planByAge({ secret, account: accounts.get(accountKeyOf(secret)), nowMs, periodMs })
     if (byAge.action === 'keep') return undefined
-    if (byAge.action === 'wait') return { againAfterMs: byAge.untilMs - nowMs }
+    if (byAge.action === 'wait') return { requeueAfterMs: byAge.untilMs - nowMs }
     const namespace = secret.metadata?.namespace ?? ''
     const name = secret.metadata?.name ?? ''
     const isMounted = allPods.inNamespace(namespace).some(pod => secretNamesOf(pod).has(name))
@@ -70,12 +70,12 @@ async function perform(
   { metadata = {} }: Secret,
   plan: UnusedPlan,
   { client, nowMs }: Performance,
-): Promise<Again | undefined> {
+): Promise<ReconcileResult | undefined> {
   const { namespace, name = '', uid = '', resourceVersion = '' } = metadata
   try {
     switch (plan.action) {
       case 'wait':
-        return { againAfterMs: plan.untilMs - nowMs }
+        return { requeueAfterMs: plan.untilMs - nowMs }
       case 'invalidate': {
         const patch = { metadata: { uid, labels: { [invalidSince]: plan.day } } }
         await client.patch(secrets, { namespace, name }, { type: 'merge', patch })

@@ -34,9 +34,10 @@ function setUp({ platform, informer, enqueue }: ControllerContext): Reconcile {
   const all = informer(namespaces)
   /** Number of checks that found remaining objects, by namespace. */
   const looks = new Map<string, number>()
-  all.onChange((key, { before, after }) => {
-    if (after === undefined) looks.delete(key)
-    else if (isBeingDeleted(after) && !(before !== undefined && isBeingDeleted(before))) enqueue(key)
+  all.addEventHandler((key, { oldObject, newObject }) => {
+    if (newObject === undefined) looks.delete(key)
+    else if (isBeingDeleted(newObject) && !(oldObject !== undefined && isBeingDeleted(oldObject)))
+      enqueue(key)
   })
 
   return async ({ key, client, signal }) => {
@@ -55,7 +56,7 @@ function setUp({ platform, informer, enqueue }: ControllerContext): Reconcile {
     }
     const times = looks.get(key) ?? 0
     looks.set(key, times + 1)
-    return { againAfterMs: Math.min(lookAgainMs.max, lookAgainMs.first * 2 ** Math.min(times, 10)) }
+    return { requeueAfterMs: Math.min(lookAgainMs.max, lookAgainMs.first * 2 ** Math.min(times, 10)) }
   }
 }
 

@@ -52,14 +52,14 @@ function setUp({ recorder, informer, enqueue }: ControllerContext, pools: readon
   const nodeCidrs = new NodeCidrs(pools)
   /** Nodes for which no CIDR was left. */
   const waiting = new Set<string>()
-  allNodes.onChange((name, { before, after }) => {
-    const has = after ? podCidrsOf(after) : []
-    if (after === undefined) {
+  allNodes.addEventHandler((name, { oldObject, newObject }) => {
+    const has = newObject ? podCidrsOf(newObject) : []
+    if (newObject === undefined) {
       nodeCidrs.release(name)
       waiting.delete(name)
       for (const other of waiting) enqueue(other)
     } else if (has.length > 0) nodeCidrs.occupy(name, has)
-    else if (before === undefined || podCidrsOf(before).length > 0) enqueue(name)
+    else if (oldObject === undefined || podCidrsOf(oldObject).length > 0) enqueue(name)
   })
   /**
    * Allocations that a previous process wrote last may not be visible in the informer yet, and an allocated

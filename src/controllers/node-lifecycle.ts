@@ -15,8 +15,8 @@ import { formatTime } from '#/api/time.ts'
 import { zoneKeyOf } from '#/api/zone.ts'
 import type { Client } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
-import type { ObjectIndex } from '#/client/object-store.ts'
-import type { Again } from '#/client/workqueue.ts'
+import type { Index } from '#/client/indexer.ts'
+import type { ReconcileResult } from '#/client/workqueue.ts'
 import type { Controller, ControllerContext, Reconcile, ReconcileRequest } from './controller.ts'
 import { heartbeatOf, unknownConditions, type NodeHealth } from './node-lifecycle/heartbeat.ts'
 import { planTaints, reconciledLabels } from './node-lifecycle/taints.ts'
@@ -55,7 +55,7 @@ class NodeLifecycle {
   readonly #startupGraceMs: number
   readonly #nodes: Informer<Node>
   readonly #leases: Informer<Lease>
-  readonly #podsByNode: ObjectIndex<Pod>
+  readonly #podsByNode: Index<Pod>
   /** Last observed heartbeat by node, with this process's time, since node clocks may differ. */
   readonly #health = new Map<string, NodeHealth>()
   readonly #evictionLimiter = new ZoneEvictionLimiter()
@@ -70,20 +70,21 @@ class NodeLifecycle {
     this.#nodes = informer(nodes)
     this.#leases = informer(leases, { namespace: 'kube-node-lease' })
     this.#podsByNode = podsByNode(informer(pods))
-    this.#nodes.onChange((name, { before, after }) => {
-      if (after === undefined) this.#forget(name)
-      else this.#observe(name, after, this.#leases.get(`kube-node-lease/${name}`))
-      if (after === undefined || before === undefined || mattersHere(before, after)) enqueue(name)
+    this.#nodes.addEventHandler((name, { oldObject, newObject }) => {
+      if (newObject === undefined) this.#forget(name)
+      else this.#observe(name, newObject, this.#leases.get(`kube-node-lease/${name}`))
+      if (newObject === undefined || oldObject === undefined || mattersHere(oldObject, newObject))
+        enqueue(name)
     })
-    this.#leases.onChange((key, { after }) => {
+    this.#leases.addEventHandler((key, { newObject }) => {
       const name = key.slice(key.indexOf('/') + 1)
       const node = this.#nodes.get(name)
-      if (after !== undefined) this.#observe(name, node, after)
+      if (newObject !== undefined) this.#observe(name, node, newObject)
       if (isUnknown(node)) enqueue(name)
     })
   }
 
-  async reconcile({ key: name, client, signal }: ReconcileRequest): Promise<Again | undefined> {
+  async reconcile({ key: name, client, signal }: ReconcileRequest): Promise<ReconcileResult | undefined> {
     const node = this.#nodes.get(name)
     this.#recordEvents(name, node)
     if (node === undefined) return undefined
@@ -93,7 +94,7 @@ class NodeLifecycle {
       const conditions = unknownConditions(node, formatTime(clock.now()))
       if (!equalJson(conditions, node.status?.conditions)) {
         await client.updateStatus(nodes, { ...node, status: { ...node.status, conditions } }, { signal })
-        return { againAfterMs: 0 }
+        return { requeueAfterMs: 0 }
       }
     }
     const ready = conditionOf(node.status?.conditions, 'Ready')
@@ -101,8 +102,8 @@ class NodeLifecycle {
     if (change === 'changed') for (const each of this.#nodes.list()) this.#context.enqueue(keyOf(each))
     if (ready !== undefined && !isReady(node)) await this.#markPodsNotReady(node, client)
     const waitMs = await this.#taint(node, client, signal)
-    const againAfterMs = Math.min(graceLeftMs > 0 ? graceLeftMs : Infinity, waitMs)
-    return againAfterMs === Infinity ? undefined : { againAfterMs }
+    const requeueAfterMs = Math.min(graceLeftMs > 0 ? graceLeftMs : Infinity, waitMs)
+    return requeueAfterMs === Infinity ? undefined : { requeueAfterMs }
   }
 
   /** Records events for added, removed and failed nodes. */

@@ -26,7 +26,7 @@ function watcher(violations: string[]): Controller {
     account: 'persistent-volume-binder',
     setUp: ({ informer }) => {
       const claims = informer(persistentVolumeClaims)
-      claims.onChange(() => {
+      claims.addEventHandler(() => {
         const seen = new Map<string, string>()
         for (const { metadata, spec } of claims.list().filter(isBound)) {
           const [volume = '', name = ''] = [spec?.volumeName, metadata?.name]

@@ -12,8 +12,8 @@ import { isVolumeBoundToClaim } from '#/api/persistent-volumes.ts'
 import { quote } from '#/api/quote.ts'
 import { defaultClassOf, storageClassOf } from '#/api/storage-classes.ts'
 import type { Client } from '#/client/client.ts'
-import type { ObjectIndex } from '#/client/object-store.ts'
-import type { Again } from '#/client/workqueue.ts'
+import type { Index } from '#/client/indexer.ts'
+import type { ReconcileResult } from '#/client/workqueue.ts'
 import type { Controller, ControllerContext, ReconcileRequest } from './controller.ts'
 import { unboundStatus } from './persistent-volume-binder/bound.ts'
 import { AssumeCache } from './persistent-volume-binder/assume-cache.ts'
@@ -66,9 +66,9 @@ class Binder {
   readonly #informers: BinderInformers
   readonly #volumes: AssumeCache<PersistentVolume>
   readonly #claims: AssumeCache<PersistentVolumeClaim>
-  readonly #available: ObjectIndex<PersistentVolume>
-  readonly #volumesByClaim: ObjectIndex<PersistentVolume>
-  readonly #podsByClaim: ObjectIndex<Pod>
+  readonly #available: Index<PersistentVolume>
+  readonly #volumesByClaim: Index<PersistentVolume>
+  readonly #podsByClaim: Index<Pod>
   /** Names of volumes that are being bound. */
   readonly #binding = new Set<string>()
 
@@ -95,17 +95,17 @@ class Binder {
   }
 
   /** Only keys of claims have a namespace. */
-  async work({ key, namespace, client }: ReconcileRequest): Promise<void | Again> {
+  async work({ key, namespace, client }: ReconcileRequest): Promise<void | ReconcileResult> {
     return namespace === '' ? this.#workOnVolume(key, client) : this.#workOnClaim(key, client)
   }
 
-  async #workOnClaim(key: string, client: Client): Promise<void | Again> {
+  async #workOnClaim(key: string, client: Client): Promise<void | ReconcileResult> {
     const claim = this.#claims.get(key)
     if (claim === undefined) return undefined
     const candidates = this.#candidates(claim)
     const free = candidates.filter(volume => !this.#binding.has(volume.metadata?.name ?? ''))
     const plan = await this.#planClaim(claim, free, client)
-    if (plan.do !== 'bind' && free.length < candidates.length) return { againAfterMs: contendedMs }
+    if (plan.do !== 'bind' && free.length < candidates.length) return { requeueAfterMs: contendedMs }
     const writing = this.#provisioning(client)
     switch (plan.do) {
       case 'nothing':

@@ -22,12 +22,14 @@ function setUp({ informer, enqueue }: ControllerContext): Reconcile {
   const claims = informer(persistentVolumeClaims)
   const allPods = informer(pods)
   const byClaim = podsByClaim(allPods)
-  claims.onChange((key, { after }) => {
-    if (after !== undefined && isBeingDeleted(after) === hasFinalizer(after, finalizer)) enqueue(key)
+  claims.addEventHandler((key, { newObject }) => {
+    if (newObject !== undefined && isBeingDeleted(newObject) === hasFinalizer(newObject, finalizer))
+      enqueue(key)
   })
-  allPods.onChange((_key, { before, after }) => {
-    if (after !== undefined && before !== undefined && isShutDown(before) === isShutDown(after)) return
-    for (const key of volumeClaimKeysOf(after ?? before)) {
+  allPods.addEventHandler((_key, { oldObject, newObject }) => {
+    if (newObject !== undefined && oldObject !== undefined && isShutDown(oldObject) === isShutDown(newObject))
+      return
+    for (const key of volumeClaimKeysOf(newObject ?? oldObject)) {
       const claim = claims.get(key)
       if (claim !== undefined && isBeingDeleted(claim)) enqueue(key)
     }

@@ -3,6 +3,7 @@
  * an event reports that an external controller must do it.
  * https://kubernetes.io/docs/concepts/storage/persistent-volumes/#expanding-persistent-volumes-claims
  */
+import { messageOf } from '#/base/message-of.ts'
 import { annotationOf } from '#/api/annotations.ts'
 import { persistentVolumeClaims, persistentVolumes } from '#/api/generated/core/v1-resources.ts'
 import type {
@@ -16,7 +17,6 @@ import { formatTime } from '#/api/time.ts'
 import type { Client } from '#/client/client.ts'
 import { compareQuantities, tryParseQuantity, zeroQuantity, type Quantity } from '#/api/quantity.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
-import { messageOf } from '#/base/message-of.ts'
 import type { Provisioner } from './shared/provisioner.ts'
 
 export interface PersistentVolumeExpanderSettings {
@@ -45,13 +45,13 @@ function setUp(
   const claims = informer(persistentVolumeClaims)
   const volumes = informer(persistentVolumes)
   const known = new Map(provisioners.map(provisioner => [provisioner.name, provisioner]))
-  claims.onChange((key, { before, after }) => {
-    if (after !== undefined && isOtherSize(before, after)) enqueue(key)
+  claims.addEventHandler((key, { oldObject, newObject }) => {
+    if (newObject !== undefined && isOtherSize(oldObject, newObject)) enqueue(key)
   })
   // The informer may show the claim before its bound volume.
-  volumes.onChange((_name, { before, after }) => {
-    const { namespace, name, uid } = after?.spec?.claimRef ?? {}
-    if (namespace && name && uid && before?.spec?.claimRef?.uid !== uid) enqueue(`${namespace}/${name}`)
+  volumes.addEventHandler((_name, { oldObject, newObject }) => {
+    const { namespace, name, uid } = newObject?.spec?.claimRef ?? {}
+    if (namespace && name && uid && oldObject?.spec?.claimRef?.uid !== uid) enqueue(`${namespace}/${name}`)
   })
 
   return async ({ key, client }) => {

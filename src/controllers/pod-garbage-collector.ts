@@ -53,18 +53,19 @@ function setUp(context: ControllerContext, settings: PodGarbageCollectorSettings
     if (!missing.has(name)) missing.set(name, clock.monotonicMs())
     enqueue(`${nodePrefix}${name}`, quarantineMs)
   }
-  allPods.onChange((key, { before, after }) => {
-    terminatedCount += Number(after ? isTerminated(after) : 0) - Number(before ? isTerminated(before) : 0)
+  allPods.addEventHandler((key, { oldObject, newObject }) => {
+    terminatedCount +=
+      Number(newObject ? isTerminated(newObject) : 0) - Number(oldObject ? isTerminated(oldObject) : 0)
     if (finishedMax > 0 && terminatedCount > finishedMax) enqueue(terminatedKey, gcCheckPeriodMs)
-    if (after === undefined) return
-    const node = after.spec?.nodeName ?? ''
-    if (node !== '' && node !== before?.spec?.nodeName && allNodes.get(node) === undefined) miss(node)
-    if (isTerminatingWithoutKubelet(after, allNodes.get(node))) enqueue(key)
+    if (newObject === undefined) return
+    const node = newObject.spec?.nodeName ?? ''
+    if (node !== '' && node !== oldObject?.spec?.nodeName && allNodes.get(node) === undefined) miss(node)
+    if (isTerminatingWithoutKubelet(newObject, allNodes.get(node))) enqueue(key)
   })
-  allNodes.onChange((name, { after }) => {
-    if (after === undefined) miss(name)
+  allNodes.addEventHandler((name, { newObject }) => {
+    if (newObject === undefined) miss(name)
     else missing.delete(name)
-    if (after === undefined || !isOutOfService(after)) return
+    if (newObject === undefined || !isOutOfService(newObject)) return
     byNode.keys(name).forEach(key => enqueue(key))
   })
 
@@ -86,7 +87,7 @@ function setUp(context: ControllerContext, settings: PodGarbageCollectorSettings
     const sinceMs = missing.get(name)
     if (sinceMs === undefined) return undefined
     const leftMs = sinceMs + quarantineMs - clock.monotonicMs()
-    if (leftMs > 0) return { againAfterMs: leftMs }
+    if (leftMs > 0) return { requeueAfterMs: leftMs }
     const left = byNode.get(name).filter(pod => !isWaitingForFinalizers(pod))
     const isBack = left.length > 0 && (await client.find(nodes, { name })) !== undefined
     if (!isBack) {

@@ -3,7 +3,7 @@ import type { Pod, PodTemplateSpec } from '#/api/generated/core/v1.ts'
 import { controllerReference, isBeingDeleted, type KubernetesObject } from '#/api/metadata.ts'
 import { parseTime } from '#/api/time.ts'
 import type { Informer } from '#/client/informer.ts'
-import type { ObjectIndex } from '#/client/object-store.ts'
+import type { Index } from '#/client/indexer.ts'
 
 /** Neither finished nor being deleted. */
 export function isPodActive(pod: Pod): boolean {
@@ -71,6 +71,6 @@ function podNamePrefix(name: string): string {
   return `${name}-`
 }
 
-export function podsByNode(informer: Informer<Pod>): ObjectIndex<Pod> {
+export function podsByNode(informer: Informer<Pod>): Index<Pod> {
   return informer.index('node', pod => (pod.spec?.nodeName ? [pod.spec.nodeName] : []))
 }

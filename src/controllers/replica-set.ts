@@ -51,7 +51,7 @@ function setUp(kind: ReplicaSetLikeKind, context: ControllerContext): Reconcile 
   const owned = controllerRefIndex(allPods)
   const orphans = orphanIndex(allPods)
   const siblings = controllerRefIndex(sets)
-  sets.onChange(key => enqueue(key))
+  sets.addEventHandler(key => enqueue(key))
   enqueueForOwner(allPods, kind.resource, key => enqueue(key))
   onOrphan(allPods, orphan => {
     for (const set of sets.inNamespace(orphan.metadata?.namespace ?? '')) {
@@ -88,8 +88,8 @@ function setUp(kind: ReplicaSetLikeKind, context: ControllerContext): Reconcile 
     const status = planStatus({ set, active, terminating, failure, nowMs })
     if (status !== set.status) await client.updateStatus(kind.resource, { ...set, ...(status && { status }) })
     if (failure) throw failure.error
-    const againAfterMs = nextAvailableMs(active, set.spec?.minReadySeconds ?? 0, nowMs)
-    return againAfterMs === undefined ? undefined : { againAfterMs }
+    const requeueAfterMs = nextAvailableMs(active, set.spec?.minReadySeconds ?? 0, nowMs)
+    return requeueAfterMs === undefined ? undefined : { requeueAfterMs }
   }
 
   /** Pods of all sets with the same controller, such as the other revisions of a Deployment. */

@@ -4,6 +4,7 @@
  * scheduler.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/
  */
+import { messageOf } from '#/base/message-of.ts'
 import { LruMap } from '#/base/lru-map.ts'
 import { isApiError } from '#/api/errors.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
@@ -17,9 +18,8 @@ import { resourceClaims, resourceClaimTemplates } from '#/api/generated/resource
 import { controllerOf, formatKey, isBeingDeleted, keyOf, parseKey, withoutFinalizer } from '#/api/metadata.ts'
 import { resourceClaimKeysOf, hasSameClaims } from '#/api/pod-resource-claims.ts'
 import type { Informer } from '#/client/informer.ts'
-import type { ObjectIndex } from '#/client/object-store.ts'
+import type { Index } from '#/client/indexer.ts'
 import type { Controller, ControllerContext, ReconcileRequest } from './controller.ts'
-import { messageOf } from '#/base/message-of.ts'
 import { controllerRefIndex } from './shared/controller-ref-index.ts'
 import { isPodTerminal } from './pods.ts'
 import { deleteProtectionFinalizer, planResourceClaim } from './resource-claim/plan-resource-claim.ts'
@@ -59,7 +59,7 @@ class ResourceClaimReconciler {
   readonly #claims: Informer<ResourceClaim>
   readonly #templates: Informer<ResourceClaimTemplate>
   /** By pod uid. */
-  readonly #claimsOf: ObjectIndex<ResourceClaim>
+  readonly #claimsOf: Index<ResourceClaim>
   readonly #gonePods = new LruMap<string, true>(gonePodsMax)
 
   constructor(context: ControllerContext) {
@@ -72,12 +72,12 @@ class ResourceClaimReconciler {
     const byClaim = this.#pods.index('resource claim', resourceClaimKeysOf)
     const byTemplate = this.#pods.index('resource claim template', templateKeysOf)
     const enqueuePods = (keys: readonly string[]): void => keys.forEach(key => enqueue(`${podPrefix}${key}`))
-    this.#pods.onChange((key, { before, after }) => this.#onPod(key, before, after))
-    this.#claims.onChange((key, { after }) => {
-      if (after) enqueue(key)
+    this.#pods.addEventHandler((key, { oldObject, newObject }) => this.#onPod(key, oldObject, newObject))
+    this.#claims.addEventHandler((key, { newObject }) => {
+      if (newObject) enqueue(key)
       enqueuePods(byClaim.keys(key))
     })
-    this.#templates.onChange((key, { after }) => after && enqueuePods(byTemplate.keys(key)))
+    this.#templates.addEventHandler((key, { newObject }) => newObject && enqueuePods(byTemplate.keys(key)))
   }
 
   #onPod(key: string, before: Pod | undefined, after: Pod | undefined): void {

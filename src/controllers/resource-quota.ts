@@ -12,7 +12,7 @@ import { keyOf, type KubernetesObject } from '#/api/metadata.ts'
 import { evaluatorFor, scopesOf, type Amounts } from '#/api/quota.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Change, Informer } from '#/client/informer.ts'
-import type { Again } from '#/client/workqueue.ts'
+import type { ReconcileResult } from '#/client/workqueue.ts'
 import { watchAllResources } from './shared/watch-all-resources.ts'
 import type { Controller, ControllerContext, Reconcile, ReconcileRequest } from './controller.ts'
 import { planQuota } from './resource-quota/plan.ts'
@@ -53,15 +53,16 @@ class QuotaCounter {
   constructor(context: ControllerContext) {
     this.#context = context
     this.#quotas = context.informer(resourceQuotas)
-    this.#quotas.onChange((key, { before, after }) => {
-      if (after === undefined || before === undefined || !asksTheSame(before, after)) this.#forget(key)
+    this.#quotas.addEventHandler((key, { oldObject, newObject }) => {
+      if (newObject === undefined || oldObject === undefined || !asksTheSame(oldObject, newObject))
+        this.#forget(key)
       context.enqueue(key)
     })
     const follow = this.#watch.bind(this)
     watchAllResources(context, follow, isCounted)
   }
 
-  async reconcile({ key, client, signal }: ReconcileRequest): Promise<Again | undefined> {
+  async reconcile({ key, client, signal }: ReconcileRequest): Promise<ReconcileResult | undefined> {
     const quota = this.#quotas.get(key)
     if (quota === undefined || this.#kinds.size === 0) return undefined
     const { clock } = this.#context.platform
@@ -76,8 +77,8 @@ class QuotaCounter {
     // After a write, wait until the informer shows it.
     const isSuspect = hasExcess && status === undefined
     const waitMs = isSuspect ? await this.#suspect(quota, { key, client, signal }) : Infinity
-    const againAfterMs = Math.min(usage.nextChangeMs - nowMs, waitMs)
-    return againAfterMs === Infinity ? undefined : { againAfterMs }
+    const requeueAfterMs = Math.min(usage.nextChangeMs - nowMs, waitMs)
+    return requeueAfterMs === Infinity ? undefined : { requeueAfterMs }
   }
 
   #watch(resource: Resource, informer: Informer<KubernetesObject>, signal: AbortSignal): void {
@@ -92,7 +93,7 @@ class QuotaCounter {
         this.#forget(keyOf(quota))
       this.#context.enqueue(keyOf(quota))
     }
-    informer.onChange((key, change) => this.#change(kind, key, change))
+    informer.addEventHandler((key, change) => this.#change(kind, key, change))
     informer.waitForSync(signal).then(
       () => this.#include(kind),
       () => undefined,
@@ -111,13 +112,13 @@ class QuotaCounter {
     }
   }
 
-  #change(kind: WatchedKind, key: string, { before, after }: Change<KubernetesObject>): void {
-    const usages = this.#usages.get((after ?? before).metadata?.namespace ?? '')
+  #change(kind: WatchedKind, key: string, { oldObject, newObject }: Change<KubernetesObject>): void {
+    const usages = this.#usages.get((newObject ?? oldObject).metadata?.namespace ?? '')
     if (usages === undefined) return
     const { platform, enqueue } = this.#context
     const nowMs = platform.clock.now()
     for (const [quotaKey, usage] of usages) {
-      const hasNews = after === undefined ? usage.remove(kind, key) : usage.change(kind, after, nowMs)
+      const hasNews = newObject === undefined ? usage.remove(kind, key) : usage.change(kind, newObject, nowMs)
       if (hasNews) enqueue(quotaKey)
     }
   }

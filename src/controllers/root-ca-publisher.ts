@@ -21,10 +21,10 @@ export function rootCaPublisherController({ caCertificate }: RootCaPublisherSett
     setUp: ({ informer, enqueue }) => {
       const spaces = informer(namespaces)
       const maps = informer(configMaps)
-      spaces.onChange((key, { before, after }) => {
-        if (after !== undefined && before === undefined) enqueue(key)
+      spaces.addEventHandler((key, { oldObject, newObject }) => {
+        if (newObject !== undefined && oldObject === undefined) enqueue(key)
       })
-      maps.onChange(key => {
+      maps.addEventHandler(key => {
         if (key.endsWith(`/${name}`)) enqueue(key.slice(0, key.indexOf('/')))
       })
       return async ({ key: namespace, client, signal }) => {

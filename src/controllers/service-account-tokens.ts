@@ -29,12 +29,12 @@ function setUp({ informer, enqueue }: ControllerContext, settings: ServiceAccoun
   const ofAccount = allSecrets.index('service account', secret => {
     return isAccountToken(secret) ? [accountKeyOf(secret)] : []
   })
-  allSecrets.onChange((key, { before, after }) => {
-    if (after !== undefined && isAccountToken(after)) enqueue(key)
-    if (after === undefined && isAccountToken(before)) enqueue(referenceKey(before))
+  allSecrets.addEventHandler((key, { oldObject, newObject }) => {
+    if (newObject !== undefined && isAccountToken(newObject)) enqueue(key)
+    if (newObject === undefined && isAccountToken(oldObject)) enqueue(referenceKey(oldObject))
   })
-  accounts.onChange((key, { before, after }) => {
-    if (before?.metadata?.uid === after?.metadata?.uid) return
+  accounts.addEventHandler((key, { oldObject, newObject }) => {
+    if (oldObject?.metadata?.uid === newObject?.metadata?.uid) return
     for (const secretKey of ofAccount.keys(key)) enqueue(secretKey)
   })
 

@@ -3,6 +3,7 @@
  * is also covered by another ServiceCIDR.
  * https://kubernetes.io/docs/tasks/network/extend-service-ip-ranges/
  */
+import { messageOf } from '#/base/message-of.ts'
 import { withCondition } from '#/api/conditions.ts'
 import { isApiError } from '#/api/errors.ts'
 import type { ServiceCIDR, IPAddress } from '#/api/generated/networking/v1.ts'
@@ -21,7 +22,6 @@ import {
 import { compareIps, parseIp, type Ip } from '#/api/ip.ts'
 import { labelOf } from '#/api/labels.ts'
 import type { Controller, ControllerContext, Reconcile, ReconcileRequest } from './controller.ts'
-import { messageOf } from '#/base/message-of.ts'
 
 export const serviceCidrController: Controller = {
   name: 'service-cidr-controller',
@@ -53,15 +53,15 @@ function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Re
       if (isBeingDeleted(range) && concerns(range)) enqueue(range.metadata?.name ?? '')
     }
   }
-  ranges.onChange((key, { before, after }) => {
-    if (after) enqueue(key)
+  ranges.addEventHandler((key, { oldObject, newObject }) => {
+    if (newObject) enqueue(key)
     // An added range may cover another one's addresses, and a removed one may have been the last to cover
     // them.
-    if (before === undefined || after === undefined) wakeGoing(() => true)
+    if (oldObject === undefined || newObject === undefined) wakeGoing(() => true)
   })
-  addresses.onChange((_key, { before, after }) => {
-    const address = after ?? before
-    const isNews = before === undefined || after === undefined
+  addresses.addEventHandler((_key, { oldObject, newObject }) => {
+    const address = newObject ?? oldObject
+    const isNews = oldObject === undefined || newObject === undefined
     if (isNews && address && isAllocated(address)) wakeGoing(range => holdsAddress(range, address))
   })
 
@@ -76,7 +76,7 @@ function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Re
       return setCondition(range, client, terminating)
     const deletedMs = parseTime(range.metadata?.deletionTimestamp ?? '') ?? clock.now()
     const leftMs = deletedMs + deletionGraceMs - clock.now()
-    if (leftMs > 0) return { againAfterMs: leftMs }
+    if (leftMs > 0) return { requeueAfterMs: leftMs }
     return setFinalizer(range, client, 'absent')
   }
 

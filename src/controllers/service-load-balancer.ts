@@ -49,14 +49,15 @@ function setUp(context: ControllerContext, settings: ServiceLoadBalancerSettings
   const concerns = (service: Service): boolean => {
     return wantsLoadBalancer(service, loadBalancerClass) || hasFinalizer(service, cleanupFinalizer)
   }
-  allServices.onChange((key, { before, after }) => {
-    const isOurs = [before, after].some(service => service && concerns(service))
-    if ((isOurs || synced.has(key)) && !(before && after && isSameService(before, after))) enqueue(key)
+  allServices.addEventHandler((key, { oldObject, newObject }) => {
+    const isOurs = [oldObject, newObject].some(service => service && concerns(service))
+    if ((isOurs || synced.has(key)) && !(oldObject && newObject && isSameService(oldObject, newObject)))
+      enqueue(key)
   })
-  allNodes.onChange((_name, { before, after }) => {
+  allNodes.addEventHandler((_name, { oldObject, newObject }) => {
     const known = (node: Node | undefined): string =>
       node && isLoadBalancerNode(node) ? nodeSetKey([node]) : ''
-    if (known(before) !== known(after)) for (const key of synced.keys()) enqueue(key)
+    if (known(oldObject) !== known(newObject)) for (const key of synced.keys()) enqueue(key)
   })
 
   return async ({ key, client, signal }) => {
@@ -73,7 +74,7 @@ function setUp(context: ControllerContext, settings: ServiceLoadBalancerSettings
       if (before !== undefined && plan === 'forget') {
         await sync.forget(before.service, signal)
         synced.delete(key)
-        return { againAfterMs: 0 }
+        return { requeueAfterMs: 0 }
       }
       if (service !== undefined)
         await perform(key, plan, { service, nodes: loadBalancerNodes, client, signal })
@@ -87,7 +88,7 @@ function setUp(context: ControllerContext, settings: ServiceLoadBalancerSettings
       }
       const count = (failures.get(key) ?? 0) + 1
       failures.set(key, count)
-      return { againAfterMs: backoffMs(count, retry, 0) }
+      return { requeueAfterMs: backoffMs(count, retry, 0) }
     }
   }
 

@@ -41,7 +41,7 @@ function setUp(context: ControllerContext): Reconcile {
   const owned = controllerRefIndex(allPods)
   const orphans = orphanIndex(allPods)
   const history = revisionHistory(context, statefulSets, sets)
-  sets.onChange(key => enqueue(key))
+  sets.addEventHandler(key => enqueue(key))
   enqueueForOwner(allPods, statefulSets, key => enqueue(key))
   enqueueByName({ sets, allPods, allClaims, enqueue })
 
@@ -72,8 +72,8 @@ function setUp(context: ControllerContext): Reconcile {
     if (status !== set.status) await client.updateStatus(statefulSets, { ...set, status }, { signal })
     if (!isBeingDeleted(set)) await truncate(revisions, world, client)
     if (failure) throw failure.error
-    const againAfterMs = nextAvailableMs(claimed, set.spec?.minReadySeconds ?? 0, nowMs)
-    return againAfterMs === undefined ? undefined : { againAfterMs }
+    const requeueAfterMs = nextAvailableMs(claimed, set.spec?.minReadySeconds ?? 0, nowMs)
+    return requeueAfterMs === undefined ? undefined : { requeueAfterMs }
   }
 }
 
@@ -91,17 +91,17 @@ function enqueueByName(world: {
   readonly enqueue: ControllerContext['enqueue']
 }): void {
   const { sets, allPods, allClaims, enqueue } = world
-  allPods.onChange((_key, { before, after }) => {
-    const pod = after ?? before
-    if (pod === undefined || (after !== undefined && controllerOf(after) !== undefined)) return
+  allPods.addEventHandler((_key, { oldObject, newObject }) => {
+    const pod = newObject ?? oldObject
+    if (pod === undefined || (newObject !== undefined && controllerOf(newObject) !== undefined)) return
     const parent = parsePodName(pod.metadata?.name ?? '')?.parent
     if (parent === undefined) return
     const key = formatKey({ namespace: pod.metadata?.namespace ?? '', name: parent })
     if (sets.get(key) !== undefined) enqueue(key)
   })
-  allClaims.onChange((_key, { before, after }) => {
-    if (before === undefined || after !== undefined) return
-    const { name = '', namespace = '' } = before.metadata ?? {}
+  allClaims.addEventHandler((_key, { oldObject, newObject }) => {
+    if (oldObject === undefined || newObject !== undefined) return
+    const { name = '', namespace = '' } = oldObject.metadata ?? {}
     const owner = parsePodName(name)?.parent ?? ''
     // Names of claim templates and of sets may contain dashes, so every suffix may be the set's name.
     for (let dash = owner.indexOf('-'); dash !== -1; dash = owner.indexOf('-', dash + 1)) {

@@ -1,5 +1,5 @@
 /**
- * Evicts pods from nodes with NoExecute taints that they do not tolerate, immediately or after
+ * Evicts pods from nodes with NoExecute taints that they do not tolerate, immediately or newObject
  * `tolerationSeconds`.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/#taint-based-evictions
  */
@@ -35,13 +35,16 @@ function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Re
   const byNode = podsByNode(allPods)
   /** Pods that tolerate their node's taints for a limited time, by key. */
   const stays = new Map<string, ScheduledEviction>()
-  allNodes.onChange((name, { before, after }) => {
-    if (equalJson(before?.spec?.taints, after?.spec?.taints)) return
+  allNodes.addEventHandler((name, { oldObject, newObject }) => {
+    if (equalJson(oldObject?.spec?.taints, newObject?.spec?.taints)) return
     for (const key of byNode.keys(name)) enqueue(key)
   })
-  allPods.onChange((key, { before, after }) => {
-    if (after === undefined) stays.delete(key)
-    else if (isBound(after) && !(before !== undefined && isBound(before) && isSameToleration(before, after)))
+  allPods.addEventHandler((key, { oldObject, newObject }) => {
+    if (newObject === undefined) stays.delete(key)
+    else if (
+      isBound(newObject) &&
+      !(oldObject !== undefined && isBound(oldObject) && isSameToleration(oldObject, newObject))
+    )
       enqueue(key)
   })
 
@@ -61,7 +64,7 @@ function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Re
     const leftMs = sinceMs + staysMs - clock.monotonicMs()
     if (leftMs > 0) {
       stays.set(key, { uid, sinceMs })
-      return { againAfterMs: leftMs }
+      return { requeueAfterMs: leftMs }
     }
     stays.delete(key)
     record(pod, `Marking for deletion Pod ${keyOf(pod)}`)
@@ -95,10 +98,10 @@ function isBound({ spec }: Pod): boolean {
   return spec?.nodeName !== undefined && spec.nodeName !== ''
 }
 
-function isSameToleration(before: Pod, after: Pod): boolean {
+function isSameToleration(oldObject: Pod, newObject: Pod): boolean {
   return (
-    before.metadata?.uid === after.metadata?.uid &&
-    equalJson(before.spec?.tolerations, after.spec?.tolerations)
+    oldObject.metadata?.uid === newObject.metadata?.uid &&
+    equalJson(oldObject.spec?.tolerations, newObject.spec?.tolerations)
   )
 }
 

@@ -2,6 +2,7 @@
  * Imports images into a private containerd without a registry: archives written by `docker save` or `podman
  * save`, and a pause image built from the machine's `catatonit`.
  */
+import { messageOf } from '#/base/message-of.ts'
 import { dirname, join } from 'node:path/posix'
 import type { GrpcConnect } from '#/platform/grpc.ts'
 import type { Linux } from '#/platform/linux.ts'
@@ -121,7 +122,7 @@ async function ctr(
     return await linux.run(compressed === undefined ? command : [...behindPipe, ...command], options)
   } catch (error) {
     if (signal?.aborted) throw signal.reason
-    const said = error instanceof Error ? error.message : String(error)
+    const said = messageOf(error)
     throw new CriError('failed', said.replace(/^.*\bctr: /s, ''), { cause: error })
   }
 }

@@ -6,7 +6,7 @@
  */
 import { join } from 'node:path'
 import type { Pod } from '#/api/generated/core/v1.ts'
-import type { Linux, LinuxFiles, MachineFacts } from '#/platform/linux.ts'
+import type { Linux, LinuxFiles, MachineInfo } from '#/platform/linux.ts'
 import type { Clock, Files } from '#/platform/platform.ts'
 import { hierarchiesOf, type Hierarchy } from './cgroups/hierarchies.ts'
 import {
@@ -24,8 +24,8 @@ import { classCgroup, podCgroup, podCgroupOf, podsCgroup } from './pod-paths.ts'
 export interface PodCgroupsOptions {
   readonly platform: { readonly clock: Clock; readonly files: Pick<Files, 'read' | 'list'> }
   readonly linux: {
-    readonly machine: Pick<MachineFacts, 'cgroupVersion'>
-    readonly files: Pick<LinuxFiles, 'lstat' | 'makeFolderPlain' | 'removeFolder' | 'writeInPlace'>
+    readonly machine: Pick<MachineInfo, 'cgroupVersion'>
+    readonly files: Pick<LinuxFiles, 'lstat' | 'makeFolderUnsynced' | 'removeFolder' | 'writeInPlace'>
     readonly run: Linux['run']
   }
   readonly node: NodeSettings
@@ -161,7 +161,7 @@ export class PodCgroups {
       const parent = folder
       folder = join(parent, name)
       if (this.#version === 2) await this.#delegate(parent, hierarchy)
-      if (!(await this.#exists(folder))) await files.makeFolderPlain(folder, 0o755)
+      if (!(await this.#exists(folder))) await files.makeFolderUnsynced(folder, 0o755)
       if (hierarchy.controllers.has('cpuset') && this.#version === 1)
         await this.#inheritCpuset(parent, folder)
     }

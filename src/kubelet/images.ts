@@ -3,6 +3,7 @@
  * may use images already present; removes unused images when disk usage is high. Records Kubernetes' events
  * on the pod. https://kubernetes.io/docs/concepts/containers/images/
  */
+import { messageOf } from '#/base/message-of.ts'
 import { formatDurationMs } from '#/api/duration.ts'
 import type { Container, Pod, Secret } from '#/api/generated/core/v1.ts'
 import { quote } from '#/api/quote.ts'
@@ -290,8 +291,4 @@ const pullErrors = {
 
 function whole(ms: number): string {
   return formatDurationMs(Math.trunc(ms))
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -3,7 +3,7 @@
  * read at startup and for periodic node status updates.
  */
 import { join } from 'node:path'
-import type { LinuxFiles, MachineFacts } from '#/platform/linux.ts'
+import type { LinuxFiles, MachineInfo } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { hugePageResource, pageSizeText } from './huge-pages.ts'
 import { planAllocatable, planCapacity, type HugePages } from './node-machine/capacity.ts'
@@ -27,7 +27,7 @@ export interface NodeMachine {
 
 /** The subset of `Linux` used here. */
 export interface NodeLinux {
-  readonly machine: MachineFacts
+  readonly machine: MachineInfo
   readonly files: Pick<LinuxFiles, 'space'>
 }
 

@@ -14,7 +14,7 @@ import { formatMicroTime } from '#/api/time.ts'
 import type { Client } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
 import { Informers } from '#/client/informers.ts'
-import { WorkQueue, type Again } from '#/client/workqueue.ts'
+import { WorkQueue, type ReconcileResult } from '#/client/workqueue.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { readyNode, registeredNode } from './plain-kubelet/node-object.ts'
 import { planPod, stoppedPod } from './plain-kubelet/plan-pod.ts'
@@ -71,18 +71,20 @@ export class PlainKubelet {
     this.#queue = new WorkQueue({ platform, name: `kubelet ${node.name}` })
     this.informers = new Informers({ platform, client })
     this.#pods = this.informers.of(pods, { fieldSelector: `spec.nodeName=${node.name}` })
-    this.#pods.onChange((key, { before, after }) => {
-      if (after === undefined) this.#addresses.free(before.metadata?.uid ?? '')
+    this.#pods.addEventHandler((key, { oldObject, newObject }) => {
+      if (newObject === undefined) this.#addresses.free(oldObject.metadata?.uid ?? '')
       this.#queue.add(key)
     })
-    this.informers.of(nodes, { fieldSelector: `metadata.name=${node.name}` }).onChange((_, { after }) => {
-      this.#isGivenUp = !(after?.status?.conditions ?? []).every(isWell)
-    })
+    this.informers
+      .of(nodes, { fieldSelector: `metadata.name=${node.name}` })
+      .addEventHandler((_, { newObject }) => {
+        this.#isGivenUp = !(newObject?.status?.conditions ?? []).every(isWell)
+      })
   }
 
   /** True if the work queue is empty. */
   get isIdle(): boolean {
-    const { depth, working } = this.#queue.metrics()
+    const { depth, processing: working } = this.#queue.metrics()
     return depth === 0 && working === 0
   }
 
@@ -92,12 +94,16 @@ export class PlainKubelet {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const work = (key: string): Promise<void | Again> => this.#syncPod(key, signal)
+    const work = (key: string): Promise<void | ReconcileResult> => this.#syncPod(key, signal)
     const following = this.informers.run(signal)
     await this.#pods.waitForSync(signal).catch(() => undefined)
     // Reserve the addresses of existing pods before new ones are allocated.
     for (const pod of this.#pods.list()) if (pod.status?.podIP) this.#addresses.take(pod)
-    await Promise.all([following, this.#heartbeats(signal), this.#queue.run({ workers, signal, work })])
+    await Promise.all([
+      following,
+      this.#heartbeats(signal),
+      this.#queue.run({ workers, signal, reconcile: work }),
+    ])
   }
 
   async #heartbeats(signal: AbortSignal): Promise<void> {
@@ -161,7 +167,7 @@ export class PlainKubelet {
       : client.update(leases, wanted, options))
   }
 
-  async #syncPod(key: string, signal: AbortSignal): Promise<void | Again> {
+  async #syncPod(key: string, signal: AbortSignal): Promise<void | ReconcileResult> {
     const pod = this.#pods.get(key)
     if (pod === undefined) return undefined
     try {
@@ -184,16 +190,16 @@ export class PlainKubelet {
     await client.delete(pods, parseKey(key), { gracePeriodSeconds: 0, preconditions, signal })
   }
 
-  async #walkPod(pod: Pod, signal: AbortSignal): Promise<void | Again> {
+  async #walkPod(pod: Pod, signal: AbortSignal): Promise<void | ReconcileResult> {
     const {
       client,
       node: { address },
       platform,
     } = this.#options
     const podIp = pod.spec?.hostNetwork ? address : this.#addresses.take(pod)
-    const { status, againAfterMs } = planPod(pod, { nowMs: platform.clock.now(), hostIp: address, podIp })
+    const { status, requeueAfterMs } = planPod(pod, { nowMs: platform.clock.now(), hostIp: address, podIp })
     if (!equalJson(status, pod.status)) await client.updateStatus(pods, { ...pod, status }, { signal })
-    return againAfterMs === undefined ? undefined : { againAfterMs }
+    return requeueAfterMs === undefined ? undefined : { requeueAfterMs }
   }
 }
 

@@ -55,8 +55,8 @@ export class PodSources {
     const folder = node.manifestsFolder
     const onChange = (uid: string): void => this.#tell(uid)
     this.#manifests = new ManifestFolder({ platform, linux, folder, nodeName: node.name, onChange })
-    options.informer.onChange((key, { before, after }) => {
-      this.#follow(before, after)
+    options.informer.addEventHandler((key, { oldObject, newObject }) => {
+      this.#follow(oldObject, newObject)
       const mirrored = this.#manifests.byKey(key)?.metadata?.uid
       if (mirrored !== undefined) this.#tell(mirrored)
     })

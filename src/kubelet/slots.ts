@@ -2,11 +2,11 @@
  * Semaphore: limits concurrency; waiters are served in order. A node that gets a hundred pods creates
  * sandboxes faster with limited concurrency, and the first pods run earlier.
  */
-import { Deque } from '#/base/deque.ts'
+import { Queue } from '#/base/queue.ts'
 
 export class Slots {
   #free: number
-  readonly #waiting = new Deque<() => void>()
+  readonly #waiting = new Queue<() => void>()
 
   constructor(count: number) {
     this.#free = count

@@ -50,7 +50,7 @@ export class StatusWriter {
 
   async run(signal: AbortSignal): Promise<void> {
     const work = (uid: string): Promise<void> => this.#write(uid, signal)
-    await this.#queue.run({ workers: writersMax, signal, work })
+    await this.#queue.run({ workers: writersMax, signal, reconcile: work })
   }
 
   /**
@@ -88,7 +88,7 @@ export class StatusWriter {
     const followed = informer.get(keyOf(target))
     const isSeen = followed?.metadata?.uid === target.metadata?.uid
     const version = written?.pod.metadata?.resourceVersion
-    if (written !== undefined && version !== undefined && !informer.hasSeen(version)) return written.pod
+    if (written !== undefined && version !== undefined && !informer.isCurrent(version)) return written.pod
     return isSeen && followed !== undefined ? followed : (written?.pod ?? target)
   }
 

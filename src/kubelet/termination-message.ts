@@ -16,8 +16,8 @@ const logBytesMax = 64 * 1024
 
 /** Creates an empty file before the container is created. */
 export async function makeTerminationLog({ files }: Linux, path: string): Promise<void> {
-  await files.makeFolderPlain(dirname(path), 0o750)
-  await files.writePlain(path, '', 0o666)
+  await files.makeFolderUnsynced(dirname(path), 0o750)
+  await files.writeUnsynced(path, '', 0o666)
 }
 
 /** Termination message of an exited container; empty if there is none. */

@@ -305,7 +305,7 @@ export class PodVolumes {
     const { node, linux } = this.#options
     // Mode 0750, so that other users of the machine cannot read pod data.
     this.#realFolder ??= linux.files
-      .makeFolderPlain(podsFolder(node), 0o750)
+      .makeFolderUnsynced(podsFolder(node), 0o750)
       .then(() => linux.files.realPath(node.folder))
       .catch((error: unknown) => {
         this.#realFolder = undefined

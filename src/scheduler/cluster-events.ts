@@ -15,10 +15,10 @@ export interface ClusterEventsOptions {
   readonly profileOf: (pod: Pod) => Profile | undefined
 }
 
-/** The state before and after an event: without `before` it is an addition, without `after` a deletion. */
+/** The state before and after an event: without `oldObject` it is an addition, without `newObject` a deletion. */
 interface ObjectChange<T> {
-  readonly before?: T | undefined
-  readonly after?: T | undefined
+  readonly oldObject?: T | undefined
+  readonly newObject?: T | undefined
 }
 
 type RegisteredEvents = ReadonlyMap<string, readonly ClusterEventWithHint[] | undefined>
@@ -53,7 +53,10 @@ export class ClusterEvents {
     })
   }
 
-  #eventOf(resource: Resource, { before, after }: ObjectChange<KubernetesObject>): ClusterEvent {
+  #eventOf(
+    resource: Resource,
+    { oldObject: before, newObject: after }: ObjectChange<KubernetesObject>,
+  ): ClusterEvent {
     const type = before === undefined ? 'add' : after === undefined ? 'delete' : 'update'
     const change = { ...(before && { before }), ...(after && { after }) }
     return {

@@ -25,40 +25,42 @@ export interface EventHandlersOptions {
 
 export function addEventHandlers(options: EventHandlersOptions): void {
   const { informers, cache, events } = options
-  informers.of(nodes).onChange((name, { before, after }) => {
-    if (after === undefined) cache.removeNode(name)
-    else if (before === undefined || nodeSchedulingPropertiesChanged(before, after)) cache.setNode(after)
+  informers.of(nodes).addEventHandler((name, { oldObject, newObject }) => {
+    if (newObject === undefined) cache.removeNode(name)
+    else if (oldObject === undefined || nodeSchedulingPropertiesChanged(oldObject, newObject))
+      cache.setNode(newObject)
     else return
-    events.occurred(nodes, { before, after })
+    events.occurred(nodes, { oldObject, newObject })
   })
-  informers.of(pods).onChange((key, change) => podChanged(key, change, options))
+  informers.of(pods).addEventHandler((key, change) => podChanged(key, change, options))
 }
 
 interface PodChange {
-  readonly before?: Pod | undefined
-  readonly after?: Pod | undefined
+  readonly oldObject?: Pod | undefined
+  readonly newObject?: Pod | undefined
 }
 
-function podChanged(key: string, { before, after }: PodChange, options: EventHandlersOptions): void {
+function podChanged(key: string, { oldObject, newObject }: PodChange, options: EventHandlersOptions): void {
   const { cache, queue, nominator, decisions } = options
-  const uid = (after ?? before)?.metadata?.uid ?? ''
-  const pending = after !== undefined && isPending(after) ? after : undefined
+  const uid = (newObject ?? oldObject)?.metadata?.uid ?? ''
+  const pending = newObject !== undefined && isPending(newObject) ? newObject : undefined
   if (pending === undefined) {
     queue.delete(key)
-    if (nominator.nodeOf(uid) !== undefined) nominator.nominate(podInfoOf((before ?? after)!), undefined)
+    if (nominator.nodeOf(uid) !== undefined)
+      nominator.nominate(podInfoOf((oldObject ?? newObject)!), undefined)
   }
-  const lastNode = after === undefined ? cache.nodeOf(uid) : undefined
-  if (after === undefined) {
+  const lastNode = newObject === undefined ? cache.nodeOf(uid) : undefined
+  if (newObject === undefined) {
     decisions.delete(key)
-    cache.removePod(before!)
-  } else if (after.spec?.nodeName) {
-    cache.setPod(after)
+    cache.removePod(oldObject!)
+  } else if (newObject.spec?.nodeName) {
+    cache.setPod(newObject)
   } else if (pending !== undefined && options.isResponsibleFor(pending) && !cache.isAssumed(uid)) {
-    const isNominationLost = nominator.updateFromStatus(before, pending)
-    const isChanged = before === undefined || podSchedulingPropertiesChanged(before, pending)
+    const isNominationLost = nominator.updateFromStatus(oldObject, pending)
+    const isChanged = oldObject === undefined || podSchedulingPropertiesChanged(oldObject, pending)
     queue.addOrUpdate(pending, isNominationLost || isChanged)
   }
-  assignedPodChanged({ before, after }, lastNode, options)
+  assignedPodChanged({ oldObject, newObject }, lastNode, options)
 }
 
 /**
@@ -66,32 +68,33 @@ function podChanged(key: string, { before, after }: PodChange, options: EventHan
  * as removed.
  */
 function assignedPodChanged(
-  { before, after }: PodChange,
+  { oldObject, newObject }: PodChange,
   lastNode: string | undefined,
   { events }: EventHandlersOptions,
 ): void {
-  const assignedBefore = before !== undefined && isAssigned(before) ? before : undefined
-  if (after !== undefined && isAssigned(after)) events.occurred(pods, { before: assignedBefore, after })
-  else if (assignedBefore !== undefined) events.occurred(pods, { before: assignedBefore })
-  else if (lastNode !== undefined) events.occurred(pods, { before: assignedTo(before!, lastNode) })
+  const assignedBefore = oldObject !== undefined && isAssigned(oldObject) ? oldObject : undefined
+  if (newObject !== undefined && isAssigned(newObject))
+    events.occurred(pods, { oldObject: assignedBefore, newObject })
+  else if (assignedBefore !== undefined) events.occurred(pods, { oldObject: assignedBefore })
+  else if (lastNode !== undefined) events.occurred(pods, { oldObject: assignedTo(oldObject!, lastNode) })
 }
 
 /** Status updates by the scheduler itself are ignored. */
-function podSchedulingPropertiesChanged(before: Pod, after: Pod): boolean {
+function podSchedulingPropertiesChanged(oldObject: Pod, newObject: Pod): boolean {
   return (
-    !equalJson(before.spec, after.spec) ||
-    !equalJson(before.metadata?.labels, after.metadata?.labels) ||
-    !equalJson(before.status?.resourceClaimStatuses, after.status?.resourceClaimStatuses)
+    !equalJson(oldObject.spec, newObject.spec) ||
+    !equalJson(oldObject.metadata?.labels, newObject.metadata?.labels) ||
+    !equalJson(oldObject.status?.resourceClaimStatuses, newObject.status?.resourceClaimStatuses)
   )
 }
 
 /** Heartbeats are ignored. */
-function nodeSchedulingPropertiesChanged(before: KubernetesObject, after: KubernetesObject): boolean {
+function nodeSchedulingPropertiesChanged(oldObject: KubernetesObject, newObject: KubernetesObject): boolean {
   const properties = (object: KubernetesObject): unknown => {
     const { spec, status } = object as { spec?: object; status?: Record<string, unknown> }
     const { conditions = [], ...rest } = status ?? {}
     const states = (conditions as readonly NodeCondition[]).map(({ type, status: state }) => [type, state])
     return [object.metadata?.labels, object.metadata?.annotations, spec, rest, states]
   }
-  return !equalJson(properties(before), properties(after))
+  return !equalJson(properties(oldObject), properties(newObject))
 }

@@ -37,7 +37,7 @@ export class Nominator {
     }
     if (previous === undefined || previous === node) return
     // Only pods of lower or equal priority were blocked by the nomination.
-    this.#events.occurred(pods, { before: info.pod }, pod => podInfoOf(pod).priority <= info.priority)
+    this.#events.occurred(pods, { oldObject: info.pod }, pod => podInfoOf(pod).priority <= info.priority)
   }
 
   /** Removes the nomination of a pod that is assumed on a node. On its nominated node it releases nothing. */

@@ -275,7 +275,7 @@ export class Scheduler {
     const isOwn = resource.group === '' && (resource.plural === 'pods' || resource.plural === 'nodes')
     if (isOwn || this.#watchedResources.has(name)) return informer
     this.#watchedResources.add(name)
-    informer.onChange((_key, change) => this.#events.occurred(resource, change))
+    informer.addEventHandler((_key, change) => this.#events.occurred(resource, change))
     return informer
   }
 }

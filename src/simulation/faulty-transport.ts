@@ -6,7 +6,16 @@ import { TransportError } from '#/client/transport.ts'
 import { chunkOf, valueResponse } from './responses.ts'
 
 export const requestFaults = ['refuse', 'busy', 'unavailable', 'lose-answer', 'stall', 'delay'] as const
-export const streamFaults = ['end', 'break', 'stall', 'repeat', 'old', 'delay', 'garbage', 'gone'] as const
+export const streamFaults = [
+  'end',
+  'break',
+  'stall',
+  'repeat',
+  'old',
+  'delay',
+  'invalid-response',
+  'gone',
+] as const
 
 export type RequestFault = (typeof requestFaults)[number]
 export type StreamFault = (typeof streamFaults)[number]
@@ -78,7 +87,7 @@ async function* withStreamFaults(
         await faults.clock.sleep(faults.random.integer('delay', 8_000))
         yield batch
         break
-      case 'garbage':
+      case 'invalid-response':
         yield [...head, garbage(faults.random), ...tail]
         return never()
       case 'gone':
@@ -115,7 +124,7 @@ const garbageValues: readonly unknown[] = [
 ]
 
 function garbage(random: Random): StreamChunk {
-  const value = garbageValues[random.integer('garbage', garbageValues.length)]
+  const value = garbageValues[random.integer('invalid-response', garbageValues.length)]
   return { value, bytes: () => Buffer.from(`${JSON.stringify(value)}\n`) }
 }
 

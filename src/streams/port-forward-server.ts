@@ -58,7 +58,7 @@ export async function acceptPortForward(
 
 function wireOf(
   { clock, idleTimeoutMs }: AcceptPortForwardOptions,
-  { connection, head }: ReturnType<NonNullable<UpgradeExchange['takeOver']>>,
+  { connection, head }: ReturnType<NonNullable<UpgradeExchange['hijack']>>,
 ): Wire {
   return new Wire({ connection, head, clock, ...(idleTimeoutMs !== undefined && { idleTimeoutMs }) })
 }

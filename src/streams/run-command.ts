@@ -1,4 +1,5 @@
 /** Connects a command client to a process until either ends. */
+import { messageOf } from '#/base/message-of.ts'
 import type { CommandClient, CommandProcess, CommandResult } from './streams.ts'
 
 export interface RunCommandOptions {
@@ -30,7 +31,7 @@ async function resultOf(client: CommandClient, start: RunCommandOptions['start']
     void pumpSizes(client, process).catch(() => undefined)
     return await Promise.race([pumpOutput(client, process), gone])
   } catch (error) {
-    return { type: 'failed', message: error instanceof Error ? error.message : String(error) }
+    return { type: 'failed', message: messageOf(error) }
   }
 }
 

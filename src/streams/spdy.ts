@@ -121,7 +121,7 @@ export class SpdyConnection {
     const stream = this.#add(id, headers)
     await this.#wire.write([openBytes(id, this.#headerWriter.write(headerBlock(headers)))])
     const timer = this.#clock.setTimer(replyTimeoutMs, () =>
-      stream.opened.reject(new Error('no answer in time')),
+      stream.opened.reject(new Error('no response within the timeout')),
     )
     try {
       await stream.opened.promise

@@ -2,7 +2,7 @@
  * Sends a read-only stream over a WebSocket: one message per chunk, binary or base64 as requested. Messages
  * of the client are discarded; `onGone` is called when it disconnects.
  */
-import type { TakenConnection } from '#/platform/http.ts'
+import type { HijackedConnection } from '#/platform/http.ts'
 import type { Clock } from '#/platform/platform.ts'
 import { Wire } from './connection/wire.ts'
 import { WebSocket } from './web-socket.ts'
@@ -10,7 +10,7 @@ import { WebSocket } from './web-socket.ts'
 /** Binary if no subprotocol is requested. */
 export const readingProtocols: readonly string[] = ['', 'binary.k8s.io', 'base64.binary.k8s.io']
 
-export interface SendReadingOptions extends TakenConnection {
+export interface SendReadingOptions extends HijackedConnection {
   readonly clock: Clock
   /** One of `readingProtocols`. */
   readonly protocol: string

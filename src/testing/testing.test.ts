@@ -162,7 +162,7 @@ const copier: Program = async ({ client, platform, signal }) => {
   const informers = new Informers({ client, platform })
   const maps = informers.of(configMaps, { namespace: 'default' })
   const queue = new WorkQueue({ platform, name: 'copier' })
-  maps.onChange(key => queue.add(key))
+  maps.addEventHandler(key => queue.add(key))
   const work = async (key: string): Promise<void> => {
     const map = maps.get(key)
     if (map === undefined) return
@@ -170,7 +170,7 @@ const copier: Program = async ({ client, platform, signal }) => {
     const stringData = map.data ?? {}
     await client.apply(secrets, { metadata: { namespace, name }, stringData }, { fieldManager: 'copier' })
   }
-  await Promise.all([informers.run(signal), queue.run({ workers: 2, signal, work })])
+  await Promise.all([informers.run(signal), queue.run({ workers: 2, signal, reconcile: work })])
 }
 
 test('a test program runs in the time of the cluster', async () => {

@@ -21,8 +21,8 @@ import type { Client } from '#/client/client.ts'
 import { controllersOf } from '#/controllers/controllers.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { Store } from '#/store/store.ts'
-import { ControlPlane } from '#/control-plane.ts'
-import type { SimulatedNodeOptions } from '#/simulated-nodes.ts'
+import { ControlPlane } from '#/cluster/control-plane.ts'
+import type { SimulatedNodeOptions } from '#/cluster/simulated-nodes.ts'
 import { Activity } from './cluster/activity.ts'
 import { ClusterResources } from './cluster/resources.ts'
 import { readManifests, type Manifests } from './cluster/manifests.ts'
@@ -33,7 +33,7 @@ import { drivenClient } from './time/driven-client.ts'
 import type { TestTime } from './time/test-time.ts'
 import { virtualTime } from './time/virtual-time.ts'
 
-export type { SimulatedNodeOptions } from '#/simulated-nodes.ts'
+export type { SimulatedNodeOptions } from '#/cluster/simulated-nodes.ts'
 export type { Manifests } from './cluster/manifests.ts'
 export type { Program, ProgramContext, RunningProgram } from './cluster/programs.ts'
 
@@ -184,7 +184,7 @@ export class Cluster implements AsyncDisposable {
     this.#programs.throwFailure()
     if (!isSettled || this.#activity.runaway !== undefined) {
       throw new Error(
-        describeActivity({ withinMs, activity: this.#activity, busy: this.#controlPlane.busy() }),
+        describeActivity({ withinMs, activity: this.#activity, busy: this.#controlPlane.pendingWork() }),
       )
     }
   }

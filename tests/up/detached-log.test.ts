@@ -15,15 +15,15 @@ import { script } from './process.ts'
 
 const sizeBytesMax = 4 * 1_024 * 1_024
 
-test('the log of a cluster in the background is moved aside when it is full', async t => {
+test('the log of a background cluster is rotated when it is full', async t => {
   const folder = join(await temporaryFolder(t), 'data')
   const k8ts = async (...words: readonly string[]): Promise<string> =>
     (await promisify(execFile)(script, [...words, '--data-dir', folder])).stdout
   t.after(() => k8ts('down'))
   const path = join(folder, 'k8ts.log')
   const said = await k8ts('up', '--detach', '--simulated-nodes=1', '--store=memory', '--port=0', '-v=4')
-  assert.match(said, /^ready in .*\nrunning in the background as process \d+; its log is (.*)\n$/m)
-  assert.ok(said.endsWith(`its log is ${path}\n`), said)
+  assert.match(said, /^ready in .*\nrunning in the background as process \d+, log: (.*)\n$/m)
+  assert.ok(said.endsWith(`log: ${path}\n`), said)
 
   await appendFile(path, `${'x'.repeat(sizeBytesMax - 100)}\nthe last line of the first file\n`)
   await createPod(folder)

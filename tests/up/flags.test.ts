@@ -9,7 +9,7 @@ import { test } from 'node:test'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { run, stop, up } from './process.ts'
 
-test('a wrong flag is told in one line, with code 2, before anything is started', async t => {
+test('an invalid flag is rejected in one line with code 2 before the start', async t => {
   const folder = await temporaryFolder(t)
   await writeFile(join(folder, 'tokens'), 'secret,alice\n')
   const data = join(folder, 'data')
@@ -26,7 +26,7 @@ test('a wrong flag is told in one line, with code 2, before anything is started'
   check('--authorization-mode RBAC,Magic', /authorization-mode "Magic" is not a valid mode: use /)
   check('--authorization-config @missing', '--authorization-config @missing: no such file')
   check('--token-auth-file @tokens', /--token-auth-file .*: record 1 must have at least 3 columns/)
-  check('--anonymous-auth=maybe', '--anonymous-auth maybe: neither true nor false')
+  check('--anonymous-auth=maybe', '--anonymous-auth maybe: must be true or false')
 })
 
 test('an authority that names users may not have proxies of any name', async t => {

@@ -5,7 +5,7 @@ import { before, test } from 'node:test'
 import {
   ensureCertificate,
   ensureClusterCertificates,
-  type Authority,
+  type CertificateAuthority,
   type ClusterCertificates,
 } from '#/kubeadm/certificates.ts'
 import { nodeCrypto, nodePlatform } from '#/platform/node.ts'
@@ -24,22 +24,22 @@ before(async context => {
 })
 
 async function peerOf(
-  authority: Authority,
+  ca: CertificateAuthority,
   commonName: string,
   organizations: readonly string[] = [],
 ): Promise<PeerCertificate> {
   const profile = { commonName, organizations, usage: 'client', names: [] } as const
-  const { cert } = await ensureCertificate(options, { profile, authority, existing: undefined })
+  const { cert } = await ensureCertificate(options, { profile, ca, existing: undefined })
   return {
     commonName,
     organizations,
-    chain: [new X509Certificate(cert).raw, new X509Certificate(authority.cert).raw],
+    chain: [new X509Certificate(cert).raw, new X509Certificate(ca.cert).raw],
   }
 }
 
 test('a client certificate authenticates only if signed by the client CA', async () => {
-  const { authority, frontProxyAuthority } = certificates
-  const authenticator = new ClientCertificates({ authorities: authority.cert })
+  const { ca, frontProxyCa } = certificates
+  const authenticator = new ClientCertificates({ authorities: ca.cert })
   const check = (certificate: PeerCertificate, expected: string | RegExp): void => {
     const result = authenticator.authenticate(apiRequest('GET', '/', { peer: { certificate } }))
     assert.ok(result)
@@ -48,24 +48,24 @@ test('a client certificate authenticates only if signed by the client CA', async
     // The second result comes from the cache.
     assert.equal(authenticator.authenticate(apiRequest('GET', '/', { peer: { certificate } })), result)
   }
-  const alice = await peerOf(authority, 'alice', ['dev'])
+  const alice = await peerOf(ca, 'alice', ['dev'])
   const [leaf, root] = alice.chain!
   const notSigned = /signed by unknown authority/
   check(alice, 'alice')
   check({ ...alice, chain: [leaf!] }, 'alice')
-  check(await peerOf(frontProxyAuthority, 'system:admin', ['system:masters']), notSigned)
+  check(await peerOf(frontProxyCa, 'system:admin', ['system:masters']), notSigned)
   check({ ...alice, chain: [] }, notSigned)
   check({ commonName: 'alice', organizations: [] }, notSigned)
   check({ ...alice, chain: [Buffer.from('nonsense'), root!] }, notSigned)
   // The chain contains an authority that did not sign the leaf certificate.
-  const stranger = await peerOf(frontProxyAuthority, 'alice')
+  const stranger = await peerOf(frontProxyCa, 'alice')
   check({ ...alice, chain: [stranger.chain![0]!, root!] }, notSigned)
   check({ ...alice, chain: [stranger.chain![0]!, leaf!, root!] }, notSigned)
 })
 
 test('the credential id of a client certificate is its digest', async () => {
   const authenticator = new ClientCertificates({})
-  const certificate = await peerOf(certificates.authority, 'alice', ['dev'])
+  const certificate = await peerOf(certificates.ca, 'alice', ['dev'])
   const result = authenticator.authenticate(apiRequest('GET', '/', { peer: { certificate } }))
   const digest = new X509Certificate(Buffer.from(certificate.chain![0]!)).fingerprint256
     .replaceAll(':', '')
@@ -80,8 +80,8 @@ test('the credential id of a client certificate is its digest', async () => {
 })
 
 test('a front proxy authenticates users by headers only with a valid certificate', async () => {
-  const { authority, frontProxyAuthority } = certificates
-  const proxy = await peerOf(frontProxyAuthority, 'front-proxy-client')
+  const { ca, frontProxyCa } = certificates
+  const proxy = await peerOf(frontProxyCa, 'front-proxy-client')
   const headers = {
     'x-remote-user': 'alice',
     'x-remote-group': 'CN=dev,OU=x',
@@ -95,7 +95,7 @@ test('a front proxy authenticates users by headers only with a valid certificate
     expected: unknown,
   ): void => {
     const authenticator = new FrontProxy({
-      authorities: frontProxyAuthority.cert,
+      authorities: frontProxyCa.cert,
       allowedNames: ['front-proxy-client'],
       ...given,
     })
@@ -109,11 +109,11 @@ test('a front proxy authenticates users by headers only with a valid certificate
   check({}, undefined, headers, undefined)
   check({}, proxy, {}, undefined)
   check({}, proxy, { 'x-remote-user': '' }, undefined)
-  check({}, await peerOf(authority, 'front-proxy-client'), headers, undefined)
-  check({}, await peerOf(frontProxyAuthority, 'another'), headers, {
+  check({}, await peerOf(ca, 'front-proxy-client'), headers, undefined)
+  check({}, await peerOf(frontProxyCa, 'another'), headers, {
     failure: 'front proxy certificate common name is not in the allowed list',
   })
-  check({ allowedNames: [] }, await peerOf(frontProxyAuthority, 'another'), headers, alice)
+  check({ allowedNames: [] }, await peerOf(frontProxyCa, 'another'), headers, alice)
   check(
     {
       usernameHeaders: ['X-A', 'X-B'],
@@ -146,10 +146,10 @@ test('a front proxy authenticates users by headers only with a valid certificate
 
 test('each value of a repeated group header is one group', async () => {
   const authenticator = new FrontProxy({
-    authorities: certificates.frontProxyAuthority.cert,
+    authorities: certificates.frontProxyCa.cert,
     allowedNames: [],
   })
-  const certificate = await peerOf(certificates.frontProxyAuthority, 'proxy')
+  const certificate = await peerOf(certificates.frontProxyCa, 'proxy')
   const request = apiRequest('GET', '/', {
     peer: { certificate },
     headers: { 'x-remote-user': 'alice', 'x-remote-group': 'a,b, c' },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   HttpClientError,
-  wholeBody,
+  readWholeBody,
   type HttpClientRequest,
   type HttpConnect,
 } from '#/platform/http-client.ts'
@@ -41,7 +41,7 @@ function service(
   }
   const connectHttp: HttpConnect = () => ({
     request: async ({ body }: HttpClientRequest) => {
-      asked.push(JSON.parse(Buffer.from(await wholeBody(body)).toString()))
+      asked.push(JSON.parse(Buffer.from(await readWholeBody(body)).toString()))
       const reply = replies[Math.min(asked.length, replies.length) - 1]!
       if (reply instanceof Error) throw reply
       const [status, value] = typeof reply === 'number' ? [reply, {}] : [200, reply]

@@ -3,7 +3,7 @@
  * a request starts when the previous request of its queue ends, and the earliest start is dispatched first.
  * The execution time is estimated at dispatch and corrected at completion.
  */
-import { Deque } from '#/base/deque.ts'
+import { Queue } from '#/base/queue.ts'
 import { LruMap } from '#/base/lru-map.ts'
 import { shuffleShard } from './shuffle-shard.ts'
 
@@ -29,7 +29,7 @@ export interface DispatchedWork {
 }
 
 export class FairQueue {
-  readonly waiting = new Deque<QueuedRequest>()
+  readonly waiting = new Queue<QueuedRequest>()
   /** Number of entries in `waiting` that are not gone. */
   length = 0
   /** Seats of executing requests. */

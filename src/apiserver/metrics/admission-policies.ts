@@ -1,5 +1,5 @@
 /** Metrics of admission policies: checks and evaluation latency. */
-import type { Figures, Histogram, MetricsRegistry } from '#/base/metrics.ts'
+import type { ScalarMetric, Histogram, MetricsRegistry } from '#/base/metrics.ts'
 
 export interface PolicyCheck {
   readonly policy: string
@@ -32,7 +32,7 @@ export class PolicyMetrics {
 }
 
 class CheckMetrics {
-  readonly #total: Figures
+  readonly #total: ScalarMetric
   readonly #duration: Histogram
 
   constructor(registry: MetricsRegistry, type: 'mutating' | 'validating', more: readonly string[]) {

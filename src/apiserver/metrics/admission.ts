@@ -1,5 +1,5 @@
 /** Metrics of admission webhooks and policies. */
-import type { Figures, Histogram, MetricsRegistry } from '#/base/metrics.ts'
+import type { ScalarMetric, Histogram, MetricsRegistry } from '#/base/metrics.ts'
 import { PolicyMetrics } from './admission-policies.ts'
 
 /** Value of the type label. */
@@ -25,16 +25,16 @@ export interface WebhookResult {
 export class AdmissionMetrics {
   readonly policies: PolicyMetrics
   readonly #duration: Histogram
-  readonly #requests: Figures
-  readonly #rejections: Figures
-  readonly #failOpen: Figures
-  readonly #conditionErrors: Figures
-  readonly #conditionExclusions: Figures
+  readonly #requests: ScalarMetric
+  readonly #rejections: ScalarMetric
+  readonly #failOpen: ScalarMetric
+  readonly #conditionErrors: ScalarMetric
+  readonly #conditionExclusions: ScalarMetric
   readonly #conditionDuration: Histogram
 
   constructor(registry: MetricsRegistry) {
     this.policies = new PolicyMetrics(registry)
-    const counter = (name: string, help: string, labels: readonly string[]): Figures => {
+    const counter = (name: string, help: string, labels: readonly string[]): ScalarMetric => {
       return registry.counter({ name: `apiserver_admission_${name}`, help, labels })
     }
     this.#duration = registry.histogram({

@@ -1,9 +1,9 @@
 /** Forwards a request to an upstream server and streams the response back with backpressure. */
+import { messageOf } from '#/base/message-of.ts'
 import { isApiError, serviceUnavailable } from '#/api/errors.ts'
 import type { HttpClient, HttpClientResponse } from '#/platform/http-client.ts'
 import type { ApiRequest, ApiResponse, StreamBody, StreamChunk } from '../request.ts'
 import { requestHeaders, responseHeaders } from './forwarded-headers.ts'
-import { messageOf } from './upstream-error.ts'
 import { rewritePage } from './rewrite-page.ts'
 import { rewriteUrl, type Origins } from './rewrite-url.ts'
 
@@ -28,7 +28,7 @@ export async function forwardRequest({
   const response = await reach(async () => {
     const headers = requestHeaders(request.headers, { clientAddress: peer.address, uri })
     const body = await bodyOf(request)
-    return client.request({ method, path, headers, ...(body && { body }), signal, keepsEncoding: true })
+    return client.request({ method, path, headers, ...(body && { body }), signal, keepContentEncoding: true })
   })
   const { location, 'content-type': mediaType = '' } = response.headers
   const { 'content-type': _type, ...headers } = responseHeaders(response.headers, response.setCookies)

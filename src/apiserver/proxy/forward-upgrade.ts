@@ -1,10 +1,11 @@
 /** Forwards an upgrade request to an upstream server and joins the two connections. */
+import { messageOf } from '#/base/message-of.ts'
 import type { HttpClient, HttpUpgrade } from '#/platform/http-client.ts'
 import type { Clock } from '#/platform/platform.ts'
 import type { ApiRequest, ApiResponse } from '../request.ts'
 import { requestHeaders, responseHeaders, upgradeHeaders } from './forwarded-headers.ts'
 import { streamResponse } from './forward-request.ts'
-import { messageOf, upstreamError } from './upstream-error.ts'
+import { upstreamError } from './upstream-error.ts'
 import { splice } from './splice.ts'
 
 export interface ForwardUpgradeOptions {
@@ -49,7 +50,7 @@ async function ask({ request, client, path, uri }: ForwardUpgradeOptions): Promi
     upgrade: request.headers['upgrade'] ?? '',
   }
   try {
-    return await client.upgrade({ method, path, headers, signal, keepsEncoding: true })
+    return await client.upgrade({ method, path, headers, signal, keepContentEncoding: true })
   } catch (error) {
     throw upstreamError(`error dialing backend: ${messageOf(error)}`, error)
   }

@@ -4,7 +4,7 @@
  * served.
  */
 import { assert } from '#/base/assert.ts'
-import { keptJoin, keptText } from '#/base/kept-bytes.ts'
+import { unpooledConcat, unpooledBytes } from '#/base/unpooled-bytes.ts'
 import { apiError } from '#/api/errors.ts'
 import { parseJson, stringifyJson } from '#/api/json.ts'
 import type { JsonValue } from '#/api/json-value.ts'
@@ -86,7 +86,7 @@ export class StoredObject {
 export function encodeForStore(object: KubernetesObject): Uint8Array {
   const { kind, apiVersion, metadata, ...rest } = object
   const { resourceVersion: _, ...kept } = metadata ?? {}
-  return keptText(stringifyJson({ kind, apiVersion, metadata: kept, ...rest } as unknown as JsonValue))
+  return unpooledBytes(stringifyJson({ kind, apiVersion, metadata: kept, ...rest } as unknown as JsonValue))
 }
 
 function withResourceVersion<T extends KubernetesObject>(object: T, revision: number): T {
@@ -113,7 +113,7 @@ function spliceResourceVersion(stored: Uint8Array, revision: number): Uint8Array
   const at = found + metadataStart.length
   const isEmpty = bytes[at] === closingBrace
   const version = Buffer.from(`"resourceVersion":"${revision}"${isEmpty ? '' : ','}`)
-  return keptJoin([bytes.subarray(0, at), version, bytes.subarray(at)])
+  return unpooledConcat([bytes.subarray(0, at), version, bytes.subarray(at)])
 }
 
 const openingBrace = 0x7b

@@ -2,7 +2,7 @@
  * The watch cache: every object of the cluster in memory, fed by one watch of the store. All reads and
  * watches are served from it. A consistent read waits until the cache has reached the store's revision.
  */
-import { Deque } from '#/base/deque.ts'
+import { Queue } from '#/base/queue.ts'
 import { forEachPrefix, prefixEnd } from '#/base/key-path.ts'
 import { SortedMap } from '#/base/sorted-map.ts'
 import type { Platform } from '#/platform/platform.ts'
@@ -41,7 +41,7 @@ export class WatchCache {
   readonly #objects = new SortedMap<StoredObject>()
   readonly #subscribers = new Map<string, Subscribers>()
   /** The event window, oldest first, without gaps: every event after `#recentSince`. */
-  readonly #recent = new Deque<CacheEvent>()
+  readonly #recent = new Queue<CacheEvent>()
   #recentSince = 0
   /** Total size of the objects in `#recent`. */
   #recentBytes = 0
@@ -49,7 +49,7 @@ export class WatchCache {
    * The latest batches of `#recent` that still hold decoded objects and encodings, with their expiry; older
    * events keep only the stored bytes.
    */
-  readonly #wholeBatches = new Deque<{ readonly count: number; readonly untilMs: number }>()
+  readonly #wholeBatches = new Queue<{ readonly count: number; readonly untilMs: number }>()
   #wholeEvents = 0
   #revision = 0
   /** Revision of the last change under each prefix since the cache was loaded. */

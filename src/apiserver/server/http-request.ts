@@ -30,7 +30,7 @@ export class HttpRequest implements ApiRequest {
   }
 
   get isUpgrade(): boolean {
-    return this.#exchange.takeOver !== undefined
+    return this.#exchange.hijack !== undefined
   }
 
   headerValues(name: string): readonly string[] {

@@ -1,4 +1,5 @@
 /** Authentication settings from flags. The cluster setup provides what they do not set. */
+import { messageOf } from '#/base/message-of.ts'
 import { createPublicKey } from 'node:crypto'
 import { UsageError } from '#/base/flags.ts'
 import {
@@ -121,7 +122,7 @@ async function readIssuer(
       oidcConfigurationFromFlags({ issuerUrl, clientId, requiredClaims, ...withoutUndefined(optional) }),
     ]
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error })
+    throw new UsageError(messageOf(error), { cause: error })
   }
 }
 

@@ -1,4 +1,5 @@
 /** Authorization settings from flags or from --authorization-config. */
+import { messageOf } from '#/base/message-of.ts'
 import { UsageError } from '#/base/flags.ts'
 import { defaultAuthorizers, type AuthorizerSettings } from '../authz.ts'
 import { parseAbacPolicies, type AbacPolicy } from '../authz/abac-authorizer.ts'
@@ -72,7 +73,7 @@ function modesOf(flags: ApiServerFlags): readonly AuthorizationMode[] {
   try {
     return parseModes(given)
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error })
+    throw new UsageError(messageOf(error), { cause: error })
   }
 }
 

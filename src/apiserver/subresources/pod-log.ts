@@ -1,4 +1,5 @@
 /** The log subresource: container logs from the kubelet. */
+import { messageOf } from '#/base/message-of.ts'
 import { apiError, badRequest, internalError, isApiError, type ApiError } from '#/api/errors.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import type { HttpClientResponse } from '#/platform/http-client.ts'
@@ -8,7 +9,7 @@ import { openLogStream } from '../proxy/log-stream.ts'
 import { chooseContainer } from '../proxy/choose-container.ts'
 import { findObject } from '../proxy/find-object.ts'
 import { kubeletLogQuery, readLogOptions } from '../proxy/log-options.ts'
-import { messageOf, upstreamError } from '../proxy/upstream-error.ts'
+import { upstreamError } from '../proxy/upstream-error.ts'
 import type { ApiResponse } from '../request.ts'
 import type { VerbHandlers } from '../router.ts'
 

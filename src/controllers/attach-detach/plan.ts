@@ -43,7 +43,7 @@ export interface AttachDetachPlan {
   readonly volumesAttached: readonly AttachedVolume[]
   readonly unwantedSinceMs: ReadonlyMap<string, number>
   /** Time until the next forced detach is due; undefined when none is pending. */
-  readonly againAfterMs: number | undefined
+  readonly requeueAfterMs: number | undefined
 }
 
 export interface Detachment {
@@ -115,7 +115,7 @@ function volumesAttached(node: Node | undefined, present: readonly string[]): re
   return [...kept, ...added.map(name => ({ name, devicePath: '' }))]
 }
 
-type DetachPlan = Pick<AttachDetachPlan, 'detach' | 'unwantedSinceMs' | 'againAfterMs'>
+type DetachPlan = Pick<AttachDetachPlan, 'detach' | 'unwantedSinceMs' | 'requeueAfterMs'>
 
 function planDetachments(world: AttachDetachWorld, isWanted: ReadonlySet<string>): DetachPlan {
   const { node, volumesInUse, attachments, nowMs } = world
@@ -123,7 +123,7 @@ function planDetachments(world: AttachDetachWorld, isWanted: ReadonlySet<string>
   const isOut = node?.spec?.taints?.some(({ key }) => key === outOfService) ?? false
   const unwantedSinceMs = new Map<string, number>()
   const detach: Detachment[] = []
-  let againAfterMs = Infinity
+  let requeueAfterMs = Infinity
   for (const [uniqueName, attachment] of attachments) {
     // Being deleted: the external attacher finishes the detach.
     if (isWanted.has(uniqueName) || isBeingDeleted(attachment)) continue
@@ -133,9 +133,9 @@ function planDetachments(world: AttachDetachWorld, isWanted: ReadonlySet<string>
     const isInUse = volumesInUse?.includes(uniqueName) ?? true
     if (!isInUse || isOut || (isLate && !isReady))
       detach.push({ uniqueName, attachment, isForced: isLate || isOut })
-    else if (!isLate) againAfterMs = Math.min(againAfterMs, sinceMs + unmountMsMax - nowMs)
+    else if (!isLate) requeueAfterMs = Math.min(requeueAfterMs, sinceMs + unmountMsMax - nowMs)
   }
-  return { detach, unwantedSinceMs, againAfterMs: againAfterMs === Infinity ? undefined : againAfterMs }
+  return { detach, unwantedSinceMs, requeueAfterMs: requeueAfterMs === Infinity ? undefined : requeueAfterMs }
 }
 
 export function attachmentFor(volume: VolumeToAttach, nodeName: string): VolumeAttachment {

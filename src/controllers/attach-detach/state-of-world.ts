@@ -8,7 +8,7 @@ import { equalJson } from '#/api/json-value.ts'
 import { formatKey } from '#/api/metadata.ts'
 import { claimsOf, isClaimForPod } from '#/api/pod-volumes.ts'
 import type { Informer } from '#/client/informer.ts'
-import type { ObjectIndex } from '#/client/object-store.ts'
+import type { Index } from '#/client/indexer.ts'
 import type { ControllerContext } from '../controller.ts'
 import { isPodTerminated, podsByClaim } from '../shared/pod-volumes.ts'
 import {
@@ -31,10 +31,10 @@ export class StateOfWorld {
   readonly #volumes: Informer<PersistentVolume>
   readonly #drivers: Informer<CSIDriver>
   readonly #attachments: Informer<VolumeAttachment>
-  readonly #podsByNode: ObjectIndex<Pod>
-  readonly #podsByClaim: ObjectIndex<Pod>
-  readonly #attachmentsByNode: ObjectIndex<VolumeAttachment>
-  readonly #attachmentsByVolume: ObjectIndex<VolumeAttachment>
+  readonly #podsByNode: Index<Pod>
+  readonly #podsByClaim: Index<Pod>
+  readonly #attachmentsByNode: Index<VolumeAttachment>
+  readonly #attachmentsByVolume: Index<VolumeAttachment>
 
   constructor({ informer }: Pick<ControllerContext, 'informer'>) {
     this.nodes = informer(nodes)
@@ -115,36 +115,40 @@ export class StateOfWorld {
     const enqueuePods = (using: readonly Pod[]): void => {
       for (const { spec } of using) if (spec?.nodeName) enqueue(spec.nodeName)
     }
-    this.#pods.onChange((_key, { before, after }) => {
-      for (const pod of [before, after]) {
+    this.#pods.addEventHandler((_key, { oldObject, newObject }) => {
+      for (const pod of [oldObject, newObject]) {
         if (!pod?.spec?.nodeName || claimsOf(pod).length === 0) continue
         const isSame =
-          before !== undefined && after !== undefined && usesVolumes(before) === usesVolumes(after)
-        if (!isSame || before.spec?.nodeName !== after.spec?.nodeName) enqueue(pod.spec.nodeName)
+          oldObject !== undefined &&
+          newObject !== undefined &&
+          usesVolumes(oldObject) === usesVolumes(newObject)
+        if (!isSame || oldObject.spec?.nodeName !== newObject.spec?.nodeName) enqueue(pod.spec.nodeName)
       }
     })
-    this.#claims.onChange((key, { before, after }) => {
-      if (boundTo(before) !== boundTo(after)) enqueuePods(this.#podsByClaim.get(key))
+    this.#claims.addEventHandler((key, { oldObject, newObject }) => {
+      if (boundTo(oldObject) !== boundTo(newObject)) enqueuePods(this.#podsByClaim.get(key))
     })
-    this.#volumes.onChange((name, { before, after }) => {
-      const isSame = before && after && equalJson(before.spec, after.spec)
+    this.#volumes.addEventHandler((name, { oldObject, newObject }) => {
+      const isSame = oldObject && newObject && equalJson(oldObject.spec, newObject.spec)
       if (isSame) return
       this.enqueueUsers(name, enqueue)
       for (const { spec } of this.#attachmentsByVolume.get(name)) enqueue(spec.nodeName)
     })
-    this.#attachments.onChange((_name, { before, after }) => {
-      const { nodeName, source } = (after ?? before).spec
+    this.#attachments.addEventHandler((_name, { oldObject, newObject }) => {
+      const { nodeName, source } = (newObject ?? oldObject).spec
       enqueue(nodeName)
       // Nodes waiting for this volume must be reconciled too.
-      if (before?.status?.attached !== after?.status?.attached || after === undefined)
+      if (oldObject?.status?.attached !== newObject?.status?.attached || newObject === undefined)
         this.enqueueUsers(source.persistentVolumeName ?? '', enqueue)
     })
-    this.#drivers.onChange((_name, { before, after }) => {
-      if (before?.spec?.attachRequired === after?.spec?.attachRequired && before && after) return
+    this.#drivers.addEventHandler((_name, { oldObject, newObject }) => {
+      if (oldObject?.spec?.attachRequired === newObject?.spec?.attachRequired && oldObject && newObject)
+        return
       for (const { metadata } of this.nodes.list()) enqueue(metadata?.name ?? '')
     })
-    this.nodes.onChange((name, { before, after }) => {
-      if (before === undefined || after === undefined || isOtherwise(before, after)) enqueue(name)
+    this.nodes.addEventHandler((name, { oldObject, newObject }) => {
+      if (oldObject === undefined || newObject === undefined || isOtherwise(oldObject, newObject))
+        enqueue(name)
     })
   }
 
@@ -155,9 +159,9 @@ export class StateOfWorld {
 
   /** Calls back for every new VolumeAttachment. */
   onVolumeAttachmentAdded(onAdded: (volumeName: string, nodeName: string) => void): void {
-    this.#attachments.onChange((_name, { before, after }) => {
-      if (before !== undefined || after === undefined) return
-      onAdded(after.spec.source.persistentVolumeName ?? '', after.spec.nodeName)
+    this.#attachments.addEventHandler((_name, { oldObject, newObject }) => {
+      if (oldObject !== undefined || newObject === undefined) return
+      onAdded(newObject.spec.source.persistentVolumeName ?? '', newObject.spec.nodeName)
     })
   }
 

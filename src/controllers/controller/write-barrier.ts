@@ -2,7 +2,7 @@ import { keyOf, isBeingDeleted, type KubernetesObject } from '#/api/metadata.ts'
 import { apiVersionOf, type Resource } from '#/api/resource.ts'
 import type { Informer } from '#/client/informer.ts'
 
-type Followed = Pick<Informer<KubernetesObject>, 'get' | 'hasSeen' | 'until'>
+type Followed = Pick<Informer<KubernetesObject>, 'get' | 'isCurrent' | 'waitUntil'>
 
 /**
  * Read-your-writes barrier, which replaces upstream's expectations: the writes of a reconcile that the
@@ -22,7 +22,7 @@ export class WriteBarrier {
   /** Records a create or update that returned `object`. */
   recordWrite(key: string, resource: Resource, object: KubernetesObject): void {
     const version = object.metadata?.resourceVersion
-    if (version !== undefined) this.#record(key, resource, informer => informer.hasSeen(version))
+    if (version !== undefined) this.#record(key, resource, informer => informer.isCurrent(version))
   }
 
   /**
@@ -42,7 +42,7 @@ export class WriteBarrier {
   async waitUntilVisible(key: string, signal: AbortSignal): Promise<void> {
     const writes = this.#invisible.get(key)
     if (writes === undefined) return
-    for (const { informer, isVisible } of writes) await informer.until(() => isVisible(informer), signal)
+    for (const { informer, isVisible } of writes) await informer.waitUntil(() => isVisible(informer), signal)
     this.#invisible.delete(key)
   }
 

@@ -73,7 +73,7 @@ function check(given: Case, expected: string): void {
     ...(left.length > 0 ? [`active ${left.join(',')}`] : []),
     ...(plan.status.lastSuccessfulTime ? [`succeeded ${plan.status.lastSuccessfulTime.slice(11, 16)}`] : []),
     ...plan.events.map(({ reason }) => reason),
-    ...(plan.againAfterMs === undefined ? [] : [`next ${clock(nowMs + plan.againAfterMs)}`]),
+    ...(plan.requeueAfterMs === undefined ? [] : [`next ${clock(nowMs + plan.requeueAfterMs)}`]),
   ].join(' ')
   assert.equal(actual, expected, JSON.stringify(given))
 }

@@ -21,7 +21,7 @@ export interface CronJobPlan {
   /** Does not include the Job to create. Identical to the CronJob's status if nothing changes. */
   readonly status: CronJobStatus
   readonly events: readonly EventContent[]
-  readonly againAfterMs: number | undefined
+  readonly requeueAfterMs: number | undefined
 }
 
 export interface CronJobWorld {
@@ -40,14 +40,14 @@ export function planCronJob(world: CronJobWorld): CronJobPlan {
   const forget = isBeingDeleted(cronJob) ? [] : jobsToForget(cronJob, jobs)
   const seen = lookBack(world)
   const start = planStart(world, seen.status.active ?? [])
-  const { startMs, status: startStatus = {}, replace = [], againAfterMs } = start
+  const { startMs, status: startStatus = {}, replace = [], requeueAfterMs } = start
   const next = { ...seen.status, ...startStatus }
   const before = cronJob.status ?? {}
   return {
     forget,
     replace,
     startMs,
-    againAfterMs,
+    requeueAfterMs,
     status: equalJson(withoutEmpty(before), withoutEmpty(next)) ? before : withoutEmpty(next),
     events: [...seen.events, ...(start.events ?? [])],
   }
@@ -111,7 +111,7 @@ function lookBack({ cronJob, jobs, missing }: CronJobWorld): Seen {
   }
 }
 
-type Start = Partial<Pick<CronJobPlan, 'startMs' | 'status' | 'replace' | 'events' | 'againAfterMs'>>
+type Start = Partial<Pick<CronJobPlan, 'startMs' | 'status' | 'replace' | 'events' | 'requeueAfterMs'>>
 
 function planStart(world: CronJobWorld, active: readonly ObjectReference[]): Start {
   const { cronJob, jobs, nowMs } = world
@@ -126,10 +126,10 @@ function planStart(world: CronJobWorld, active: readonly ObjectReference[]): Sta
   const due = findDue(world, times)
   const events = [...(note ? [note] : []), ...due.events]
   const nextMs = times.next(nowMs)
-  const againAfterMs = nextMs === undefined ? undefined : nextMs - nowMs + laterMs
+  const requeueAfterMs = nextMs === undefined ? undefined : nextMs - nowMs + laterMs
   const dueName = due.dueMs === undefined ? undefined : nameOfJob(cronJob, due.dueMs)
   const others = strangers.filter(({ metadata }) => metadata?.name !== dueName)
-  const base = { events: [...unexpected(others), ...events], againAfterMs }
+  const base = { events: [...unexpected(others), ...events], requeueAfterMs }
   if (due.dueMs === undefined || active.some(({ name }) => name === dueName)) return base
   const started = jobs.find(({ metadata }) => metadata?.name === dueName)
   // The Job was created, but the status update failed.

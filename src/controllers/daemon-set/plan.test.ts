@@ -104,7 +104,7 @@ test('a failed daemon pod is replaced after its backoff', () => {
     ...worldOf(setOf(spec), 'a:F b:F'),
     backoffMsOn: node => (node === 'a' ? 7 : 5),
   })
-  assert.equal(plan.againAfterMs, 5)
+  assert.equal(plan.requeueAfterMs, 5)
   assert.equal(planned(rolling({ maxSurge: 1 }), 'a:F', 1_000), '')
 })
 

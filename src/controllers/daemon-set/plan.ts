@@ -12,7 +12,7 @@ export interface DaemonPlan {
   /** The finished pods among those deleted. */
   readonly finished: readonly FinishedPod[]
   /** Time until the next failed pod may be replaced. */
-  readonly againAfterMs: number | undefined
+  readonly requeueAfterMs: number | undefined
 }
 
 export interface FinishedPod {
@@ -36,7 +36,7 @@ export function planDaemons(world: DaemonPlanWorld): DaemonPlan {
   const onNodes = world.daemonNodes.map(node => planNode(node, world))
   const create = onNodes.flatMap(plan => plan.create)
   const victims = onNodes.flatMap(plan => plan.delete)
-  const waits = onNodes.flatMap(plan => plan.againAfterMs ?? [])
+  const waits = onNodes.flatMap(plan => plan.requeueAfterMs ?? [])
   const isSettled = create.length === 0 && victims.length === 0
   const isRolling = world.set.spec?.updateStrategy?.type === 'RollingUpdate'
   const update = isSettled && isRolling ? planRollingUpdate(world) : { create, delete: victims }
@@ -45,11 +45,11 @@ export function planDaemons(world: DaemonPlanWorld): DaemonPlan {
     create: update.create.slice(0, burstReplicas),
     delete: [...removed],
     finished: onNodes.flatMap(plan => plan.finished).filter(({ pod }) => removed.has(pod)),
-    againAfterMs: waits.length === 0 ? undefined : waits.reduce((least, each) => Math.min(least, each)),
+    requeueAfterMs: waits.length === 0 ? undefined : waits.reduce((least, each) => Math.min(least, each)),
   }
 }
 
-const nothing: DaemonPlan = { create: [], delete: [], finished: [], againAfterMs: undefined }
+const nothing: DaemonPlan = { create: [], delete: [], finished: [], requeueAfterMs: undefined }
 
 function planNode(node: DaemonNode, world: DaemonPlanWorld): DaemonPlan {
   const { nodeName, pods, shouldRun, shouldContinueRunning, exists } = node
@@ -69,7 +69,7 @@ function planNode(node: DaemonNode, world: DaemonPlanWorld): DaemonPlan {
     create: isSurging && running.length === 0 && shouldRun && waitMs === 0 ? [nodeName] : [],
     delete: [...finished, ...(isSurging ? excessWithSurge(running, world) : running.slice(1))],
     finished: finished.map(pod => ({ pod, nodeName })),
-    againAfterMs: waitMs > 0 ? waitMs : undefined,
+    requeueAfterMs: waitMs > 0 ? waitMs : undefined,
   }
 }
 

@@ -1,3 +1,4 @@
+import { messageOf } from '#/base/message-of.ts'
 import { isApiError, isNamespaceTerminating } from '#/api/errors.ts'
 import type { Deployment, ReplicaSet } from '#/api/generated/apps/v1.ts'
 import { replicaSets } from '#/api/generated/apps/v1-resources.ts'
@@ -54,7 +55,7 @@ async function create(work: PerformWork, wanted: ReplicaSet): Promise<Made> {
   } catch (error) {
     if (isNamespaceTerminating(error)) throw error
     if (isApiError(error, 'AlreadyExists')) return adoptExisting(work, wanted)
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = messageOf(error)
     const message = `Failed to create new replica set "${name}": ${reason}`
     work.recorder.record(work.deployment, { type: 'Warning', reason: 'ReplicaSetCreateError', message })
     return { creation: { outcome: 'failed', message }, error }

@@ -1,4 +1,5 @@
 /** Creates and deletes a job's pods, and records events. */
+import { messageOf } from '#/base/message-of.ts'
 import { isApiError } from '#/api/errors.ts'
 import type { Job } from '#/api/generated/batch/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
@@ -9,7 +10,6 @@ import { slowStartBatch } from '../shared/slow-start-batch.ts'
 import type { JobPlan } from './plan.ts'
 import { podOfJob } from './pod-of-job.ts'
 import { hasJobTrackingFinalizer, trackingFinalizer } from './tracked-pods.ts'
-import { messageOf } from '#/base/message-of.ts'
 
 export interface PodsChange {
   readonly client: Client

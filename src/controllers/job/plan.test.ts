@@ -83,7 +83,7 @@ function check(given: Case, expected: string): void {
     ...plan.remove.map(({ metadata }) => `-${metadata?.name?.split('-')[0]}`),
     ...(plan.isFinalizerRemoved ? ['uncounted'] : []),
     ...(plan.outcome ? [`end ${plan.outcome.reason}`] : []),
-    ...(plan.againAfterMs === undefined ? [] : [`wait ${plan.againAfterMs / 1_000}`]),
+    ...(plan.requeueAfterMs === undefined ? [] : [`wait ${plan.requeueAfterMs / 1_000}`]),
   ].join(' ')
   assert.equal(actual, expected, JSON.stringify(given))
 }

@@ -19,7 +19,7 @@ export interface JobPlan {
    */
   readonly isFinalizerRemoved: boolean
   /** Delay until a deadline or backoff ends; undefined if neither is pending. */
-  readonly againAfterMs: number | undefined
+  readonly requeueAfterMs: number | undefined
 }
 
 export interface PodToCreate {
@@ -45,8 +45,8 @@ const maxPodCreateDeletePerSync = 500
 export function planJob(world: JobWorld): JobPlan {
   const { job, podCounts, nowMs } = world
   const outcome = findOutcome(world)
-  const againAfterMs = outcome ? undefined : remainingActiveDeadlineMs(job, nowMs)
-  const plan = { outcome, create: [], remove: [], isFinalizerRemoved: false, againAfterMs }
+  const requeueAfterMs = outcome ? undefined : remainingActiveDeadlineMs(job, nowMs)
+  const plan = { outcome, create: [], remove: [], isFinalizerRemoved: false, requeueAfterMs }
   if (outcome) return { ...plan, remove: podCounts.active.slice(0, maxPodCreateDeletePerSync) }
   if (isBeingDeleted(job)) return plan
   const remove = surplusPods(world)
@@ -55,7 +55,7 @@ export function planJob(world: JobWorld): JobPlan {
   if (remove.length > 0)
     return { ...plan, remove: remove.slice(0, maxPodCreateDeletePerSync), isFinalizerRemoved: true }
   const { create, waitMs } = missingPods(world)
-  return { ...plan, create, againAfterMs: earliest(againAfterMs, waitMs) }
+  return { ...plan, create, requeueAfterMs: earliest(requeueAfterMs, waitMs) }
 }
 
 function earliest(a: number | undefined, b: number | undefined): number | undefined {

@@ -8,7 +8,7 @@ import type { Job, JobStatus } from '#/api/generated/batch/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import type { Client } from '#/client/client.ts'
 import type { EventRecorder } from '#/client/event-recorder.ts'
-import type { Again } from '#/client/workqueue.ts'
+import type { ReconcileResult } from '#/client/workqueue.ts'
 import { addFinished, noFailures, type Failures } from './backoff.ts'
 import { countPods, type PodCounts } from './pod-counts.ts'
 import { changePods, removeTrackingFinalizer } from './change-pods.ts'
@@ -30,7 +30,7 @@ export interface JobSync {
   readonly nowMs: number
 }
 
-export async function syncJob(sync: JobSync): Promise<Again | undefined> {
+export async function syncJob(sync: JobSync): Promise<ReconcileResult | undefined> {
   const { job, pods, nowMs } = sync
   const podCounts = countPods(job, pods)
   const failures = failuresNow(sync, podCounts)
@@ -45,8 +45,8 @@ export async function syncJob(sync: JobSync): Promise<Again | undefined> {
     failures,
   )
   if (error !== undefined) throw error
-  const againAfterMs = isPartial ? 0 : plan.againAfterMs
-  return againAfterMs === undefined ? undefined : { againAfterMs }
+  const requeueAfterMs = isPartial ? 0 : plan.requeueAfterMs
+  return requeueAfterMs === undefined ? undefined : { requeueAfterMs }
 }
 
 /** After a restart the failures are reconstructed from the existing pods, including counted ones. */

@@ -10,7 +10,7 @@ import { bindCompletedAnnotation, isAvailable, selectedNodeAnnotation } from '#/
 import { volumeClaimKeysOf } from '#/api/pod-volumes.ts'
 import { hasStorageClass, isDefaultClass, storageClassOf } from '#/api/storage-classes.ts'
 import type { Informer } from '#/client/informer.ts'
-import type { ObjectIndex } from '#/client/object-store.ts'
+import type { Index } from '#/client/indexer.ts'
 
 export interface BinderInformers {
   readonly claims: Informer<PersistentVolumeClaim>
@@ -23,12 +23,12 @@ export interface BinderInformers {
 /** Additional index key for claims without a storage class; not a valid class name. */
 const classless = '/'
 
-export function availableByClass(volumes: Informer<PersistentVolume>): ObjectIndex<PersistentVolume> {
+export function availableByClass(volumes: Informer<PersistentVolume>): Index<PersistentVolume> {
   return volumes.index('available', volume => (isAvailable(volume) ? [storageClassOf(volume)] : []))
 }
 
 /** Volumes by the key of the claim that they reference. */
-export function volumesByClaim(volumes: Informer<PersistentVolume>): ObjectIndex<PersistentVolume> {
+export function volumesByClaim(volumes: Informer<PersistentVolume>): Index<PersistentVolume> {
   return volumes.index('claim', volume => claimKeyOf(volume))
 }
 
@@ -49,39 +49,39 @@ export function enqueueOnChange(
     return node !== undefined && isUnbound(claim) ? [node] : []
   })
   const byClaim = volumesByClaim(volumes)
-  claims.onChange((key, { before, after }) => {
+  claims.addEventHandler((key, { oldObject, newObject }) => {
     enqueue(key)
     if (
-      before?.spec?.volumeName === after?.spec?.volumeName &&
-      before?.metadata?.uid === after?.metadata?.uid
+      oldObject?.spec?.volumeName === newObject?.spec?.volumeName &&
+      oldObject?.metadata?.uid === newObject?.metadata?.uid
     )
       return
-    for (const claim of [before, after]) if (claim?.spec?.volumeName) enqueue(claim.spec.volumeName)
+    for (const claim of [oldObject, newObject]) if (claim?.spec?.volumeName) enqueue(claim.spec.volumeName)
     enqueueAll(byClaim.keys(key))
   })
-  volumes.onChange((name, { before, after }) => {
+  volumes.addEventHandler((name, { oldObject, newObject }) => {
     enqueue(name)
-    if (before && after && !mattersToClaims(before, after)) return
-    for (const volume of [before, after]) if (volume) enqueueAll(claimKeyOf(volume))
+    if (oldObject && newObject && !mattersToClaims(oldObject, newObject)) return
+    for (const volume of [oldObject, newObject]) if (volume) enqueueAll(claimKeyOf(volume))
     enqueueAll(byVolume.keys(name))
-    if (after && isAvailable(after)) enqueueAll(unboundByClass.keys(storageClassOf(after)))
+    if (newObject && isAvailable(newObject)) enqueueAll(unboundByClass.keys(storageClassOf(newObject)))
   })
-  classes.onChange((name, { after }) => {
+  classes.addEventHandler((name, { newObject }) => {
     enqueueAll(unboundByClass.keys(name))
-    if (after && isDefaultClass(after)) enqueueAll(unboundByClass.keys(classless))
+    if (newObject && isDefaultClass(newObject)) enqueueAll(unboundByClass.keys(classless))
   })
   // The event of a waiting claim depends on whether a pod uses it.
-  pods.onChange((_key, { before, after }) => {
-    if (before?.spec?.nodeName === after?.spec?.nodeName && before && after) return
-    for (const pod of [after ?? before]) {
+  pods.addEventHandler((_key, { oldObject, newObject }) => {
+    if (oldObject?.spec?.nodeName === newObject?.spec?.nodeName && oldObject && newObject) return
+    for (const pod of [newObject ?? oldObject]) {
       for (const key of pod ? volumeClaimKeysOf(pod) : []) {
         const claim = claims.get(key)
         if (claim && isUnbound(claim)) enqueue(key)
       }
     }
   })
-  nodes.onChange((name, { before }) => {
-    if (before === undefined) enqueueAll(unboundByNode.keys(name))
+  nodes.addEventHandler((name, { oldObject }) => {
+    if (oldObject === undefined) enqueueAll(unboundByNode.keys(name))
   })
 }
 

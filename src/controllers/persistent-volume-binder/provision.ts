@@ -1,4 +1,5 @@
 /** Dynamic provisioning of volumes. */
+import { messageOf } from '#/base/message-of.ts'
 import { annotationOf, withAnnotations, withoutAnnotation } from '#/api/annotations.ts'
 import { ApiError, isApiError } from '#/api/errors.ts'
 import { persistentVolumes } from '#/api/generated/core/v1-resources.ts'
@@ -8,7 +9,6 @@ import { keyOf } from '#/api/metadata.ts'
 import { boundByControllerAnnotation, referenceTo, selectedNodeAnnotation } from '#/api/persistent-volumes.ts'
 import { quote } from '#/api/quote.ts'
 import { storageClassOf } from '#/api/storage-classes.ts'
-import { messageOf } from '#/base/message-of.ts'
 import type { ProvisionedVolume, Provisioner } from '../shared/provisioner.ts'
 import { migratedDriverOf, isUnsupportedInTree } from './csi-migration.ts'
 import { betaStorageProvisioner, deletionFinalizer, provisionedBy, storageProvisioner } from './names.ts'

@@ -1,4 +1,5 @@
 /** Reclaims released volumes according to their reclaim policy. */
+import { messageOf } from '#/base/message-of.ts'
 import { annotationOf } from '#/api/annotations.ts'
 import { isApiError } from '#/api/errors.ts'
 import { persistentVolumes } from '#/api/generated/core/v1-resources.ts'
@@ -6,7 +7,6 @@ import type { PersistentVolume } from '#/api/generated/core/v1.ts'
 import { hasFinalizer, isBeingDeleted, withoutFinalizer } from '#/api/metadata.ts'
 import { quote } from '#/api/quote.ts'
 import type { EventContent } from '#/client/event-recorder.ts'
-import { messageOf } from '#/base/message-of.ts'
 import type { Provisioner } from '../shared/provisioner.ts'
 import { isUnsupportedInTree } from './csi-migration.ts'
 import { deletionFinalizer, provisionedBy } from './names.ts'

@@ -3,7 +3,7 @@ import { equalJson } from '#/api/json-value.ts'
 import { labelOf, type Labels } from '#/api/labels.ts'
 import { keyOf } from '#/api/metadata.ts'
 import type { Informer } from '#/client/informer.ts'
-import type { ObjectIndex } from '#/client/object-store.ts'
+import type { Index } from '#/client/indexer.ts'
 import { isPodTerminal, isPodReady } from '../pods.ts'
 
 /**
@@ -12,8 +12,8 @@ import { isPodTerminal, isPodReady } from '../pods.ts'
  */
 export class ServiceSelectorIndex {
   readonly #pods: Informer<Pod>
-  readonly #podsByLabel: ObjectIndex<Pod>
-  readonly #servicesByLabel: ObjectIndex<Service>
+  readonly #podsByLabel: Index<Pod>
+  readonly #servicesByLabel: Index<Service>
 
   constructor({ services, pods }: { readonly services: Informer<Service>; readonly pods: Informer<Pod> }) {
     this.#pods = pods
@@ -44,10 +44,10 @@ export class ServiceSelectorIndex {
 
   /** Calls back with the keys of services when their endpoints may have changed. */
   enqueueOnChange(enqueue: (serviceKey: string) => void): void {
-    this.#pods.onChange((_key, { before, after }) => {
-      if (before !== undefined && after !== undefined && hasSameEndpoint(before, after)) return
-      if (after !== undefined) this.servicesOf(after).forEach(enqueue)
-      if (before !== undefined) this.servicesOf(before).forEach(enqueue)
+    this.#pods.addEventHandler((_key, { oldObject, newObject }) => {
+      if (oldObject !== undefined && newObject !== undefined && hasSameEndpoint(oldObject, newObject)) return
+      if (newObject !== undefined) this.servicesOf(newObject).forEach(enqueue)
+      if (oldObject !== undefined) this.servicesOf(oldObject).forEach(enqueue)
     })
   }
 }

@@ -1,3 +1,4 @@
+import { messageOf } from '#/base/message-of.ts'
 import { isApiError } from '#/api/errors.ts'
 import type { LoadBalancerStatus, Node, Service } from '#/api/generated/core/v1.ts'
 import { services } from '#/api/generated/core/v1-resources.ts'
@@ -6,7 +7,6 @@ import { withFinalizer, withoutFinalizer } from '#/api/metadata.ts'
 import type { Client } from '#/client/client.ts'
 import type { EventRecorder } from '#/client/event-recorder.ts'
 import type { LoadBalancer } from '../shared/load-balancer.ts'
-import { messageOf } from '#/base/message-of.ts'
 import { nodeSetKey } from './nodes.ts'
 import { cleanupFinalizer, type SyncedState } from './plan.ts'
 

@@ -13,15 +13,15 @@ import {
 import { parseGroupVersion } from '#/api/group-version.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Change, Informer } from '#/client/informer.ts'
-import type { ObjectIndex } from '#/client/object-store.ts'
+import type { Index } from '#/client/indexer.ts'
 
 /** Objects by the uid of their controller; orphans are under ''. */
-export function controllerRefIndex<T extends KubernetesObject>(informer: Informer<T>): ObjectIndex<T> {
+export function controllerRefIndex<T extends KubernetesObject>(informer: Informer<T>): Index<T> {
   return informer.index('controller', object => [controllerOf(object)?.uid ?? ''])
 }
 
 /** Orphans by namespace. */
-export function orphanIndex<T extends KubernetesObject>(informer: Informer<T>): ObjectIndex<T> {
+export function orphanIndex<T extends KubernetesObject>(informer: Informer<T>): Index<T> {
   return informer.index('orphans', object => {
     return controllerOf(object) === undefined ? [object.metadata?.namespace ?? ''] : []
   })
@@ -33,9 +33,9 @@ export function enqueueForOwner<T extends KubernetesObject>(
   owner: Pick<Resource, 'group' | 'kind'>,
   enqueue: (ownerKey: string, change: Change<T>) => void,
 ): void {
-  informer.onChange((_key, change) => {
-    const before = change.before && ownerKey(change.before, owner)
-    const after = change.after && ownerKey(change.after, owner)
+  informer.addEventHandler((_key, change) => {
+    const before = change.oldObject && ownerKey(change.oldObject, owner)
+    const after = change.newObject && ownerKey(change.newObject, owner)
     if (before !== undefined) enqueue(before, change)
     if (after !== undefined && after !== before) enqueue(after, change)
   })
@@ -46,10 +46,10 @@ export function onOrphan<T extends KubernetesObject>(
   informer: Informer<T>,
   adopt: (orphan: T) => void,
 ): void {
-  informer.onChange((_key, { before, after }) => {
-    if (after === undefined || controllerOf(after) !== undefined || isBeingDeleted(after)) return
-    const isOld = before !== undefined && controllerOf(before) === undefined
-    if (!isOld || !equalJson(before.metadata?.labels, after.metadata?.labels)) adopt(after)
+  informer.addEventHandler((_key, { oldObject, newObject }) => {
+    if (newObject === undefined || controllerOf(newObject) !== undefined || isBeingDeleted(newObject)) return
+    const isOld = oldObject !== undefined && controllerOf(oldObject) === undefined
+    if (!isOld || !equalJson(oldObject.metadata?.labels, newObject.metadata?.labels)) adopt(newObject)
   })
 }
 

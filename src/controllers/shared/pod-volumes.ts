@@ -3,10 +3,10 @@ import type { Pod } from '#/api/generated/core/v1.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
 import { volumeClaimKeysOf } from '#/api/pod-volumes.ts'
 import type { Informer } from '#/client/informer.ts'
-import type { ObjectIndex } from '#/client/object-store.ts'
+import type { Index } from '#/client/indexer.ts'
 import { isPodTerminal } from '../pods.ts'
 
-export function podsByClaim(pods: Informer<Pod>): ObjectIndex<Pod> {
+export function podsByClaim(pods: Informer<Pod>): Index<Pod> {
   return pods.index('volume claims', volumeClaimKeysOf)
 }
 

@@ -47,9 +47,9 @@ export function revisionHistory<T extends RevisionedSet>(
   const revisions = informer(controllerRevisions)
   const owned = controllerRefIndex(revisions)
   const orphans = orphanIndex(revisions)
-  enqueueForOwner(revisions, resource, (key, { before }) => {
+  enqueueForOwner(revisions, resource, (key, { oldObject }) => {
     // A new revision was created by the set's own reconcile, or needs no immediate action.
-    if (before !== undefined) enqueue(key)
+    if (oldObject !== undefined) enqueue(key)
   })
   onOrphan(revisions, orphan => {
     for (const set of sets.inNamespace(orphan.metadata?.namespace ?? '')) {

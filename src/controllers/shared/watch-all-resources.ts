@@ -41,7 +41,7 @@ export function watchAllResources(
       if (known.has(key) || !isWatched(resource)) continue
       known.add(key)
       if (isWanted(resource)) onResource(resource, informer(resource), signal)
-      if (definitions.has(resource.plural)) informer(resource).onChange(() => rediscover?.())
+      if (definitions.has(resource.plural)) informer(resource).addEventHandler(() => rediscover?.())
     }
   }
   background(async signal => {

@@ -1,3 +1,4 @@
+import { messageOf } from '#/base/message-of.ts'
 import type { Duplex } from 'node:stream'
 import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
@@ -39,7 +40,7 @@ export class Streaming {
       if (signal?.aborted) throw signal.reason
       if (late.signal.aborted) throw new CriError('timeout', 'the runtime does not open the session')
       if (error instanceof CriError) throw error
-      throw new CriError('failed', error instanceof Error ? error.message : String(error), { cause: error })
+      throw new CriError('failed', messageOf(error), { cause: error })
     } finally {
       timer.cancel()
     }

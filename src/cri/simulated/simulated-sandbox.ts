@@ -1,3 +1,4 @@
+import { messageOf } from '#/base/message-of.ts'
 import type { Duplex } from 'node:stream'
 import type { Platform } from '#/platform/platform.ts'
 import {
@@ -94,7 +95,7 @@ function takeAddresses(id: string, pools: readonly AddressPool[]): readonly stri
     return taken
   } catch (error) {
     taken.forEach((address, index) => pools[index]?.free(address))
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = messageOf(error)
     const text = `failed to setup network for sandbox "${id}": failed to allocate for range 0: ${reason}`
     throw new CriError('failed', text, { cause: error })
   }

@@ -3,7 +3,7 @@ import type { NodeCondition, NodeStatus } from '#/api/generated/core/v1.ts'
 import { equalJson } from '#/api/json-value.ts'
 import { formatTime } from '#/api/time.ts'
 import type { Image, RuntimeHandler, RuntimeVersion } from '#/cri/cri.ts'
-import type { MachineFacts } from '#/platform/linux.ts'
+import type { MachineInfo } from '#/platform/linux.ts'
 import type { NodeMachine } from '../node-machine.ts'
 import type { NodeSettings } from '../node-settings.ts'
 import type { ResourceList } from '../resource-amount.ts'
@@ -11,7 +11,7 @@ import type { PressureType } from './pressure.ts'
 
 export interface NodeObservation {
   readonly machine: NodeMachine
-  readonly facts: MachineFacts
+  readonly facts: MachineInfo
   readonly kubeletVersion: string
   /** Undefined if it does not answer. */
   readonly runtime: RuntimeVersion | undefined

@@ -137,10 +137,10 @@ for (const { name, spec, annotations, steps } of cases) {
     let status: PodStatus = {}
     for (const [seconds, shown, againAfterSeconds] of steps) {
       const planned = plan({ ...pod, status }, seconds)
-      const { againAfterMs } = planned
+      const { requeueAfterMs } = planned
       status = planned.status
       assert.equal(show({ status }), shown, `after ${seconds} s`)
-      assert.equal(againAfterMs === undefined ? undefined : againAfterMs / 1_000, againAfterSeconds)
+      assert.equal(requeueAfterMs === undefined ? undefined : requeueAfterMs / 1_000, againAfterSeconds)
     }
   })
 }

@@ -13,7 +13,7 @@ export interface PodWorld {
 export interface PodPlan {
   readonly status: PodStatus
   /** Requeue delay until the next state change. */
-  readonly againAfterMs?: number
+  readonly requeueAfterMs?: number
 }
 
 /** Computes the pod status from the previous status and the elapsed time. The status is the only state. */
@@ -43,7 +43,7 @@ export function planPod(pod: Pod, world: PodWorld): PodPlan {
   const planned = { status: { ...next, conditions, ...observed(pod) } }
   return walk.nextMs === Infinity || spec === undefined
     ? planned
-    : { ...planned, againAfterMs: Math.max(1, walk.nextMs - world.nowMs) }
+    : { ...planned, requeueAfterMs: Math.max(1, walk.nextMs - world.nowMs) }
 }
 
 /** The pod after all its containers have been stopped. */

@@ -89,10 +89,10 @@ export class FollowedObjects<T extends Followable> {
       given: undefined,
     }
     this.#followed.set(key, followed)
-    followed.informer.onChange((_, { before, after }) => {
+    followed.informer.addEventHandler((_, { oldObject, newObject }) => {
       // Immutable objects are not watched any further; the cached copy stays.
-      if (after?.immutable) followed.stopping.abort()
-      const isKnown = before === undefined && after?.metadata?.resourceVersion === followed.given
+      if (newObject?.immutable) followed.stopping.abort()
+      const isKnown = oldObject === undefined && newObject?.metadata?.resourceVersion === followed.given
       if (!isKnown) this.#options.onChange([...followed.users])
     })
     if (this.#signal) this.#start(followed, this.#signal)

@@ -24,7 +24,7 @@ export async function createSandbox(parts: PodParts, order: SandboxOrder): Promi
   const [context] = await Promise.all([
     sandboxContext(parts, pod, attempt),
     cgroups.ensure(pod),
-    linux.files.makeFolderPlain(podLogFolder(node, pod), 0o755),
+    linux.files.makeFolderUnsynced(podLogFolder(node, pod), 0o755),
   ])
   const { config, warnings } = sandboxConfigOf(pod, context)
   for (const { reason, message } of warnings) recorder.record(pod, { type: 'Warning', reason, message })

@@ -1,3 +1,4 @@
+import { messageOf } from '#/base/message-of.ts'
 import { join } from 'node:path'
 import type { PodAction, PodWorld, Waiting } from '../plan-pod.ts'
 import { podFolder, podLogFolder } from '../pod-paths.ts'
@@ -249,8 +250,4 @@ function keyOf(action: PodAction): string {
 
 function isKill(key: string): boolean {
   return key.startsWith(killKey('')) || key.startsWith('stop-sandbox')
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -1,3 +1,4 @@
+import { messageOf } from '#/base/message-of.ts'
 import { dirname, join } from 'node:path'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import type { EventContent } from '#/client/event-recorder.ts'
@@ -123,12 +124,12 @@ async function makeFiles({ platform, linux, node }: PodParts, order: StartOrder)
   const { files } = platform
   const messages = terminationLogPath(node, uid, container.name, attempt)
   const logs = dirname(join(podLogFolder(node, pod), containerLogPath(container.name, attempt)))
-  await Promise.all([makeTerminationLog(linux, messages), linux.files.makeFolderPlain(logs, 0o755)])
+  await Promise.all([makeTerminationLog(linux, messages), linux.files.makeFolderUnsynced(logs, 0o755)])
   if (!hasHostsFile(pod, container, addresses)) return
   const nodeHosts = pod.spec?.hostNetwork ? Buffer.from(await files.read('/etc/hosts')).toString() : ''
   const name = podHostname(pod, node.clusterDomain)
   const hosts = hostsFileOf({ pod, addresses, name, nodeHosts })
-  await linux.files.writePlain(hostsFilePath(node, uid), hosts, 0o644)
+  await linux.files.writeUnsynced(hostsFilePath(node, uid), hosts, 0o644)
 }
 
 function sourcesOf({ objects, volumes }: PodParts, order: StartOrder): ContainerSources {
@@ -174,10 +175,6 @@ async function step<T>(parts: PodParts, order: StartOrder, usual: string, work: 
     }
     throw new StartError(isKnown ? error.reason : usual, message, { cause: error })
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 function tell({ recorder }: PodParts, { pod, target }: StartOrder, content: EventContent): void {

@@ -120,7 +120,7 @@ function failureText(error: unknown, host: string, port: number): string {
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'ERR_SSL_PACKET_LENGTH_TOO_LONG') {
     return 'http: server gave HTTP response to HTTPS client'
   }
-  if (error instanceof HttpClientError && error.reason === 'garbage') {
+  if (error instanceof HttpClientError && error.reason === 'invalid-response') {
     return `net/http: HTTP/1.x transport connection broken: malformed HTTP response (${message})`
   }
   return networkFailure(error, host, port)

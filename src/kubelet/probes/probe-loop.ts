@@ -1,3 +1,4 @@
+import { messageOf } from '#/base/message-of.ts'
 import type { Container, Probe } from '#/api/generated/core/v1.ts'
 import type { Timer } from '#/platform/platform.ts'
 import type { ProbeResult } from '../plan-pod.ts'
@@ -112,7 +113,7 @@ export class ProbeLoop {
 }
 
 function describe(error: unknown): { readonly message: string; readonly state: string } {
-  const message = error instanceof Error ? error.message : String(error)
+  const message = messageOf(error)
   return {
     message,
     state: error instanceof BrokenAnswerError ? 'failure' : 'unknown',

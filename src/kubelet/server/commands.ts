@@ -56,16 +56,16 @@ async function connect(
 
 /** Closes the upgraded connection when the server stops. */
 function endingWith(signal: AbortSignal, exchange: HttpExchange): UpgradeExchange {
-  const { method, headers, takeOver } = exchange
+  const { method, headers, hijack } = exchange
   return {
     method,
     headers,
     headerValues: name => exchange.headerValues(name),
     respond: (status, answered) => exchange.respond(status, answered),
     end: pieces => exchange.end(pieces),
-    ...(takeOver && {
-      takeOver: () => {
-        const taken = takeOver()
+    ...(hijack && {
+      hijack: () => {
+        const taken = hijack()
         const cut = (): void => void taken.connection.destroy()
         signal.addEventListener('abort', cut, { once: true })
         taken.connection.once('close', () => signal.removeEventListener('abort', cut))

@@ -1,7 +1,7 @@
 /** Machine facts for tests. */
-import type { MachineFacts } from '#/platform/linux.ts'
+import type { MachineInfo } from '#/platform/linux.ts'
 
-export const machineFacts: MachineFacts = {
+export const machineFacts: MachineInfo = {
   isRoot: true,
   processors: 4,
   memoryBytes: 8 * 1024 ** 3,

@@ -49,7 +49,7 @@ async function writeNew(content: AtomicContent, payload: Payload): Promise<strin
   const make = async (path: string): Promise<void> => {
     if (made.has(path)) return
     made.add(path)
-    await linux.files.makeFolderPlain(path, 0o755)
+    await linux.files.makeFolderUnsynced(path, 0o755)
   }
   await make(join(folder, name))
   for (const [path, file] of payload) {
@@ -61,12 +61,12 @@ async function writeNew(content: AtomicContent, payload: Payload): Promise<strin
   // Possibly left by a crash.
   await platform.files.remove(join(folder, newDataName))
   await linux.files.symlink(name, join(folder, newDataName))
-  await linux.files.renamePlain(join(folder, newDataName), join(folder, dataName))
+  await linux.files.renameUnsynced(join(folder, newDataName), join(folder, dataName))
   return name
 }
 
 async function writeFile(linux: Linux, path: string, file: PayloadFile): Promise<void> {
-  await linux.files.writePlain(path, bytesOf(file), file.mode)
+  await linux.files.writeUnsynced(path, bytesOf(file), file.mode)
   if (file.uid !== undefined) await linux.files.chown(path, file.uid, -1)
 }
 

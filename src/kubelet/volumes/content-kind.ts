@@ -1,4 +1,5 @@
 /** Volume types with content from the API, which is kept up to date. Read-only for pods. */
+import { messageOf } from '#/base/message-of.ts'
 import { aggregateMessage, equalPayloads, type Payload, type PayloadFile } from './payload.ts'
 import { hasContent, writeAtomically } from './atomic-content.ts'
 import { makeEmptyFolder } from './empty-dir.ts'
@@ -58,7 +59,7 @@ export async function mergePayloads(
     try {
       for (const [path, file] of await source()) merged.set(path, file)
     } catch (error) {
-      messages.push(error instanceof Error ? error.message : String(error))
+      messages.push(messageOf(error))
     }
   }
   if (messages.length > 0) throw new Error(aggregateMessage(messages))

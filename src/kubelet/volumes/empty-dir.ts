@@ -25,8 +25,8 @@ export const emptyDir: VolumeKind = {
       respectsPolicy: false,
       signal,
     })
-    await linux.files.makeFolderPlain(dirname(ready), 0o750)
-    await linux.files.writePlain(ready, '', 0o644)
+    await linux.files.makeFolderUnsynced(dirname(ready), 0o750)
+    await linux.files.writeUnsynced(ready, '', 0o644)
     return prepared
   },
 }
@@ -39,7 +39,7 @@ export async function makeEmptyFolder(
 ): Promise<boolean> {
   const { linux, pod, allocatable } = request
   const isThere = (await linux.files.lstat(folder)) !== undefined
-  if (!isThere) await linux.files.makeFolderPlain(folder, 0o777)
+  if (!isThere) await linux.files.makeFolderUnsynced(folder, 0o777)
   if (medium === '') return !isThere
   if (await isMounted(request, folder)) return false
   if (isHugePageMedium(medium)) {

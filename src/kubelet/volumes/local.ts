@@ -2,6 +2,7 @@
  * Local persistent volumes: a directory, a block device with a filesystem (created if missing), or a raw
  * block device.
  */
+import { messageOf } from '#/base/message-of.ts'
 import { basename, join } from 'node:path'
 import { quote } from '#/api/quote.ts'
 import { podsFolder } from '../pod-paths.ts'
@@ -39,7 +40,7 @@ async function prepareFolder(request: VolumeRequest): Promise<PreparedVolume> {
   const source = await sourceFolder(request)
   const mounted = await linux.mounts.list()
   if (mounted.some(({ path }) => path === hostPath)) return prepared
-  await linux.files.makeFolderPlain(hostPath, 0o750)
+  await linux.files.makeFolderUnsynced(hostPath, 0o750)
   const flags = ['bind', ...(isReadonly ? ['ro'] : []), ...(persistentVolume?.spec?.mountOptions ?? [])]
   await linux.mounts.mount({ source, target: hostPath, type: 'none', flags })
   const isShared = mounted.some(({ path }) => isOfPod(request, path))
@@ -74,7 +75,7 @@ async function sourceFolder(request: VolumeRequest): Promise<string> {
   try {
     await mountDevice({ linux, device: path, target, type, isReadonly, mountOptions })
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = messageOf(error)
     throw new VolumeStepError(
       'MountVolume.MountDevice failed',
       `local: failed to mount device ${path} at ${target} (fstype: ${type}), error ${reason}`,

@@ -52,7 +52,7 @@ async function openPart({ linux, volume, path }: SubPathRequest) {
 async function makeTarget(linux: Linux, target: string, isFolder: boolean): Promise<void> {
   const there = await linux.files.lstat(target)
   if (there && (there.type === 'folder') !== isFolder) await linux.files.removeTree(target)
-  if (isFolder) return linux.files.makeFolderPlain(target, 0o750)
-  await linux.files.makeFolderPlain(dirname(target), 0o750)
-  await linux.files.writePlain(target, '', 0o640)
+  if (isFolder) return linux.files.makeFolderUnsynced(target, 0o750)
+  await linux.files.makeFolderUnsynced(dirname(target), 0o750)
+  await linux.files.writeUnsynced(target, '', 0o640)
 }

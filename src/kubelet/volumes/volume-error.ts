@@ -1,3 +1,4 @@
+import { messageOf } from '#/base/message-of.ts'
 import { quote } from '#/api/quote.ts'
 import { UnknownVolumeError } from './claimed-volume.ts'
 import { VolumeStepError } from './volume-kind.ts'
@@ -41,10 +42,6 @@ export const volumeWaitMs = 123_000
 function mountMessage({ shownName, error }: VolumeFailure): string {
   const step = error instanceof VolumeStepError ? error.step : 'MountVolume.SetUp failed'
   return `${step} for volume ${quote(shownName)} : ${messageOf(error)}`
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 function list(failures: readonly VolumeFailure[]): string {

@@ -1,6 +1,6 @@
 import type { Linux } from '../linux.ts'
 import { linuxFiles } from './linux/files.ts'
-import { machineFacts } from './linux/machine-facts.ts'
+import { machineFacts } from './linux/machine-info.ts'
 import { linuxMounts } from './linux/mounts.ts'
 import { run } from './linux/run.ts'
 

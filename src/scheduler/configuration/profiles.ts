@@ -1,3 +1,4 @@
+import { messageOf } from '#/base/message-of.ts'
 import { quote } from '#/api/quote.ts'
 import type { Extenders } from '../extenders.ts'
 import type { Plugin, PluginHandle, PluginFactory } from '../framework.ts'
@@ -115,7 +116,7 @@ function pluginMaker({ name, make, field, args }: PluginMakerOptions): (handle: 
       if (plugin.name === name) return plugin
       throw new Error(`the plugin has the name ${quote(plugin.name)}`)
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause)
+      const reason = messageOf(cause)
       throw new ConfigurationError(`${field}: initializing plugin ${quote(name)}: ${reason}`, { cause })
     }
   }

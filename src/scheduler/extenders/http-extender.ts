@@ -1,3 +1,4 @@
+import { readAll } from '#/base/read-all.ts'
 import { DecodeError } from '#/api/decode-error.ts'
 import { parseJson } from '#/api/json.ts'
 import type { JsonValue } from '#/api/json-value.ts'
@@ -46,7 +47,7 @@ export class HttpExtender implements AsyncDisposable {
         response.discard()
         throw new Error(`failed ${verb} with extender at URL ${url}, code ${response.status}`)
       }
-      return parseJson(await readAll(response.body), { maxBytes: responseBytesMax })
+      return parseJson(await readAll(response.body, responseBytesMax), { maxBytes: responseBytesMax })
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error
       throw new Error(`failed ${verb} with extender at URL ${url}: ${error.message}`, { cause: error })
@@ -58,15 +59,4 @@ export class HttpExtender implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#client?.[Symbol.asyncDispose]()
   }
-}
-
-async function readAll(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const read: Uint8Array[] = []
-  let sizeBytes = 0
-  for await (const piece of pieces) {
-    sizeBytes += piece.length
-    if (sizeBytes > responseBytesMax) throw new Error(`response exceeds ${responseBytesMax} bytes`)
-    read.push(piece)
-  }
-  return Buffer.concat(read)
 }

@@ -11,11 +11,11 @@ export class AssumeCache<T extends KubernetesObject> {
 
   constructor(informer: Informer<T>) {
     this.#informer = informer
-    informer.onChange((key, { after }) => {
+    informer.addEventHandler((key, { newObject }) => {
       const assumed = this.#assumed.get(key)
       if (assumed === undefined) return
-      const isShown = after?.metadata?.resourceVersion === assumed.metadata?.resourceVersion
-      if (after === undefined || isShown || this.#isOver(assumed, after)) this.#assumed.delete(key)
+      const isShown = newObject?.metadata?.resourceVersion === assumed.metadata?.resourceVersion
+      if (newObject === undefined || isShown || this.#isOver(assumed, newObject)) this.#assumed.delete(key)
     })
   }
 
@@ -37,6 +37,6 @@ export class AssumeCache<T extends KubernetesObject> {
 
   #isOver(assumed: T, known: T): boolean {
     const version = assumed.metadata?.resourceVersion ?? ''
-    return known.metadata?.resourceVersion !== version && this.#informer.hasSeen(version)
+    return known.metadata?.resourceVersion !== version && this.#informer.isCurrent(version)
   }
 }

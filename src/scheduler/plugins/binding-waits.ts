@@ -7,7 +7,7 @@ import type { PodInfo } from '../pod-info.ts'
 
 export interface WaitOptions {
   /** Informers that the condition depends on; it is evaluated on each of their events. */
-  readonly informers: readonly Pick<Informer<KubernetesObject>, 'until'>[]
+  readonly informers: readonly Pick<Informer<KubernetesObject>, 'waitUntil'>[]
   readonly timeoutMs: number
   readonly signal: AbortSignal
 }
@@ -20,9 +20,9 @@ export class BindingWaits {
 
   constructor(clock: Clock, pods: Informer<Pod>) {
     this.#clock = clock
-    pods.onChange((_key, { before, after }) => {
-      if (after !== undefined) return
-      this.#waiting.get(before.metadata?.uid ?? '')?.abort(new Error('pod does not exist any more'))
+    pods.addEventHandler((_key, { oldObject, newObject }) => {
+      if (newObject !== undefined) return
+      this.#waiting.get(oldObject.metadata?.uid ?? '')?.abort(new Error('pod does not exist any more'))
     })
   }
 
@@ -36,7 +36,7 @@ export class BindingWaits {
     const timer = this.#clock.setTimer(timeoutMs, () => ending.abort(new Error('context deadline exceeded')))
     this.#waiting.set(uid, ending)
     try {
-      await Promise.race(informers.map(informer => informer.until(condition, ending.signal)))
+      await Promise.race(informers.map(informer => informer.waitUntil(condition, ending.signal)))
     } finally {
       timer.cancel()
       this.#waiting.delete(uid)

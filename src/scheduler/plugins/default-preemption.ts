@@ -3,6 +3,7 @@
  * the snapshot; the scheduler evicts them asynchronously.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/pod-priority-preemption/
  */
+import { messageOf } from '#/base/message-of.ts'
 import { podDisruptionBudgets } from '#/api/generated/policy/v1-resources.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
 import type { PreemptionCandidate, Diagnosis, PluginFactory, ProcessPreemption } from '../framework.ts'
@@ -65,7 +66,7 @@ async function callExtenders(
   try {
     return { left: await run() }
   } catch (error) {
-    return { message: `preemption: ${error instanceof Error ? error.message : String(error)}` }
+    return { message: `preemption: ${messageOf(error)}` }
   }
 }
 

@@ -63,8 +63,8 @@ function timeoutMs(duration: unknown = bindingTimeoutUsual): number {
 /** Runs preEnqueue again for pods when one of their claims is created or changed. */
 function recheckWhenClaimsChange({ informer, recheckPreEnqueue }: PluginHandle): void {
   const byClaim = informer(pods).index('device claims', resourceClaimKeysOf)
-  informer(resourceClaims).onChange((key, { after }) => {
-    if (after !== undefined) for (const pod of byClaim.keys(key)) recheckPreEnqueue(pod)
+  informer(resourceClaims).addEventHandler((key, { newObject }) => {
+    if (newObject !== undefined) for (const pod of byClaim.keys(key)) recheckPreEnqueue(pod)
   })
 }
 

@@ -3,6 +3,7 @@
  * chosen together with the node: they are reserved from then on, and the pod is bound only after its claims.
  * https://kubernetes.io/docs/concepts/storage/persistent-volumes/#node-affinity
  */
+import { messageOf } from '#/base/message-of.ts'
 import { withAnnotations } from '#/api/annotations.ts'
 import type { PersistentVolume, PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
 import { persistentVolumeClaims, persistentVolumes, pods } from '#/api/generated/core/v1-resources.ts'
@@ -12,7 +13,7 @@ import { boundVolume, isAvailable, selectedNodeAnnotation } from '#/api/persiste
 import { quote } from '#/api/quote.ts'
 import { storageClassOf } from '#/api/storage-classes.ts'
 import type { Informer } from '#/client/informer.ts'
-import type { ObjectIndex } from '#/client/object-store.ts'
+import type { Index } from '#/client/indexer.ts'
 import type { BindWork, CycleState, PluginHandle, PluginFactory, Unschedulable } from '../framework.ts'
 import type { PodInfo } from '../pod-info.ts'
 import { BindingWaits } from './binding-waits.ts'
@@ -64,8 +65,8 @@ class VolumeBinder {
   readonly #volumes: Informer<PersistentVolume>
   readonly #assumedClaims: AssumeCache<PersistentVolumeClaim>
   readonly #assumedVolumes: AssumeCache<PersistentVolume>
-  readonly #freeByClass: ObjectIndex<PersistentVolume>
-  readonly #byClaim: ObjectIndex<PersistentVolume>
+  readonly #freeByClass: Index<PersistentVolume>
+  readonly #byClaim: Index<PersistentVolume>
   readonly #world: StorageWorld
   readonly #plans = new WeakMap<CycleState, VolumePlan>()
 
@@ -169,8 +170,8 @@ class VolumeBinder {
         node,
         volume: each => volumes.get(each),
         claim: key => claims.get(key),
-        hasSeenVolume: version => volumes.hasSeen(version),
-        hasSeenClaim: version => claims.hasSeen(version),
+        hasSeenVolume: version => volumes.isCurrent(version),
+        hasSeenClaim: version => claims.isCurrent(version),
       })
     }
     try {
@@ -178,7 +179,7 @@ class VolumeBinder {
       await this.#waits.until(pod, isDone, { informers, timeoutMs: this.#timeoutMs, signal })
     } catch (cause) {
       if (signal.aborted) throw cause
-      throw new Error(`binding volumes: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+      throw new Error(`binding volumes: ${messageOf(cause)}`, { cause })
     }
   }
 

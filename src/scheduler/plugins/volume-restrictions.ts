@@ -3,7 +3,7 @@ import type { PersistentVolumeClaim, Pod, Volume } from '#/api/generated/core/v1
 import { formatKey } from '#/api/metadata.ts'
 import { quote } from '#/api/quote.ts'
 import type { Informer } from '#/client/informer.ts'
-import type { ObjectIndex } from '#/client/object-store.ts'
+import type { Index } from '#/client/indexer.ts'
 import {
   clusterEventWithHint,
   type FilterState,
@@ -87,7 +87,7 @@ function exclusiveClaims(
   return own
 }
 
-function isInUse(key: string, uid: string, byClaim: ObjectIndex<Pod>, { nodes: infos }: Snapshot): boolean {
+function isInUse(key: string, uid: string, byClaim: Index<Pod>, { nodes: infos }: Snapshot): boolean {
   const others = byClaim.get(key).filter(({ metadata }) => metadata?.uid !== uid)
   if (others.some(isAssigned)) return true
   // A pending pod of the informer may be assumed on a node in the snapshot.

@@ -4,7 +4,7 @@ import type { KubernetesObject } from '#/api/metadata.ts'
 import { clientOf, type Client } from '#/client/client.ts'
 import { inProcessTransport } from '#/client/in-process.ts'
 import type { Informer } from '#/client/informer.ts'
-import { LeaderElection, newIdentity } from '#/client/leader-election.ts'
+import { LeaderElector, newIdentity } from '#/client/leader-election.ts'
 import type { Controller } from '#/controllers/controller.ts'
 import { ControllerManager } from '#/controllers/controller-manager.ts'
 import { PlainKubelet } from '#/kubelet/plain-kubelet.ts'
@@ -12,7 +12,7 @@ import type { Platform } from '#/platform/platform.ts'
 import type { SimulatedHost, Simulation } from '#/platform/simulated.ts'
 import { defaultProfiles } from '#/scheduler/default-profile.ts'
 import { Scheduler } from '#/scheduler/scheduler.ts'
-import { simulatedNode } from '#/simulated-nodes.ts'
+import { simulatedNode } from '#/cluster/simulated-nodes.ts'
 import { MemoryStore } from '#/store/memory.ts'
 import type { Store } from '#/store/store.ts'
 import { faultyTransport, type FaultOptions, type RequestFault } from '../faulty-transport.ts'
@@ -32,7 +32,7 @@ const requestFaults: readonly RequestFault[] = ['refuse', 'busy', 'unavailable',
 const uncertainFaults: readonly RequestFault[] = ['lose-answer', 'stall']
 
 /** Longer than the defaults, to reduce the number of lease writes. */
-const timings = { leaseMs: 35_000, renewMs: 25_000, retryMs: 5_000 }
+const timings = { leaseDurationMs: 35_000, renewDeadlineMs: 25_000, retryPeriodMs: 5_000 }
 
 /** Checks of controller requests against the controller's own informers, by account. */
 const decisions: Readonly<Record<string, typeof checkSequence>> = {
@@ -175,13 +175,13 @@ export class SimulatedCluster {
   #startManager(name: string): void {
     const { platform, signal } = lifeOf(this.#host(name))
     const controllerManager = this.#clientOf(name, 'system:kube-controller-manager')
-    const election = new LeaderElection({
+    const election = new LeaderElector({
       platform,
       client: controllerManager,
       lease: { namespace: 'kube-system', name: 'kube-controller-manager' },
       identity: newIdentity(platform, name),
       timings,
-      lead: async leading => {
+      onStartedLeading: async leading => {
         const manager: ControllerManager = new ControllerManager({
           platform,
           controllers: this.#options.controllers,

@@ -27,17 +27,17 @@ export class HttpsListener implements AsyncDisposable {
     const { platform, handle, folder } = options
     const crypto = nodeCrypto()
     const pki = join(folder, 'pki')
-    const { authority, apiServer } = await ensureClusterCertificates({
+    const { ca, apiServer } = await ensureClusterCertificates({
       platform,
       crypto,
       folder: pki,
       serverNames: [host],
     })
-    const tls = { ...apiServer, clientCa: authority.cert }
+    const tls = { ...apiServer, clientCa: ca.cert }
     const server = await Server.start({ platform, serveHttp, host, port: 0, tls, handle })
     const path = join(folder, 'admin.conf')
     const url = `https://${host}:${server.address.port}`
-    await ensureAdminKubeconfig({ platform, crypto, path, authority, server: url })
+    await ensureAdminKubeconfig({ platform, crypto, path, ca: ca, server: url })
     return new HttpsListener(server, path)
   }
 

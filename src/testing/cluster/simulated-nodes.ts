@@ -1,6 +1,6 @@
-import type { ControlPlane } from '#/control-plane.ts'
+import type { ControlPlane } from '#/cluster/control-plane.ts'
 import type { NodeShape } from '#/kubelet/plain-kubelet.ts'
-import { simulatedNode, type SimulatedNodeOptions } from '#/simulated-nodes.ts'
+import { simulatedNode, type SimulatedNodeOptions } from '#/cluster/simulated-nodes.ts'
 
 /** Running and stopped nodes of a cluster, by name. */
 export class SimulatedNodes {

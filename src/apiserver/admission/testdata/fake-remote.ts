@@ -1,7 +1,7 @@
 /** External servers without a network: a function answers the posted bodies. */
 import { parseJson, stringifyJson } from '#/api/json.ts'
 import type { JsonValue } from '#/api/json-value.ts'
-import { wholeBody } from '#/platform/http-client.ts'
+import { readWholeBody } from '#/platform/http-client.ts'
 import type { KubeconfigAccess } from '../plugin-context.ts'
 
 /**
@@ -16,7 +16,7 @@ export function fakeRemote(
     readWebhookCredentials: async () => ({ users: new Map() }),
     connectHttp: () => ({
       request: async ({ path, body = Buffer.from('null') }) => {
-        const bytes = Buffer.from(stringifyJson(await answer(path, parseJson(await wholeBody(body)))))
+        const bytes = Buffer.from(stringifyJson(await answer(path, parseJson(await readWholeBody(body)))))
         return { status: 200, headers: {}, body: pieces(bytes), discard: () => undefined }
       },
       upgrade: () => Promise.reject(new Error('upgrade is not supported')),

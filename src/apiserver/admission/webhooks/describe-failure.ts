@@ -1,4 +1,5 @@
 /** Describes failed webhook calls in the wording of client-go. */
+import { messageOf } from '#/base/message-of.ts'
 import { parseJson } from '#/api/json.ts'
 import { quote } from '#/api/quote.ts'
 import { HttpClientError } from '#/platform/http-client.ts'
@@ -8,7 +9,7 @@ import { RemoteTimeoutError, type RemoteResponse } from '../../remote-server.ts'
 export function describeFailure(error: unknown, address: string): string {
   if (error instanceof RemoteTimeoutError) return 'context deadline exceeded'
   if (isAbortion(error)) return 'context canceled'
-  if (!(error instanceof HttpClientError)) return error instanceof Error ? error.message : String(error)
+  if (!(error instanceof HttpClientError)) return messageOf(error)
   const { code = '', message } = rootOf(error)
   const known = networkTexts[code]
   if (known !== undefined) return error.reason === 'unreachable' ? `dial tcp ${address}: ${known}` : known

@@ -1,5 +1,5 @@
 /** A fake external server for authenticators: no sockets, and every request is counted. */
-import { HttpClientError, wholeBody, type HttpConnect } from '#/platform/http-client.ts'
+import { HttpClientError, readWholeBody, type HttpConnect } from '#/platform/http-client.ts'
 
 export interface RemoteRequest {
   readonly url: string
@@ -27,7 +27,7 @@ export function remoteServer(answer: (request: RemoteRequest) => RemoteAnswer): 
         url: `${origin}${path}`,
         method,
         headers,
-        body: body && (JSON.parse(Buffer.from(await wholeBody(body)).toString()) as unknown),
+        body: body && (JSON.parse(Buffer.from(await readWholeBody(body)).toString()) as unknown),
       }
       requests.push(request)
       const given = answer(request)

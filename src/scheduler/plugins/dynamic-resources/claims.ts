@@ -13,10 +13,10 @@ export class Claims {
 
   constructor(informer: Informer<ResourceClaim>) {
     this.#assumed = new AssumeCache(informer)
-    informer.onChange((key, { before, after }) => {
-      const uid = (after ?? before)?.metadata?.uid ?? ''
-      if (after === undefined) this.allocated.set(uid, undefined)
-      else if (!this.#pending.has(uid) || after.status?.allocation) this.#showAgain(uid, key)
+    informer.addEventHandler((key, { oldObject, newObject }) => {
+      const uid = (newObject ?? oldObject)?.metadata?.uid ?? ''
+      if (newObject === undefined) this.allocated.set(uid, undefined)
+      else if (!this.#pending.has(uid) || newObject.status?.allocation) this.#showAgain(uid, key)
     })
   }
 

@@ -7,7 +7,7 @@ import { compileNodeSelector } from '#/api/node-selector.ts'
 import { resourceClaimNameOf, isClaimUsableByPod } from '#/api/pod-resource-claims.ts'
 import { quote } from '#/api/quote.ts'
 import type { Informer } from '#/client/informer.ts'
-import type { ObjectIndex } from '#/client/object-store.ts'
+import type { Index } from '#/client/indexer.ts'
 import { deviceClassOf, type DeviceClassOf } from '../../device-classes.ts'
 import type { PluginHandle, Unschedulable } from '../../framework.ts'
 import type { NodeInfo } from '../../node-info.ts'
@@ -32,7 +32,7 @@ export class DeviceAllocator {
   readonly #selectors: SelectorCache
   readonly #slices: SlicesWorld
   /** Claims created for extended resources, by pod uid. */
-  readonly #madeFor: ObjectIndex<ResourceClaim>
+  readonly #madeFor: Index<ResourceClaim>
 
   constructor(handle: PluginHandle, selectors: DeviceSelectors, timeoutMs: number) {
     this.#handle = handle
