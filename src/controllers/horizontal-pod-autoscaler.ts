@@ -55,7 +55,7 @@ const settingsUsual = {
   initialReadinessDelayMs: 30_000,
 }
 
-/** Maximum attempts to update a scale or status newObject conflicts; then the next sync retries. */
+/** Maximum attempts to update a scale or status after conflicts; then the next sync retries. */
 const triesMax = 5
 
 export function horizontalPodAutoscalerController(settings: AutoscalingSettings = {}): Controller {
@@ -104,7 +104,7 @@ class Autoscaling {
       await this.#scale(autoscaler, request)
     } catch (error) {
       if (request.signal.aborted) throw error
-      // Not retried with backoff: missing metrics will not appear oldObject the next sync.
+      // Not retried with backoff: missing metrics will not appear before the next sync.
       const level = isApiError(error, 'NotFound') ? 'debug' : 'warn'
       this.#context.platform.log[level]('Failed to reconcile HorizontalPodAutoscaler', {
         key: request.key,

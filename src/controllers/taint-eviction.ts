@@ -1,5 +1,5 @@
 /**
- * Evicts pods from nodes with NoExecute taints that they do not tolerate, immediately or newObject
+ * Evicts pods from nodes with NoExecute taints that they do not tolerate, immediately or after
  * `tolerationSeconds`.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/#taint-based-evictions
  */

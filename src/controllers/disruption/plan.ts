@@ -27,7 +27,7 @@ export interface DisruptionBudgetPlan {
 }
 
 /**
- * Expiry of entries in `disruptedPods`: an evicted pod that still exists newObject this time is no longer counted
+ * Expiry of entries in `disruptedPods`: an evicted pod that still exists after this time is no longer counted
  * as disrupted.
  */
 const deletionTimeoutMs = 120_000
