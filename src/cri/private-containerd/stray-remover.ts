@@ -3,6 +3,7 @@ import { message } from '#/base/protobuf.ts'
 import type { GrpcChannel } from '#/platform/grpc.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
+import { runcStateFolder } from './configuration.ts'
 import { planStrays, shimOf, type Known, type Shim, type Sightings, type Traces } from './plan-strays.ts'
 
 export interface StrayRemoverOptions {
@@ -64,13 +65,13 @@ export class StrayRemover {
 
   /** Also kills the shim's child processes, which nothing else would end. */
   async #removeShim({ pid, id }: Shim): Promise<void> {
-    const { linux } = this.#options
+    const { platform, linux, folder } = this.#options
     const children = (await this.#text(`/proc/${pid}/task/${pid}/children`)).split(' ').filter(Boolean)
     // Ignores processes that have exited already.
     await linux.run(['sh', '-c', `kill -9 ${[pid, ...children].join(' ')} || :`])
-    const runcState = `${runcFolder}/${id}`
-    if (await this.#options.platform.files.stat(runcState))
-      await linux.run(['runc', '--root', runcFolder, 'delete', '--force', id]).catch(() => undefined)
+    const root = runcStateFolder(folder)
+    if (await platform.files.stat(join(root, id)))
+      await linux.run(['runc', '--root', root, 'delete', '--force', id]).catch(() => undefined)
   }
 
   async #removeBundle(id: string): Promise<void> {
@@ -98,9 +99,6 @@ export class StrayRemover {
     return Buffer.from(bytes).toString()
   }
 }
-
-/** Default runc state directory of containerd shims. */
-const runcFolder = '/run/containerd/runc/k8s.io'
 
 const ListContainersResponse = message({ containers: [1, message({ id: [1, 'string'] }), 'repeated'] })
 

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { formatTime } from '#/api/time.ts'
-import type { ContainerRuntime, ContainerStats, FilesystemUsage } from '#/cri/cri.ts'
+import type { ContainerRuntime, ContainerStats as CriContainerStats, FilesystemUsage } from '#/cri/cri.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { KubeletView } from '../kubelet-view.ts'
@@ -119,7 +119,7 @@ export class Stats {
 
   async #podUsage(
     pod: Pod,
-    containers: readonly ContainerStats[],
+    containers: readonly CriContainerStats[],
     { nowMs, images }: { readonly nowMs: number; readonly images: DiskUsage | undefined },
   ): Promise<PodUsage> {
     const { name = '', namespace = '', uid = '' } = pod.metadata ?? {}
@@ -147,7 +147,7 @@ export class Stats {
     }
   }
 
-  #containerUsage(pod: Pod, stats: ContainerStats, nowMs: number): ContainerUsage {
+  #containerUsage(pod: Pod, stats: CriContainerStats, nowMs: number): ContainerUsage {
     const time = formatTime(Number(stats.timestamp / 1_000_000n))
     const startTime = startOf(pod, stats.containerId)
     const { containerId, cpuNanoseconds } = stats
@@ -169,7 +169,7 @@ export class Stats {
 
   async #containerDisk(
     pod: Pod,
-    { name, writableLayerBytes, writableLayerInodes }: ContainerStats,
+    { name, writableLayerBytes, writableLayerInodes }: CriContainerStats,
     images: DiskUsage,
   ): Promise<Pick<ContainerUsage, 'rootfs' | 'logs'>> {
     const { linux, node } = this.#options
@@ -250,7 +250,7 @@ function startOf({ status }: Pod, containerId: string): string {
 }
 
 /** CPU rate of a container without an earlier sample: the average since its start. */
-function averageSince(startTime: string, { cpuNanoseconds, timestamp }: ContainerStats): number {
+function averageSince(startTime: string, { cpuNanoseconds, timestamp }: CriContainerStats): number {
   const seconds = (Number(timestamp / 1_000_000n) - Date.parse(startTime)) / 1_000
   return seconds > 1 ? Math.round(Number(cpuNanoseconds) / seconds) : Number(cpuNanoseconds)
 }
