@@ -7,7 +7,7 @@ import type { GrpcConnect } from '#/platform/grpc.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { CriError, type ContainerRuntime } from './cri.ts'
-import { imageVersions, writtenImages } from './load-image/image-versions.ts'
+import { imageVersions, updatedImages } from './load-image/image-versions.ts'
 import { ociArchive } from './oci-archive.ts'
 import { pauseImage } from './private-containerd.ts'
 
@@ -17,7 +17,7 @@ export interface ImageLoader {
   readonly connectGrpc: GrpcConnect
   /** Socket of the containerd that imports the image, and its CRI client. */
   readonly socketPath: string
-  readonly runtime: Pick<ContainerRuntime, 'imageStatus' | 'imageFilesystem'>
+  readonly runtime: Pick<ContainerRuntime, 'imageStatus' | 'imageFsInfo'>
 }
 
 /**
@@ -35,7 +35,7 @@ export async function loadImage(
   await using channel = connectGrpc({ targets: [`unix:${socketPath}`] })
   const before = await imageVersions(channel, signal)
   await runImport(loader, path, signal)
-  const written = writtenImages(before, await imageVersions(channel, signal))
+  const written = updatedImages(before, await imageVersions(channel, signal))
   const named = written.filter(hasFullName)
   const nameless = written.filter(name => !hasFullName(name))
   if (nameless.length > 0) await ctr(loader, ['images', 'rm', ...nameless], signal)
@@ -83,7 +83,7 @@ function hasFullName(name: string): boolean {
 
 async function runImport(loader: ImageLoader, path: string, signal: AbortSignal | undefined): Promise<void> {
   const { linux, runtime } = loader
-  const { folder } = await runtime.imageFilesystem()
+  const { folder } = await runtime.imageFsInfo()
   const snapshotter = /\.snapshotter\.v1\.([a-z]+)/.exec(folder)?.[1]
   const command = ['images', 'import', ...(snapshotter ? ['--snapshotter', snapshotter] : [])]
   if (await importsRemotely(linux)) command.push('--local')

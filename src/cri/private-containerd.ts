@@ -14,7 +14,7 @@ import { CriError } from './cri.ts'
 import { BoundedLog } from './private-containerd/bounded-log.ts'
 import { containerdConfiguration, containerdVersionOf } from './private-containerd/configuration.ts'
 import { failureText, pluginFailureText } from './private-containerd/failure-text.ts'
-import { configurationPath, killOrphan } from './private-containerd/orphan.ts'
+import { configurationPath, killOrphanedContainerd } from './private-containerd/orphaned-containerd.ts'
 import { chooseSnapshotter } from './private-containerd/snapshotter.ts'
 import { StrayRemover } from './private-containerd/stray-remover.ts'
 
@@ -70,7 +70,7 @@ export class PrivateContainerd implements AsyncDisposable {
     signal?.throwIfAborted()
     try {
       await containerd.#writeConfiguration()
-      await killOrphan(platform, linux, folder)
+      await killOrphanedContainerd(platform, linux, folder)
       const process = await containerd.#startOnce(signal)
       containerd.#supervised = Promise.all([containerd.#supervise(process), containerd.#keepClean()])
       return containerd
@@ -149,7 +149,7 @@ export class PrivateContainerd implements AsyncDisposable {
     await platform.files.write(join(folder, 'containerd.pid'), `${process.pid}\n`)
     const gone = process.exited.then(async exit => {
       // Waits for the rest of the log, but not forever: a process that inherited stderr may keep it open.
-      await Promise.race([logged, platform.clock.sleep(lastWordsMs)])
+      await Promise.race([logged, platform.clock.sleep(logDrainMs)])
       return exit
     })
     const waiting = AbortSignal.any(signal ? [signal, this.#stop.signal] : [this.#stop.signal])
@@ -171,7 +171,7 @@ export class PrivateContainerd implements AsyncDisposable {
       const state = await this.#ask(signal)
       if (state === 'answers') return
       signal.throwIfAborted()
-      if (ended) throw new Error(`containerd cannot start: ${this.#lastWords(ended)}`)
+      if (ended) throw new Error(`containerd cannot start: ${this.#exitReason(ended)}`)
       if (state === 'has no CRI')
         throw new Error(`containerd cannot run pods: ${pluginFailureText(this.#log.tail)}`)
       if (clock.monotonicMs() > deadline) {
@@ -202,7 +202,7 @@ export class PrivateContainerd implements AsyncDisposable {
       const startedMs = clock.monotonicMs()
       const exit = await process?.exited
       if (this.#stop.signal.aborted) return
-      if (exit) log.warn('containerd ended and is started again', { why: this.#lastWords(exit) })
+      if (exit) log.warn('containerd ended and is started again', { why: this.#exitReason(exit) })
       failures = clock.monotonicMs() - startedMs > steadyMs ? 1 : failures + 1
       try {
         await clock.sleep(backoffMs(failures, restarting, random.fraction('containerd')), this.#stop.signal)
@@ -241,7 +241,7 @@ export class PrivateContainerd implements AsyncDisposable {
   }
 
   /** A process killed by a signal logs no reason, so the signal is reported. */
-  #lastWords(exit: ProcessExit): string {
+  #exitReason(exit: ProcessExit): string {
     return 'code' in exit ? failureText(this.#log.tail) : `it was killed by ${exit.signal}`
   }
 }
@@ -255,7 +255,7 @@ const logLevel = 'warn'
 const startTimeoutMs = 60_000
 const askAgainMs = 15
 const stopTimeoutMs = 5_000
-const lastWordsMs = 500
+const logDrainMs = 500
 
 /** Uptime after which the restart backoff is reset. */
 const steadyMs = 30_000

@@ -17,9 +17,9 @@ import {
   type CgroupWrite,
 } from './cgroups/limits.ts'
 import { cpuShares } from './cpu-time.ts'
-import type { NodeShare } from './node-machine.ts'
-import type { NodeSettings } from './node-settings.ts'
-import { classCgroup, podCgroup, podCgroupOf, podsCgroup } from './pod-paths.ts'
+import type { NodeAllocatableLimits } from './machine-info.ts'
+import type { KubeletConfiguration } from './kubelet-configuration.ts'
+import { qosCgroup, podCgroup, podCgroupOf, kubepodsCgroup } from './pod-paths.ts'
 
 export interface PodCgroupsOptions {
   readonly platform: { readonly clock: Clock; readonly files: Pick<Files, 'read' | 'list'> }
@@ -28,7 +28,7 @@ export interface PodCgroupsOptions {
     readonly files: Pick<LinuxFiles, 'lstat' | 'makeFolderPlain' | 'removeFolder' | 'writeInPlace'>
     readonly run: Linux['run']
   }
-  readonly node: NodeSettings
+  readonly node: KubeletConfiguration
   /** Huge page sizes of the kernel, such as `2MB`. */
   readonly hugePageSizes: readonly string[]
   /** Mount point of cgroup v2; defaults to `/sys/fs/cgroup`. */
@@ -57,17 +57,17 @@ export class PodCgroups {
   }
 
   /** Must resolve before other methods are called. Idempotent. */
-  async start(share: NodeShare): Promise<void> {
+  async start(share: NodeAllocatableLimits): Promise<void> {
     const { node } = this.#options
     this.#hierarchies = await this.#findHierarchies()
     const hugePages = new Map(this.#options.hugePageSizes.map(size => [size, unboundedBytes]))
-    await this.#ensure(podsCgroup(node), {
+    await this.#ensure(kubepodsCgroup(node), {
       cpuShares: cpuShares(share.cpuMilli),
       memoryBytes: share.memoryBytes,
       pids: share.pids,
     })
-    await this.#ensure(classCgroup(node, 'BestEffort'), { cpuShares: cpuShares(0), hugePages })
-    await this.#ensure(classCgroup(node, 'Burstable'), { hugePages })
+    await this.#ensure(qosCgroup(node, 'BestEffort'), { cpuShares: cpuShares(0), hugePages })
+    await this.#ensure(qosCgroup(node, 'Burstable'), { hugePages })
   }
 
   /** Creates the pod's cgroup and updates changed limits. Resolves with the sandbox's `cgroupParent`. */
@@ -79,8 +79,8 @@ export class PodCgroups {
   }
 
   /** Updates the CPU shares of the Burstable QoS cgroup from the requests of these pods. */
-  async updateClasses(pods: readonly Pod[]): Promise<void> {
-    await this.#ensure(classCgroup(this.#options.node, 'Burstable'), { cpuShares: burstableShares(pods) })
+  async updateQosCgroups(pods: readonly Pod[]): Promise<void> {
+    await this.#ensure(qosCgroup(this.#options.node, 'Burstable'), { cpuShares: burstableShares(pods) })
   }
 
   /**
@@ -113,7 +113,7 @@ export class PodCgroups {
     const uids = new Set<string>()
     for (const { folder } of this.#hierarchies) {
       for (const qosClass of classes) {
-        for (const name of await this.#names(join(folder, classCgroup(node, qosClass)))) {
+        for (const name of await this.#names(join(folder, qosCgroup(node, qosClass)))) {
           if (name.startsWith('pod')) uids.add(name.slice('pod'.length))
         }
       }
@@ -127,7 +127,7 @@ export class PodCgroups {
     const { node } = this.#options
     const top = join('/', node.cgroupRoot)
     for (const { folder } of this.#hierarchies) {
-      await this.#removeTree(join(folder, top === '/' ? podsCgroup(node) : top))
+      await this.#removeTree(join(folder, top === '/' ? kubepodsCgroup(node) : top))
     }
     this.#written.clear()
   }

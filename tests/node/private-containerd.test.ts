@@ -122,7 +122,7 @@ test('where no overlay can be had images are copied', { skip }, async t => {
     await using runtime = containerd.connect()
     const loader = { platform, linux, connectGrpc, socketPath: containerd.socketPath, runtime }
     assert.equal(await ensurePauseImage(loader), 'loaded')
-    assert.match((await runtime.imageFilesystem()).folder, /snapshotter\.v1\.native$/)
+    assert.match((await runtime.imageFsInfo()).folder, /snapshotter\.v1\.native$/)
   } finally {
     await linux.mounts.unmount(merged!)
   }

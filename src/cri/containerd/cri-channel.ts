@@ -11,9 +11,9 @@ export class CriChannel {
     this.#channel = channel
   }
 
-  /** The timeout defaults to `usualTimeoutMs`. */
+  /** The timeout defaults to `runtimeRequestTimeoutMs`. */
   async call<In, Out>(method: Method<In, Out>, request: In, options: CallOptions = {}): Promise<Out> {
-    const { signal, timeoutMs = usualTimeoutMs } = options
+    const { signal, timeoutMs = runtimeRequestTimeoutMs } = options
     const bytes = method.request.encode(request)
     // `Infinity` means no deadline, which gRPC expresses by omitting it.
     const bound = Number.isFinite(timeoutMs) ? { timeoutMs } : {}
@@ -37,7 +37,7 @@ export class CriChannel {
 }
 
 /** The kubelet's default runtime request timeout. */
-export const usualTimeoutMs = 120_000
+export const runtimeRequestTimeoutMs = 120_000
 
 function criErrorOf(error: unknown, method: string): unknown {
   if (error instanceof ProtobufError)

@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream'
 import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { connectCommand } from '#/streams/command-client.ts'
-import { connectForwardedPort } from '#/streams/port-client.ts'
+import { connectPortForward } from '#/streams/port-forward-client.ts'
 import type { CommandOptions, CommandProcess } from '#/streams/streams.ts'
 import { CriError, type CallOptions } from '../cri.ts'
 
@@ -21,7 +21,7 @@ export class Streaming {
   }
 
   port(url: string, port: number, options?: CallOptions): Promise<Duplex> {
-    return this.#open(options, signal => connectForwardedPort({ ...this.#common(url), port, signal }))
+    return this.#open(options, signal => connectPortForward({ ...this.#common(url), port, signal }))
   }
 
   #common(url: string) {

@@ -4,13 +4,13 @@ import { equalJson } from '#/api/json-value.ts'
 import { formatTime } from '#/api/time.ts'
 import type { Image, RuntimeHandler, RuntimeVersion } from '#/cri/cri.ts'
 import type { MachineFacts } from '#/platform/linux.ts'
-import type { NodeMachine } from '../node-machine.ts'
-import type { NodeSettings } from '../node-settings.ts'
+import type { MachineInfo } from '../machine-info.ts'
+import type { KubeletConfiguration } from '../kubelet-configuration.ts'
 import type { ResourceList } from '../resource-amount.ts'
 import type { PressureType } from './pressure.ts'
 
 export interface NodeObservation {
-  readonly machine: NodeMachine
+  readonly machine: MachineInfo
   readonly facts: MachineFacts
   readonly kubeletVersion: string
   /** Undefined if it does not answer. */
@@ -27,7 +27,7 @@ export interface NodeObservation {
 /** Fields of other components are kept: extended resources, attached volumes, conditions of other types. */
 export function planStatus(
   before: NodeStatus,
-  node: NodeSettings,
+  node: KubeletConfiguration,
   observed: NodeObservation,
   nowMs: number,
 ): NodeStatus {

@@ -2,7 +2,7 @@
 import { ephemeralClaimName } from '#/api/pod-volumes.ts'
 import type { Pod, Volume } from '#/api/generated/core/v1.ts'
 import type { FilesystemSpace, Linux } from '#/platform/linux.ts'
-import type { PreparedVolume, VolumeKind } from './volume-kind.ts'
+import type { MountedVolume, VolumePlugin } from './volume-plugin.ts'
 
 export interface VolumeUsage {
   readonly name: string
@@ -20,8 +20,8 @@ export interface UsageRequest {
   readonly linux: Linux
   readonly pod: Pod
   readonly volume: Volume
-  readonly prepared: PreparedVolume
-  readonly usage: NonNullable<VolumeKind['usage']>
+  readonly prepared: MountedVolume
+  readonly usage: NonNullable<VolumePlugin['usage']>
   readonly signal?: AbortSignal | undefined
 }
 

@@ -1,8 +1,8 @@
 /** Machine facts for tests. */
-import type { NodeMachine } from '../../node-machine.ts'
+import type { MachineInfo } from '../../machine-info.ts'
 import { machineFacts } from '../../testdata/machine-facts.ts'
 
-export const machine: NodeMachine = {
+export const machine: MachineInfo = {
   memoryBytes: machineFacts.memoryBytes,
   cgroupVersion: 2,
   canLimitSwap: true,
