@@ -285,7 +285,7 @@ export class ContainerNode implements AsyncDisposable {
       domain: clusterDomain,
       listen: [{ host: nodeAddress, port: at.port }],
       nameServers: [dnsAddress],
-      upstream: { resolvConf: resolvConf },
+      upstream: { resolvConf },
     })
     this.#run(dns.run(this.#stopping.signal))
     await dns.listening

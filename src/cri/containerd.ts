@@ -114,7 +114,7 @@ export class Containerd implements ContainerRuntime {
 
   async podSandboxStatus(id: string, options?: CallOptions): Promise<SandboxStatus> {
     const { status } = await this.#cri.call(methods.podSandboxStatus, { podSandboxId: id }, options)
-    if (status === undefined) throw new CriError('not-found', `there is no sandbox ${id}`)
+    if (status === undefined) throw new CriError('not-found', `sandbox ${id} not found`)
     return sandboxStatusOf(status)
   }
 
@@ -151,7 +151,7 @@ export class Containerd implements ContainerRuntime {
 
   async containerStatus(id: string, options?: CallOptions): Promise<ContainerStatus> {
     const { status } = await this.#cri.call(methods.containerStatus, { containerId: id }, options)
-    if (status === undefined) throw new CriError('not-found', `there is no container ${id}`)
+    if (status === undefined) throw new CriError('not-found', `container ${id} not found`)
     const found = containerStatusOf(status)
     return isExitLost(found) ? this.#recoverExit(found, options) : found
   }

@@ -31,7 +31,7 @@ export async function loadImage(
 ): Promise<readonly string[]> {
   const { platform, connectGrpc, socketPath } = loader
   const file = await platform.files.stat(path)
-  if (!file || file.isFolder) throw new CriError('not-found', `there is no file ${path}`)
+  if (!file || file.isFolder) throw new CriError('not-found', `file ${path} not found`)
   await using channel = connectGrpc({ targets: [`unix:${socketPath}`] })
   const before = await imageVersions(channel, signal)
   await runImport(loader, path, signal)
@@ -39,7 +39,8 @@ export async function loadImage(
   const named = written.filter(hasFullName)
   const nameless = written.filter(name => !hasFullName(name))
   if (nameless.length > 0) await ctr(loader, ['images', 'rm', ...nameless], signal)
-  if (named.length === 0) throw new CriError('failed', `cannot load ${path}: its images have no full names`)
+  if (named.length === 0)
+    throw new CriError('failed', `cannot load ${path}: the archive contains no fully qualified image name`)
   for (const name of named) await untilUsable(loader, name, signal)
   return named.sort()
 }
@@ -139,7 +140,7 @@ async function untilUsable(
     if (await runtime.imageStatus(name, signal && { signal })) return
     await platform.clock.sleep(attemptMs, signal)
   }
-  throw new CriError('timeout', `the image ${name} was loaded, but the runtime does not see it`)
+  throw new CriError('timeout', `image ${name} was imported, but is not visible in CRI`)
 }
 
 const attemptMs = 20

@@ -66,7 +66,7 @@ export class PrivateContainerd implements AsyncDisposable {
     const containerd = new PrivateContainerd(options)
     const { platform, linux, folder } = options
     if (containerd.socketPath.length > socketPathCharactersMax)
-      throw new Error(`the path of the folder is too long for the sockets of containerd: ${folder}`)
+      throw new Error(`directory path too long for containerd's Unix sockets: ${folder}`)
     signal?.throwIfAborted()
     try {
       await containerd.#writeConfiguration()
@@ -120,7 +120,7 @@ export class PrivateContainerd implements AsyncDisposable {
     const { platform, linux, folder, cni, sandboxImage = pauseImage } = this.#options
     const { files } = platform
     const version = containerdVersionOf(await linux.run(inSearchPath(['containerd', '--version'])))
-    if (version === undefined) throw new Error('`containerd --version` does not tell its version')
+    if (version === undefined) throw new Error('cannot parse the output of `containerd --version`')
     await files.makeFolder(folder, { mode: 0o711 })
     await files.makeFolder(this.registryFolder)
     await files.makeFolder(cni.configFolder)
@@ -173,10 +173,10 @@ export class PrivateContainerd implements AsyncDisposable {
       signal.throwIfAborted()
       if (ended) throw new Error(`containerd cannot start: ${this.#exitReason(ended)}`)
       if (state === 'has no CRI')
-        throw new Error(`containerd cannot run pods: ${pluginFailureText(this.#log.tail)}`)
+        throw new Error(`containerd's CRI plugin failed to load: ${pluginFailureText(this.#log.tail)}`)
       if (clock.monotonicMs() > deadline) {
         const seconds = startTimeoutMs / 1_000
-        throw new Error(`containerd does not answer after ${seconds} s: ${failureText(this.#log.tail)}`)
+        throw new Error(`containerd did not become ready within ${seconds} s: ${failureText(this.#log.tail)}`)
       }
       await clock.sleep(askAgainMs, signal)
     }
@@ -202,14 +202,14 @@ export class PrivateContainerd implements AsyncDisposable {
       const startedMs = clock.monotonicMs()
       const exit = await process?.exited
       if (this.#stop.signal.aborted) return
-      if (exit) log.warn('containerd ended and is started again', { why: this.#exitReason(exit) })
+      if (exit) log.warn('containerd exited, restarting', { reason: this.#exitReason(exit) })
       failures = clock.monotonicMs() - startedMs > steadyMs ? 1 : failures + 1
       try {
         await clock.sleep(backoffMs(failures, restarting, random.fraction('containerd')), this.#stop.signal)
         process = await this.#startOnce()
       } catch (error) {
         if (this.#stop.signal.aborted) return
-        log.error('containerd cannot be started again', { error })
+        log.error('Failed to restart containerd', { error })
         this.#process?.kill('SIGKILL')
         await this.#process?.exited
         process = undefined
@@ -230,7 +230,7 @@ export class PrivateContainerd implements AsyncDisposable {
         sweptMs = nowMs
         await this.#sweep(strayGraceMs, signal)
       } catch (error) {
-        if (!signal.aborted) log.debug('cannot look for what containerd left', { error })
+        if (!signal.aborted) log.debug('Failed to sweep orphaned shims', { error })
       }
     }
   }

@@ -70,6 +70,6 @@ test('what the kernel cannot limit is left alone', async () => {
 test('a group with processes of its own cannot hand on controllers, and the way out is told', async () => {
   const tree = new UnifiedTree(root, ['cpu', 'memory'])
   tree.busy.add(root)
-  const message = /the control group \/sys\/fs\/cgroup has processes of its own, .*: move them into a group/
+  const message = /cgroup \/sys\/fs\/cgroup contains processes, .*: move the processes into a sibling cgroup/
   await assert.rejects(cgroupsOn(tree).start(share), message)
 })

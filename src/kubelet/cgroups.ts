@@ -178,8 +178,8 @@ export class PodCgroups {
     } catch (error) {
       if (!isBusy(error)) throw error
       throw new Error(
-        `the control group ${folder} has processes of its own, so that pods cannot be limited below it: ` +
-          'move them into a group beside those of pods, or start with the control groups of the host',
+        `cgroup ${folder} contains processes, so controllers cannot be enabled for its children: ` +
+          "move the processes into a sibling cgroup, or run in the host's cgroup namespace",
         { cause: error },
       )
     }

@@ -60,7 +60,7 @@ export class ContainerLogs {
       try {
         await this.#check(log, signal)
       } catch (error) {
-        if (!signal.aborted) platform.log.warn('the log of a container cannot be rotated', { ...log, error })
+        if (!signal.aborted) platform.log.warn('Failed to rotate log for container', { ...log, error })
       }
     }
   }

@@ -113,7 +113,7 @@ export class HollowKubelet {
         }
         await this.#renewLease(signal)
       } catch (error) {
-        if (!signal.aborted) log.info('a heartbeat failed', { node: this.name, error })
+        if (!signal.aborted) log.info('Failed to update node lease or status', { node: this.name, error })
         this.#lease = undefined
         reportedMs = isApiError(error, 'NotFound') ? -Infinity : reportedMs
       }

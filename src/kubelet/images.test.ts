@@ -173,7 +173,7 @@ test('runtimes say what went wrong in words of CRI', async () => {
   world.runtime.faults.disconnect()
   assert.match(
     (await world.ensure('x')) ?? '',
-    /^ImageInspectError: Failed to inspect image "x:latest": the simulated/,
+    /^ImageInspectError: Failed to inspect image "x:latest": simulated container runtime/,
   )
 })
 

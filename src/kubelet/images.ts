@@ -205,7 +205,7 @@ export class Images {
       const { value, waitedMs } = await this.#pulls.pull(shared, work, signal)
       this.#backoff.succeeded(key)
       const found = await runtime.imageStatus(value.id, { signal })
-      if (found === undefined) throw new CriError('not-found', `image ${image} is gone`)
+      if (found === undefined) throw new CriError('not-found', `image ${image} not found after pull`)
       const { pullMs } = value
       const times = `in ${whole(pullMs)} (${whole(Math.max(pullMs, waitedMs))} including waiting)`
       const size = `Image size: ${found.sizeBytes} bytes.`

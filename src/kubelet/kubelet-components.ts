@@ -1,3 +1,4 @@
+/** Creates the components of the kubelet and connects them. It starts none: `kubelet.ts` runs them. */
 import { join } from 'node:path'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { pods, services } from '#/api/generated/core/v1-resources.ts'

@@ -1,5 +1,5 @@
 /**
- * Static configuration of a node, from flags or from code. Facts about the machine are in `node-machine.ts`.
+ * Static configuration of a node, from flags or from code. Facts about the machine are in `machine-info.ts`.
  */
 import type { Taint } from '#/api/generated/core/v1.ts'
 

@@ -149,7 +149,7 @@ export class Kubelet implements KubeletView {
         return
       } catch (error) {
         signal.throwIfAborted()
-        this.#problem = `the container runtime does not answer: ${String(error)}`
+        this.#problem = `container runtime is not available: ${String(error)}`
         await platform.clock.sleep(retryMs, signal)
       }
     }
@@ -182,7 +182,7 @@ export class Kubelet implements KubeletView {
         const { totalBytes, availableBytes } = await linux.files.space(folder)
         await images.collect({ capacityBytes: totalBytes, availableBytes }, signal)
       } catch (error) {
-        if (!signal.aborted) platform.log.warn('unused images could not be looked for', { error })
+        if (!signal.aborted) platform.log.warn('Image garbage collection failed', { error })
       }
     }
   }

@@ -62,12 +62,12 @@ export async function readMachineInfo(options: MachineInfoOptions): Promise<Mach
 /** Limits of the `kubepods` cgroup, for `PodCgroups.start`: capacity minus reserved resources. */
 export function nodeAllocatableLimits(
   { capacity }: MachineInfo,
-  { systemReserved: reserved }: KubeletConfiguration,
+  { systemReserved }: KubeletConfiguration,
 ): NodeAllocatableLimits {
-  const pids = wholeAmount(reserved, 'pid')
+  const pids = wholeAmount(systemReserved, 'pid')
   return {
-    cpuMilli: milliAmount(capacity, 'cpu') - milliAmount(reserved, 'cpu'),
-    memoryBytes: wholeAmount(capacity, 'memory') - wholeAmount(reserved, 'memory'),
+    cpuMilli: milliAmount(capacity, 'cpu') - milliAmount(systemReserved, 'cpu'),
+    memoryBytes: wholeAmount(capacity, 'memory') - wholeAmount(systemReserved, 'memory'),
     pids: pids === 0 ? -1 : processesMax - pids,
   }
 }

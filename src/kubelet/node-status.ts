@@ -111,7 +111,7 @@ export class NodeRegistration {
       } catch (error) {
         if (signal.aborted) return
         failures++
-        log.warn('the lease of the node was not renewed', { error })
+        log.warn('Failed to update lease', { error })
       }
       await clock.sleep(failures === 0 ? renewalMs : backoffMs(failures), signal).catch(() => undefined)
     }
@@ -129,7 +129,7 @@ export class NodeRegistration {
         if (signal.aborted) return
         failures++
         if (isApiError(error, 'NotFound')) this.#node = undefined
-        log.warn('the status of the node was not written', { error })
+        log.warn('Error updating node status, will retry', { error })
       }
       const isStarting = clock.monotonicMs() - startedMs < startingMs
       const usualMs = this.#isReady ? checkMs : isStarting ? startingCheckMs : notReadyCheckMs

@@ -52,7 +52,7 @@ export class OrphanedPodCleanup {
         if (!(await this.sweep(signal))) waitMs = retryMs
       } catch (error) {
         waitMs = retryMs
-        if (!signal.aborted) log.warn('what pods have left could not be looked for', { error })
+        if (!signal.aborted) log.warn('Failed cleaning pods', { error })
       }
       if (!this.#isWoken) await this.#sleep(waitMs, signal)
     }
@@ -80,10 +80,10 @@ export class OrphanedPodCleanup {
     const { log } = this.#options.platform
     try {
       await this.#remove(orphan, signal)
-      log.info('what a pod has left was removed', { ...orphan })
+      log.info('Cleaned up orphaned pod', { ...orphan })
       return true
     } catch (error) {
-      if (!signal.aborted) log.warn('what a pod has left could not be removed', { ...orphan, error })
+      if (!signal.aborted) log.warn('Failed to clean up orphaned pod', { ...orphan, error })
       return false
     }
   }

@@ -12,8 +12,8 @@ import type { KubeletConfiguration } from './kubelet-configuration.ts'
 type Folder = Pick<KubeletConfiguration, 'rootDirectory'>
 
 /** Contains one directory per pod, named by UID. */
-export function podsFolder({ rootDirectory: folder }: Folder): string {
-  return join(folder, 'pods')
+export function podsFolder({ rootDirectory }: Folder): string {
+  return join(rootDirectory, 'pods')
 }
 
 export function podFolder(node: Folder, uid: string): string {
@@ -36,10 +36,7 @@ export function terminationMessagePath(
 }
 
 /** Contains one directory per container. */
-export function podLogFolder(
-  { podLogsDir: podLogsDir }: Pick<KubeletConfiguration, 'podLogsDir'>,
-  pod: Pod,
-): string {
+export function podLogFolder({ podLogsDir }: Pick<KubeletConfiguration, 'podLogsDir'>, pod: Pod): string {
   const { namespace = '', name = '', uid = '' } = pod.metadata ?? {}
   return join(podLogsDir, `${namespace}_${name}_${uid}`)
 }
@@ -50,8 +47,8 @@ export function containerLogPath(container: string, attempt: number): string {
 }
 
 /** Root of localhost seccomp profiles. */
-export function seccompFolder({ rootDirectory: folder }: Folder): string {
-  return join(folder, 'seccomp')
+export function seccompFolder({ rootDirectory }: Folder): string {
+  return join(rootDirectory, 'seccomp')
 }
 
 /** Parent cgroup of all pods of the node. */

@@ -163,7 +163,7 @@ export class PodWorker {
       } catch (error) {
         if (signal.aborted) break
         const { namespace, name } = this.#sourced.pod.metadata ?? {}
-        platform.log.warn('a pod could not be looked at', { namespace, pod: name, uid: this.uid, error })
+        platform.log.warn('Error syncing pod, skipping', { namespace, pod: name, uid: this.uid, error })
         this.#wakeAt(platform.clock.now() + retryMs)
       }
     }

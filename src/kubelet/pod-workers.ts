@@ -1,3 +1,4 @@
+/** The pod workers of the node: admits pods from the pod sources and runs one worker per pod. */
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { isBeingDeleted, keyOf } from '#/api/metadata.ts'
 import { admitPod } from './admit-pod.ts'
@@ -70,10 +71,10 @@ export class PodWorkers {
     const worker = new PodWorker({ dependencies, sourced, onChange: () => onChange(uid) })
     const refusal = this.#refusal(sourced)
     if (refusal !== undefined) {
-      dependencies.platform.log.info('pod is refused', { namespace, pod: name, uid, ...refusal })
+      dependencies.platform.log.info('Pod admission denied', { namespace, pod: name, uid, ...refusal })
       dependencies.recorder.record(pod, { type: 'Warning', ...refusal })
       worker.fail(refusal, { isRejected: true })
-    } else dependencies.platform.log.info('pod is taken', { namespace, pod: name, uid })
+    } else dependencies.platform.log.info('Pod admitted', { namespace, pod: name, uid })
     this.#workers.set(uid, worker)
     this.#options.onAdd()
     void this.#run(worker, signal)

@@ -1,3 +1,4 @@
+/** CPU shares of the QoS cgroups, updated after pods were added or removed. */
 import type { Pod } from '#/api/generated/core/v1.ts'
 import type { Platform, Timer } from '#/platform/platform.ts'
 import type { PodCgroups } from './cgroups.ts'
@@ -38,7 +39,7 @@ export class QosCgroups {
     try {
       await cgroups.updateQosCgroups(pods())
     } catch (error) {
-      platform.log.warn('shares of classes of pods could not be set', { error })
+      platform.log.warn('Failed to update QoS cgroup configuration', { error })
     }
   }
 }

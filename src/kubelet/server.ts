@@ -94,7 +94,7 @@ export class KubeletServer {
       await this.#answer(exchange)
     } catch (error) {
       const { method, target } = exchange
-      this.#options.platform.log.warn('a request to the kubelet failed', { method, target, error })
+      this.#options.platform.log.warn('Failed to serve request', { method, target, error })
       if (!exchange.closed) fail(exchange)
     } finally {
       counted.end()
@@ -103,7 +103,7 @@ export class KubeletServer {
 
   async #answer(exchange: HttpExchange): Promise<void> {
     const parsed = parseTarget(exchange.target)
-    if (parsed === undefined) return respondText(exchange, 400, 'the path cannot be decoded\n')
+    if (parsed === undefined) return respondText(exchange, 400, 'invalid URL path\n')
     if (!(await this.#admits(exchange, parsed.path))) return
     const route = findRoute(exchange.method, parsed.path)
     if (route === 'not found') return respondText(exchange, 404, '404 page not found\n')
@@ -129,7 +129,7 @@ export class KubeletServer {
   /** Authenticates and authorizes the request. If it returns false, the response has been sent. */
   async #admits(exchange: HttpExchange, path: string): Promise<boolean> {
     const user = await this.#authentication.userOf(exchange).catch((error: unknown) => {
-      this.#options.platform.log.warn('the kubelet cannot ask who somebody is', { error })
+      this.#options.platform.log.warn('Unable to authenticate the request due to an error', { error })
       return undefined
     })
     if (user === undefined) {
@@ -143,7 +143,7 @@ export class KubeletServer {
       if (await this.#authorization.isAllowed(user, attributes)) return true
       respondText(exchange, 403, `Forbidden (${what}, subresource(s)=[${subresources.join(' ')}])\n`)
     } catch (error) {
-      this.#options.platform.log.warn('the kubelet cannot ask what somebody may do', { error })
+      this.#options.platform.log.warn('Authorization error', { error })
       respondText(exchange, 500, `Authorization error (${what}, subresource=${subresources[0]})`)
     }
     return false
@@ -153,7 +153,7 @@ export class KubeletServer {
 /** Answers 500 without details, or aborts a response that has been started. */
 function fail(exchange: HttpExchange): void {
   try {
-    respondText(exchange, 500, 'the kubelet failed to answer; its log has the details\n')
+    respondText(exchange, 500, 'internal server error; see the kubelet log\n')
   } catch {
     exchange.abort()
   }

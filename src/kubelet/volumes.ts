@@ -1,7 +1,7 @@
 /**
  * Volumes of the node's pods: set up before containers start, refreshed while they run, torn down with the
  * pod. State is recovered from the disk and the mount table after a crash; the memory is only a cache.
- * `volumes/volume-kinds.ts` lists the volume types. It waits only for files, mounts and the API; the caller
+ * `volumes/volume-plugins.ts` lists the volume types. It waits only for files, mounts and the API; the caller
  * schedules retries. None of the volume types has to be attached, so the node status lists no attached
  * volumes.
  */
@@ -29,7 +29,7 @@ import { pluginOfPersistentVolume, pluginOfVolume } from './volumes/volume-plugi
 import { uidOf } from './volumes/volume-paths.ts'
 import { volumeUsage, type VolumeUsage } from './volumes/volume-usage.ts'
 
-export type { MountedVolume as MountedVolume } from './volumes/volume-plugin.ts'
+export type { MountedVolume } from './volumes/volume-plugin.ts'
 export type { VolumeUsage } from './volumes/volume-usage.ts'
 export { VolumeError, volumeWaitMs } from './volumes/volume-error.ts'
 
@@ -96,7 +96,7 @@ export class PodVolumes {
       const failures = await this.#mountEach(pod, usedVolumes(pod), signal)
       const missing = failures.filter(({ volume }) => !state.volumes.has(volume))
       if (missing.length > 0) throw new VolumeError(missing)
-      return new Map([...state.volumes].map(([name, { mounted: prepared }]) => [name, prepared]))
+      return new Map([...state.volumes].map(([name, { mounted }]) => [name, mounted]))
     })
   }
 
@@ -174,13 +174,13 @@ export class PodVolumes {
     const { linux } = this.#options
     const usages: VolumeUsage[] = []
     for (const volume of pod.spec?.volumes ?? []) {
-      const { plugin: kind, mounted: prepared } = this.#pods.get(uidOf(pod))?.volumes.get(volume.name) ?? {}
-      if (!kind?.usage || !prepared || prepared.isBlock) continue
+      const { plugin, mounted } = this.#pods.get(uidOf(pod))?.volumes.get(volume.name) ?? {}
+      if (!plugin?.usage || !mounted || mounted.isBlock) continue
       try {
-        usages.push(await volumeUsage({ linux, pod, volume, prepared, usage: kind.usage, signal }))
+        usages.push(await volumeUsage({ linux, pod, volume, mounted, usage: plugin.usage, signal }))
       } catch (error) {
         signal?.throwIfAborted()
-        this.#options.platform.log.debug('a volume could not be measured', { volume: volume.name, error })
+        this.#options.platform.log.debug('Failed to get volume metrics', { volume: volume.name, error })
       }
     }
     return usages
@@ -207,30 +207,32 @@ export class PodVolumes {
     const known = volumes.get(name)
     if (known && !known.plugin.isContent) return undefined
     let shownName = name
-    let adopt: (() => Promise<MountedVolume | undefined>) | undefined
+    let reconstruct: (() => Promise<MountedVolume | undefined>) | undefined
     try {
       const persistentVolume = await this.#persistentVolumeOf(pod, used, signal)
       shownName = persistentVolume?.metadata?.name ?? name
-      const kind = persistentVolume ? pluginOfPersistentVolume(persistentVolume) : pluginOfVolume(used.volume)
+      const plugin = persistentVolume
+        ? pluginOfPersistentVolume(persistentVolume)
+        : pluginOfVolume(used.volume)
       const request = await this.#requestFor(pod, used, { persistentVolume, signal })
-      adopt = async () => {
-        const prepared = await kind.reconstruct?.(request)
-        if (prepared) volumes.set(name, { mounted: prepared, plugin: kind, persistentVolume })
-        return prepared
+      reconstruct = async () => {
+        const mounted = await plugin.reconstruct?.(request)
+        if (mounted) volumes.set(name, { mounted, plugin, persistentVolume })
+        return mounted
       }
       if (persistentVolume) await this.#checkPersistentVolume(pod, persistentVolume, signal)
       const group = persistentVolume && groupOfVolume(persistentVolume)
-      const prepared = {
-        ...(await kind.setUp(request)),
+      const mounted = {
+        ...(await plugin.setUp(request)),
         ...(group !== undefined && { supplementalGroup: group }),
       }
-      volumes.set(name, { mounted: prepared, plugin: kind, persistentVolume })
+      volumes.set(name, { mounted, plugin, persistentVolume })
       return undefined
     } catch (error) {
       // Other volumes are still in progress; the abort is handled after they have finished.
       if (signal.aborted) return { volume: name, shownName, error }
-      this.#options.platform.log.info('a volume is not ready', { pod: uidOf(pod), volume: name, error })
-      if (!known) await adopt?.()
+      this.#options.platform.log.info('Failed to set up volume', { pod: uidOf(pod), volume: name, error })
+      if (!known) await reconstruct?.()
       return { volume: name, shownName, error }
     }
   }

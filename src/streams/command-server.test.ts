@@ -286,7 +286,7 @@ test('a process whose client goes away is disposed, over either protocol', async
   assert.ok(clients[0]!.signal.aborted)
   await clients[0]!.writeStdout(Buffer.from('nobody hears'))
   while (results.length === 0) await clock.turn()
-  assert.deepEqual(results, [{ type: 'failed', message: 'the client is gone' }])
+  assert.deepEqual(results, [{ type: 'failed', message: 'client disconnected' }])
 })
 
 test('a client that does not read slows the process down, and nothing piles up', async () => {

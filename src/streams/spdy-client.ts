@@ -52,7 +52,9 @@ async function upgradeToSpdy(options: ConnectSpdyOptions): Promise<SpdyConnectio
   const chosen = headers['x-stream-protocol-version']
   if (chosen !== protocol) {
     connection.destroy()
-    throw new Error(`the server speaks ${chosen ?? 'an old protocol'} instead of ${protocol}`)
+    throw new Error(
+      `unsupported stream protocol: server selected ${chosen ?? 'none'}, client requires ${protocol}`,
+    )
   }
   const spdy = new SpdyConnection({
     wire: new UpgradedConnection({ connection, head, clock }),

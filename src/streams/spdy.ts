@@ -90,7 +90,7 @@ export class SpdyConnection {
    */
   async run(): Promise<void> {
     const parser = new SpdyFrameParser()
-    let failure = new Error('the connection ended without a goodbye')
+    let failure = new Error('connection closed without GOAWAY')
     try {
       for await (const chunk of this.#connection.read()) {
         for (const piece of parser.parse(chunk)) {
@@ -121,7 +121,7 @@ export class SpdyConnection {
     const stream = this.#add(id, headers)
     await this.#connection.write([openBytes(id, this.#headerWriter.write(headerBlock(headers)))])
     const timer = this.#clock.setTimer(replyTimeoutMs, () =>
-      stream.opened.reject(new Error('no answer in time')),
+      stream.opened.reject(new Error('timed out waiting for SYN_REPLY')),
     )
     try {
       await stream.opened.promise
@@ -251,12 +251,12 @@ export class SpdyConnection {
     const stream = this.#streams.get(id)
     if (stream === undefined) return
     this.#streams.delete(id)
-    stream.opened.reject(new Error('the peer refused the stream'))
+    stream.opened.reject(new Error('stream was reset by the peer'))
     stream.channel.disconnect()
   }
 
   #onGone(stream: OpenStream): void {
-    stream.opened.reject(new Error('the stream was given up'))
+    stream.opened.reject(new Error('stream was closed locally'))
     if (this.#streams.get(stream.id) !== stream) return
     this.#streams.delete(stream.id)
     if (!this.#isEnded) void this.#reset(stream.id, resetStatus.cancel)

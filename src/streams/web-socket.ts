@@ -45,7 +45,7 @@ export class WebSocket {
   async *pieces(): AsyncGenerator<MessagePiece, void, undefined> {
     try {
       const closing = yield* this.#untilClosed()
-      if (closing.length === 1) throw new WebSocketError(1002, 'a closing frame is cut off')
+      if (closing.length === 1) throw new WebSocketError(1002, 'truncated close frame')
       const code = closing.length >= 2 ? (closing[0]! << 8) | closing[1]! : normalClosure
       await this.#sayClose(isSendable(code) ? code : protocolError, '')
     } catch (error) {
@@ -92,7 +92,7 @@ export class WebSocket {
         else if (event.type === 'close') return event.bytes
       }
     }
-    throw new Error('the connection ended without a goodbye')
+    throw new Error('connection closed without a close frame')
   }
 
   async #sayClose(code: number, reason: string): Promise<void> {

@@ -37,7 +37,7 @@ export class Streaming {
       return await connect(signal ? AbortSignal.any([signal, late.signal]) : late.signal)
     } catch (error) {
       if (signal?.aborted) throw signal.reason
-      if (late.signal.aborted) throw new CriError('timeout', 'the runtime does not open the session')
+      if (late.signal.aborted) throw new CriError('timeout', 'timed out opening the streaming session')
       if (error instanceof CriError) throw error
       throw new CriError('failed', error instanceof Error ? error.message : String(error), { cause: error })
     } finally {

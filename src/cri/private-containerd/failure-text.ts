@@ -9,7 +9,7 @@ export function failureText(said: string): string {
   const logged = lines.findLast(line => /\blevel=(?:fatal|error|panic)\b/.test(line))
   if (logged) return readable(logged)
   const panic = lines.find(line => line.startsWith('panic: ') || line.startsWith('fatal error: '))
-  return panic ?? lines.at(-1)?.trim() ?? 'it said nothing'
+  return panic ?? lines.at(-1)?.trim() ?? 'no output'
 }
 
 /**

@@ -19,7 +19,7 @@ export async function killOrphanedContainerd(
     return commandLine.split('\0').includes(configurationPath(folder))
   }
   if (!Number.isSafeInteger(pid) || pid <= 1 || !(await isAlive())) return
-  log.warn('an earlier containerd still runs and is killed', { pid, folder })
+  log.warn('Killing containerd left by a previous process', { pid, folder })
   await linux.run(['sh', '-c', `kill -9 ${pid}`])
   for (let attempt = 0; attempt < attemptsMax && (await isAlive()); attempt++) await clock.sleep(attemptMs)
 }

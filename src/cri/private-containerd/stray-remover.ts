@@ -45,7 +45,7 @@ export class StrayRemover {
     this.#firstSeen = sightings
     const counts = [remove.shims.length, remove.bundles.length, remove.networks.length]
     if (counts.every(count => count === 0)) return
-    log.info('removing what a containerd left that was killed', { ...remove })
+    log.info('Removing orphaned shims, bundles and network namespaces', { ...remove })
     for (const shim of remove.shims) await this.#removeShim(shim)
     for (const id of remove.bundles) await this.#removeBundle(id)
     for (const name of remove.networks) await this.#removeNetwork(name)

@@ -47,6 +47,6 @@ export class FaultInjection {
   }
 
   #checkLost(): void {
-    if (this.#isLost) throw new CriError('unavailable', 'the simulated container runtime does not answer')
+    if (this.#isLost) throw new CriError('unavailable', 'simulated container runtime is unavailable')
   }
 }

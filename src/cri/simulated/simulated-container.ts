@@ -275,7 +275,7 @@ export class SimulatedContainer {
     if (mount === undefined || mount.readonly) return
     const hostPath = `${mount.hostPath}${path.slice(mount.containerPath.length)}`
     await platform.files.write(hostPath, text).catch((error: unknown) => {
-      platform.log.warn('a simulated container cannot write a file', { path: hostPath, error })
+      platform.log.warn('Simulated container failed to write file', { path: hostPath, error })
     })
   }
 

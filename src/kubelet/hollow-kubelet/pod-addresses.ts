@@ -34,6 +34,6 @@ export class PodAddresses {
       const address = `${this.#prefix}.${this.#last}`
       if (!this.#taken.has(address)) return address
     }
-    throw new Error(`all addresses of ${this.#prefix}.0/24 are taken`)
+    throw new Error(`no IP addresses available in ${this.#prefix}.0/24`)
   }
 }

@@ -52,7 +52,7 @@ export class ImageGc {
         await runtime.removeImage(id, { signal })
         freedBytes += sizeBytes
         removed.add(id)
-        platform.log.info('an unused image was removed', { image: id, sizeBytes })
+        platform.log.info('Removed image to free bytes', { image: id, sizeBytes })
       } catch (error) {
         signal?.throwIfAborted()
         errors.push(error)

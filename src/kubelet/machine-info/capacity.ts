@@ -46,12 +46,12 @@ export function planCapacity(amounts: MachineAmounts): ResourceList {
  */
 export function planAllocatable(
   capacity: ResourceList,
-  { systemReserved: reserved, evictionHard }: Pick<KubeletConfiguration, 'systemReserved' | 'evictionHard'>,
+  { systemReserved, evictionHard }: Pick<KubeletConfiguration, 'systemReserved' | 'evictionHard'>,
 ): ResourceList {
   const kept: readonly (readonly [string, string | undefined, string | undefined])[] = [
-    ['cpu', reserved['cpu'], undefined],
-    ['memory', reserved['memory'], evictionHard['memory.available']],
-    ['ephemeral-storage', reserved['ephemeral-storage'], evictionHard['nodefs.available']],
+    ['cpu', systemReserved['cpu'], undefined],
+    ['memory', systemReserved['memory'], evictionHard['memory.available']],
+    ['ephemeral-storage', systemReserved['ephemeral-storage'], evictionHard['nodefs.available']],
   ]
   const allocatable = new Map(Object.entries(capacity).map(([name, amount]) => [name, parseQuantity(amount)]))
   for (const [name, ...amounts] of kept) {

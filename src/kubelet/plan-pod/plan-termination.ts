@@ -7,9 +7,9 @@ import { killContainers } from './kill-containers.ts'
  * are kept for inspection, or removed with the pod.
  */
 export function planTermination(input: PodSyncInput): PodPlan {
-  const { pod, observed, termination: ending } = input
+  const { pod, observed, termination } = input
   const alive = observed.containers.filter(isRunningOrUnknown)
-  const grace = ending?.graceSeconds
+  const grace = termination?.graceSeconds
   const reason = grace === undefined ? {} : { graceSeconds: grace }
   if (alive.length > 0 || input.starting.size > 0 || input.isCreatingSandbox) {
     return { actions: killContainers(pod, alive, reason), waiting: new Map(), stage: 'terminating' }
@@ -27,9 +27,9 @@ export function isRunningOrUnknown({ state }: ObservedContainer): boolean {
   return state === 'running' || state === 'unknown'
 }
 
-function planLeftovers({ observed, isReleased, termination: ending }: PodSyncInput): readonly PodAction[] {
+function planLeftovers({ observed, isReleased, termination }: PodSyncInput): readonly PodAction[] {
   if (!isReleased) return [{ type: 'release' }]
-  if (ending?.isRemoved !== true) return []
+  if (termination?.isRemoved !== true) return []
   const actions = planImageGc(observed)
   return actions.length > 0 ? actions : [{ type: 'finish' }]
 }

@@ -67,8 +67,7 @@ export class StaticPodSource {
           await this.#read()
         }
       } catch (error) {
-        if (!signal.aborted)
-          platform.log.warn('the folder of manifests cannot be followed', { folder, error })
+        if (!signal.aborted) platform.log.warn('Unable to watch static pod path', { folder, error })
       }
       await platform.clock.sleep(retryMs, signal).catch(() => undefined)
     }
@@ -83,14 +82,14 @@ export class StaticPodSource {
     const { platform, folder, onChange } = this.#options
     const names = (await platform.files.list(folder)).filter(name => !name.startsWith('.'))
     if (names.length > filesMax)
-      platform.log.warn('too many manifests', { folder, files: names.length, filesMax })
+      platform.log.warn('Too many files in static pod path', { folder, files: names.length, filesMax })
     const pods = new Map<string, Pod>()
     for (const name of names.slice(0, filesMax)) {
       const path = join(folder, name)
       const pod = await this.#readFile(path)
       const isTwin =
         pod && [...pods.values()].some(other => keyOf(other) === keyOf(pod) || uidOf(other) === uidOf(pod))
-      if (isTwin) platform.log.warn('a manifest has the name of another one', { path })
+      if (isTwin) platform.log.warn('Duplicate static pod name', { path })
       else if (pod !== undefined) pods.set(path, pod)
     }
     const before = this.#pods
@@ -107,10 +106,10 @@ export class StaticPodSource {
     try {
       const status = await platform.files.stat(path)
       if (status === undefined || status.isFolder) return undefined
-      if (status.sizeBytes > bytesMax) throw new Error(`the file has more than ${bytesMax} bytes`)
+      if (status.sizeBytes > bytesMax) throw new Error(`manifest exceeds ${bytesMax} bytes`)
       return parseManifest(await platform.files.read(path), { path, nodeName })
     } catch (error) {
-      platform.log.warn('a manifest is not a pod', { path, error })
+      platform.log.warn('Could not process manifest file', { path, error })
       return this.#pods.get(path)
     }
   }

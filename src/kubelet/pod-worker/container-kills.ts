@@ -59,7 +59,7 @@ export class ContainerKills {
     const { context, tasks } = this.#options
     const { id, graceSeconds } = action
     this.#begun.set(id, { graceSeconds, hurry })
-    hurry.abort(new Error('the grace period became shorter'))
+    hurry.abort(new Error('grace period was shortened'))
     const leftSeconds = Math.max(graceSeconds, hurrySecondsMin)
     tasks.begin(`hurry ${id} ${graceSeconds}`, () =>
       context.dependencies.runtime.stopContainer(id, leftSeconds),

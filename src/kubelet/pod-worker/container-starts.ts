@@ -107,7 +107,7 @@ export class ContainerStarts {
       const pullRetryAtMs = context.dependencies.platform.clock.now() + pullRetryMs
       this.retryAtMs.set(name, reason === 'ErrImagePull' ? pullRetryAtMs : context.retryTimeMs())
       if (containerId !== undefined) this.toKill.set(containerId, 'FailedPostStartHook')
-      context.log('container could not be started', { container: name, attempt, reason, message })
+      context.log('Failed to start container', { container: name, attempt, reason, message })
     }
   }
 

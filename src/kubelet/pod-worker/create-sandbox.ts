@@ -23,15 +23,7 @@ export async function createSandbox(
   creation: SandboxCreation,
 ): Promise<CreatedSandbox> {
   const { pod, attempt, signal } = creation
-  const {
-    platform,
-    linux,
-    runtime,
-    cgroups,
-    recorder,
-    node,
-    sandboxSemaphore: sandboxSemaphore,
-  } = dependencies
+  const { platform, linux, runtime, cgroups, recorder, node, sandboxSemaphore } = dependencies
   const [context] = await Promise.all([
     sandboxContext(dependencies, pod, attempt),
     cgroups.ensure(pod),

@@ -33,12 +33,16 @@ export async function killContainer(dependencies: PodWorkerDependencies, kill: C
     recorder.record(pod, { type: 'Normal', reason: 'Killing', message: action.message, ...path })
   const { namespace, name, uid } = pod.metadata ?? {}
   const { graceSeconds } = action
-  log.info('container is stopped', { namespace, pod: name, uid, container: action.name, graceSeconds })
+  log.info('Killing container with a grace period', {
+    namespace,
+    pod: name,
+    uid,
+    container: action.name,
+    graceSeconds,
+  })
   const beganMs = clock.monotonicMs()
   using patience = new LinkedAbort(kill.signal)
-  const timer = clock.setTimer(graceSeconds * 1_000, () =>
-    patience.abort(new Error('the grace period is over')),
-  )
+  const timer = clock.setTimer(graceSeconds * 1_000, () => patience.abort(new Error('grace period expired')))
   try {
     if (graceSeconds > 0 && !isRepeated) await runHook(dependencies, kill, patience.signal)
     if (graceSeconds > 0) await untilAborted(kill.othersGone(), patience.signal)
@@ -67,7 +71,7 @@ async function runHook(
     )
     await untilAborted(hook, signal)
   } catch (error) {
-    dependencies.platform.log.warn('the hook before the stop failed', { container: container.name, error })
+    dependencies.platform.log.warn('PreStop hook failed', { container: container.name, error })
     const content = { type: 'Warning', reason: 'FailedPreStopHook', message: 'PreStopHook failed' } as const
     dependencies.recorder.record(pod, { ...content, fieldPath: fieldPathOf(target) })
   }

@@ -51,7 +51,7 @@ export class PodActions {
       onEnd: () => (tasks.isIdle ? options.wake() : options.syncSoon()),
       onFailure: (key, error) => {
         if (this.#signal.aborted) return
-        log.warn('an action for a pod failed', { ...context.name(), key, error })
+        log.warn('Pod action failed', { ...context.name(), key, error })
         if (isKill(key)) context.tell('FailedKillPod', `error killing pod: ${messageOf(error)}`)
       },
     })
@@ -104,7 +104,7 @@ export class PodActions {
 
   /** The pod terminates: pending starts are canceled. */
   endStarting(): void {
-    this.#start.abort(new Error('the pod ends'))
+    this.#start.abort(new Error('pod is terminating'))
   }
 
   /** A referenced object changed: volumes are refreshed, and failed starts are retried. */
@@ -165,19 +165,19 @@ export class PodActions {
       if (isReplacement) await dependencies.cgroups.killProcesses(pod.metadata?.uid ?? '')
       const { id: sandbox, tookMs } = await createSandbox(dependencies, { pod, attempt, signal })
       this.#sandboxRetryAtMs = dependencies.platform.clock.now() + sandboxPauseMs
-      this.#context.log('sandbox made', { sandbox, attempt, tookMs })
+      this.#context.log('Created PodSandbox for pod', { sandbox, attempt, tookMs })
     } catch (error) {
       if (signal.aborted) return
       this.#sandboxRetryAtMs = this.#context.retryTimeMs()
       this.#context.tell('FailedCreatePodSandBox', `Failed to create pod sandbox: ${messageOf(error)}`)
-      this.#context.log('sandbox could not be made', { attempt, error })
+      this.#context.log('CreatePodSandbox for pod failed', { attempt, error })
     }
   }
 
   async #stopSandbox(id: string): Promise<void> {
     await this.#context.dependencies.runtime.stopPodSandbox(id)
     this.#stoppedSandboxes.add(id)
-    this.#context.log('sandbox stopped', { sandbox: id })
+    this.#context.log('Stopped PodSandbox', { sandbox: id })
   }
 
   async #removeSandbox(id: string): Promise<void> {
@@ -206,7 +206,7 @@ export class PodActions {
     const { actuatedResources } = this.#starts
     const resized = { pod: podOf(), status: status(), observed: observed(), actuatedResources }
     await resizeContainers(dependencies, resized, (id, resources) => actuatedResources.set(id, resources))
-    this.#context.log('containers have other resources')
+    this.#context.log('Resized containers in place')
   }
 
   async #release(): Promise<void> {
@@ -216,7 +216,7 @@ export class PodActions {
     await cgroups.remove(uid)
     this.#isReleased = true
     this.#volumes.forget()
-    this.#context.log('volumes and control groups are given back')
+    this.#context.log('Released volumes and cgroups of pod')
   }
 
   async #finish(): Promise<void> {

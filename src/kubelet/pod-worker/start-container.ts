@@ -63,7 +63,7 @@ export async function startContainer(
   const tookMs = Math.round(platform.clock.monotonicMs() - beganMs)
   tell(dependencies, start, { type: 'Normal', reason: 'Started', message: 'Container started' })
   const { namespace, name, uid } = pod.metadata ?? {}
-  platform.log.info('container started', {
+  platform.log.info('Container started', {
     namespace,
     pod: name,
     uid,
@@ -90,7 +90,7 @@ async function runHook(
   } catch (error) {
     signal.throwIfAborted()
     // The hook's output is not put into events, because it may contain secrets.
-    dependencies.platform.log.warn('the hook after the start failed', { container: container.name, error })
+    dependencies.platform.log.warn('Failed to execute PostStartHook', { container: container.name, error })
     tell(dependencies, start, {
       type: 'Warning',
       reason: 'FailedPostStartHook',

@@ -63,13 +63,23 @@ export class VolumeState {
       this.#ready = await dependencies.volumes.mount(pod(), signal)
       this.#failures = 0
       this.#sinceMs = undefined
-      log.info('volumes are ready', { namespace, pod: name, uid, volumes: this.#ready.size })
+      log.info('All volumes are attached and mounted for pod', {
+        namespace,
+        pod: name,
+        uid,
+        volumes: this.#ready.size,
+      })
     } catch (error) {
       if (signal.aborted) return
       this.#retryAtMs = this.#now() + Math.min(retryMs.max, retryMs.first * 2 ** this.#failures)
       this.#failures++
       this.#tell(error)
-      log.info('volumes are not ready', { namespace, pod: name, uid, error })
+      log.info('Unable to attach or mount volumes for pod; skipping pod', {
+        namespace,
+        pod: name,
+        uid,
+        error,
+      })
     }
   }
 

@@ -20,10 +20,10 @@ export interface ThresholdState {
 /** Adds a probe result. */
 export function applyThresholds(
   before: ResultRun,
-  answer: ProbeResult,
+  result: ProbeResult,
   thresholds: Thresholds,
 ): ThresholdState {
-  const length = before.result === answer ? before.length + 1 : 1
-  const run = { answer, length }
-  return length < thresholds[answer] ? { run } : { run, verdict: answer }
+  const length = before.result === result ? before.length + 1 : 1
+  const run: ResultRun = { result, length }
+  return length < thresholds[result] ? { run } : { run, verdict: result }
 }

@@ -15,9 +15,9 @@ export interface Metric {
 
 /** Renders one-off metrics in Prometheus' text format. Values that are not numbers are omitted. */
 export function renderMetrics(families: readonly MetricFamily[]): string {
-  const lines = families.flatMap(({ name, help, type, metrics: figures }) => [
+  const lines = families.flatMap(({ name, help, type, metrics }) => [
     `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`,
-    ...figures.filter(({ value }) => Number.isFinite(value)).map(figure => `${name}${render(figure)}\n`),
+    ...metrics.filter(({ value }) => Number.isFinite(value)).map(metric => `${name}${render(metric)}\n`),
   ])
   return lines.join('')
 }

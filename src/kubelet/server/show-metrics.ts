@@ -13,7 +13,7 @@ export function showMetrics({ exchange, metrics, view }: ServerRequest): void {
 /** CPU and memory of containers, pods and node, for the metrics server. */
 export async function showResourceMetrics({ exchange, stats, platform }: ServerRequest): Promise<void> {
   const summary = await stats.resources().catch((error: unknown) => {
-    platform.log.warn('the kubelet cannot tell what its containers use', { error })
+    platform.log.warn('Error getting container stats', { error })
     return undefined
   })
   const failed: MetricFamily = {
@@ -22,7 +22,7 @@ export async function showResourceMetrics({ exchange, stats, platform }: ServerR
     type: 'gauge',
     metrics: [{ labels: {}, value: summary === undefined ? 1 : 0 }],
   }
-  answer(exchange, renderMetrics([...(summary ? resourceFigures(summary) : []), failed]))
+  answer(exchange, renderMetrics([...(summary ? resourceMetrics(summary) : []), failed]))
 }
 
 /** The same and more, under cAdvisor's metric names. */
@@ -32,9 +32,9 @@ export async function showCadvisorMetrics({ exchange, stats, linux }: ServerRequ
   answer(
     exchange,
     renderMetrics([
-      machineFigure('machine_cpu_cores', 'Number of logical CPU cores.', processors),
-      machineFigure('machine_memory_bytes', 'Amount of memory installed on the machine.', memoryBytes),
-      ...containerFigures(summary),
+      machineMetric('machine_cpu_cores', 'Number of logical CPU cores.', processors),
+      machineMetric('machine_memory_bytes', 'Amount of memory installed on the machine.', memoryBytes),
+      ...containerMetrics(summary),
       family('container_memory_usage_bytes', 'Current memory usage in bytes, including all memory', {
         type: 'gauge',
         metrics: eachContainer(summary, ({ memory }) => [memory.usageBytes, memory.time]),
@@ -51,7 +51,7 @@ function answer(exchange: HttpExchange, text: string): void {
   respondBytes(exchange, { status: 200, mediaType: metricsMediaType, bytes: Buffer.from(text) })
 }
 
-function resourceFigures(summary: Summary): readonly MetricFamily[] {
+function resourceMetrics(summary: Summary): readonly MetricFamily[] {
   const { node, pods } = summary
   return [
     family('node_cpu_usage_seconds_total', 'Cumulative cpu time consumed by the node in core-seconds', {
@@ -62,7 +62,7 @@ function resourceFigures(summary: Summary): readonly MetricFamily[] {
       type: 'gauge',
       metrics: [{ labels: {}, value: node.memory.workingSetBytes, time: node.memory.time }],
     }),
-    ...containerFigures(summary),
+    ...containerMetrics(summary),
     family('pod_cpu_usage_seconds_total', 'Cumulative cpu time consumed by the pod in core-seconds', {
       type: 'counter',
       metrics: pods.map(pod => {
@@ -78,7 +78,7 @@ function resourceFigures(summary: Summary): readonly MetricFamily[] {
   ]
 }
 
-function containerFigures(summary: Summary): readonly MetricFamily[] {
+function containerMetrics(summary: Summary): readonly MetricFamily[] {
   return [
     family('container_start_time_seconds', 'Start time of the container since unix epoch in seconds', {
       type: 'gauge',
@@ -101,11 +101,11 @@ function containerFigures(summary: Summary): readonly MetricFamily[] {
 
 function eachContainer(
   { pods }: Summary,
-  figure: (container: ContainerStats) => readonly [value: number, time?: string],
+  metric: (container: ContainerStats) => readonly [value: number, time?: string],
 ): MetricFamily['metrics'] {
   return pods.flatMap(pod =>
     pod.containers.map(container => {
-      const [value, time] = figure(container)
+      const [value, time] = metric(container)
       const labels = { container: container.name, ...podLabels(pod) }
       return { labels, value, ...(time !== undefined && { time }) }
     }),
@@ -116,7 +116,7 @@ function podLabels({ podRef }: PodStats): Readonly<Record<string, string>> {
   return { namespace: podRef.namespace, pod: podRef.name }
 }
 
-function machineFigure(name: string, help: string, value: number): MetricFamily {
+function machineMetric(name: string, help: string, value: number): MetricFamily {
   return { name, help, type: 'gauge', metrics: [{ labels: {}, value }] }
 }
 

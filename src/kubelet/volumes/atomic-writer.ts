@@ -111,7 +111,7 @@ async function showNames(
     const target = join(dataName, name)
     const status = await linux.files.lstat(path)
     if (status === undefined) await linux.files.symlink(target, path)
-    else if (status.type !== 'link') throw new Error(`cannot show ${name}: something else is mounted there`)
+    else if (status.type !== 'link') throw new Error(`cannot create symlink ${name}: path is a mount point`)
   }
   for (const name of await platform.files.list(folder)) {
     if (name.startsWith('..') || names.has(name)) continue

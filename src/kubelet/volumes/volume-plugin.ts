@@ -1,4 +1,4 @@
-/** The contract of a volume type. `volume-kinds.ts` lists all types. */
+/** The contract of a volume type. `volume-plugins.ts` lists all types. */
 import type { ImageVolumeSource, KeyToPath, PersistentVolume, Pod, Volume } from '#/api/generated/core/v1.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'

@@ -50,8 +50,8 @@ export function pluginOfVolume(volume: Volume): VolumePlugin {
 
 export function pluginOfPersistentVolume({ spec = {} }: PersistentVolume): VolumePlugin {
   const field = Object.keys(spec).find(key => !describing.includes(key)) ?? 'unknown'
-  const kind = ofPersistentVolumes[field] ?? unsupported(field)
-  return spec.volumeMode === 'Block' && kind !== local ? noDevices : kind
+  const plugin = ofPersistentVolumes[field] ?? unsupported(field)
+  return spec.volumeMode === 'Block' && plugin !== local ? noDevices : plugin
 }
 
 /** Fields of a persistent volume that are not volume sources. */

@@ -37,7 +37,7 @@ export async function acceptSpdyCommand(accepting: AcceptCommandOptions): Promis
   const spdy = new SpdyConnection({ wire, clock, side: 'server', onStream })
   const gone = new AbortController()
   void spdy.run().finally(() => {
-    gone.abort(new Error('the client is gone'))
+    gone.abort(new Error('client disconnected'))
     complete.resolve(false)
   })
   const limitMs = accepting.streamCreationTimeoutMs ?? streamCreationTimeoutMsUsual

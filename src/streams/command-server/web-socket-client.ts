@@ -46,7 +46,7 @@ export function acceptWebSocketCommand({
   }
   // Discards data sent on channels that the client should only read.
   for (const channel of [error, used.stdout, used.stderr]) channel?.resume()
-  void channels.run().finally(() => gone.abort(new Error('the client is gone')))
+  void channels.run().finally(() => gone.abort(new Error('client disconnected')))
   // Clients of v5 drop data received before they have created their streams, which is when they start
   // reading. Older clients expect an empty first message.
   const listening = protocol.hasHalfClose ? untilHeard(socket, clock) : Promise.resolve()

@@ -40,7 +40,7 @@ function nonZeroText(code: number): string {
 
 /** Parses the result of a server that sends a Status. */
 export function parseResult(text: string): CommandResult {
-  if (text === '') return { type: 'failed', message: 'the server did not say how the command ended' }
+  if (text === '') return { type: 'failed', message: 'the server closed the stream without a status' }
   const status = parse(text)
   if (status?.status === 'Success') return { type: 'exited', code: 0 }
   if (status?.status !== 'Failure') return { type: 'failed', message: text }

@@ -95,7 +95,7 @@ export class WebSocketChannels {
     const [index = endOfChannel, ...others] = this.#whole()
     const channel = this.#channels[index]
     if (channel === undefined || others.length > 0)
-      throw new WebSocketError(1002, 'a channel that does not exist has ended')
+      throw new WebSocketError(1002, 'close of an unknown channel')
     channel.receiveEnd()
   }
 
@@ -105,7 +105,7 @@ export class WebSocketChannels {
     const text = this.#whole().toString('latin1')
     if (text === '') return
     if (!/^[^]([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text))
-      throw new WebSocketError(1007, 'a message is not in base64')
+      throw new WebSocketError(1007, 'invalid base64 message')
     this.#channels[text.charCodeAt(0) - zero]?.receive(Buffer.from(text.slice(1), 'base64'))
   }
 
