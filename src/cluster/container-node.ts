@@ -16,7 +16,7 @@ import { dnsServiceAccount, ensureDnsRbac, ensureDnsService } from '#/dns/ensure
 import { ensureKubeletCertificates, type KubeletCertificates } from '#/kubeadm/kubelet-certificates.ts'
 import { renewCertificates } from '#/kubeadm/renew-certificates.ts'
 import { Kubelet } from '#/kubelet/kubelet.ts'
-import { nodeSettings, type NodeSettings } from '#/kubelet/node-settings.ts'
+import { kubeletConfiguration, type KubeletConfiguration } from '#/kubelet/kubelet-configuration.ts'
 import { KubeletServer } from '#/kubelet/server.ts'
 import {
   allNodesCidr,
@@ -175,16 +175,16 @@ export class ContainerNode implements AsyncDisposable {
     await removeNftablesRules(linux, this.network.tables.proxy)
   }
 
-  #settings(): NodeSettings {
+  #settings(): KubeletConfiguration {
     const { linux } = this.#options
     const { nodeAddress, dnsAddress, slot } = this.network
-    return nodeSettings({
+    return kubeletConfiguration({
       name: linux.machine.hostname.toLowerCase(),
       addresses: [nodeAddress],
-      folder: this.folders.kubelet,
-      manifestsFolder: this.folders.manifests,
+      rootDirectory: this.folders.kubelet,
+      staticPodPath: this.folders.manifests,
       cgroupRoot: nodeCgroup(slot),
-      clusterDns: [dnsAddress],
+      clusterDNS: [dnsAddress],
     })
   }
 
@@ -222,7 +222,7 @@ export class ContainerNode implements AsyncDisposable {
     settings,
     runtime,
   }: Pick<StartContainerNode, 'controlPlane' | 'certificates'> & {
-    readonly settings: NodeSettings
+    readonly settings: KubeletConfiguration
     readonly runtime: Containerd
   }): Promise<void> {
     const { platform, linux, machine } = this.#options
@@ -270,9 +270,9 @@ export class ContainerNode implements AsyncDisposable {
   async #startDns({
     controlPlane,
     client,
-    settings: { name: nodeName, clusterDomain, hostResolvConf },
+    settings: { name: nodeName, clusterDomain, resolvConf },
   }: Pick<StartContainerNode, 'controlPlane' | 'client'> & {
-    readonly settings: NodeSettings
+    readonly settings: KubeletConfiguration
   }): Promise<void> {
     const { nodeAddress, dnsAddress } = this.network
     const at = { address: nodeAddress, port: 53 }
@@ -288,7 +288,7 @@ export class ContainerNode implements AsyncDisposable {
       domain: clusterDomain,
       listen: [{ host: nodeAddress, port: at.port }],
       nameServers: [dnsAddress],
-      upstream: { resolvConf: hostResolvConf },
+      upstream: { resolvConf },
     })
     this.#run(dns.run(this.#stopping.signal))
     await dns.boundAddresses

@@ -8,7 +8,7 @@ import { clientOf, type Client } from '#/client/client.ts'
 import { inProcessTransport } from '#/client/in-process.ts'
 import type { Controller } from '#/controllers/controller.ts'
 import { ControllerManager } from '#/controllers/controller-manager.ts'
-import { PlainKubelet, type NodeShape } from '#/kubelet/plain-kubelet.ts'
+import { HollowKubelet, type NodeShape } from '#/kubelet/hollow-kubelet.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { defaultProfiles } from '#/scheduler/default-profile.ts'
 import type { ProfileFactory } from '#/scheduler/profile.ts'
@@ -96,7 +96,7 @@ export class ControlPlane {
   startNode(node: NodeShape): void {
     const { platform } = this.#options
     const client = this.clientAs(`system:node:${node.name}`, ['system:nodes'])
-    const kubelet = new PlainKubelet({ platform, client, node })
+    const kubelet = new HollowKubelet({ platform, client, node })
     const stopping = new AbortController()
     const running = kubelet.run(stopping.signal)
     this.#nodes.set(node.name, { kubelet, stopping, running })
@@ -117,7 +117,7 @@ export class ControlPlane {
 }
 
 interface RunningNode {
-  readonly kubelet: PlainKubelet
+  readonly kubelet: HollowKubelet
   readonly stopping: AbortController
   readonly running: Promise<void>
 }

@@ -1,5 +1,5 @@
 /** Names, addresses and capacity of simulated nodes. */
-import type { NodeShape } from '#/kubelet/plain-kubelet.ts'
+import type { NodeShape } from '#/kubelet/hollow-kubelet.ts'
 
 export interface SimulatedNodeOptions extends Partial<
   Pick<NodeShape, 'name' | 'labels' | 'taints' | 'capacity'>

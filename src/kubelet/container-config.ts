@@ -36,9 +36,9 @@ export interface PlannedSandbox {
 }
 
 export function sandboxConfigOf(pod: Pod, context: SandboxContext): PlannedSandbox {
-  const { attempt, node, handler, hostResolvConf } = context
+  const { attempt, node, handler, resolvConf } = context
   try {
-    const { config: dns, warnings } = podDns(pod, node, hostResolvConf)
+    const { config: dns, warnings } = podDns(pod, node, resolvConf)
     const { name = '', namespace = '', uid = '', annotations = {} } = pod.metadata ?? {}
     const overhead = overheadResources(pod)
     const config: SandboxConfig = {

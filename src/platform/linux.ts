@@ -6,7 +6,7 @@
 export interface Linux {
   readonly files: LinuxFiles
   readonly mounts: Mounts
-  readonly machine: MachineInfo
+  readonly machine: HostInfo
   /**
    * Runs a short command. On failure the error includes its output and has its `exitCode`, or Node's `code`
    * if there is no such program.
@@ -134,7 +134,7 @@ export interface MountPoint {
   readonly source: string
 }
 
-export interface MachineInfo {
+export interface HostInfo {
   readonly isRoot: boolean
   readonly processors: number
   readonly memoryBytes: number

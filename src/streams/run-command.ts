@@ -20,7 +20,7 @@ export async function runCommand({ client, start }: RunCommandOptions): Promise<
 
 async function resultOf(client: CommandClient, start: RunCommandOptions['start']): Promise<CommandResult> {
   const gone = new Promise<CommandResult>(resolve => {
-    const abort = (): void => resolve({ type: 'failed', message: 'the client is gone' })
+    const abort = (): void => resolve({ type: 'failed', message: 'client disconnected' })
     if (client.signal.aborted) abort()
     else client.signal.addEventListener('abort', abort, { once: true })
   })

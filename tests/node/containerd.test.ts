@@ -46,7 +46,7 @@ describe('containerd', { skip: containersMissing }, () => {
     const labels = { 'io.kubernetes.pod.uid': uid }
     const logFolder = join(node.folder, 'logs', uid)
     const sandbox = sandboxConfig(uid, { labels, logFolder, cgroupParent: node.cgroupParent })
-    const sandboxId = await node.runtime.runSandbox(sandbox)
+    const sandboxId = await node.runtime.runPodSandbox(sandbox)
     const image = await node.runtime.imageStatus(busyboxReference)
     const command = ['sh', '-c', script]
     const config = containerConfig('it', { image: image!.id, command, labels })
@@ -96,7 +96,7 @@ describe('containerd', { skip: containersMissing }, () => {
     { script: 'sleep 100000', code: 137, reason: 'Error' },
   ]) {
     test(`a container that ends while containerd is away is reported with exit code ${code}`, async () => {
-      await using _following = followChanges()
+      await using _following = followContainerEvents()
       const id = await start(`ending-${code}`, script)
       const pid = await firstProcess(id)
       await until(async () => ((await childrenOf(pid)) > 0 || code === 137 ? true : undefined))
@@ -115,7 +115,7 @@ describe('containerd', { skip: containersMissing }, () => {
   }
 
   test('a container that ends with its sandbox while containerd is away is reported without delay', async () => {
-    await using _following = followChanges()
+    await using _following = followContainerEvents()
     const id = await start('ending-together', 'sleep 100000')
     const { sandboxId } = (await node.runtime.listContainers()).find(each => each.id === id)!
     const pids = [await firstProcess(id), await firstProcess(sandboxId)]
@@ -133,10 +133,10 @@ describe('containerd', { skip: containersMissing }, () => {
   })
 
   /** As the kubelet does: exit codes that CRI has lost are recovered only while changes are followed. */
-  function followChanges(): AsyncDisposable {
+  function followContainerEvents(): AsyncDisposable {
     const end = new AbortController()
     const following = (async () => {
-      for await (const _ of node.runtime.changes(end.signal));
+      for await (const _ of node.runtime.containerEvents(end.signal));
     })()
     return {
       [Symbol.asyncDispose]: async () => {
@@ -158,7 +158,7 @@ describe('containerd', { skip: containersMissing }, () => {
       await restart()
     }
     const ids = await made
-    const states = await Promise.all(ids.map(id => node.runtime.sandboxStatus(id)))
+    const states = await Promise.all(ids.map(id => node.runtime.podSandboxStatus(id)))
     assert.deepEqual(new Set(states.map(({ state }) => state)), new Set(['ready']))
     assert.equal(new Set(states.map(({ addresses }) => addresses[0])).size, ids.length)
     await removePods(node.runtime, node.platform)
@@ -185,11 +185,11 @@ describe('containerd', { skip: containersMissing }, () => {
     const base = sandboxConfig(uid, { labels, logFolder, cgroupParent: node.cgroupParent })
     let attempt = 0
     return until(async () => {
-      for (const { id } of await node.runtime.listSandboxes({ podUid: uid })) {
-        await node.runtime.stopSandbox(id)
-        await node.runtime.removeSandbox(id)
+      for (const { id } of await node.runtime.listPodSandbox({ podUid: uid })) {
+        await node.runtime.stopPodSandbox(id)
+        await node.runtime.removePodSandbox(id)
       }
-      return node.runtime.runSandbox({ ...base, metadata: { ...base.metadata, attempt: attempt++ } })
+      return node.runtime.runPodSandbox({ ...base, metadata: { ...base.metadata, attempt: attempt++ } })
     })
   }
 })

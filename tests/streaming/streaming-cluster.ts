@@ -19,7 +19,7 @@ import { ensureClusterCertificates, type ClusterCertificates } from '#/kubeadm/c
 import { administrator, nodeIdentity, userOf } from '#/kubeadm/identities.ts'
 import { ensureKubeletCertificates } from '#/kubeadm/kubelet-certificates.ts'
 import { ensureRoleBindings } from '#/kubeadm/role-bindings.ts'
-import { nodeSettings } from '#/kubelet/node-settings.ts'
+import { kubeletConfiguration } from '#/kubelet/kubelet-configuration.ts'
 import { KubeletServer } from '#/kubelet/server.ts'
 import { connectHttp, nodeCrypto, nodeLinux, nodePlatform, processUsage, serveHttp } from '#/platform/node.ts'
 import type { HttpLimits } from '#/platform/http.ts'
@@ -159,22 +159,22 @@ async function startBack(
   { folder, certificates, client, clientAs }: Front,
   options: StreamingClusterOptions,
 ): Promise<Back> {
-  const settings = nodeSettings({
+  const settings = kubeletConfiguration({
     name: nodeName,
     addresses: [options.address ?? '127.0.0.1'],
-    folder: join(folder, 'node'),
+    rootDirectory: join(folder, 'node'),
     cgroupRoot: '/',
     kubeletPort: 0,
   })
-  await platform.files.makeFolder(settings.folder)
+  await platform.files.makeFolder(settings.rootDirectory)
   const runtime = options.runtime ?? stack.use(simulatedRuntime())
-  const { logsFolder, addresses } = settings
+  const { podLogsDir, addresses } = settings
   const { cgroupParent = '/test', image = 'busybox', limits } = options
   const node = stack.use(
-    new RuntimeNode({ runtime, client, name: nodeName, logsFolder, cgroupParent, image }),
+    new RuntimeNode({ runtime, client, name: nodeName, podLogsDir, cgroupParent, image }),
   )
   const { ca } = certificates
-  const pki = join(settings.folder, 'pki')
+  const pki = join(settings.rootDirectory, 'pki')
   const made = { platform, crypto, folder: pki, ca, nodeName, addresses }
   const { server } = await ensureKubeletCertificates(made)
   const kubelet = await KubeletServer.start({

@@ -70,7 +70,7 @@ test('nothing is left of containers whose file was aborted', { skip: containersM
         ],
       })
       const { status } = await node.untilRunning('web')
-      const ids = (await node.containerd.runtime.listSandboxes()).map(({ id }) => id)
+      const ids = (await node.containerd.runtime.listPodSandbox()).map(({ id }) => id)
       await tell({ addresses: [status.podIP], cgroup: node.settings.cgroupRoot, ids })
       await new Promise(() => setInterval(() => undefined, 1_000))
     })`,

@@ -3,7 +3,7 @@ import { apiError, badRequest } from '#/api/errors.ts'
 import type { HttpClientResponse } from '#/platform/http-client.ts'
 import type { Clock } from '#/platform/platform.ts'
 import { answerHandshake, isWebSocketRequest } from '#/streams/web-socket-handshake.ts'
-import { readingProtocols, sendReading } from '#/streams/web-socket-reading.ts'
+import { streamProtocols, sendStream } from '#/streams/web-socket-stream.ts'
 import type { ApiRequest, ApiResponse } from '../request.ts'
 import { streamResponse } from './forward-request.ts'
 
@@ -27,7 +27,7 @@ export function openLogStream(request: ApiRequest, clock: Clock): LogStream {
 function beginWebSocket(request: ApiRequest, clock: Clock): LogStream {
   const { method, headers, signal } = request
   const headerValues = (name: string): readonly string[] => request.headerValues?.(name) ?? []
-  const handshake = answerHandshake({ method, headers, headerValues }, readingProtocols)
+  const handshake = answerHandshake({ method, headers, headerValues }, streamProtocols)
   if (handshake.type === 'refused') {
     const { status, message } = handshake
     throw status === 403 ? apiError('Forbidden', message) : badRequest(message)
@@ -48,7 +48,7 @@ function beginWebSocket(request: ApiRequest, clock: Clock): LogStream {
           mediaType: '',
           serve: taken => {
             taken.signal.addEventListener('abort', onGone, { once: true })
-            return sendReading({ ...taken, clock, protocol: handshake.protocol, pieces, onGone })
+            return sendStream({ ...taken, clock, protocol: handshake.protocol, pieces, onGone })
           },
           discard: onGone,
         },

@@ -10,7 +10,7 @@ import {
 } from '../cri.ts'
 import type { AddressPool } from './address-pool.ts'
 import { nanoseconds } from './nanoseconds.ts'
-import { killedCode } from './plan-life.ts'
+import { killedCode } from './plan-container-run.ts'
 import type { SimulatedContainer } from './simulated-container.ts'
 
 export interface SimulatedSandboxOptions {
@@ -55,7 +55,7 @@ export class SimulatedSandbox {
   }
 
   /** Throws CriError if the container cannot be created in this sandbox. */
-  checkTakes({ name, attempt }: ContainerConfig): void {
+  checkCanCreate({ name, attempt }: ContainerConfig): void {
     if (!this.#isReady) throw new CriError('failed', `sandbox "${this.id}" is not running`)
     for (const { options } of this.containers.values()) {
       if (options.config.name !== name || options.config.attempt !== attempt) continue

@@ -3,14 +3,14 @@ import type { Container, Pod } from '#/api/generated/core/v1.ts'
 import { aggregatePodResources } from '#/api/pod-resources.ts'
 import { quantityMilliValue, quantityValue, type Quantity } from '#/api/quantity.ts'
 import type { LinuxResources } from '#/cri/cri.ts'
-import type { NodeMachine } from '../node-machine.ts'
+import type { MachineInfo } from '../machine-info.ts'
 import { cpuPeriod, cpuQuota, cpuShares } from '../cpu-time.ts'
 import { hugePageAmounts } from '../huge-pages.ts'
 import { milliAmount, wholeAmount, type ResourceList } from '../resource-amount.ts'
 import { oomScoreOf } from './oom-score.ts'
 
 /** Pod-level limits apply to containers without limits. */
-export function containerResources(pod: Pod, container: Container, machine: NodeMachine): LinuxResources {
+export function containerResources(pod: Pod, container: Container, machine: MachineInfo): LinuxResources {
   const { requests = {}, limits = {} } = container.resources ?? {}
   const ofPod = pod.spec?.resources?.limits
   const milliLimit = milliAmount(limits, 'cpu') || milliAmount(ofPod, 'cpu')
@@ -62,14 +62,14 @@ function basicResources({ milliRequest, milliLimit, memoryLimit }: Basic): Linux
 /** The limit is 0 for page sizes that are not requested. */
 function hugePageLimits(
   lists: readonly (ResourceList | undefined)[],
-  { hugePageSizes }: NodeMachine,
+  { hugePageSizes }: MachineInfo,
 ): NonNullable<LinuxResources['hugepageLimits']> {
   const amounts = new Map(lists.flatMap(list => [...hugePageAmounts(list)]))
   return hugePageSizes.map(pageSize => ({ pageSize, limitBytes: amounts.get(pageSize) ?? 0 }))
 }
 
 /** Disables swap. With cgroup v2, the OOM killer kills the whole container instead of a single process. */
-function swapAndUnified(memoryLimit: number, machine: NodeMachine): LinuxResources {
+function swapAndUnified(memoryLimit: number, machine: MachineInfo): LinuxResources {
   if (machine.cgroupVersion === 1) {
     return machine.canLimitSwap && memoryLimit !== 0 ? { memorySwapLimitBytes: memoryLimit } : {}
   }

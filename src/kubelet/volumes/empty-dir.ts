@@ -2,22 +2,22 @@
 import { dirname } from 'node:path'
 import type { EmptyDirVolumeSource } from '#/api/generated/core/v1.ts'
 import { isHugePageMedium, memorySizeOf, pageSizeOf } from './memory-size.ts'
-import { setGroup } from './ownership.ts'
-import type { VolumeKind, VolumeRequest } from './volume-kind.ts'
+import { setVolumeOwnership } from './ownership.ts'
+import type { VolumePlugin, VolumeRequest } from './volume-plugin.ts'
 import { readyPath, volumeFolder } from './volume-paths.ts'
 
 const kind = 'empty-dir'
 
-export const emptyDir: VolumeKind = {
+export const emptyDir: VolumePlugin = {
   usage: 'files',
-  async prepare(request) {
+  async setUp(request) {
     const { pod, volume, node, linux, signal } = request
     const hostPath = volumeFolder(node, pod, kind, volume.name)
     const prepared = { name: volume.name, hostPath, readonly: false, selinuxRelabel: true }
     const ready = readyPath(node, pod, kind, volume.name)
     const isMade = await makeEmptyFolder(request, hostPath, volume.emptyDir ?? {})
     if (!isMade && (await linux.files.lstat(ready)) !== undefined) return prepared
-    await setGroup({
+    await setVolumeOwnership({
       files: linux.files,
       folder: hostPath,
       pod,

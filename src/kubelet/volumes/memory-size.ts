@@ -67,6 +67,6 @@ function requestedPageSizes({ spec }: Pod): readonly number[] {
 
 function sizeBytesOf(text: string): number {
   const quantity = tryParseQuantity(text)
-  if (quantity === undefined) throw new Error(`${text} is not a size of huge pages`)
+  if (quantity === undefined) throw new Error(`invalid huge page size: ${text}`)
   return Number(quantityValue(quantity))
 }

@@ -60,7 +60,7 @@ export class ServiceAccountTokens {
       if (clock.now() >= known.expiresMs) {
         throw new Error(`token expired and refresh failed: ${reason}`, { cause: error })
       }
-      this.#options.platform.log.warn('a token could not be renewed', { pod: uid, error })
+      this.#options.platform.log.warn("Couldn't update token", { pod: uid, error })
       known.renewsMs = clock.now() + retryMs
       return known.text
     }

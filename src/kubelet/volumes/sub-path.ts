@@ -5,18 +5,18 @@
  */
 import { dirname, join } from 'node:path'
 import type { Linux } from '#/platform/linux.ts'
-import type { NodeSettings } from '../node-settings.ts'
-import type { PreparedVolume } from './volume-kind.ts'
+import type { KubeletConfiguration } from '../kubelet-configuration.ts'
+import type { MountedVolume } from './volume-plugin.ts'
 import { subPathsFolder } from './volume-paths.ts'
 
 export interface SubPathRequest {
   readonly linux: Linux
-  readonly node: NodeSettings
+  readonly node: KubeletConfiguration
   readonly uid: string
   readonly container: string
   /** Index among the container's mounts. */
   readonly index: number
-  readonly volume: PreparedVolume
+  readonly volume: MountedVolume
   readonly path: string
 }
 

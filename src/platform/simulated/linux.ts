@@ -5,7 +5,7 @@ import type {
   Linux,
   LinuxFiles,
   LinuxFileStatus,
-  MachineInfo,
+  HostInfo,
   MountPoint,
   Mounts,
   Visit,
@@ -16,7 +16,7 @@ import { systemError } from './world.ts'
 export interface SimulatedLinuxOptions {
   /** The files of the host. */
   readonly files: Files
-  readonly machine?: Partial<MachineInfo>
+  readonly machine?: Partial<HostInfo>
 }
 
 /**
@@ -26,7 +26,7 @@ export interface SimulatedLinuxOptions {
 export class SimulatedLinux implements Linux {
   readonly files: SimulatedLinuxFiles
   readonly mounts: Mounts
-  readonly machine: MachineInfo
+  readonly machine: HostInfo
 
   constructor({ files, machine }: SimulatedLinuxOptions) {
     this.files = new SimulatedLinuxFiles(files)
@@ -239,7 +239,7 @@ function simulatedMounts(): Mounts {
   }
 }
 
-const usualMachine: MachineInfo = {
+const usualMachine: HostInfo = {
   isRoot: true,
   processors: 4,
   memoryBytes: 16 * gibibyte,

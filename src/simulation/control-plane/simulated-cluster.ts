@@ -7,7 +7,7 @@ import type { Informer } from '#/client/informer.ts'
 import { LeaderElector, newIdentity } from '#/client/leader-election.ts'
 import type { Controller } from '#/controllers/controller.ts'
 import { ControllerManager } from '#/controllers/controller-manager.ts'
-import { PlainKubelet } from '#/kubelet/plain-kubelet.ts'
+import { HollowKubelet } from '#/kubelet/hollow-kubelet.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { SimulatedHost, Simulation } from '#/platform/simulated.ts'
 import { defaultProfiles } from '#/scheduler/default-profile.ts'
@@ -59,7 +59,7 @@ export class SimulatedCluster {
    */
   readonly #isEveryWriteCertain: boolean
   readonly #leading = new Map<string, ControllerManager>()
-  readonly #kubelets = new Map<string, PlainKubelet>()
+  readonly #kubelets = new Map<string, HollowKubelet>()
   #scheduler: Scheduler | undefined
   #store: Store | undefined
   #server: ApiServer | undefined
@@ -224,7 +224,7 @@ export class SimulatedCluster {
   #startNode(name: string): void {
     const { platform, signal } = lifeOf(this.#host(name))
     const node = simulatedNode(nodeNames.indexOf(name), { name })
-    const kubelet = new PlainKubelet({
+    const kubelet = new HollowKubelet({
       platform,
       client: this.#clientOf(name, `system:node:${name}`, ['system:nodes']),
       node,

@@ -1,5 +1,5 @@
 import type { ControlPlane } from '#/cluster/control-plane.ts'
-import type { NodeShape } from '#/kubelet/plain-kubelet.ts'
+import type { NodeShape } from '#/kubelet/hollow-kubelet.ts'
 import { simulatedNode, type SimulatedNodeOptions } from '#/cluster/simulated-nodes.ts'
 
 /** Running and stopped nodes of a cluster, by name. */
