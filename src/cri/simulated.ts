@@ -37,7 +37,6 @@ import type { ContainerScript, ImageScript } from './simulated/script.ts'
 import { SimulatedContainer } from './simulated/simulated-container.ts'
 import { SimulatedSandbox } from './simulated/simulated-sandbox.ts'
 
-export type { FaultInjection as Faults } from './simulated/fault-injection.ts'
 export type { PodNetwork } from './simulated/pod-network.ts'
 export type { ContainerScript, ImageScript } from './simulated/script.ts'
 
