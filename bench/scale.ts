@@ -8,10 +8,10 @@ import type { ApiRequest, ApiResponse } from '#/api/transport.ts'
 import { readAdmission } from '#/apiserver/admission.ts'
 import { ApiServer } from '#/apiserver/api-server.ts'
 import { controllersOf } from '#/controllers/controllers.ts'
-import { collectWhenQuiet, nodePlatform } from '#/platform/node.ts'
+import { collectGarbageWhenIdle, nodePlatform } from '#/platform/node.ts'
 import { MemoryStore } from '#/store/memory.ts'
-import { ControlPlane } from '#/control-plane.ts'
-import { simulatedNode } from '#/simulated-nodes.ts'
+import { ControlPlane } from '#/cluster/control-plane.ts'
+import { simulatedNode } from '#/cluster/simulated-nodes.ts'
 
 const nodeCount = Number(process.env['NODES'] ?? 500)
 const deploymentCount = Number(process.env['DEPLOYMENTS'] ?? 1_000)
@@ -20,7 +20,7 @@ const tidyMs = 90_000
 const idleMs = 60_000
 
 const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
-collectWhenQuiet(platform.clock)
+collectGarbageWhenIdle(platform.clock)
 const store = await MemoryStore.open({ platform })
 const admission = await readAdmission(platform.files, {
   enable: ['NodeRestriction'],

@@ -5,8 +5,8 @@
  *     npm run bench -- scheduler [--nodes 100,1000,5000] [--pods 2000] [--workload plain,preemption]
  */
 import { parseArgs } from 'node:util'
-import { placeAlone } from './scheduler/cycle-alone.ts'
-import { placeWithServer } from './scheduler/whole-cluster.ts'
+import { scheduleAlone } from './scheduler/cycle-alone.ts'
+import { benchPodBinding } from './scheduler/whole-cluster.ts'
 import { workloads } from './scheduler/workloads.ts'
 
 const { values } = parseArgs({
@@ -24,8 +24,8 @@ console.log('workload                  nodes   pods   cycle alone      with API 
 for (const workload of workloads.filter(({ name }) => wanted.includes(name))) {
   for (const nodeCount of nodeCounts) {
     const podCount = Math.min(Number(values.pods), workload.podsMax?.(nodeCount) ?? Infinity)
-    const aloneMs = await placeAlone(workload, nodeCount, podCount)
-    const { podsPerSecond, cpuMsPerPod } = await placeWithServer(workload, nodeCount, podCount)
+    const aloneMs = await scheduleAlone(workload, nodeCount, podCount)
+    const { podsPerSecond, cpuMsPerPod } = await benchPodBinding(workload, nodeCount, podCount)
     console.log(
       [
         workload.name.padEnd(24),

@@ -8,9 +8,9 @@ import { ApiServer, type ApiServerOptions } from '#/apiserver/api-server.ts'
 import { openAudit, type Audit } from '#/apiserver/audit.ts'
 import {
   EncryptingStore,
-  Encryption,
+  ResourceCiphers,
   ensureEncryptionConfiguration,
-  keepEncryption,
+  runEncryptionMaintenance,
 } from '#/apiserver/encryption.ts'
 import type { ApiServerFlags } from '#/apiserver/flags.ts'
 import { gitVersion } from '#/apiserver/discovery.ts'
@@ -21,12 +21,12 @@ import { withObservability } from '#/apiserver/observability.ts'
 import type { Server } from '#/apiserver/server.ts'
 import {
   readApiServerSettings,
-  refuseProxiesAmongClients,
+  requireAllowedNamesForSharedCa,
   type ApiServerSettings,
 } from '#/apiserver/settings.ts'
 import { clientOf, type Client } from '#/client/client.ts'
 import { inProcessTransport } from '#/client/in-process.ts'
-import { readCallers, readRemote } from '#/client/remote.ts'
+import { readWebhookCredentials, readWebhookKubeconfig } from '#/client/webhook-kubeconfig.ts'
 import { ensureDefaultStorageClass } from '#/controllers/default-storage-class.ts'
 import { ensureAdminKubeconfig } from '#/kubeadm/admin-kubeconfig.ts'
 import { ensureClusterCertificates, type ClusterCertificates } from '#/kubeadm/certificates.ts'
@@ -40,26 +40,26 @@ import type { Platform } from '#/platform/platform.ts'
 import type { ProcessUsage } from '#/platform/process-usage.ts'
 import type { SchedulerConfiguration } from '#/scheduler/configuration.ts'
 import type { Store } from '#/store/store.ts'
-import { ControlPlane } from './control-plane.ts'
+import { ControlPlane } from '#/cluster/control-plane.ts'
 import { clusterControllers } from '#/cluster/cluster-controllers.ts'
-import { ContainerNode, type ContainersChoice } from '#/cluster/container-node.ts'
-import { lockFolder, type FolderOwner } from '#/cluster/lock-folder.ts'
-import { nodesAreReady } from '#/cluster/nodes-are-ready.ts'
+import { ContainerNode, type ContainerNodeSettings } from '#/cluster/container-node.ts'
+import { lockFolder, type LockHolder } from '#/cluster/lock-folder.ts'
+import { waitForNodesReady } from '#/cluster/wait-for-nodes-ready.ts'
 import { readScheduler, type SchedulerFiles } from '#/cluster/read-scheduler.ts'
-import { isWildcard, reachableHost, serverNames } from '#/cluster/server-names.ts'
+import { isWildcard, reachableHost, apiServerCertSans } from '#/cluster/api-server-cert-sans.ts'
 import { startServer } from '#/cluster/start-server.ts'
-import { describeStore, openStore, type StoreChoice } from '#/cluster/store-choice.ts'
+import { describeStore, openStore, type StoreSettings } from '#/cluster/open-store.ts'
 import {
   authenticationOf,
-  clientAuthorities,
+  clientCaBundle,
   kubeletTlsOf,
   serviceAccountIssuer,
   tlsOf,
 } from '#/cluster/trust.ts'
 import { unlessAborted } from '#/cluster/unless-aborted.ts'
-import { simulatedNode } from './simulated-nodes.ts'
+import { simulatedNode } from '#/cluster/simulated-nodes.ts'
 
-export type { StoreChoice } from '#/cluster/store-choice.ts'
+export type { StoreSettings } from '#/cluster/open-store.ts'
 
 export interface ClusterOptions {
   readonly platform: Platform
@@ -70,11 +70,11 @@ export interface ClusterOptions {
   readonly host: string
   /** 0 selects a free port. */
   readonly port: number
-  readonly store: StoreChoice
+  readonly store: StoreSettings
   /** Overrides of the defaults. */
   readonly apiServer?: ApiServerFlags
   /** The control plane components beside the API server; none when absent. */
-  readonly controlPlane?: ControlPlaneChoice
+  readonly controlPlane?: ControlPlaneSettings
   readonly build: ApiServerOptions['build']
   /** Called after each completed step. */
   readonly onProgress: (text: string) => void
@@ -82,17 +82,17 @@ export interface ClusterOptions {
   readonly signal?: AbortSignal
 }
 
-export interface ControlPlaneChoice extends SchedulerFiles {
+export interface ControlPlaneSettings extends SchedulerFiles {
   /** CIDRs, ranges `a-b` or single addresses for services of type LoadBalancer. */
   readonly loadBalancerAddresses?: readonly string[]
-  readonly nodes: NodesChoice
+  readonly nodes: NodesSettings
 }
 
-export type NodesChoice =
+export type NodesSettings =
   | { readonly type: 'none' }
   | { readonly type: 'simulated'; readonly count: number }
   /** This machine, with real containers. */
-  | ContainersChoice
+  | ContainerNodeSettings
 
 /** Machine-specific dependencies of the cluster that are not part of the platform. */
 export interface ClusterMachine {
@@ -178,23 +178,23 @@ export class Cluster implements AsyncDisposable {
     const node = await this.#prepareNode(given)
     const settings = { ...given, ...(node && { serviceCidrs: node.network.serviceCidrs }) }
     const certificates = await this.#ensureCertificates(settings, node)
-    refuseProxiesAmongClients(clientAuthorities(certificates, settings), settings.authentication.frontProxy)
+    requireAllowedNamesForSharedCa(clientCaBundle(certificates, settings), settings.authentication.frontProxy)
     onProgress(`certificates are in ${join(folder, 'pki')}`)
     const audit = this.#startAudit(settings)
     await this.#listen(certificates, settings, { audit, node })
     onProgress(`listening at ${this.url}`)
     await this.#writeKubeconfig(certificates)
     const opened = await this.#openStore(settings)
-    onProgress(`the store is ${describeStore(this.#options.store)}`)
+    onProgress(`store: ${describeStore(this.#options.store)}`)
     await this.#startApiServer({ store: opened.store, settings, certificates, audit, node })
-    this.#keepEncryption(opened, settings)
+    this.#runEncryptionMaintenance(opened, settings)
     await this.#startControlPlane({ certificates, settings, scheduler, node })
     void this.#keepCertificates(certificates, settings, node)
     this.#isReady = true
   }
 
   /** Reported to other processes on the machine by the lock socket. */
-  #describe(): FolderOwner {
+  #describe(): LockHolder {
     const { pid, startedMs } = this.#options.machine
     const url = this.#server && { url: this.url }
     return { pid, startedMs, isReady: this.#isReady, ...url }
@@ -225,7 +225,7 @@ export class Cluster implements AsyncDisposable {
     const { platform, apiServer = {} } = this.#options
     return readApiServerSettings(apiServer, {
       files: platform.files,
-      readRemote: path => readRemote(platform, path),
+      readKubeconfig: path => readWebhookKubeconfig(platform, path),
       defaults,
     })
   }
@@ -255,10 +255,10 @@ export class Cluster implements AsyncDisposable {
       health: this.#health,
       metrics: this.#metrics,
       authentication: () => this.#apiServer?.authentication,
-      certificates: { authorities: clientAuthorities(certificates, settings) },
+      certificates: { authorities: clientCaBundle(certificates, settings) },
       ...(audit && { audit }),
       authorizer: () => this.#apiServer?.authorizer,
-      debug: path => this.#controlPlane?.decisionOn(schedulingPath.exec(path)?.[1] ?? ''),
+      debug: path => this.#controlPlane?.schedulingDecision(schedulingPath.exec(path)?.[1] ?? ''),
       server: () => this.#apiServer?.handle,
     })
     this.#health.add({
@@ -306,7 +306,7 @@ export class Cluster implements AsyncDisposable {
     const configuration =
       settings?.configuration ??
       (await ensureEncryptionConfiguration(platform, join(folder, 'pki', 'encryption.yaml')))
-    const encryption = await Encryption.open({
+    const encryption = await ResourceCiphers.open({
       platform,
       // The gRPC library is large; it is loaded only when a KMS plugin may be configured.
       connect: settings ? await machine.loadGrpc() : noKeyService,
@@ -318,12 +318,15 @@ export class Cluster implements AsyncDisposable {
     return { store: new EncryptingStore({ store, encryption, log: platform.log }), encryption }
   }
 
-  #keepEncryption({ store, encryption }: OpenedStore, { encryption: settings }: ApiServerSettings): void {
+  #runEncryptionMaintenance(
+    { store, encryption }: OpenedStore,
+    { encryption: settings }: ApiServerSettings,
+  ): void {
     const { platform } = this.#options
     const file = settings?.reloads ? settings : undefined
     const options = { platform, store, encryption, ...(file && { file }) }
     const stopping = new AbortController()
-    const running = keepEncryption(options, stopping.signal)
+    const running = runEncryptionMaintenance(options, stopping.signal)
     this.#started.defer(async () => {
       stopping.abort()
       await running
@@ -346,8 +349,8 @@ export class Cluster implements AsyncDisposable {
       authentication: { ...authenticationOf(certificates, settings), connectHttp },
       remote: {
         connectHttp,
-        readRemote: path => readRemote(platform, path),
-        readCallers: path => readCallers(platform, path),
+        readKubeconfig: path => readWebhookKubeconfig(platform, path),
+        readWebhookCredentials: path => readWebhookCredentials(platform, path),
       },
       kubelets: { connectHttp, tls: () => (this.#kubeletTls ??= kubeletTlsOf(certificates)) },
       ...(audit && { audit }),
@@ -378,13 +381,13 @@ export class Cluster implements AsyncDisposable {
     this.#controlPlane = controlPlane
     this.#started.defer(() => controlPlane.stop())
     controlPlane.start()
-    onProgress(`controllers and scheduler run`)
+    onProgress(`controllers and scheduler started`)
     if (node) {
       await node.start({ controlPlane, client, certificates, signal: this.#stopping.signal })
     } else if (choice.nodes.type === 'simulated') {
       const { count } = choice.nodes
       for (let number = 0; number < count; number++) controlPlane.startNode(simulatedNode(number))
-      await nodesAreReady(client, count, this.#stopping.signal)
+      await waitForNodesReady(client, count, this.#stopping.signal)
       onProgress(`${count} simulated nodes are ready`)
     }
   }
@@ -413,16 +416,16 @@ export class Cluster implements AsyncDisposable {
       platform,
       crypto,
       folder: join(folder, 'pki'),
-      serverNames: serverNames({ host, machineNames, nodeAddress, serviceCidrs }),
+      serverNames: apiServerCertSans({ host, machineNames, nodeAddress, serviceCidrs }),
     })
   }
 
-  async #writeKubeconfig({ authority }: ClusterCertificates): Promise<void> {
+  async #writeKubeconfig({ ca }: ClusterCertificates): Promise<void> {
     const {
       platform,
       machine: { crypto },
     } = this.#options
-    await ensureAdminKubeconfig({ platform, crypto, path: this.kubeconfig, authority, server: this.url })
+    await ensureAdminKubeconfig({ platform, crypto, path: this.kubeconfig, ca: ca, server: this.url })
   }
 
   /** Renews certificates while the cluster runs. */
@@ -453,7 +456,7 @@ export class Cluster implements AsyncDisposable {
 
 interface OpenedStore {
   readonly store: EncryptingStore
-  readonly encryption: Encryption
+  readonly encryption: ResourceCiphers
 }
 
 interface ApiServerParts {
@@ -481,7 +484,7 @@ const defaults = {
 const schedulingPath = /^\/debug\/scheduling\/([^/]+\/[^/]+)$/
 
 function noKeyService(): never {
-  throw new Error('a key made by the cluster needs no key service')
+  throw new Error('no KMS plugin is configured')
 }
 
 /** Maximum time that running requests have to finish when the cluster stops. */

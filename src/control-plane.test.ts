@@ -6,8 +6,8 @@ import { ApiServer } from '#/apiserver/api-server.ts'
 import { deploymentController } from '#/controllers/deployment.ts'
 import { Simulation } from '#/platform/simulated.ts'
 import { MemoryStore } from '#/store/memory.ts'
-import { ControlPlane } from './control-plane.ts'
-import { simulatedNode } from './simulated-nodes.ts'
+import { ControlPlane } from '#/cluster/control-plane.ts'
+import { simulatedNode } from '#/cluster/simulated-nodes.ts'
 
 const template = {
   metadata: { labels: { app: 'web' } },
@@ -36,7 +36,7 @@ test('it is known who works on what', async () => {
   controlPlane.startNode(simulatedNode(0))
   await simulation.advance(1_000)
   assert.equal(controlPlane.isIdle, true)
-  assert.deepEqual(controlPlane.busy(), new Map())
+  assert.deepEqual(controlPlane.pendingWork(), new Map())
 
   isStuck = true
   const client = controlPlane.clientAs('admin', ['system:masters'])
@@ -52,7 +52,7 @@ test('it is known who works on what', async () => {
   await simulation.advance(1_000)
   assert.equal(controlPlane.isIdle, false)
   assert.deepEqual(
-    controlPlane.busy(),
+    controlPlane.pendingWork(),
     new Map([
       ['deployment-controller', ['default/web']],
       ['scheduler', ['default/waiting']],

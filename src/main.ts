@@ -1,20 +1,29 @@
 /** The entry point: a table of the commands, each loaded when it is run. */
+import { messageOf } from '#/base/message-of.ts'
 import { enableCompileCache } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { runCommandLine, type CommandTable } from '#/command-line/command-line.ts'
 
 const commands: CommandTable = {
-  apiserver: { summary: 'Run an API server by itself', load: () => import('#/commands/apiserver.ts') },
-  down: { summary: 'Remove a cluster and all it had', load: () => import('#/commands/down.ts') },
-  image: { summary: 'Bring images into a cluster', load: () => import('#/commands/image.ts') },
-  status: { summary: 'Show how a cluster is', load: () => import('#/commands/status.ts') },
-  trace: { summary: 'Show what happened, and why', load: () => import('#/commands/trace.ts') },
+  apiserver: { summary: 'Run only an API server', load: () => import('#/commands/apiserver.ts') },
+  down: { summary: 'Remove a cluster with all its data', load: () => import('#/commands/down.ts') },
+  image: { summary: 'Load images into a cluster', load: () => import('#/commands/image.ts') },
+  status: { summary: 'Show the status of a cluster', load: () => import('#/commands/status.ts') },
+  trace: { summary: 'Explain scheduling decisions', load: () => import('#/commands/trace.ts') },
   up: { summary: 'Run a cluster on this machine', load: () => import('#/commands/up.ts') },
   version: { summary: 'Show the version', load: () => import('#/commands/version.ts') },
 }
 
 // Loading code dominates the startup time. When the folder is not writable, code is compiled on every start.
 enableCompileCache(fileURLToPath(new URL('../.cache/compiled', import.meta.url)))
+
+// The reader of a pipe may exit first (k8ts up | head -1): stop in an orderly way, as on SIGTERM, and print nothing.
+process.stdout.once('error', (error: NodeJS.ErrnoException) => {
+  process.stdout.on('error', () => undefined)
+  if (error.code !== 'EPIPE') throw error
+  if (process.listenerCount('SIGTERM') > 0) process.kill(process.pid, 'SIGTERM')
+  else process.exit(0)
+})
 
 process.exitCode = await run()
 // Exits after the output has been flushed, even if a failed command has left something running.
@@ -27,7 +36,7 @@ async function run(): Promise<number> {
       writeError: text => void process.stderr.write(text),
     })
   } catch (error) {
-    process.stderr.write(`k8ts: ${error instanceof Error ? error.message : String(error)}\n`)
+    process.stderr.write(`k8ts: ${messageOf(error)}\n`)
     return 1
   }
 }

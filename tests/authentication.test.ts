@@ -10,14 +10,14 @@ import { text } from 'node:stream/consumers'
 import { after, before, test, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
 import { ApiServer } from '#/apiserver/api-server.ts'
-import { issuerOfFlags, type AuthenticationSettings } from '#/apiserver/authn.ts'
+import { oidcConfigurationFromFlags, type AuthenticationSettings } from '#/apiserver/authn.ts'
 import { Server } from '#/apiserver/server.ts'
 import { keyIdOf, toJsonWebKey } from '#/base/json-web-key.ts'
 import { signToken } from '#/base/json-web-token.ts'
 import {
   ensureCertificate,
   ensureClusterCertificates,
-  type Authority,
+  type CertificateAuthority,
   type ClusterCertificates,
   type KeyAndCertificate,
 } from '#/kubeadm/certificates.ts'
@@ -43,15 +43,15 @@ after(async () => {
 })
 
 async function start(t: TestContext, settings: AuthenticationSettings = {}) {
-  const { authority, frontProxyAuthority, apiServer, serviceAccounts } = certificates
+  const { ca, frontProxyCa, apiServer, serviceAccounts } = certificates
   const store = await MemoryStore.open({ platform })
   const api = await ApiServer.start({
     platform,
     store,
     build: { version: '0.0.0' },
     authentication: {
-      certificates: { authorities: authority.cert },
-      frontProxy: { authorities: frontProxyAuthority.cert, allowedNames: ['front-proxy-client'] },
+      certificates: { authorities: ca.cert },
+      frontProxy: { authorities: frontProxyCa.cert, allowedNames: ['front-proxy-client'] },
       serviceAccounts: { url: 'https://kubernetes.default.svc', signingKey: serviceAccounts.privateKey },
       connectHttp,
       ...settings,
@@ -63,7 +63,7 @@ async function start(t: TestContext, settings: AuthenticationSettings = {}) {
     host: '127.0.0.1',
     port: 0,
     handle: api.handle,
-    tls: { ...apiServer, clientCa: `${authority.cert}${frontProxyAuthority.cert}` },
+    tls: { ...apiServer, clientCa: `${ca.cert}${frontProxyCa.cert}` },
   })
   t.after(async () => {
     await server.stop(1_000)
@@ -74,12 +74,12 @@ async function start(t: TestContext, settings: AuthenticationSettings = {}) {
 }
 
 function issue(
-  authority: Authority,
+  ca: CertificateAuthority,
   commonName: string,
   organizations: readonly string[] = [],
 ): Promise<KeyAndCertificate> {
   const profile = { commonName, organizations, usage: 'client', names: [] } as const
-  return ensureCertificate(options, { profile, authority, existing: undefined })
+  return ensureCertificate(options, { profile, ca, existing: undefined })
 }
 
 const review = JSON.stringify({ kind: 'SelfSubjectReview', apiVersion: 'authentication.k8s.io/v1' })
@@ -102,7 +102,7 @@ async function whoAmI(port: number, given: ClientOptions): Promise<Record<string
       port,
       method: 'POST',
       path: reviewPath,
-      ca: certificates.authority.cert,
+      ca: certificates.ca.cert,
       agent: false,
       ...given,
       headers: { 'content-type': 'application/json', ...given.headers },
@@ -120,39 +120,39 @@ async function whoAmI(port: number, given: ClientOptions): Promise<Record<string
 
 test('only the authority for users names users, and only a front proxy speaks for others', async t => {
   const port = await start(t)
-  const { authority, frontProxyAuthority, frontProxyClient } = certificates
+  const { ca, frontProxyCa, frontProxyClient } = certificates
   const asZoe = {
     'X-Remote-User': 'zoe',
     'X-Remote-Group': ['system:masters', 'CN=a,OU=b'],
     'X-Remote-Extra-Acme.com%2FX': 'y',
   }
   const masters = ['system:masters']
-  const admin = await issue(authority, 'alice', masters)
+  const admin = await issue(ca, 'alice', masters)
   const name = async (given: ClientOptions): Promise<unknown> => {
     const found = await whoAmI(port, given)
     return typeof found === 'number' ? found : found['username']
   }
   assert.equal(await name(admin), 'alice')
   assert.equal(await name({ ...admin, headers: asZoe }), 'alice')
-  assert.equal(await name(await issue(frontProxyAuthority, 'alice', masters)), 401)
+  assert.equal(await name(await issue(frontProxyCa, 'alice', masters)), 401)
   assert.equal(await name(frontProxyClient), 401)
   assert.deepEqual(await whoAmI(port, { ...frontProxyClient, headers: asZoe }), {
     username: 'zoe',
     groups: ['system:masters', 'CN=a,OU=b', 'system:authenticated'],
     extra: { 'acme.com/x': ['y'] },
   })
-  assert.equal(await name({ ...(await issue(frontProxyAuthority, 'other')), headers: asZoe }), 401)
+  assert.equal(await name({ ...(await issue(frontProxyCa, 'other')), headers: asZoe }), 401)
   assert.equal(await name({ headers: asZoe }), 403)
 })
 
-test('a certificate that nobody vouches for, or of a server, is refused and not ignored', async t => {
+test('an untrusted or server certificate is rejected, not ignored', async t => {
   const port = await start(t)
   const strangers = await ensureClusterCertificates({
     ...options,
     folder: join(folder, 'strangers'),
     serverNames: [],
   })
-  assert.equal(await whoAmI(port, await issue(strangers.authority, 'alice', ['system:masters'])), 401)
+  assert.equal(await whoAmI(port, await issue(strangers.ca, 'alice', ['system:masters'])), 401)
   assert.equal(await whoAmI(port, certificates.apiServer), 401)
   assert.equal(await whoAmI(port, {}), 403)
 })
@@ -160,8 +160,8 @@ test('a certificate that nobody vouches for, or of a server, is refused and not 
 test('every group is a header of its own, also over HTTP/2', async t => {
   const port = await start(t)
   const session = connectHttp2(`https://127.0.0.1:${port}`, {
-    ca: certificates.authority.cert,
-    ...(await issue(certificates.authority, 'alice', ['system:masters'])),
+    ca: certificates.ca.cert,
+    ...(await issue(certificates.ca, 'alice', ['system:masters'])),
   })
   t.after(() => session.destroy())
   const stream = session.request({
@@ -240,7 +240,7 @@ test('tokens of an issuer elsewhere are verified with the keys it publishes', as
   const issuer = await serveHttp({
     host: '127.0.0.1',
     port: 0,
-    tls: { ...certificates.apiServer, clientCa: certificates.authority.cert },
+    tls: { ...certificates.apiServer, clientCa: certificates.ca.cert },
     onExchange: exchange => {
       const documents: Record<string, object> = {
         '/.well-known/openid-configuration': { issuer: url, jwks_uri: `${url}/keys` },
@@ -258,9 +258,9 @@ test('tokens of an issuer elsewhere are verified with the keys it publishes', as
     clientId: 'k8s',
     usernamePrefix: 'oidc:',
     groupsClaim: 'groups',
-    certificateAuthority: certificates.authority.cert,
+    certificateAuthority: certificates.ca.cert,
   }
-  const port = await start(t, { issuers: [issuerOfFlags(flags)] })
+  const port = await start(t, { issuers: [oidcConfigurationFromFlags(flags)] })
   const claims = {
     iss: url,
     aud: 'k8s',
@@ -286,7 +286,7 @@ test('kubectl gets a token that works, and does not when its account is gone', a
   const server = `https://127.0.0.1:${port}`
   const kubeconfig = async (name: string, identity: typeof administrator): Promise<string> => {
     const path = join(folder, name)
-    await ensureKubeconfigFile({ ...options, path, authority: certificates.authority, server, identity })
+    await ensureKubeconfigFile({ ...options, path, ca: certificates.ca, server, identity })
     return path
   }
   const admin = await kubeconfig('admin.conf', administrator)

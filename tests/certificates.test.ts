@@ -26,12 +26,12 @@ async function clusterFolder(t: TestContext) {
       return ensureClusterCertificates({ platform, crypto, folder: join(folder, 'pki'), serverNames })
     },
     ensureAdmin: async (
-      { authority }: ClusterCertificates,
+      { ca }: ClusterCertificates,
       server = 'https://127.0.0.1:6443',
       platform = machine,
     ) => {
       const path = join(folder, 'admin.conf')
-      await ensureAdminKubeconfig({ platform, crypto, path, authority, server })
+      await ensureAdminKubeconfig({ platform, crypto, path, ca: ca, server })
       return readFile(path, 'utf8')
     },
   }
@@ -41,7 +41,7 @@ function openssl(...words: string[]): string {
   return execFileSync('openssl', words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
 }
 
-test('openssl verifies what is made, for its purpose and by every name', async t => {
+test('openssl verifies the certificates for their purpose and every name', async t => {
   const { path, ensure, ensureAdmin } = await clusterFolder(t)
   const certificates = await ensure()
   const kubeconfig = await ensureAdmin(certificates)
@@ -71,7 +71,7 @@ test('openssl verifies what is made, for its purpose and by every name', async t
   )
 })
 
-test('keys are on the curve P-256, and nobody else may read the files', async t => {
+test('keys are on the curve P-256, and their files are readable by the owner only', async t => {
   const { path, ensure, ensureAdmin } = await clusterFolder(t)
   await ensureAdmin(await ensure())
   for (const name of ['pki/ca.crt', 'pki/ca.key', 'pki/apiserver.crt', 'pki/apiserver.key', 'admin.conf']) {
@@ -81,25 +81,19 @@ test('keys are on the curve P-256, and nobody else may read the files', async t 
   assert.equal(key.asymmetricKeyDetails?.namedCurve, 'prime256v1')
 })
 
-test('certificates are kept until they are about to expire, and the authority for ten years', async t => {
+test('certificates are renewed before they expire; the CA is valid for ten years', async t => {
   const { ensure, ensureAdmin } = await clusterFolder(t)
   const first = await ensure()
   const kubeconfig = await ensureAdmin(first)
   assert.deepEqual(await ensure(later(300)), first)
   const renewed = await ensure(later(340))
-  assert.deepEqual(renewed.authority, first.authority)
+  assert.deepEqual(renewed.ca, first.ca)
   assert.notEqual(renewed.apiServer.cert, first.apiServer.cert)
   assert.equal(await ensureAdmin(first, undefined, later(300)), kubeconfig)
   assert.notEqual(await ensureAdmin(first, undefined, later(340)), kubeconfig)
-  await assert.rejects(
-    ensure(later(3_651)),
-    /cannot use the authority of the cluster, .*ca\.crt: it has expired/,
-  )
+  await assert.rejects(ensure(later(3_651)), /cannot use CA certificate .*ca\.crt: it has expired/)
   const last = await ensure(later(3_500))
-  assert.equal(
-    new X509Certificate(last.apiServer.cert).validTo,
-    new X509Certificate(first.authority.cert).validTo,
-  )
+  assert.equal(new X509Certificate(last.apiServer.cert).validTo, new X509Certificate(first.ca.cert).validTo)
 })
 
 test('a name that is missing makes a new certificate, one that is no longer needed does not', async t => {
@@ -111,14 +105,14 @@ test('a name that is missing makes a new certificate, one that is no longer need
   assert.ok(certificate.checkHost('node-2') && certificate.checkIP('fd00::1'))
 })
 
-test('files that are damaged or do not belong together are made anew, but never the authority', async t => {
+test('damaged or mismatched certificate files are renewed, the CA never', async t => {
   const { path, ensure } = await clusterFolder(t)
   const first = await ensure()
   const damages: [string, string][] = [
     ['pki/apiserver.crt', 'nonsense'],
     ['pki/apiserver.key', 'nonsense'],
-    ['pki/apiserver.key', first.authority.key!],
-    ['pki/apiserver.crt', first.authority.cert],
+    ['pki/apiserver.key', first.ca.key!],
+    ['pki/apiserver.crt', first.ca.cert],
   ]
   for (const [name, content] of damages) {
     const before = await ensure()
@@ -130,14 +124,14 @@ test('files that are damaged or do not belong together are made anew, but never 
     )
   }
   await writeFile(path('pki/ca.key'), first.apiServer.key)
-  await assert.rejects(ensure(), /ca\.crt: the key beside it is another/)
+  await assert.rejects(ensure(), /ca\.crt: the key beside it does not match/)
   await writeFile(path('pki/ca.crt'), first.apiServer.cert)
-  await assert.rejects(ensure(), /ca\.crt: it may not sign others/)
+  await assert.rejects(ensure(), /ca\.crt: it is not a CA certificate/)
   await writeFile(path('pki/ca.crt'), 'nonsense')
   await assert.rejects(ensure(), /ca\.crt: it cannot be read/)
 })
 
-test('an RSA authority that somebody brought along signs, and without its key what is there is used', async t => {
+test('a provided RSA CA signs; without its key the existing certificates are used', async t => {
   const { path, ensure } = await clusterFolder(t)
   await ensure()
   openssl(

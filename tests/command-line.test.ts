@@ -32,6 +32,6 @@ test('k8ts --help and k8ts version --help go to standard output, a wrong command
   assert.match(run(script, 'version', '--help').stdout, /^Usage: k8ts version\n/)
   const wrong = run(script, 'fly')
   assert.deepEqual([wrong.status, wrong.stdout], [2, ''])
-  assert.match(wrong.stderr, /there is no command "fly"/)
+  assert.match(wrong.stderr, /unknown command "fly"/)
   assert.equal(run(script, 'version', 'extra').status, 2)
 })

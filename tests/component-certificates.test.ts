@@ -43,11 +43,18 @@ function openssl(...words: string[]): string {
   return execFileSync('openssl', words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
 }
 
-test('each authority vouches for its own certificates and for no others', async t => {
+test('each CA verifies only the certificates that it signed', async t => {
   const { path, ensure, ensureEtcd } = await certificateFolder(t)
-  const { authority } = await ensure()
+  const { ca } = await ensure()
   await ensureEtcd()
-  const made = { platform, crypto, folder: path('node'), authority, nodeName: 'n1', addresses: ['192.0.2.7'] }
+  const made = {
+    platform,
+    crypto,
+    folder: path('node'),
+    ca,
+    nodeName: 'n1',
+    addresses: ['192.0.2.7'],
+  }
   assert.deepEqual(await ensureKubeletCertificates(made), await ensureKubeletCertificates(made))
   const authorities = ['ca', 'front-proxy-ca', 'etcd/ca']
   const check = (name: string, authority: string, subject: RegExp, ...purposes: string[]): void => {
@@ -78,13 +85,13 @@ test('each authority vouches for its own certificates and for no others', async 
   assert.match(names, /DNS:n1, DNS:localhost, IP Address:127\.0\.0\.1, .*IP Address:192\.0\.2\.7/)
 })
 
-test('what is there is kept', async t => {
+test('existing etcd certificates are kept', async t => {
   const { ensure, ensureEtcd } = await certificateFolder(t)
   assert.deepEqual(await ensure(), await ensure())
   assert.deepEqual(await ensureEtcd(), await ensureEtcd())
 })
 
-test('nobody else may read the files', async t => {
+test('etcd certificate files are readable by the owner only', async t => {
   const { path, ensure, ensureEtcd } = await certificateFolder(t)
   await ensure()
   await ensureEtcd()
@@ -114,20 +121,20 @@ test('the key of service accounts is never replaced', async t => {
   assert.equal(brought.privateKey, await readFile(path('sa.key'), 'utf8'))
   assert.equal(createPublicKey(brought.publicKey).asymmetricKeyType, 'rsa')
   await writeFile(path('sa.key'), 'nonsense')
-  await assert.rejects(ensure(), /cannot use the key of service accounts, .*sa\.key: it cannot be read/)
+  await assert.rejects(ensure(), /cannot read service account key .*sa\.key/)
   await platform.files.remove(path('sa.key'))
   await assert.rejects(ensure(), /sa\.pub is there, but .*sa\.key is not/)
 })
 
 test('every component has an identity of its own', async t => {
   const { path, ensure } = await certificateFolder(t)
-  const { authority } = await ensure()
+  const { ca } = await ensure()
   const check = async (identity: typeof scheduler, subject: string): Promise<void> => {
     await ensureKubeconfigFile({
       platform,
       crypto,
       path: path('x.conf'),
-      authority,
+      ca: ca,
       server: 'https://127.0.0.1:6443',
       identity,
     })
@@ -152,7 +159,7 @@ test('every component has an identity of its own', async t => {
   })
 })
 
-test('new certificates are handed over while the cluster runs, and what fails is tried again', async () => {
+test('certificates are renewed while the cluster runs, and failures are retried', async () => {
   const stopping = new AbortController()
   const outcomes: (string | Error)[] = [
     'first',

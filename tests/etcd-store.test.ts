@@ -114,7 +114,7 @@ test('a member without a majority refuses reads and writes, cut off or left alon
   assert.equal(watch.events.length, 2)
 })
 
-test('a watch that compaction overtook while it was disconnected says so', options, async t => {
+test('a watch overtaken by compaction while disconnected ends with compacted', options, async t => {
   const cluster = await start(t, 3)
   const {
     leader,
@@ -138,7 +138,7 @@ test('a watch that compaction overtook while it was disconnected says so', optio
   await until(() => again.events.length === 1)
 })
 
-test('a write whose answer is lost is found out about', options, async t => {
+test('the outcome of a write with a lost response is determined', options, async t => {
   const cluster = await start(t, 1)
   const store = open(t, cluster)
   const link = await Link.to(cluster.endpoints[0]!)
@@ -241,7 +241,7 @@ test('keys with the same long time to live share a lease', options, async t => {
   assert.ok(result.written, 'a lease that is gone is replaced')
 })
 
-test('a long list comes in pages that are one state', options, async t => {
+test('pages of a list are one consistent state', options, async t => {
   const cluster = await start(t, 1)
   const store = open(t, cluster)
   for (let round = 0; round < 25; round++) {

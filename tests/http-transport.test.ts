@@ -130,7 +130,7 @@ test('answers are compressed on the way, watches are not', async t => {
     response.end(request.url?.includes('broken') ? 'not gzip' : gzipSync(body))
   })
   assert.deepEqual((await client.list(configMaps)).items, [])
-  await assert.rejects(client.list(configMaps, { namespace: 'broken' }), failsWith('garbage'))
+  await assert.rejects(client.list(configMaps, { namespace: 'broken' }), failsWith('invalid-response'))
   const plain = await connect(t, { ...settings, disableCompression: true })
   await plain.list(configMaps)
   const events = client.watch(configMaps)[Symbol.asyncIterator]()
@@ -154,7 +154,7 @@ test('watches that fill a connection do not keep others waiting', async t => {
   await Promise.all(watches.map(async watch => watch.return?.()))
 })
 
-test('a watch brings events as they come, throws when its connection breaks, and begins anew', async t => {
+test('a watch yields events as they arrive, throws when its connection breaks, and can be restarted', async t => {
   const { client, server } = await start(t, (_request, response) => {
     response.write(eventLine('1').slice(0, 20))
     setTimeout(() => response.write(eventLine('1').slice(20)), 20)
@@ -186,7 +186,7 @@ test('a stream that the server resets in the middle is cut, not complete', async
   await assert.rejects(client.list(configMaps, { namespace: 'cancel' }), failsWith('interrupted'))
 })
 
-test('a server that goes away in good order is left for a new connection, and nothing is lost', async t => {
+test('after GOAWAY the client uses a new connection and loses no request', async t => {
   let count = 0
   const { client, server } = await start(t, (_request, response) => {
     count++

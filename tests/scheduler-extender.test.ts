@@ -9,7 +9,7 @@ import { podInfoOf } from '#/scheduler/pod-info.ts'
 import { emptySnapshot } from '#/scheduler/snapshot.ts'
 import { podOf } from '#/scheduler/test-cluster.ts'
 
-test('an extender is asked over HTTP, and one that does not answer in time has failed', async t => {
+test('an extender is called over HTTP, and a timeout is a failure', async t => {
   const server = createServer((request, response) => {
     if (request.url === '/slow/filter') return
     request.resume()
@@ -33,11 +33,11 @@ test('an extender is asked over HTTP, and one that does not answer in time has f
       isIgnorable: false,
     }
     await using extenders = new Extenders({ platform, connectHttp, extenders: [settings] })
-    const extension = extenders.extension({ snapshot: () => emptySnapshot })!
+    const hooks = extenders.hooks({ snapshot: () => emptySnapshot })!
     const feasible = [{ name: 'a' }, { name: 'b' }]
-    const left = await extension.filter(podInfoOf(podOf('p')), { feasible, refusals: new Map() } as never)
+    const left = await hooks.filter(podInfoOf(podOf('p')), { feasible, nodeToStatus: new Map() } as never)
     return left.feasible.map(({ name }) => name)
   }
   assert.deepEqual(await filtered('quick/'), ['a'])
-  await assert.rejects(filtered('slow'), /no answer within 200 ms/)
+  await assert.rejects(filtered('slow'), /timed out after 200 ms/)
 })

@@ -48,42 +48,54 @@ test('the files of a cluster are private, and a client without a certificate see
   await stop(cluster, 'SIGTERM')
 })
 
-test('a second cluster on the same folder or port is told so', async t => {
+test('a second cluster on the same folder or port is rejected', async t => {
   const folder = await temporaryFolder(t)
   const cluster = await up(t, join(folder, 'a'), '--store', 'memory')
   const same = run('--no-node', '--data-dir', join(folder, 'a'), '--port', '0')
   assert.equal(same.status, 1)
-  assert.match(same.stderr, /^k8ts: another k8ts is running on .*: stop it, or choose .* with --data-dir\n$/)
+  assert.match(same.stderr, /^k8ts: .* is in use by another k8ts process: stop it, or set --data-dir\n$/)
   const { port } = cluster.url
   const taken = run('--no-node', '--data-dir', join(folder, 'b'), '--port', port)
   assert.equal(taken.status, 1)
-  const complaint = 'the port is taken; choose another with --port'
+  const complaint = 'port already in use; set --port'
   assert.equal(taken.stderr, `k8ts: cannot listen at 127.0.0.1 port ${port}: ${complaint}\n`)
   assert.equal((await cluster.ask('/readyz')).status, 200)
   await stop(cluster, 'SIGTERM')
 })
 
-test('what is not there yet and what makes no sense is refused with code 2', () => {
+test('unsupported and contradicting flags exit with 2', () => {
   const check = (line: string, complaint: RegExp): void => {
     const { status, stdout, stderr } = run(...line.split(' ').filter(word => word !== ''))
     assert.deepEqual([status, stdout], [2, ''], line)
     assert.match(stderr, complaint)
   }
-  check('--runtime containerd --nodes 2', /^k8ts up: several nodes with containers are not there yet/)
-  check('--no-node --nodes 3', /^k8ts up: --nodes and --no-node cannot both be had\n/)
-  check('--no-node --simulated-nodes 3', /--simulated-nodes and --no-node cannot both be had/)
-  check('--simulated-nodes 0', /--simulated-nodes 0: not a number from 1 to 9999/)
-  check('--no-node --runtime docker', /--runtime docker: not one of auto, containerd, simulated/)
-  check('--no-node --pod-cidr here', /--pod-cidr here: not a range of addresses/)
-  check('--no-node --port 70000', /--port 70000: not a port/)
-  check('--no-node --port x', /--port x: not a port/)
-  check('--no-node --bind nowhere', /--bind nowhere: not an address/)
-  check('--no-node --store redis', /--store redis: not embedded, memory or etcd/)
-  check('--no-node --store etcd://x', /--store etcd:\/\/x: not/)
+  check('--runtime containerd --nodes 2', /^k8ts up: multiple nodes with containers are not supported yet/)
+  check('--no-node --nodes 3', /^k8ts up: --nodes and --no-node are mutually exclusive\n/)
+  check('--no-node --simulated-nodes 3', /--simulated-nodes and --no-node are mutually exclusive/)
+  check('--simulated-nodes 0', /--simulated-nodes 0: must be a number from 1 to 9999/)
+  check('--no-node --runtime docker', /--runtime docker: must be one of auto, containerd, simulated/)
+  check('--no-node --pod-cidr here', /--pod-cidr here: invalid CIDR/)
+  check('--no-node --port 70000', /--port 70000: must be a port/)
+  check('--no-node --port x', /--port x: must be a port/)
+  check('--no-node --bind nowhere', /--bind nowhere: must be an address/)
+  check('--no-node --store redis', /--store redis: must be embedded, memory or etcd/)
+  check('--no-node --store etcd://x', /--store etcd:\/\/x: must be/)
   check('--no-node --fly', /--fly/)
 })
 
-test('a start that does not come to an end is ended by SIGTERM', async t => {
+test('k8ts up stops quietly with code 0 when the reader of its output has gone', async t => {
+  const folder = await temporaryFolder(t)
+  const child = spawn(script, ['up', '--no-node', '--data-dir', folder, '--port', '0', '--store', 'memory'])
+  t.after(() => child.kill('SIGKILL'))
+  let errors = ''
+  child.stderr.on('data', chunk => (errors += String(chunk)))
+  const closed = once(child, 'close')
+  child.stdout.once('data', () => child.stdout.destroy())
+  assert.deepEqual(await closed, [0, null])
+  assert.equal(errors, '')
+})
+
+test('SIGTERM stops a start that hangs', async t => {
   const folder = await temporaryFolder(t)
   const child = spawn(script, [
     'up',
@@ -99,7 +111,7 @@ test('a start that does not come to an end is ended by SIGTERM', async t => {
   let output = ''
   for await (const chunk of child.stdout) {
     output += chunk
-    if (/^the store is etcd at 127\.0\.0\.1:1$/m.test(output)) break
+    if (/^store: etcd at 127\.0\.0\.1:1$/m.test(output)) break
   }
   child.kill('SIGTERM')
   const [code] = await once(child, 'exit')

@@ -7,7 +7,7 @@ import { spawnSync } from 'node:child_process'
 import { copyFileSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
 import { dirname, join } from 'node:path'
-import { distPath, distSpecifiers } from './build-package/dist-specifiers.ts'
+import { distPath, distSpecifiers } from './dist-specifiers.ts'
 import { sourceFile } from './tidy/source-file.ts'
 
 const root = join(import.meta.dirname, '..')

@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { formerVersions } from '#/api/kinds/groups.ts'
+import { removedVersions } from '#/api/kinds/groups.ts'
 import type { Overlays } from '#/api/kinds/overlay.ts'
 import { applyOverlays } from './generate-api/apply-overlay.ts'
 import { clientNodePackage } from './generate-api/client-node-package.ts'
@@ -31,7 +31,7 @@ const packageFolder = clientNodePackage(root)
 const inputs = ['tools/generate-api.ts', 'tools/generate-api', 'src/api/kinds', 'src/api/version-priority.ts']
 
 /** The files in the kinds folder that the generator reads. */
-const kindFiles = /[/\\](?:groups|overlay)\.ts$/
+const kindFiles = /\b(?:groups?|overlay)\.ts$/
 
 if (import.meta.main) {
   const folder = join(root, 'src/api/generated')
@@ -92,7 +92,7 @@ function sharedKinds(
   overlays: Overlays,
 ): Readonly<Record<string, readonly string[]>> {
   const served = rows.map(({ group, version }) => (group === '' ? version : `${group}/${version}`))
-  const everywhere = [...new Set([...served, ...formerVersions])].sort(byGroup)
+  const everywhere = [...new Set([...served, ...removedVersions])].sort(byGroup)
   return Object.fromEntries(
     Object.entries(overlays.meta?.kinds ?? {}).map(([kind, where]) => [
       `meta.v1.${kind}`,

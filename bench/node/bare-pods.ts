@@ -25,7 +25,7 @@ export async function runBarePods(
 async function runBarePod({ runtime, folder, cgroupParent }: TestContainerd, name: string): Promise<void> {
   const logFolder = join(folder, 'logs', name)
   const sandbox = sandboxConfig(name, { logFolder, cgroupParent: join(cgroupParent, name) })
-  const sandboxId = await runtime.runSandbox(sandbox)
+  const sandboxId = await runtime.runPodSandbox(sandbox)
   const command = ['sh', '-c', 'trap "exit 0" TERM; sleep 1000000 & wait']
   const config = containerConfig('main', { image: busyboxReference, command })
   await runtime.startContainer(await runtime.createContainer({ sandboxId, sandbox, config }))

@@ -75,8 +75,8 @@ function runtimeTimes(output: string, name: string): Pick<PodStart, 'runtimeMs' 
     if (found === null) throw new Error(`the log does not have: ${message} ${name}`)
     return { atMs: Date.parse(found[1]!), tookMs: Number(found[2]) }
   }
-  const sandbox = line('sandbox made')
-  const container = line('container started')
+  const sandbox = line('Created PodSandbox for pod')
+  const container = line('Container started')
   return {
     runtimeMs: container.atMs - (sandbox.atMs - sandbox.tookMs),
     callsMs: sandbox.tookMs + container.tookMs,

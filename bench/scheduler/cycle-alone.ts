@@ -4,16 +4,20 @@ import { clientOf } from '#/client/client.ts'
 import { inProcessTransport } from '#/client/in-process.ts'
 import { Informers } from '#/client/informers.ts'
 import { nodePlatform } from '#/platform/node.ts'
-import { ClusterCache } from '#/scheduler/cluster-cache.ts'
+import { SchedulerCache } from '#/scheduler/scheduler-cache.ts'
 import { defaultProfiles } from '#/scheduler/default-profile.ts'
-import { chooseNode, filterNodes, type PlaceWorld } from '#/scheduler/place-pod.ts'
+import { prioritizeNodes, filterNodes, type SchedulingCycle } from '#/scheduler/schedule-pod.ts'
 import { podInfoOf } from '#/scheduler/pod-info.ts'
 import type { Profile } from '#/scheduler/profile.ts'
 import { MemoryStore } from '#/store/memory.ts'
 import { nodeNumber, type Workload } from './workloads.ts'
 
-/** Runs filter and score only, on a cache that assumes each placed pod as if it had been bound. */
-export async function placeAlone(workload: Workload, nodeCount: number, podCount: number): Promise<number> {
+/** Runs filter and score only, on a cache that assumes each scheduled pod as if it had been bound. */
+export async function scheduleAlone(
+  workload: Workload,
+  nodeCount: number,
+  podCount: number,
+): Promise<number> {
   const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
   await using store = await MemoryStore.open({ platform })
   const server = await ApiServer.start({ platform, store, build: { version: '0.0.0' } })
@@ -21,13 +25,13 @@ export async function placeAlone(workload: Workload, nodeCount: number, podCount
   const transport = inProcessTransport({ handle: server.handle, user })
   const client = clientOf({ platform, transport, userAgent: 'bench' })
   const informers = new Informers({ platform, client })
-  const cache = new ClusterCache()
+  const cache = new SchedulerCache()
   const [profile] = defaultProfiles({
     platform,
     client,
     informer: resource => informers.of(resource),
     snapshot: () => cache.snapshot(),
-    reconsider: () => undefined,
+    recheckPreEnqueue: () => undefined,
   })
   const stopping = new AbortController()
   const running = informers.run(stopping.signal)
@@ -37,7 +41,7 @@ export async function placeAlone(workload: Workload, nodeCount: number, podCount
   const started = process.cpuUsage()
   let startAt = 0
   for (let index = 0; index < podCount; index++) {
-    startAt = (startAt + (await placeOne(workload.podOf(index, nodeCount), startAt, world))) % nodeCount
+    startAt = (startAt + (await scheduleOne(workload.podOf(index, nodeCount), startAt, world))) % nodeCount
   }
   const { user: userUs, system } = process.cpuUsage(started)
   stopping.abort()
@@ -46,7 +50,7 @@ export async function placeAlone(workload: Workload, nodeCount: number, podCount
   return (userUs + system) / 1_000 / podCount
 }
 
-function fill(cache: ClusterCache, { onEachNode = [] }: Workload, nodeCount: number): void {
+function fill(cache: SchedulerCache, { onEachNode = [] }: Workload, nodeCount: number): void {
   for (let index = 0; index < nodeCount; index++) {
     const node = nodeNumber(index)
     cache.setNode(node)
@@ -58,33 +62,37 @@ function fill(cache: ClusterCache, { onEachNode = [] }: Workload, nodeCount: num
 }
 
 /** Returns the number of nodes that were filtered. */
-async function placeOne(
+async function scheduleOne(
   made: Pod,
   startAt: number,
   {
     profile,
     cache,
     random,
-  }: { readonly profile: Profile; readonly cache: ClusterCache; readonly random: PlaceWorld['random'] },
+  }: {
+    readonly profile: Profile
+    readonly cache: SchedulerCache
+    readonly random: SchedulingCycle['random']
+  },
 ): Promise<number> {
   const pod = podInfoOf({ ...made, metadata: { ...made.metadata, uid: made.metadata?.name ?? '' } })
-  const place: PlaceWorld = {
+  const cycle: SchedulingCycle = {
     pod,
     profile,
     random,
     startAt,
-    cycle: {},
+    cycleState: {},
     snapshot: cache.snapshot(),
     nominated: () => [],
   }
-  const filtered = filterNodes(place)
+  const filtered = filterNodes(cycle)
   if (filtered.feasible.length > 0) {
-    cache.assume(pod, chooseNode(place, filtered.feasible).node)
-    return filtered.looked
+    cache.assume(pod, prioritizeNodes(cycle, filtered.feasible).node)
+    return filtered.evaluatedNodes
   }
-  const room = await profile.makeRoom(pod, filtered)
-  if (room === undefined || !('node' in room)) throw new Error(`no room for ${pod.key}`)
-  for (const victim of filtered.snapshot.get(room.node)!.pods) cache.removePod(victim.pod)
-  cache.assume(pod, room.node)
-  return filtered.looked
+  const result = await profile.runPostFilterPlugins(pod, filtered)
+  if (result === undefined || !('node' in result)) throw new Error(`no node for ${pod.key}`)
+  for (const victim of filtered.snapshot.get(result.node)!.pods) cache.removePod(victim.pod)
+  cache.assume(pod, result.node)
+  return filtered.evaluatedNodes
 }

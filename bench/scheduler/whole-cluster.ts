@@ -19,7 +19,7 @@ const pollMs = 25
 /**
  * Measures from the creation of the first pod until the last one is bound, with everything in one process.
  */
-export async function placeWithServer(
+export async function benchPodBinding(
   workload: Workload,
   nodeCount: number,
   podCount: number,

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { applyConfiguration, discardTimeChange, exceptFields, extractApplied, trackUpdate } from './apply.ts'
+import {
+  applyConfiguration,
+  ignoreManagedFieldsTimestamps,
+  excludeFields,
+  extractApplied,
+  trackUpdate,
+} from './apply.ts'
 import { managedFieldsOf } from './apply/managed-fields.ts'
 import { asMap, type JsonObject } from './apply/structure.ts'
 import { History } from './apply/testdata/history.ts'
@@ -30,7 +36,7 @@ function caught(run: () => unknown): ApiError {
   return assert.fail('nothing was thrown')
 }
 
-test('applying creates an object and owns what is in it, but for what names it', () => {
+test('apply creates an object and owns its fields except identifying metadata', () => {
   const history = new History(configMaps).apply('kubectl', {
     metadata: { ...metadata, labels: { app: 'web' } },
     data: { key: 'value' },
@@ -51,14 +57,14 @@ test('applying creates an object and owns what is in it, but for what names it',
   ])
 })
 
-test('applying the same again changes nothing, not even a time', () => {
+test('a repeated apply changes nothing, not even timestamps', () => {
   const applied = withContainers(container('web', 'nginx', { ports: [{ containerPort: 80 }], args: ['-v'] }))
   const history = new History(deployments).apply('kubectl', applied)
   const before = history.object
   assert.equal(history.apply('kubectl', applied).object, before)
 })
 
-test('a field that somebody else owns is a conflict, unless it has the value already', () => {
+test('a field of another manager is a conflict unless the value is equal', () => {
   const history = new History(configMaps).apply('a', { metadata, data: { key: '1', other: '1' } })
   const error = caught(() => history.apply('b', { metadata, data: { key: '2' } }))
   assert.deepEqual(error.status, {
@@ -78,7 +84,7 @@ test('a field that somebody else owns is a conflict, unless it has the value alr
   assert.equal(history.entries.find(({ manager }) => manager === 'a')?.time, '2026-01-01T00:00:00Z')
 })
 
-test('several conflicts are told by owner', () => {
+test('conflicts are grouped by manager', () => {
   const history = new History(deployments)
     .apply('z', { metadata, spec: { replicas: 1, paused: true } })
     .update('a"b', { status: { replicas: 1 } }, { subresource: 'status' })
@@ -112,7 +118,7 @@ test('several conflicts are told by owner', () => {
   )
 })
 
-test('force takes over what others own, and leaves them the rest', () => {
+test('force takes over conflicting fields only', () => {
   const history = new History(configMaps)
     .apply('a', { metadata, data: { key: '1', other: '1' } })
     .apply('b', { metadata, data: { key: '2' } }, { force: true })
@@ -120,7 +126,7 @@ test('force takes over what others own, and leaves them the rest', () => {
   assert.deepEqual(history.owners, { a: '.data.other', b: '.data.key' })
 })
 
-test('a field that is applied no longer goes, unless somebody else owns it', () => {
+test('a field no longer applied is removed unless another manager owns it', () => {
   const history = new History(configMaps)
     .apply('a', { metadata, data: { key: '1', shared: '1', mine: '1' } })
     .apply('b', { metadata, data: { shared: '1' } })
@@ -129,7 +135,7 @@ test('a field that is applied no longer goes, unless somebody else owns it', () 
   assert.deepEqual(history.owners, { a: '.data.key', b: '.data.shared' })
 })
 
-test('a field that an update changed belongs to the updater, and giving it up is no conflict', () => {
+test('an updated field belongs to the updater, and releasing it is no conflict', () => {
   const history = new History(deployments)
     .apply('kubectl', { metadata, spec: { replicas: 1, paused: true } })
     .update('editor', { spec: { replicas: 3, paused: true } })
@@ -143,7 +149,7 @@ test('a field that an update changed belongs to the updater, and giving it up is
   assert.deepEqual(history.content['spec'], { replicas: 3, paused: true })
 })
 
-test('the number of replicas is handed over to the autoscaler', () => {
+test('ownership of replicas is transferred to the autoscaler', () => {
   const handOver = { metadata, spec: { replicas: 3 } }
   const history = new History(deployments)
     .apply('user', { metadata, spec: { replicas: 3, paused: false } })
@@ -156,14 +162,14 @@ test('the number of replicas is handed over to the autoscaler', () => {
   assert.equal(history.apply('user', { metadata, spec: { paused: false } }).object, before)
 })
 
-test('without a hand-over the number of replicas that nobody else owns goes', () => {
+test('replicas without another owner are removed when no longer applied', () => {
   const history = new History(deployments)
     .apply('user', { metadata, spec: { replicas: 3, paused: false } })
     .apply('user', { metadata, spec: { paused: false } })
   assert.deepEqual(history.content['spec'], { paused: false })
 })
 
-test('items of a keyed list belong to those who applied them', () => {
+test('items of a map list are owned by their appliers', () => {
   const history = new History(deployments)
     .apply('a', withContainers(container('web', 'nginx')))
     .apply('b', withContainers(container('log', 'fluent')))
@@ -182,7 +188,7 @@ test('items of a keyed list belong to those who applied them', () => {
   )
 })
 
-test('a key field that is left out is one with its default', () => {
+test('an omitted key field equals its default', () => {
   const ports = (...list: JsonObject[]) => withContainers(container('web', 'nginx', { ports: list }))
   const history = new History(deployments).apply('a', ports({ containerPort: 80, protocol: 'TCP' }))
   const twice = ports({ containerPort: 80 }, { containerPort: 80, protocol: 'TCP' })
@@ -199,7 +205,7 @@ test('a key field that is left out is one with its default', () => {
   assert.equal(JSON.stringify(history.content).match(/containerPort/g)?.length, 1)
 })
 
-test('an atomic list or map is owned and replaced whole', () => {
+test('atomic lists and maps are owned and replaced as a whole', () => {
   const history = new History(deployments).apply(
     'a',
     withContainers(container('web', 'nginx', { args: ['-a', '-b'] })),
@@ -214,7 +220,7 @@ test('an atomic list or map is owned and replaced whole', () => {
   assert.doesNotMatch(history.owners['a'] ?? '', /args/)
 })
 
-test('items of a set belong to those who applied them', () => {
+test('items of a set list are owned by their appliers', () => {
   const finalizers = (...list: string[]) => ({ metadata: { ...metadata, finalizers: list } })
   const history = new History(configMaps).apply('a', finalizers('x', 'y')).apply('b', finalizers('y', 'z'))
   assert.deepEqual(asMap(history.content['metadata'])?.['finalizers'], ['x', 'y', 'z'])
@@ -224,7 +230,7 @@ test('items of a set belong to those who applied them', () => {
   assert.deepEqual(asMap(history.content['metadata'])?.['finalizers'], ['x', 'z'])
 })
 
-test('a struct that nobody has anything in goes with what it still holds', () => {
+test('a struct without owners is removed with its unowned fields', () => {
   const history = new History(deployments)
     .apply('a', { ...withContainers(container('web', 'nginx')), status: { replicas: 1 } })
     .apply('a', { metadata, status: { replicas: 1 } })
@@ -233,7 +239,7 @@ test('a struct that nobody has anything in goes with what it still holds', () =>
   assert.deepEqual(history.owners, {})
 })
 
-test('fields that nobody owns stay where others are left', () => {
+test('unowned fields stay while the struct has owners', () => {
   const history = new History(deployments, {
     metadata,
     spec: { paused: true, template: { spec: { hostNetwork: true } } },
@@ -243,9 +249,9 @@ test('fields that nobody owns stay where others are left', () => {
   assert.deepEqual(history.content['spec'], { paused: true, template: { spec: { hostNetwork: true } } })
 })
 
-test('the status is tracked apart from the rest and reset where it may not be written', () => {
-  const status = exceptFields([['spec'], ['metadata']])
-  const rest = exceptFields([['status']])
+test('status ownership is tracked per subresource with reset fields', () => {
+  const status = excludeFields([['spec'], ['metadata']])
+  const rest = excludeFields([['status']])
   const history = new History(deployments)
     .apply('user', { metadata, spec: { replicas: 1 }, status: { replicas: 9 } }, { resetFields: rest })
     .update('controller', { status: { replicas: 1 } }, { subresource: 'status', resetFields: status })
@@ -259,7 +265,7 @@ test('the status is tracked apart from the rest and reset where it may not be wr
   assert.deepEqual(history.content['status'], { replicas: 1, ...condition.status })
 })
 
-test('what was there before the first apply has one owner', () => {
+test('fields from before the first apply belong to before-first-apply', () => {
   const history = new History(configMaps, {
     metadata: { ...metadata, uid: 'u' },
     data: { key: '1', other: '1' },
@@ -294,7 +300,7 @@ function appliedByClient(): History {
     .update('editor', { data: { key: '1', edited: '2' } })
 }
 
-test("who applied on the client's side goes over to the server's without conflicts with himself", () => {
+test('kubectl migrates from client-side to server-side apply without conflicts', () => {
   const history = appliedByClient()
   const error = caught(() => history.apply('kubectl', { metadata, data: { key: '2', edited: '3' } }))
   assert.equal(error.message, 'Apply failed with 1 conflict: conflict with "editor" using v1: .data.edited')
@@ -305,7 +311,7 @@ test("who applied on the client's side goes over to the server's without conflic
   assert.equal(asMap(history.content['data'])?.['key'], '2')
 })
 
-test("the annotation of the client's side follows what kubectl applies on the server's", () => {
+test("kubectl's last-applied annotation is updated by server-side apply", () => {
   const annotation = (history: History) => {
     return asMap(asMap(history.content['metadata'])?.['annotations'])?.[lastApplied]
   }
@@ -323,7 +329,7 @@ test("the annotation of the client's side follows what kubectl applies on the se
   assert.equal(annotation(history.apply('kubectl', huge)), undefined)
 })
 
-test('an annotation that is no configuration of this kind lets nobody pass', () => {
+test('an invalid last-applied annotation does not suppress conflicts', () => {
   const texts = [
     '',
     'x',
@@ -343,7 +349,7 @@ test('an annotation that is no configuration of this kind lets nobody pass', () 
   }
 })
 
-test('an update owns what it changed, and its time moves only then', () => {
+test('an update owns changed fields, and its time changes only with them', () => {
   const history = new History(configMaps).update('a', { metadata, data: { key: '1', other: '1' } })
   assert.deepEqual(history.owners, { 'a (update)': '.data .data.key .data.other' })
   const before = managedFieldsOf(history.object)
@@ -359,14 +365,14 @@ test('an update owns what it changed, and its time moves only then', () => {
   assert.deepEqual(history.owners, { 'a (update)': '.data', 'b (update)': '.immutable' })
 })
 
-test('an update that removes fields takes them from their owners', () => {
+test('an update that removes fields removes them from their owners', () => {
   const history = new History(configMaps)
     .apply('a', { metadata, data: { key: '1' } })
     .update('b', { data: { other: '1' } })
   assert.deepEqual(history.owners, { 'b (update)': '.data.other' })
 })
 
-test('structs that are always there are not owned by who creates an object', () => {
+test('structs that are always present are not owned by the creator', () => {
   const history = new History(deployments).update('kubectl-create', withContainers(container('web', 'nginx')))
   assert.deepEqual(managedFieldsOf(history.object), [
     {
@@ -386,7 +392,7 @@ test('structs that are always there are not owned by who creates an object', () 
   ])
 })
 
-test('a client that does not know managed fields cannot delete them, one that resets them can', () => {
+test('clients can reset managed fields but not delete them by omission', () => {
   const history = new History(configMaps).apply('a', { metadata, data: { key: '1' } })
   const before = managedFieldsOf(history.object)
   assert.deepEqual(managedFieldsOf(history.update('b', { metadata }).object), before)
@@ -411,7 +417,7 @@ test('a client may rewrite managed fields', () => {
   })
 })
 
-test('an object whose fields cannot be told apart keeps its owners', () => {
+test('an object that cannot be tracked keeps its managed fields', () => {
   const history = new History(deployments).apply('a', { metadata, spec: { replicas: 1 } })
   const live = history.object
   const options = {
@@ -431,7 +437,7 @@ test('an object whose fields cannot be told apart keeps its owners', () => {
   }
 })
 
-test('eleven updaters leave ten entries', () => {
+test('eleven updaters are capped to ten entries', () => {
   const history = new History(configMaps)
   for (let index = 0; index < 12; index++) {
     const data = { ...asMap(history.object?.['data']), [`key${index}`]: '1' }
@@ -441,7 +447,7 @@ test('eleven updaters leave ten entries', () => {
   assert.equal(history.owners['ancient-changes (update)'], '.data .data.key0 .data.key1 .data.key2')
 })
 
-test('managers of other versions are looked at in theirs', () => {
+test('fields of managers are compared in their own version', () => {
   const v2 = { schema: configMapSchema, apiVersion: 'v2', kind: 'ConfigMap' }
   const convert = (object: JsonObject, apiVersion: string) => {
     if (apiVersion !== 'v1' && apiVersion !== 'v2') return undefined
@@ -471,7 +477,7 @@ test('managers of other versions are looked at in theirs', () => {
   assert.deepEqual(second.owners, { 'a': '.data.new-z', 'd (update)': '.data.new-y' })
 })
 
-test('managers of versions that are served no longer lose what they own', () => {
+test('managers of versions no longer served lose their fields', () => {
   const history = new History({ ...configMaps, apiVersion: 'v0' }).apply('old', {
     metadata,
     data: { key: '1' },
@@ -480,7 +486,7 @@ test('managers of versions that are served no longer lose what they own', () => 
   assert.deepEqual(next.apply('new', { metadata, data: { key: '2' } }).owners, { new: '.data.key' })
 })
 
-test('unknown fields of a custom resource are owned one by one', () => {
+test('unknown fields of a custom resource are granular', () => {
   const custom = { schema: customSchema, apiVersion: 'example.com/v1', kind: 'Thing' }
   const history = new History(custom)
     .apply('a', { metadata, spec: { free: { x: 1, list: [1, 2] } } })
@@ -489,7 +495,7 @@ test('unknown fields of a custom resource are owned one by one', () => {
   assert.deepEqual(history.content['spec'], { free: { x: 1, y: 2 } })
 })
 
-test('a configuration of another type or with owners is refused', () => {
+test('an applied configuration of another type or with managed fields is rejected', () => {
   const apply = (applied: JsonObject, live?: JsonObject) =>
     caught(() =>
       applyConfiguration({
@@ -527,7 +533,7 @@ test('a configuration of another type or with owners is refused', () => {
   )
 })
 
-test('hostile names do not reach a prototype', () => {
+test('apply treats names like __proto__ as ordinary names', () => {
   const data = JSON.parse('{"__proto__":"x","constructor":"y","toString":"z"}') as JsonObject
   const history = new History(configMaps)
     .apply('__proto__', { metadata, data })
@@ -540,7 +546,7 @@ test('hostile names do not reach a prototype', () => {
   assert.equal(Object.getPrototypeOf({}), Object.prototype)
 })
 
-test('a manager finds the part that it applied', () => {
+test('extractApplied returns the fields of a manager', () => {
   const history = new History(deployments)
     .apply('a', { ...withContainers(container('web', 'nginx')) })
     .apply('b', { metadata: { ...metadata, labels: { app: 'web' } }, spec: { replicas: 1 } })
@@ -556,15 +562,15 @@ test('a manager finds the part that it applied', () => {
   assert.deepEqual(extract('c'), { ...type, metadata })
 })
 
-test('a write that changes only times is none', () => {
+test('a write that changes only managedFields timestamps is ignored', () => {
   const managedFields = [{ manager: 'm', time: '1' }]
   const live = deepFreeze({ metadata: { name: 'a', managedFields }, data: { a: '1' } })
   const later = { ...live, metadata: { name: 'a', managedFields: [{ manager: 'm', time: '2' }] } }
-  assert.equal(discardTimeChange(live, later), live)
+  assert.equal(ignoreManagedFieldsTimestamps(live, later), live)
   const others: JsonObject[] = [
     { ...later, data: {} },
     { ...later, metadata: { name: 'a', managedFields: [{ manager: 'n', time: '2' }] } },
     { ...later, metadata: { name: 'a' } },
   ]
-  for (const other of others) assert.equal(discardTimeChange(live, other), other)
+  for (const other of others) assert.equal(ignoreManagedFieldsTimestamps(live, other), other)
 })

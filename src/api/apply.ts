@@ -9,16 +9,16 @@ import { ApiError, badRequest } from './errors.ts'
 import { equalJson, type JsonValue } from './json-value.ts'
 import type { Schema } from './schema.ts'
 import { isSame } from './apply/compare-values.ts'
-import { listConflicts, type Conflict, type ContestedFields } from './apply/conflict.ts'
+import { listConflicts, type Conflict, type ConflictingFields } from './apply/conflict.ts'
 import { contains, difference, emptySet, equals, isEmpty, union } from './apply/field-set.ts'
-import { fieldsOf } from './apply/fields-of.ts'
-import { annotatingManager, lastAppliedFields, withLastApplied } from './apply/last-applied.ts'
+import { toFieldSet } from './apply/to-field-set.ts'
+import { lastAppliedAnnotationManager, lastAppliedFields, withLastApplied } from './apply/last-applied.ts'
 import {
   capUpdateEntries,
   decodeManagedFields,
   encodeManagedFields,
   identify,
-  isReset,
+  isResetManagedFields,
   managedFieldsOf,
   noEntries,
   withManagedFields,
@@ -30,22 +30,22 @@ import { mergeValues } from './apply/merge-values.ts'
 import {
   changed,
   compareObjects,
-  ownable,
-  pruneDropped,
-  settle,
+  withoutIgnoredFields,
+  prune,
+  updateOwnership,
   withFields,
   type Convert,
   type ResetFields,
 } from './apply/ownership.ts'
 import { FieldPathError } from './apply/path-element.ts'
-import { emptyObject } from './apply/set-with-schema.ts'
-import { asList, asMap, StructureError, type JsonObject } from './apply/structure.ts'
-import { validateStructure } from './apply/validate-structure.ts'
+import { emptyObject } from './apply/reconcile-field-set.ts'
+import { asList, asMap, TypedValueError, type JsonObject } from './apply/structure.ts'
+import { validateTypedValue } from './apply/validate-typed-value.ts'
 
 export { conflictError, type Conflict } from './apply/conflict.ts'
 export { fieldManagerOf, validateFieldManager } from './apply/field-manager.ts'
 export { extractApplied } from './apply/extract-applied.ts'
-export { exceptFields, onlyFields } from './apply/reset-fields.ts'
+export { excludeFields, includeFields } from './apply/reset-fields.ts'
 export { managedFieldsFromScale, managedFieldsOfScale } from './apply/scale.ts'
 export type { Convert, ResetFields } from './apply/ownership.ts'
 export { type JsonObject } from './apply/structure.ts'
@@ -82,7 +82,7 @@ export function applyConfiguration(options: ApplyOptions): ApplyOutcome {
   try {
     return apply(options)
   } catch (error) {
-    if (error instanceof StructureError) {
+    if (error instanceof TypedValueError) {
       throw failure(`failed to create typed live object (${nameOf(options.live)}): ${error.message}`, error)
     }
     if (error instanceof FieldPathError) {
@@ -110,7 +110,7 @@ export function trackUpdate(options: UpdateOptions): JsonObject {
     return withManagedFields(updated, encodeManagedFields(track(options, entries)))
   } catch (error) {
     // The write must not fail because ownership cannot be computed: the managed fields stay unchanged.
-    if (error instanceof StructureError) return withManagedFields(updated, managedFieldsOf(live))
+    if (error instanceof TypedValueError) return withManagedFields(updated, managedFieldsOf(live))
     throw error
   }
 }
@@ -120,7 +120,7 @@ export function trackUpdate(options: UpdateOptions): JsonObject {
  * Defaulting and admission may undo what an apply changed; such a write must not create a new
  * resourceVersion.
  */
-export function discardTimeChange(live: JsonObject, updated: JsonObject): JsonObject {
+export function ignoreManagedFieldsTimestamps(live: JsonObject, updated: JsonObject): JsonObject {
   if (live === updated) return live
   for (const key of Object.keys(updated)) {
     if (key !== 'metadata' && !equalJson(live[key], updated[key])) return updated
@@ -133,7 +133,7 @@ export function discardTimeChange(live: JsonObject, updated: JsonObject): JsonOb
 }
 
 /** The decoding error for managed fields sent by a client; undefined if they are valid. */
-export function faultOfManagedFields(managedFields: JsonValue | undefined): string | undefined {
+export function managedFieldsError(managedFields: JsonValue | undefined): string | undefined {
   try {
     decodeManagedFields(managedFields)
     return undefined
@@ -159,22 +159,29 @@ function apply(options: ApplyOptions): ApplyOutcome {
   const self = identityOf(options, 'Apply')
   const identity = identify(self)
   const last = entries.get(identity)
-  const own = ownable(options, fieldsOf(schema, applied))
+  const own = withoutIgnoredFields(options, toFieldSet(schema, applied))
   const claim = { ...self, fields: own, time: last?.time }
   const claimed = replace(entries, identity, isEmpty(own) ? undefined : claim)
   const merged = asMap(mergeValues(schema, before, applied)) ?? {}
-  const after = last === undefined ? merged : pruneDropped(options, merged, claimed, last)
-  const settlement = settle(options, claimed, compareObjects(options, before, after), identity)
-  const conflicts = options.force ? [] : unresolved(options, before, settlement.contested)
+  const after = last === undefined ? merged : prune(options, { merged, entries: claimed, last })
+  const ownership = updateOwnership(options, {
+    entries: claimed,
+    change: compareObjects(options, before, after),
+    self: identity,
+  })
+  const conflicts = options.force ? [] : unresolved(options, before, ownership.conflicting)
   if (conflicts.length > 0) return { conflicts }
 
   const isChanged = !equalJson(before, after)
-  const object = options.manager === annotatingManager ? withLastApplied(after, applied) : after
+  const object = options.manager === lastAppliedAnnotationManager ? withLastApplied(after, applied) : after
   const claimsSame = last?.apiVersion === self.apiVersion && equals(last.fields, own)
   const entry = claimsSame && !isChanged ? last : { ...self, fields: own, time: now }
-  const rest = object === after ? settlement.entries : loseRemoved(options, settlement.entries, after, object)
-  const settled = replace(rest, identity, isEmpty(own) ? undefined : entry)
-  const owners = sameEntries(settled, recorded) ? recorded : settled
+  const rest =
+    object === after
+      ? ownership.entries
+      : loseRemoved(options, ownership.entries, { before: after, after: object })
+  const updated = replace(rest, identity, isEmpty(own) ? undefined : entry)
+  const owners = sameEntries(updated, recorded) ? recorded : updated
   if (live !== undefined && owners === recorded && equalJson(before, object)) return { object: live }
   return { object: withManagedFields(object, encodeManagedFields(owners)) }
 }
@@ -186,11 +193,12 @@ function apply(options: ApplyOptions): ApplyOutcome {
 function unresolved(
   options: ApplyOptions,
   live: JsonObject,
-  contested: readonly ContestedFields[],
+  conflicting: readonly ConflictingFields[],
 ): readonly Conflict[] {
-  if (contested.length === 0 || options.manager !== annotatingManager) return listConflicts(contested)
+  if (conflicting.length === 0 || options.manager !== lastAppliedAnnotationManager)
+    return listConflicts(conflicting)
   const allowed = lastAppliedFields(options.schema, options.apiVersion, live)
-  return listConflicts(contested, path => contains(allowed, path))
+  return listConflicts(conflicting, path => contains(allowed, path))
 }
 
 /**
@@ -200,11 +208,12 @@ function unresolved(
 function loseRemoved(
   options: ApplyOptions,
   entries: ManagedEntries,
-  before: JsonObject,
-  after: JsonObject,
+  { before, after }: { readonly before: JsonObject; readonly after: JsonObject },
 ): ManagedEntries {
   const change = compareObjects(options, before, after)
-  return isEmpty(change.comparison.removed) ? entries : settle(options, entries, change, '').entries
+  return isEmpty(change.comparison.removed)
+    ? entries
+    : updateOwnership(options, { entries, change, self: '' }).entries
 }
 
 /**
@@ -213,7 +222,7 @@ function loseRemoved(
  */
 function entriesBeforeFirstApply(options: WriteOptions, live: JsonObject): ManagedEntries {
   const { comparison } = compareObjects(options, emptyObject(options.schema), live)
-  const fields = ownable(options, changed(comparison))
+  const fields = withoutIgnoredFields(options, changed(comparison))
   if (isEmpty(fields)) return noEntries
   const self = identityOf({ ...options, manager: firstApplyManager }, 'Update')
   const entry = { ...self, fields, time: options.now }
@@ -227,7 +236,7 @@ function entriesBeforeFirstApply(options: WriteOptions, live: JsonObject): Manag
 function entriesBeforeUpdate({ live, updated, subresource = '' }: UpdateOptions): ManagedEntries {
   const sent = managedFieldsOf(updated)
   if (subresource !== '') return decodeOrNone(live)
-  if (isReset(sent)) return noEntries
+  if (isResetManagedFields(sent)) return noEntries
   const entries = decodeOrNone(updated)
   return entries.size === 0 ? decodeOrNone(live) : entries
 }
@@ -247,16 +256,16 @@ function track(options: UpdateOptions, entries: ManagedEntries): ManagedEntries 
   if (isSame(change.comparison)) return entries
   const self = identityOf(options, 'Update')
   const identity = identify(self)
-  const settled = settle(options, entries, change, identity).entries
-  const gained = ownable(options, changed(change.comparison))
-  const previous = settled.get(identity)
+  const remaining = updateOwnership(options, { entries, change, self: identity }).entries
+  const gained = withoutIgnoredFields(options, changed(change.comparison))
+  const previous = remaining.get(identity)
   const fields = union(difference(previous?.fields ?? emptySet, change.comparison.removed), gained)
   const time = isEmpty(gained) ? previous?.time : now
   const entry =
     previous?.time === time && previous !== undefined
       ? withFields(previous, fields)
       : { ...self, fields, time }
-  return capUpdateEntries(replace(settled, identity, isEmpty(fields) ? undefined : entry))
+  return capUpdateEntries(replace(remaining, identity, isEmpty(fields) ? undefined : entry))
 }
 
 /**
@@ -293,14 +302,14 @@ function checkApplied({ applied, live, schema, apiVersion }: ApplyOptions): void
     throw badRequest(`invalid object type: ${typeOf(applied)}`)
   }
   if ((managedFieldsOf(applied) ?? null) !== null) throw badRequest('metadata.managedFields must be nil')
-  checkConfiguration(applied, schema)
+  validateAppliedObject(applied, schema)
 }
 
 /** Throws ApiError if a configuration does not match the schema of its kind. */
-export function checkConfiguration(applied: JsonObject, schema: Schema): void {
-  const problems = validateStructure(schema, applied)
+export function validateAppliedObject(applied: JsonObject, schema: Schema): void {
+  const problems = validateTypedValue(schema, applied)
   if (problems.length === 0) return
-  const error = new StructureError(problems)
+  const error = new TypedValueError(problems)
   throw failure(`failed to create typed patch object (${nameOf(applied)}): ${error.message}`, error)
 }
 

@@ -10,7 +10,7 @@ import { networkPolicies } from './generated/networking/v1-resources.ts'
 import { structDefinition } from './definitions.ts'
 import { apiVersionOf, type Resource } from './resource.ts'
 
-test('a resource knows its names, scope, verbs, subresources and schema', () => {
+test('built-in resources have names, scope, verbs, subresources and schema', () => {
   const resource: Resource<Pod> = pods
   assert.equal(resource, resourceOf({ group: '', version: 'v1', resource: 'pods' }))
   const { kind, listKind, plural, singular, scope, shortNames, categories } = resource
@@ -70,30 +70,30 @@ test('a resource knows its names, scope, verbs, subresources and schema', () => 
   assert.equal(networkPolicies.plural, 'networkpolicies')
 })
 
-test('objects are stored in the most stable version of their kind, events in core', () => {
+test('the storage version is the most stable one, for events the core version', () => {
   assert.deepEqual(horizontalPodAutoscalers.storage, { group: 'autoscaling', version: 'v2' })
   assert.deepEqual(events.storage, { group: '', version: 'v1' })
   assert.deepEqual(pods.storage, { group: '', version: 'v1' })
 })
 
-test('what can be created only has no list kind', () => {
+test('create-only resources have no list kind', () => {
   assert.equal(subjectAccessReviews.listKind, undefined)
   assert.deepEqual(subjectAccessReviews.verbs, ['create'])
 })
 
-test('alpha and beta versions are off by default', () => {
+test('alpha and beta versions are disabled by default', () => {
   const versions = new Set(defaultResources().map(resource => resource.version))
   assert.deepEqual(versions, new Set(['v1', 'v2']))
   const beta = builtinResources().filter(({ version }) => version === 'v1beta1')
   assert.ok(beta.length > 0 && beta.every(({ enabledByDefault }) => !enabledByDefault))
 })
 
-test('a resource that does not exist is refused', () => {
+test('unknown built-in resources are rejected', () => {
   const key = { group: '', version: 'v1', resource: 'constructor' }
-  assert.throws(() => resourceOf(key), /no built-in resource/)
+  assert.throws(() => resourceOf(key), /unknown built-in resource/)
 })
 
-test('objects of the core group carry the version alone', () => {
+test('apiVersion of the core group is the version', () => {
   assert.equal(apiVersionOf(pods), 'v1')
   assert.equal(apiVersionOf(networkPolicies), 'networking.k8s.io/v1')
 })

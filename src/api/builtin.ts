@@ -56,7 +56,7 @@ export interface BuiltinResource extends Resource {
  */
 export function resourceOf<T extends KubernetesObject>(key: GroupVersionResource): Resource<T> {
   const resource = resources.get(keyOf(key))
-  assert(resource, `there is no built-in resource ${keyOf(key)}`)
+  assert(resource, `unknown built-in resource ${keyOf(key)}`)
   return resource as Resource as Resource<T>
 }
 

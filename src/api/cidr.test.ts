@@ -19,8 +19,8 @@ import {
   subnetCount,
   validateCidr,
   validateInterfaceAddress,
-  validateStoredCidr,
-  warnAboutCidr,
+  validateCidrForLegacyField,
+  warningsForCidr,
   type Cidr,
 } from './cidr.ts'
 import { formatFieldErrors, type FieldError } from './field-error.ts'
@@ -34,7 +34,7 @@ function ip(text: string): Ip {
   return parseIp(text) ?? assert.fail(text)
 }
 
-test('reads ranges and prints them canonically', () => {
+test('CIDRs are parsed and formatted canonically', () => {
   const cases = {
     '10.0.0.0/8': '10.0.0.0/8',
     '10.1.2.3/8': '10.0.0.0/8',
@@ -49,7 +49,7 @@ test('reads ranges and prints them canonically', () => {
   assert.equal(formatIp(parseInterfaceAddress('10.1.2.3/8')?.ip ?? assert.fail()), '10.1.2.3')
 })
 
-test('refuses what is not a range', () => {
+test('invalid CIDRs are rejected', () => {
   const refused = `10.0.0.0 10.0.0.0/ /8 10.0.0.0/33 ::/129 10.0.0.0/-1 10.0.0.0/+8 10.0.0.0/08
     10.0.0.0/8/8 10.0.0/8 10.0.0.0/8.0
     10.0.0.0/255.0.0.0 010.0.0.0/8 fe80::%eth0/64 x/8 __proto__`
@@ -62,7 +62,7 @@ test('refuses what is not a range', () => {
   for (const length of [-1, 33, 1.5, Number.NaN]) assert.equal(cidrOf(ip('10.0.0.0'), length), undefined)
 })
 
-test('knows its addresses', () => {
+test('first, last and number of addresses of a CIDR', () => {
   const range = cidr('10.0.0.0/30')
   assert.equal(cidrSize(range), 4n)
   assert.equal(formatIp(firstAddress(range)), '10.0.0.0')
@@ -79,7 +79,7 @@ test('knows its addresses', () => {
   assert.deepEqual([first, second], [ip('::'), ip('::1')])
 })
 
-test('is cut into smaller ranges', () => {
+test('a CIDR is split into subnets', () => {
   const range = cidr('10.244.0.0/16')
   assert.equal(subnetCount(range, 24), 256n)
   assert.equal(formatCidr(nthSubnet(range, 24, 0) ?? assert.fail()), '10.244.0.0/24')
@@ -97,7 +97,7 @@ test('is cut into smaller ranges', () => {
   assert.equal(subnetCount(cidr('::/0'), 128), 2n ** 128n)
 })
 
-test('holds addresses and ranges of its own family', () => {
+test('a CIDR contains addresses and CIDRs of its family', () => {
   assert.equal(cidrContains(cidr('10.0.0.0/8'), ip('10.255.255.255')), true)
   assert.equal(cidrContains(cidr('10.0.0.0/8'), ip('11.0.0.0')), false)
   assert.equal(cidrContains(cidr('0.0.0.0/0'), ip('::1')), false)
@@ -124,7 +124,7 @@ const ranges = fc
     return { outer, inner: cidrOf(address, prefixLength) ?? assert.fail(), address }
   })
 
-test('a range holds just the addresses between its first and its last', () => {
+test('a CIDR contains exactly the addresses from first to last', () => {
   fc.assert(
     fc.property(ranges, ({ outer, inner, address }) => {
       assert.deepEqual(parseCidr(formatCidr(inner)), inner)
@@ -142,11 +142,11 @@ function check(errors: readonly FieldError[], expected: string): void {
   assert.equal(errors.length === 0 ? '' : formatFieldErrors(errors), expected)
 }
 
-test('validation takes canonical ranges in new fields and unambiguous ones in old fields', () => {
+test('new fields require canonical CIDRs, legacy fields unambiguous ones', () => {
   check(validateCidr('c', '10.0.0.0/8'), '')
   check(validateCidr('c', 'FD00::/8'), 'c: Invalid value: "FD00::/8": must be in canonical form ("fd00::/8")')
-  check(validateStoredCidr('c', 'FD00::/8'), '')
-  for (const validate of [validateCidr, validateStoredCidr]) {
+  check(validateCidrForLegacyField('c', 'FD00::/8'), '')
+  for (const validate of [validateCidr, validateCidrForLegacyField]) {
     check(
       validate('c', 'x'),
       'c: Invalid value: "x": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)',
@@ -168,7 +168,7 @@ test('validation takes canonical ranges in new fields and unambiguous ones in ol
       'c: Invalid value: "10.0.0.1/8": must not have bits set beyond the prefix length',
     )
   }
-  check(validateStoredCidr('c', '10.0.0.1/8', ['10.0.0.1/8']), '')
+  check(validateCidrForLegacyField('c', '10.0.0.1/8', ['10.0.0.1/8']), '')
   check(validateInterfaceAddress('c', '10.0.0.1/8'), '')
   check(
     validateInterfaceAddress('c', '10.0.0.1'),
@@ -185,9 +185,9 @@ test('validation takes canonical ranges in new fields and unambiguous ones in ol
   )
 })
 
-test('warns about forms that others may misread', () => {
+test('warnings for non-canonical CIDRs', () => {
   const check = (value: string, ...expected: readonly string[]): void => {
-    assert.deepEqual(warnAboutCidr('c', value), expected)
+    assert.deepEqual(warningsForCidr('c', value), expected)
   }
   check('10.0.0.0/8')
   check('x')

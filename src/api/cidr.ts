@@ -115,19 +115,19 @@ export function nthSubnet(cidr: Cidr, prefixLength: number, index: number | bigi
 
 /** Validates a CIDR in canonical form, as new API fields require. */
 export function validateCidr(field: string, value: string): FieldError[] {
-  const errors = validateStoredCidr(field, value)
+  const errors = validateCidrForLegacyField(field, value)
   const cidr = parseCidr(value)
   if (errors.length > 0 || cidr === undefined || formatCidr(cidr) === value) return errors
   return [invalid(field, value, `must be in canonical form (${quote(formatCidr(cidr))})`)]
 }
 
 /** Validates a CIDR in any unambiguous form; values already in the old object remain valid. */
-export function validateStoredCidr(
+export function validateCidrForLegacyField(
   field: string,
   value: string,
-  before: readonly string[] = [],
+  old: readonly string[] = [],
 ): FieldError[] {
-  if (before.includes(value)) return []
+  if (old.includes(value)) return []
   if (parseLeniently(value) === undefined) {
     return [invalid(field, value, 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)')]
   }
@@ -151,7 +151,7 @@ export function validateInterfaceAddress(field: string, value: string): FieldErr
 }
 
 /** Warnings for a valid CIDR in a form that other implementations may misinterpret. */
-export function warnAboutCidr(field: string, value: string): string[] {
+export function warningsForCidr(field: string, value: string): string[] {
   const lenientlyParsed = parseLeniently(value)
   if (lenientlyParsed === undefined) return []
   const { ip, cidr } = unmap(lenientlyParsed)

@@ -31,10 +31,10 @@ export function nameOf({ metadata }: Named): string {
 
 /** Time since creation in kubectl's format: `3h12m`. */
 export function ageOf({ metadata }: Named, nowMs: number): string {
-  return sinceText(metadata?.creationTimestamp, nowMs)
+  return translateTimestampSince(metadata?.creationTimestamp, nowMs)
 }
 
-export function sinceText(time: string | undefined, nowMs: number): string {
+export function translateTimestampSince(time: string | undefined, nowMs: number): string {
   const thenMs = time ? momentOf(time) : undefined
   return thenMs === undefined ? '<unknown>' : humanDuration(nowMs - thenMs)
 }

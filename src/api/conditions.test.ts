@@ -17,7 +17,7 @@ function notation(conditions: readonly Condition[]): string[] {
 
 const both = ['A True r m@1', 'B False r m@1'].map(conditionFrom)
 
-test('a condition takes its place, and keeps its time while its status stays', () => {
+test('setting a condition keeps its place, and its transition time while the status is unchanged', () => {
   const check = (condition: string, expected: string[]): void => {
     assert.deepEqual(notation(withCondition(both, conditionFrom(condition))), expected)
   }
@@ -28,13 +28,13 @@ test('a condition takes its place, and keeps its time while its status stays', (
   assert.deepEqual(notation(withCondition(undefined, conditionFrom('A True r m@2'))), ['A True r m@2'])
 })
 
-test('what says nothing new changes nothing', () => {
+test('setting an equal condition returns the same list', () => {
   assert.equal(withCondition(both, conditionFrom('A True r m@2')), both)
   assert.equal(withoutCondition(both, 'C'), both)
   assert.equal(withoutCondition(undefined, 'C'), undefined)
 })
 
-test('a condition is found, asked and taken away', () => {
+test('conditions are found, evaluated and removed', () => {
   assert.equal(conditionOf(both, 'B'), both[1])
   assert.equal(conditionOf(undefined, 'B'), undefined)
   assert.deepEqual([isTrue(both, 'A'), isTrue(both, 'B'), isTrue(both, 'C')], [true, false, false])

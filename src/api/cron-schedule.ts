@@ -1,7 +1,7 @@
 /**
  * Parser for cron schedules: `0 4 * * mon-fri`, `@daily`, `@every 1h30m`. Five fields for minute, hour, day
  * of month, month and day of week, each a list of ranges with steps. Parsing takes one pass and bounded
- * memory for any input. `cron-times.ts` computes the times in a time zone.
+ * memory for any input. `schedule-times.ts` computes the times in a time zone.
  * https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/#schedule-syntax
  */
 import { tryParseDuration } from './duration.ts'

@@ -80,7 +80,7 @@ const some: { requiredKeys: []; noNullPrototype: true } = { requiredKeys: [], no
 
 const inContainer = (fields: JsonValue): JsonValue => ({ spec: { containers: [fields] } })
 
-test('what fits is returned as it is', () => {
+test('decode returns a valid value itself', () => {
   const value = {
     metadata: { generation: 9007199254740993n, labels: {}, creationTimestamp: '2024-01-01T00:00:00Z' },
     spec: {
@@ -94,7 +94,7 @@ test('what fits is returned as it is', () => {
   assert.equal(decode(value, pod).value, value)
 })
 
-test('what does not change is shared with the input', () => {
+test('decode shares unchanged parts with the input', () => {
   const containers: Record<string, JsonValue>[] = [{ image: 'a' }, { image: 'b', x: 1 }]
   const value = { metadata: { labels: { a: 'b' } }, spec: { containers } }
   const decoded = decode(value, pod).value as typeof value
@@ -116,7 +116,7 @@ test('unknown fields are dropped and reported with their paths', () => {
   ])
 })
 
-test('fields and labels with the names of JavaScript are nothing special', () => {
+test('fields and labels named like prototype members decode normally', () => {
   const labels = '{"labels":{"__proto__":"a","toString":"b"}}'
   const decoded = decode(parseJson(`{"__proto__":{"x":1},"constructor":1,"metadata":${labels}}`), pod)
   assert.deepEqual(decoded.unknownFields, ['__proto__', 'constructor'])
@@ -125,7 +125,7 @@ test('fields and labels with the names of JavaScript are nothing special', () =>
   assert.equal(JSON.stringify(copied.value), '{"metadata":{"labels":{"__proto__":"a","x":""}}}')
 })
 
-test('null fields are dropped, null items become the empty value of their type', () => {
+test('decode drops null fields and turns null items into zero values', () => {
   check({ metadata: { creationTimestamp: null, name: 'a' }, spec: null }, { metadata: { name: 'a' } })
   check(null, {})
   check(
@@ -138,7 +138,7 @@ test('null fields are dropped, null items become the empty value of their type',
   )
 })
 
-test('what is empty is dropped where that is the same as absent, unless it is to be kept', () => {
+test('decode omits empty fields unless keepsEmpty is set', () => {
   const container = {
     name: 'a',
     image: '',
@@ -181,7 +181,7 @@ test('what is empty is dropped where that is the same as absent, unless it is to
   assert.throws(() => decode({ spec: { tolerations: '' } }, schema), DecodeError)
 })
 
-test('quantities, times and bytes get the form in which they are answered', () => {
+test('decode canonicalizes quantities, times and bytes', () => {
   check(
     inContainer({ limits: { a: 0.5, b: '1024Mi', c: 2, d: 9007199254740993n } }),
     inContainer({ limits: { a: '500m', b: '1Gi', c: '2', d: '9007199254740993' } }),
@@ -194,7 +194,7 @@ test('quantities, times and bytes get the form in which they are answered', () =
   check(inContainer({ port: 'http' }), inContainer({ port: 'http' }))
 })
 
-test('a wrong type is refused in the words of Kubernetes', () => {
+test("type errors have Kubernetes' messages", () => {
   const cannot = (found: string, field: string, type: string) => {
     return `json: cannot unmarshal ${found} into Go struct field ${field} of type ${type}`
   }
@@ -222,7 +222,7 @@ test('a wrong type is refused in the words of Kubernetes', () => {
   refuses([], 'json: cannot unmarshal array into Go value of type v1.Pod')
 })
 
-test('a wrong quantity, time or base64 text is refused with its own message', () => {
+test('invalid quantities, times and base64 have their own messages', () => {
   const pattern = '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'
   const quantity = `quantities must match the regular expression '${pattern}'`
   refuses(inContainer({ limits: { cpu: 'x' } }), quantity)
@@ -241,7 +241,7 @@ test('a wrong quantity, time or base64 text is refused with its own message', ()
   refuses({ spec: { data: { a: 'aGk=aGk=' } } }, 'illegal base64 data at input byte 4')
 })
 
-test('in a custom resource only unknown fields are dropped, but metadata is checked', () => {
+test('custom resources keep empty fields, and their metadata is decoded strictly', () => {
   const options = { customResource: true }
   const spec = { size: 'x', nested: [null, { a: null, b: 1 }, 1], open: { c: 1 } }
   assert.deepEqual(decode({ apiVersion: 1, spec, foo: 1 }, custom, options), {
@@ -268,7 +268,7 @@ test('100,000 unknown fields are all dropped, and reported up to the bound', () 
   assert.deepEqual(decode({ ['y'.repeat(1_000_000)]: 1 }, pod).unknownFields, [`${'y'.repeat(1_000)}...`])
 })
 
-test('a value of 10,000 levels is refused where the schema follows it', () => {
+test('decode rejects values nested 10,000 levels deep', () => {
   const fields = new Map<string, { schema: Schema; required: boolean }>()
   const recursive: StructSchema = { ...struct('io.x.v1.JSONSchemaProps', {}), fields }
   fields.set('not', { schema: recursive, required: false })
@@ -277,7 +277,7 @@ test('a value of 10,000 levels is refused where the schema follows it', () => {
   refuses(value, 'exceeded max depth of 1000', recursive)
 })
 
-test('a valid value decodes to the very same object', () => {
+test('decode returns the identical object for random valid values', () => {
   const members = (values: fc.Arbitrary<string>) => {
     return fc.dictionary(arbitraryText, values, { noNullPrototype: true })
   }
@@ -317,7 +317,7 @@ test('a valid value decodes to the very same object', () => {
   )
 })
 
-test('a value decodes to itself or to one that does, or there is a DecodeError', () => {
+test('decode is idempotent or throws DecodeError', () => {
   const meaningful = fc.constantFrom('1.5', '1000m', '2024-01-01T00:00:00+01:00', 'aGk=', 1, 2 ** 40)
   const scalar = fc.oneof(arbitraryJson, arbitraryText, { arbitrary: meaningful, weight: 4 })
   const members = fc.dictionary(arbitraryText, scalar, { noNullPrototype: true })

@@ -101,7 +101,7 @@ function decodeField(walk: Walk, member: Member, target: Target<StructSchema>): 
   if (value === null) return isTyped || isNamed(schema) ? undefined : null
   // Fast path: half of all fields return here, without maintaining the path.
   if (schema.type === 'any') return value
-  const dropsEmpty = field.absentWhenEmpty === true && !walk.keepsEmpty
+  const dropsEmpty = field.omitEmpty === true && !walk.keepsEmpty
   if (isPlainString(value, schema)) return dropsEmpty && value === '' ? undefined : value
   walk.path.push(key)
   walk.owners.push(owner)

@@ -69,7 +69,7 @@ test('fields have the types, list types and patch strategies of the API', () => 
   )
 })
 
-test('a field may be owned part by part although its definition is atomic', () => {
+test('a field may be granular although its definition is atomic', () => {
   check('core.v1.PersistentVolumeSpec.claimRef', 'ObjectReference')
   check('core.v1.Event.involvedObject', 'atomic ObjectReference required or {}')
   const claim = structDefinition('core.v1.PersistentVolumeSpec').fields.get('claimRef')?.schema
@@ -77,7 +77,7 @@ test('a field may be owned part by part although its definition is atomic', () =
   assert.equal(claim.fields, structDefinition('core.v1.ObjectReference').fields)
 })
 
-test('a definition that contains itself is one value', () => {
+test('recursive definitions are one cyclic value', () => {
   const schema = structDefinition('apiextensions.v1.JSONSchemaProps')
   const [not, properties, allOf] = ['not', 'properties', 'allOf'].map(name => schema.fields.get(name)?.schema)
   assert.equal(not, schema)
@@ -85,7 +85,7 @@ test('a definition that contains itself is one value', () => {
   assert.ok(allOf?.type === 'list' && allOf.items === schema)
 })
 
-test('every definition can be read, and leads only to others that can', () => {
+test('every definition resolves with all its references', () => {
   const seen = new Set<Schema>()
   const visit = (schema: Schema): void => {
     if (seen.has(schema)) return
@@ -98,13 +98,13 @@ test('every definition can be read, and leads only to others that can', () => {
   assert.ok(seen.size > definitionNames().length)
 })
 
-test('a name that is no definition is refused, also one that every object has', () => {
+test('unknown and inherited definition names are rejected', () => {
   for (const name of ['core.v1.Nothing', '', '__proto__', 'constructor', 'toString']) {
-    assert.throws(() => definition(name), /there is no definition/)
+    assert.throws(() => definition(name), /unknown definition/)
   }
 })
 
-test('kinds carry their group and version, the shared ones all of them', () => {
+test('kinds have their group and version, shared kinds all of them', () => {
   assert.deepEqual(kindsOf('core.v1.Pod'), [{ group: '', version: 'v1', kind: 'Pod' }])
   assert.deepEqual(kindsOf('rbac.v1.RoleList'), [
     { group: 'rbac.authorization.k8s.io', version: 'v1', kind: 'RoleList' },
@@ -117,7 +117,7 @@ test('kinds carry their group and version, the shared ones all of them', () => {
   assert.ok(everywhere.some(({ group, version }) => group === 'extensions' && version === 'v1beta1'))
 })
 
-test('OpenAPI refers to structs, open values, quantities and times by name', () => {
+test('structs, open values, quantities and times have OpenAPI names', () => {
   const references = (path: string, field: string): string | undefined => {
     const schema = structDefinition(path).fields.get(field)?.schema
     return schema && referenceOf(schema)
@@ -135,7 +135,7 @@ test('OpenAPI refers to structs, open values, quantities and times by name', () 
   )
 })
 
-test('unions name the discriminator where there is one', () => {
+test('unions have their discriminator, if any', () => {
   assert.deepEqual(unionOf('core.v1.SeccompProfile'), {
     'discriminator': 'type',
     'fields-to-discriminateBy': { localhostProfile: 'LocalhostProfile' },
@@ -143,7 +143,7 @@ test('unions name the discriminator where there is one', () => {
   assert.equal(unionOf('core.v1.Pod'), undefined)
 })
 
-test('the metadata types written by hand have the fields of the definitions', () => {
+test('handwritten metadata types match the definitions', () => {
   const meta: Record<keyof ObjectMeta, true> = {
     annotations: true,
     creationTimestamp: true,

@@ -46,7 +46,7 @@ export function definition(name: string): StructSchema | AnySchema {
   const known = schemas.get(name)
   if (known) return known
   const notation = Object.hasOwn(notations, name) ? notations[name] : undefined
-  assert(notation !== undefined, `there is no definition ${name}`)
+  assert(notation !== undefined, `unknown definition ${name}`)
   const schema: StructSchema | AnySchema =
     notation === 'any' ? { type: 'any', name: definitionName(name) } : new LazyStruct(name, notation)
   schemas.set(name, schema)
@@ -140,14 +140,14 @@ function readFields(notation: string, shortName: string): ReadonlyMap<string, Fi
     const presence = presenceOf(shortName, name) ?? 'pointer'
     // In Go it is not a pointer, so it is present even if empty.
     const isThere = schema.type === 'struct' && presence !== 'pointer'
-    const absentWhenEmpty = presence === 'value' && !required && canBeEmpty(schema)
+    const omitEmpty = presence === 'value' && !required && canBeEmpty(schema)
     fields.set(name, {
       schema,
       required,
       ...(patch && { patch }),
       ...(fallback !== undefined && { default: fallback }),
       ...(isThere && { default: {} }),
-      ...(absentWhenEmpty && { absentWhenEmpty }),
+      ...(omitEmpty && { omitEmpty }),
     })
   }
   return fields
@@ -207,7 +207,7 @@ function readMap(text: string, owner: string): MapSchema {
 
 /** The same struct with granular ownership. */
 function granular(schema: Schema): Schema {
-  assert(schema.type === 'struct', 'only a struct is owned part by part')
+  assert(schema.type === 'struct', 'only a struct can be granular')
   return {
     type: 'struct',
     name: schema.name,

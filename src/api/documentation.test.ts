@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { loadDocumentation } from './documentation.ts'
 
-test('definitions and fields are described, unknown ones with nothing', async () => {
+test('documentation of definitions and fields', async () => {
   const documentation = await loadDocumentation()
   assert.match(documentation.describe('core.v1.Pod'), /^Pod is a collection of containers/)
   assert.match(documentation.describe('core.v1.ServicePort', 'port'), /port that will be exposed/)

@@ -21,7 +21,7 @@ function check(lines: string): void {
   }
 }
 
-test('reads and prints durations as Go does', () => {
+test('durations are parsed and formatted like in Go', () => {
   check(`
     0 -> 0s
     -0 -> 0s
@@ -54,7 +54,7 @@ test('reads and prints durations as Go does', () => {
   `)
 })
 
-test('refuses what is not a duration, with the words of Go', () => {
+test("invalid durations have Go's messages", () => {
   const refuse = (text: string, message: string): void => {
     assert.equal(tryParseDuration(text), undefined)
     assert.equal(tryParseDurationMs(text), undefined)
@@ -75,7 +75,7 @@ test('refuses what is not a duration, with the words of Go', () => {
   refuse('1s\n', 'time: unknown unit "s\\n" in duration "1s\\n"')
 })
 
-test('refuses what 64 bits cannot hold', () => {
+test('durations beyond int64 are rejected', () => {
   const overflow = [
     '9223372036854775808ns',
     '-9223372036854775809ns',
@@ -86,14 +86,14 @@ test('refuses what 64 bits cannot hold', () => {
   for (const text of overflow) assert.equal(tryParseDuration(text), undefined, text.slice(0, 30))
 })
 
-test('great length is read or refused in linear time', () => {
+test('durations are parsed in linear time', () => {
   assert.equal(parseDuration('1ns'.repeat(100_000)), 100_000n)
   assert.equal(tryParseDuration('1'.repeat(1_000_000)), undefined)
   assert.equal(tryParseDuration(`1${'s'.repeat(1_000_000)}`), undefined)
   assert.equal(parseDuration(`0.${'0'.repeat(1_000_000)}1s`), 0n)
 })
 
-test('what is printed reads back as the same', () => {
+test('formatted durations round trip', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: int64Min, max: int64Max }), nanoseconds => {
       assert.equal(parseDuration(formatDuration(nanoseconds)), nanoseconds)
@@ -107,14 +107,14 @@ test('what is printed reads back as the same', () => {
   )
 })
 
-test('converts to and from milliseconds', () => {
+test('durations convert to and from milliseconds', () => {
   assert.equal(tryParseDurationMs('1.5s'), 1500)
   assert.equal(tryParseDurationMs('1us'), 0.001)
   assert.equal(formatDurationMs(90_000), '1m30s')
   assert.equal(formatDurationMs(0.5), '500µs')
 })
 
-test('prints ages as kubectl does', () => {
+test('humanDuration formats like kubectl', () => {
   const s = 1000
   const m = 60 * s
   const h = 60 * m

@@ -62,16 +62,16 @@ export function humanDuration(milliseconds: number): string {
   if (!(seconds >= -1)) return '<invalid>'
   if (seconds < 120) return `${Math.max(seconds, 0)}s`
   const minutes = Math.floor(seconds / 60)
-  if (minutes < 10) return twoUnits(minutes, 'm', seconds % 60, 's')
+  if (minutes < 10) return twoUnits(`${minutes}m`, seconds % 60, 's')
   if (minutes < 180) return `${minutes}m`
   const hours = Math.floor(minutes / 60)
-  if (hours < 8) return twoUnits(hours, 'h', minutes % 60, 'm')
+  if (hours < 8) return twoUnits(`${hours}h`, minutes % 60, 'm')
   if (hours < 48) return `${hours}h`
   const days = Math.floor(hours / 24)
-  if (days < 8) return twoUnits(days, 'd', hours % 24, 'h')
+  if (days < 8) return twoUnits(`${days}d`, hours % 24, 'h')
   if (days < 365 * 2) return `${days}d`
   const years = Math.floor(days / 365)
-  return years < 8 ? twoUnits(years, 'y', days % 365, 'd') : `${years}y`
+  return years < 8 ? twoUnits(`${years}y`, days % 365, 'd') : `${years}y`
 }
 
 /** An age in a single unit: `45s`, `5m`, `3h`, `5d`, `2y`. */
@@ -151,6 +151,6 @@ function withFraction(value: bigint, digits: number): string {
   return fraction === '' ? whole : `${whole}.${fraction}`
 }
 
-function twoUnits(large: number, largeUnit: string, small: number, smallUnit: string): string {
-  return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit}${small}${smallUnit}`
+function twoUnits(large: string, small: number, smallUnit: string): string {
+  return small === 0 ? large : `${large}${small}${smallUnit}`
 }

@@ -16,7 +16,7 @@ import {
   methodNotAllowed,
   notAcceptable,
   notFound,
-  objectModified,
+  optimisticLockErrorMessage,
   requestEntityTooLarge,
   serverTimeout,
   serviceUnavailable,
@@ -54,7 +54,7 @@ function check(error: ApiError, expected: Expected): void {
   )
 }
 
-test('errors about an object name it as Kubernetes does', () => {
+test("object errors have Kubernetes' messages", () => {
   check(notFound(pod), {
     code: 404,
     reason: 'NotFound',
@@ -79,7 +79,7 @@ test('errors about an object name it as Kubernetes does', () => {
     details: { name: 'web-0', kind: 'pods', retryAfterSeconds: 1 },
     message: 'pods "web-0" already exists, the server was not able to generate a unique name for the object',
   })
-  check(conflict(pod, objectModified), {
+  check(conflict(pod, optimisticLockErrorMessage), {
     code: 409,
     reason: 'Conflict',
     details: { name: 'web-0', kind: 'pods' },
@@ -103,7 +103,7 @@ test('errors about an object name it as Kubernetes does', () => {
   })
 })
 
-test('forbidden speaks of an object, of a resource, or of a path', () => {
+test('forbidden names an object, a resource or a path', () => {
   const code = 403
   const reason = 'Forbidden'
   check(forbidden(pod, 'no'), {
@@ -121,7 +121,7 @@ test('forbidden speaks of an object, of a resource, or of a path', () => {
   check(forbidden({ group: '', kind: '' }, 'no'), { code, reason, message: 'forbidden: no', details: {} })
 })
 
-test('errors about a request carry their code and text', () => {
+test('request errors carry code and message', () => {
   check(badRequest('bad'), { code: 400, reason: 'BadRequest', message: 'bad' })
   check(unauthorized(), { code: 401, reason: 'Unauthorized', message: 'Unauthorized' })
   check(notAcceptable(['application/json', 'application/yaml']), {
@@ -173,7 +173,7 @@ test('errors about a request carry their code and text', () => {
   })
 })
 
-test('an internal error keeps its cause out of what the client sees', () => {
+test('an internal error does not expose its cause to clients', () => {
   const cause = new Error('secret')
   const error = internalError('store failed', cause)
   check(error, {
@@ -204,7 +204,7 @@ test('errors are matched by reason', () => {
   }
 })
 
-test('a status without message or code still makes an error', () => {
+test('ApiError accepts a status without message or code', () => {
   const bare = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure' } as const
   const error = new ApiError(bare)
   assert.deepEqual([error.reason, error.code, error.message, error.name], ['', 500, 'unknown', 'ApiError'])

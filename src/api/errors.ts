@@ -120,7 +120,7 @@ export function generateNameConflict(subject: ErrorSubject, retryAfterSeconds: n
 }
 
 /** Message for an optimistic concurrency conflict. */
-export const objectModified =
+export const optimisticLockErrorMessage =
   'the object has been modified; please apply your changes to the latest version and try again'
 
 export function conflict(subject: ErrorSubject, message: string): ApiError {
@@ -209,7 +209,7 @@ export function isApiError(error: unknown, reason?: StatusReason): error is ApiE
 }
 
 /** True if the request was rejected because its namespace is terminating. */
-export function isNamespaceGoing(error: unknown): boolean {
+export function isNamespaceTerminating(error: unknown): boolean {
   return (
     isApiError(error, 'Forbidden') &&
     (error.status.details?.causes ?? []).some(cause => cause.reason === 'NamespaceTerminating')

@@ -26,7 +26,7 @@ function check(error: FieldError, expected: string): void {
   assert.equal(formatFieldError(error), expected)
 }
 
-test('every reason has the text of Kubernetes 1.36', () => {
+test('field errors have the text of Kubernetes 1.36', () => {
   check(required('spec.x', ''), 'spec.x: Required value')
   check(required('spec.x', 'why'), 'spec.x: Required value: why')
   check(invalid('spec.x', 'a', 'must be b'), 'spec.x: Invalid value: "a": must be b')
@@ -46,7 +46,7 @@ test('every reason has the text of Kubernetes 1.36', () => {
   check(internalFieldError('spec.x', 'oops'), 'spec.x: Internal error: oops')
 })
 
-test('the refused value is shown by its type', () => {
+test('invalid values are formatted by type', () => {
   check(invalid('x', -1, 'no'), 'x: Invalid value: -1: no')
   check(invalid('x', 2n ** 62n, 'no'), 'x: Invalid value: 4611686018427387904: no')
   check(invalid('x', true, 'no'), 'x: Invalid value: true: no')
@@ -60,11 +60,11 @@ test('the refused value is shown by its type', () => {
   )
 })
 
-test('a long value is cut', () => {
+test('long values in field errors are truncated', () => {
   assert.ok(fieldErrorMessage(invalid('x', 'a'.repeat(1_000_000), 'no')).length < 1_100)
 })
 
-test('several errors stand in brackets, and what is said twice is said once', () => {
+test('several field errors are bracketed and deduplicated', () => {
   const errors = [required('a', ''), required('b', ''), required('a', '')]
   assert.equal(formatFieldErrors(errors), '[a: Required value, b: Required value]')
   assert.equal(formatFieldErrors([required('a', ''), required('a', '')]), 'a: Required value')
@@ -74,7 +74,7 @@ test('several errors stand in brackets, and what is said twice is said once', ()
   ])
 })
 
-test('the answer lists every error as a cause', () => {
+test('invalidObject lists every field error as a cause', () => {
   const subject = { group: 'apps', kind: 'Deployment', name: 'web' }
   const { status } = invalidObject(subject, [required('spec.a', 'x'), invalid('spec.b', 3, 'y')])
   assert.deepEqual(status, {
@@ -97,7 +97,7 @@ test('the answer lists every error as a cause', () => {
   })
 })
 
-test('the answer for one error has no brackets, and for none no list', () => {
+test('invalidObject with one error has no brackets, without errors no list', () => {
   const subject = { group: '', kind: 'Pod', name: 'a' }
   assert.equal(
     invalidObject(subject, [required('spec', '')]).message,

@@ -16,7 +16,7 @@ function refuse(text: string, message: string): void {
   )
 }
 
-test('reads and prints', () => {
+test('field selectors are parsed and formatted', () => {
   check('', '')
   check(',,', '')
   check('metadata.name=web', 'metadata.name=web')
@@ -30,14 +30,14 @@ test('reads and prints', () => {
   check('__proto__=x', '__proto__=x')
 })
 
-test('unescapes values', () => {
+test('field selector values are unescaped', () => {
   assert.deepEqual(parseFieldSelector('a=b\\,c\\=d\\\\,e!=f').requirements, [
     { field: 'a', operator: '=', value: 'b,c=d\\' },
     { field: 'e', operator: '!=', value: 'f' },
   ])
 })
 
-test('refuses what it cannot read, with the words of Kubernetes', () => {
+test("field selector syntax errors have Kubernetes' messages", () => {
   refuse('a', "invalid selector: 'a'; can't understand 'a'")
   refuse('b=c,a', "invalid selector: 'b=c,a'; can't understand 'a'")
   refuse('a=b=c', 'invalid field selector: unescaped character in value: 61')
@@ -47,7 +47,7 @@ test('refuses what it cannot read, with the words of Kubernetes', () => {
   refuse('a=\\🎉', 'invalid field selector: invalid escape sequence: \\🎉')
 })
 
-test('tests fields, of which an absent one is empty', () => {
+test('field selectors treat absent fields as empty', () => {
   const fields = new Map([
     ['metadata.name', 'web'],
     ['status.phase', 'Running'],
@@ -59,7 +59,7 @@ test('tests fields, of which an absent one is empty', () => {
   for (const text of refusing) assert.equal(matches(text), false, text)
 })
 
-test('tells the value that a field must have', () => {
+test('requiresExact returns the exact value of a field requirement', () => {
   const selector = parseFieldSelector('a=1,b!=2,c=')
   assert.deepEqual(
     ['a', 'b', 'c', 'd'].map(field => selector.requiresExact(field)),
@@ -67,7 +67,7 @@ test('tells the value that a field must have', () => {
   )
 })
 
-test('any value survives being escaped, and any text is read or refused as documented', () => {
+test('escaped field selector values round trip, and any text parses or throws SelectorError', () => {
   const value = fc.string({ unit: fc.constantFrom('a', '\\', ',', '=', '!', '\n', 'é', '🎉', '\ud800') })
   fc.assert(
     fc.property(fc.array(value, { minLength: 1, maxLength: 3 }), values => {
@@ -97,7 +97,7 @@ test('any value survives being escaped, and any text is read or refused as docum
   )
 })
 
-test('great length takes linear time', () => {
+test('field selectors are parsed in linear time', () => {
   const terms = Array.from({ length: 100_000 }, (_, index) => `f${index}=\\,`).join(',')
   assert.equal(parseFieldSelector(terms).requirements.length, 100_000)
   assert.equal(escapeFieldValue('\\'.repeat(100_000)).length, 200_000)

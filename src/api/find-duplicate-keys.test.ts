@@ -16,7 +16,7 @@ function check(text: string, ...expected: string[]): void {
   assert.equal(hasDuplicateKeys(Buffer.from(text), parseJson(text)), expected.length > 0)
 }
 
-test('duplicate keys are found with their paths and lines', () => {
+test('duplicate keys are reported with path and line', () => {
   check('{"a":1,"b":{"a":1},"c":[{"a":1},{"a":2}]}')
   check('{"a":1,"a":2}', 'a@1')
   check('{"a":{"b":1,\n"b":2},\n\n"a":3}', 'a.b@2', 'a@4')
@@ -24,11 +24,11 @@ test('duplicate keys are found with their paths and lines', () => {
   check('[{"a":{"a":1,"a":2}}]', '[0].a.a@1')
 })
 
-test('a key that comes many times is reported once', () => {
+test('a key repeated many times is reported once', () => {
   check('{"a":1,"a":2,"a":3,"b":1,"b":2}', 'a@1', 'b@1')
 })
 
-test('keys are compared as they are read, not as they are written', () => {
+test('keys are compared after unescaping', () => {
   check(String.raw`{"a":1,"\u0061":2}`, 'a@1')
   check(String.raw`{"\ud800":1,"\ud801":2}`, '\ufffd@1')
   check(String.raw`{"a\"":1,"a":"}{\",:"}`)
@@ -40,7 +40,7 @@ test('100,000 duplicate keys are reported up to the bound', () => {
   assert.equal(findDuplicateKeys(`{${members.join(',')}}`).length, duplicateKeysMax)
 })
 
-test('there are none in what was printed from a value, and one once a member is repeated', () => {
+test('serialized values have no duplicate keys, and a repeated member is found', () => {
   fc.assert(
     fc.property(arbitraryJson, value => {
       const text = stringifyJson(value)

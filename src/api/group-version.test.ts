@@ -16,7 +16,7 @@ import {
 } from './group-version.ts'
 import { apiVersionOf } from './resource.ts'
 
-test('reads group and version', () => {
+test('parseGroupVersion reads group and version', () => {
   const check = (text: string, expected: readonly [string, string] | undefined): void => {
     const [group, version] = expected ?? []
     assert.deepEqual(parseGroupVersion(text), expected && { group, version })
@@ -31,7 +31,7 @@ test('reads group and version', () => {
   check('/'.repeat(100_000), undefined)
 })
 
-test('reads the kind of an object and back', () => {
+test('apiVersion and kind convert to a GroupVersionKind and back', () => {
   assert.deepEqual(groupVersionKindOf({ apiVersion: 'apps/v1', kind: 'Deployment' }), {
     group: 'apps',
     version: 'v1',
@@ -48,7 +48,7 @@ test('reads the kind of an object and back', () => {
   )
 })
 
-test('prints as messages do', () => {
+test('group, version and kind are formatted as in messages', () => {
   assert.equal(formatGroupVersionKind({ group: '', version: 'v1', kind: 'Pod' }), '/v1, Kind=Pod')
   assert.equal(
     formatGroupVersionResource({ group: 'apps', version: 'v1', resource: 'deployments' }),
@@ -60,7 +60,7 @@ test('prints as messages do', () => {
   assert.equal(formatGroupKind({ group: '', kind: 'Pod' }), 'Pod')
 })
 
-test('reads what people type, in both ways', () => {
+test('resource arguments are parsed in both notations', () => {
   assert.deepEqual(parseGroupResource('pods'), { group: '', resource: 'pods' })
   assert.deepEqual(parseGroupResource('ingresses.networking.k8s.io'), {
     group: 'networking.k8s.io',

@@ -2,7 +2,7 @@
 import type { PersistentVolumeSpec, Volume } from './generated/core/v1.ts'
 
 /** CSI driver names by in-tree plugin name. */
-export const inTreeDrivers: ReadonlyMap<string, string> = new Map([
+export const csiDriverByInTreePlugin: ReadonlyMap<string, string> = new Map([
   ['kubernetes.io/aws-ebs', 'ebs.csi.aws.com'],
   ['kubernetes.io/gce-pd', 'pd.csi.storage.gke.io'],
   ['kubernetes.io/cinder', 'cinder.csi.openstack.org'],
@@ -13,12 +13,12 @@ export const inTreeDrivers: ReadonlyMap<string, string> = new Map([
 ])
 
 /** A disk referenced by an in-tree volume source of a pod or PersistentVolume. */
-export interface InTreeDisk {
+export interface InTreeVolume {
   readonly plugin: string
   readonly id: string
 }
 
-export function inTreeDiskOf(source: PersistentVolumeSpec | Volume): InTreeDisk | undefined {
+export function inTreeVolumeOf(source: PersistentVolumeSpec | Volume): InTreeVolume | undefined {
   const { awsElasticBlockStore, gcePersistentDisk, cinder, azureDisk, portworxVolume } = source
   if (awsElasticBlockStore) return { plugin: 'kubernetes.io/aws-ebs', id: awsElasticBlockStore.volumeID }
   if (gcePersistentDisk) return { plugin: 'kubernetes.io/gce-pd', id: gcePersistentDisk.pdName }

@@ -2,20 +2,20 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import {
-  countCommonIndexes,
+  countIntersection,
   countIndexes,
-  firstMissingIndexes,
+  firstPendingIndexes,
   formatIndexRanges,
   hasIndex,
   indexRangesOf,
   parseIndexRanges,
   readIndexRanges,
-  uniteIndexes,
+  mergeIndexRanges,
 } from './index-ranges.ts'
 
 const indexes = fc.array(fc.nat(40), { maxLength: 30 })
 
-test('indexes are written as ranges', () => {
+test('completed indexes are formatted as ranges', () => {
   const check = (list: readonly number[], text: string): void => {
     assert.equal(formatIndexRanges(indexRangesOf(list)), text)
   }
@@ -26,7 +26,7 @@ test('indexes are written as ranges', () => {
   check([2, 2, 2, 0, 1], '0-2')
 })
 
-test('what is read is cut at the number of indexes there are now, and nonsense is nothing', () => {
+test('index ranges are cut at completions, and invalid text is empty', () => {
   const check = (text: string | undefined, below: number, expected: string): void => {
     assert.equal(formatIndexRanges(readIndexRanges(text, below)), expected)
   }
@@ -39,18 +39,18 @@ test('what is read is cut at the number of indexes there are now, and nonsense i
   check(`0-${'9'.repeat(400)}`, 5, '')
 })
 
-test('ranges do what sets of indexes do', () => {
+test('operations on index ranges agree with sets of indexes', () => {
   fc.assert(
     fc.property(indexes, indexes, fc.nat(45), fc.nat(20), (first, second, below, limit) => {
       const [a, b] = [indexRangesOf(first), indexRangesOf(second)]
       const [setA, setB] = [new Set(first), new Set(second)]
-      assert.deepEqual(uniteIndexes(a, b), indexRangesOf(setA.union(setB)))
+      assert.deepEqual(mergeIndexRanges(a, b), indexRangesOf(setA.union(setB)))
       assert.equal(countIndexes(a), setA.size)
-      assert.equal(countCommonIndexes(a, b), setA.intersection(setB).size)
+      assert.equal(countIntersection(a, b), setA.intersection(setB).size)
       for (let index = 0; index <= 41; index++) assert.equal(hasIndex(a, index), setA.has(index))
       const missing = Array.from({ length: below }, (_, index) => index).filter(index => !setA.has(index))
-      assert.deepEqual(firstMissingIndexes(a, { below, limit }), missing.slice(0, limit))
-      assert.deepEqual(uniteIndexes(readIndexRanges(formatIndexRanges(a), 1_000)), a)
+      assert.deepEqual(firstPendingIndexes(a, { below, limit }), missing.slice(0, limit))
+      assert.deepEqual(mergeIndexRanges(readIndexRanges(formatIndexRanges(a), 1_000)), a)
       assert.notEqual(typeof parseIndexRanges(formatIndexRanges(a), 1_000), 'string')
     }),
     { numRuns: 300 },

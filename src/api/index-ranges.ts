@@ -64,7 +64,7 @@ export function indexRangesOf(indexes: Iterable<number>): readonly IndexRange[] 
 }
 
 /** The union of the lists, with the minimum number of ranges. */
-export function uniteIndexes(...lists: readonly (readonly IndexRange[])[]): readonly IndexRange[] {
+export function mergeIndexRanges(...lists: readonly (readonly IndexRange[])[]): readonly IndexRange[] {
   return joined(lists.flat().sort((a, b) => a.first - b.first))
 }
 
@@ -80,7 +80,7 @@ export function hasIndex(ranges: readonly IndexRange[], index: number): boolean 
 }
 
 /** Number of indexes in both lists. */
-export function countCommonIndexes(a: readonly IndexRange[], b: readonly IndexRange[]): number {
+export function countIntersection(a: readonly IndexRange[], b: readonly IndexRange[]): number {
   let count = 0
   let [i, j] = [0, 0]
   for (let left = a[i], right = b[j]; left !== undefined && right !== undefined; left = a[i], right = b[j]) {
@@ -92,7 +92,7 @@ export function countCommonIndexes(a: readonly IndexRange[], b: readonly IndexRa
 }
 
 /** The first indexes below the bound that are not in the ranges, up to a limit. */
-export function firstMissingIndexes(
+export function firstPendingIndexes(
   ranges: readonly IndexRange[],
   { below, limit }: { readonly below: number; readonly limit: number },
 ): readonly number[] {

@@ -11,7 +11,7 @@ import {
   type IntOrString,
 } from './int-or-string.ts'
 
-test('a text or a whole number of 32 bits is valid', () => {
+test('IntOrString accepts strings and int32', () => {
   for (const value of ['', 'http', '25%', 0, -5, 2147483647, -2147483648]) {
     assert.equal(isIntOrString(value), true)
   }
@@ -20,7 +20,7 @@ test('a text or a whole number of 32 bits is valid', () => {
   }
 })
 
-test('command lines turn numbers into numbers', () => {
+test('IntOrString is parsed from flags', () => {
   const cases = {
     80: 80,
     '-1': -1,
@@ -54,13 +54,13 @@ test('percentages and counts are scaled, rounding up or down', () => {
   }
 })
 
-test('tells the percentage', () => {
+test('percentOf returns the percentage', () => {
   assert.equal(percentOf('25%'), 25)
   assert.equal(percentOf(25), undefined)
   assert.equal(percentOf('25'), undefined)
 })
 
-test('says what a percentage looks like', () => {
+test('checkPercent describes the expected format', () => {
   assert.deepEqual(checkPercent('93%'), [])
   const message =
     "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  " +
@@ -70,7 +70,7 @@ test('says what a percentage looks like', () => {
   }
 })
 
-test('rounding up and down differ by at most one, around the exact share', () => {
+test('scaled values rounded up and down differ by at most one', () => {
   fc.assert(
     fc.property(fc.nat(200), fc.nat(100_000), (percent, total) => {
       const up = scaledValueRoundedUp(`${percent}%`, total) ?? Number.NaN

@@ -7,7 +7,7 @@ function check(text: string, expected: number | bigint | undefined): void {
   assert.equal(parseInt64(text), expected, JSON.stringify(text.slice(0, 40)))
 }
 
-test('parses decimal whole numbers and nothing else', () => {
+test('parseInt64 accepts decimal integers only', () => {
   check('0', 0)
   check('-0', 0)
   check('+7', 7)
@@ -25,7 +25,7 @@ test('parses decimal whole numbers and nothing else', () => {
   for (const bad of ['', '+', '-', ' 1', '1 ', '1.0', '1e3', '0x1', '--1', '１', '1\n']) check(bad, undefined)
 })
 
-test('what is parsed equals what was printed', () => {
+test('int64 values round trip', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: int64Min, max: int64Max }), value => {
       assert.equal(parseInt64(value.toString()), toInt64(value))
@@ -34,13 +34,13 @@ test('what is parsed equals what was printed', () => {
   )
 })
 
-test('is a number where that is exact, and a bigint beyond', () => {
+test('int64 is a number if exact, otherwise a bigint', () => {
   assert.equal(toInt64(2n ** 53n - 1n), 2 ** 53 - 1)
   assert.equal(toInt64(2n ** 53n), 2n ** 53n)
   assert.equal(toInt64(-5n), -5)
 })
 
-test('tells whole numbers of 32 and of 64 bits from other values', () => {
+test('isInt32 and isInt64', () => {
   for (const value of [0, -1, 2 ** 31 - 1, -(2 ** 31)]) assert.equal(isInt32(value), true)
   for (const value of [2 ** 31, 1.5, Number.NaN, Infinity, 1n, '1', null, undefined]) {
     assert.equal(isInt32(value), false)
@@ -51,7 +51,7 @@ test('tells whole numbers of 32 and of 64 bits from other values', () => {
   }
 })
 
-test('compares numbers with bigints', () => {
+test('compareInt64 compares numbers with bigints', () => {
   assert.equal(compareInt64(1, 2n), -1)
   assert.equal(compareInt64(int64Max, 5), 1)
   assert.equal(compareInt64(3n, 3), 0)

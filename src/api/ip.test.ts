@@ -14,8 +14,8 @@ import {
   unmapIp,
   validateIp,
   validateNonSpecialIp,
-  validateStoredIp,
-  warnAboutIp,
+  validateIpForLegacyField,
+  warningsForIp,
   type Ip,
 } from './ip.ts'
 
@@ -31,7 +31,7 @@ function ip(text: string): Ip {
   return parseIp(text) ?? assert.fail(text)
 }
 
-test('reads addresses and prints them canonically', () => {
+test('IP addresses are parsed and formatted canonically', () => {
   check(`
     0.0.0.0 -> 0.0.0.0
     10.96.0.1 -> 10.96.0.1
@@ -55,7 +55,7 @@ test('reads addresses and prints them canonically', () => {
   `)
 })
 
-test('refuses what is not an address', () => {
+test('invalid IP addresses are rejected', () => {
   const refused = `1.2.3 1.2.3.4.5 256.1.1.1 01.2.3.4 1.2.3.04 00.0.0.0 1..2.3 .1.2.3 1.2.3. 1.2.3.4/24
     1.2.3.-4 +1.2.3.4 0x1.2.3.4 1.2.3.4e0
     : ::: 1::2::3 1:2:3:4:5:6:7 1:2:3:4:5:6:7:8:9 1:2:3:4:5:6:7:8:: ::1:2:3:4:5:6:7:8 12345:: 00001:: g::
@@ -70,7 +70,7 @@ test('refuses what is not an address', () => {
   assert.equal(parseIp(`${'1.'.repeat(500_000)}::`), undefined)
 })
 
-test('leading zeros are read only leniently, as decimal', () => {
+test('leading zeros are accepted only by lenient parsing, as decimal', () => {
   const check = (text: string, expected: string): void => {
     assert.equal(parseIp(text), undefined)
     assert.equal(formatIp(parseIpLeniently(text) ?? assert.fail(text)), expected)
@@ -82,7 +82,7 @@ test('leading zeros are read only leniently, as decimal', () => {
   assert.equal(parseIpLeniently('0256.1.1.1'), undefined)
 })
 
-test('numbers are addresses within the family, and addresses compare like them', () => {
+test('IP addresses convert to integers and compare like them', () => {
   assert.equal(ip('10.0.0.1').value, 0x0a000001n)
   assert.equal(ip('::1').value, 1n)
   assert.equal(ipFromValue(4, 2n ** 32n), undefined)
@@ -97,7 +97,7 @@ test('numbers are addresses within the family, and addresses compare like them',
   assert.deepEqual([bitsOf(4), bitsOf(6)], [32, 128])
 })
 
-test('an IPv4 address inside an IPv6 one can be taken out', () => {
+test('an IPv4-mapped address can be unmapped', () => {
   assert.equal(isMappedIp(ip('::ffff:1.2.3.4')), true)
   assert.deepEqual(unmapIp(ip('::ffff:1.2.3.4')), ip('1.2.3.4'))
   for (const text of ['1.2.3.4', '::1.2.3.4', '::fffe:1.2.3.4', '1::ffff:1.2.3.4']) {
@@ -106,7 +106,7 @@ test('an IPv4 address inside an IPv6 one can be taken out', () => {
   }
 })
 
-test('what is printed reads back as the same address, and is canonical', () => {
+test('formatted IP addresses round trip', () => {
   const groups = fc.array(fc.constantFrom(0n, 0n, 1n, 0xffffn), { minLength: 8, maxLength: 8 })
   const sparse = groups.map(parts => parts.reduce<bigint>((value, group) => (value << 16n) | group, 0n))
   const values = fc.oneof(fc.bigInt({ min: 0n, max: 2n ** 128n - 1n }), sparse)
@@ -120,7 +120,7 @@ test('what is printed reads back as the same address, and is canonical', () => {
         assert.deepEqual(parseIp(text), address)
         assert.deepEqual(parseIp(text.toUpperCase()), address)
         if (isMappedIp(address)) continue
-        assert.deepEqual(warnAboutIp('x', text), [])
+        assert.deepEqual(warningsForIp('x', text), [])
         // The URL parser follows the same rules, except for IPv4-mapped addresses.
         const host = address.family === 6 ? `[${text}]` : text
         assert.equal(new URL(`http://${host}`).hostname, host)
@@ -139,7 +139,7 @@ function checkErrors(errors: readonly FieldError[], expected: string): void {
   assert.equal(errors.length === 0 ? '' : formatFieldErrors(errors), expected)
 }
 
-test('validation takes canonical addresses in new fields and unambiguous ones in old fields', () => {
+test('new fields require canonical IPs, legacy fields unambiguous ones', () => {
   const malformed = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'
   checkErrors(validateIp('ip', '10.0.0.1'), '')
   checkErrors(validateIp('ip', 'fe80::1'), '')
@@ -147,8 +147,8 @@ test('validation takes canonical addresses in new fields and unambiguous ones in
     validateIp('ip', 'FE80::1'),
     'ip: Invalid value: "FE80::1": must be in canonical form ("fe80::1")',
   )
-  checkErrors(validateStoredIp('ip', 'FE80::1'), '')
-  for (const validate of [validateIp, validateStoredIp]) {
+  checkErrors(validateIpForLegacyField('ip', 'FE80::1'), '')
+  for (const validate of [validateIp, validateIpForLegacyField]) {
     checkErrors(validate('ip', 'x'), `ip: Invalid value: "x": ${malformed}`)
     checkErrors(validate('ip', ''), `ip: Invalid value: "": ${malformed}`)
     checkErrors(validate('ip', '010.0.0.1'), 'ip: Invalid value: "010.0.0.1": must not have leading 0s')
@@ -157,10 +157,10 @@ test('validation takes canonical addresses in new fields and unambiguous ones in
       'ip: Invalid value: "::ffff:1.2.3.4": must not be an IPv4-mapped IPv6 address',
     )
   }
-  checkErrors(validateStoredIp('ip', '010.0.0.1', ['010.0.0.1']), '')
+  checkErrors(validateIpForLegacyField('ip', '010.0.0.1', ['010.0.0.1']), '')
 })
 
-test('addresses that reach nobody are refused', () => {
+test('loopback, link-local, unspecified and multicast addresses are rejected', () => {
   const loopback = 'may not be in the loopback range (127.0.0.0/8, ::1/128)'
   const linkLocal = 'may not be in the link-local range (169.254.0.0/16, fe80::/10)'
   const multicast = 'may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)'
@@ -192,15 +192,15 @@ test('addresses that reach nobody are refused', () => {
   }
 })
 
-test('warns about forms that others may misread', () => {
-  assert.deepEqual(warnAboutIp('ip', '010.0.0.1'), [
+test('warnings for non-canonical IP addresses', () => {
+  assert.deepEqual(warningsForIp('ip', '010.0.0.1'), [
     'ip: non-standard IP address "010.0.0.1" is invalid: use "10.0.0.1"',
   ])
-  assert.deepEqual(warnAboutIp('ip', '::ffff:1.2.3.4'), [
+  assert.deepEqual(warningsForIp('ip', '::ffff:1.2.3.4'), [
     'ip: non-standard IP address "::ffff:1.2.3.4" is invalid: use "1.2.3.4"',
   ])
-  assert.deepEqual(warnAboutIp('ip', 'FE80::1'), [
+  assert.deepEqual(warningsForIp('ip', 'FE80::1'), [
     'ip: IPv6 address "FE80::1" should be in RFC 5952 canonical format ("fe80::1")',
   ])
-  for (const value of ['10.0.0.1', 'fe80::1', 'x']) assert.deepEqual(warnAboutIp('ip', value), [])
+  for (const value of ['10.0.0.1', 'fe80::1', 'x']) assert.deepEqual(warningsForIp('ip', value), [])
 })

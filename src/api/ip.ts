@@ -62,7 +62,7 @@ export function unmapIp(ip: Ip): Ip {
 
 /** Validates an address in canonical form, as new API fields require. */
 export function validateIp(field: string, value: string): FieldError[] {
-  const errors = validateStoredIp(field, value)
+  const errors = validateIpForLegacyField(field, value)
   const ip = parseIp(value)
   if (errors.length > 0 || ip === undefined || formatIp(ip) === value) return errors
   return [invalid(field, value, `must be in canonical form (${quote(formatIp(ip))})`)]
@@ -72,8 +72,12 @@ export function validateIp(field: string, value: string): FieldError[] {
  * Validates an address in any unambiguous form, for fields that are older than the strict rule. Values
  * already in the old object remain valid.
  */
-export function validateStoredIp(field: string, value: string, before: readonly string[] = []): FieldError[] {
-  if (before.includes(value)) return []
+export function validateIpForLegacyField(
+  field: string,
+  value: string,
+  old: readonly string[] = [],
+): FieldError[] {
+  if (old.includes(value)) return []
   if (parseIpLeniently(value) === undefined) {
     return [invalid(field, value, 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)')]
   }
@@ -104,7 +108,7 @@ export function validateNonSpecialIp(field: string, value: string): FieldError[]
 }
 
 /** Warnings for a valid address in a form that other implementations may misinterpret. */
-export function warnAboutIp(field: string, value: string): string[] {
+export function warningsForIp(field: string, value: string): string[] {
   const lenientIp = parseIpLeniently(value)
   if (lenientIp === undefined) return []
   const ip = parseIp(value)

@@ -14,7 +14,7 @@ function nested(depth: number, leaf: unknown): unknown {
   return value
 }
 
-test('equal is what is the same JSON', () => {
+test('equalJson compares structurally', () => {
   checkEqual(null, null, true)
   checkEqual(null, {}, false)
   checkEqual(null, undefined, false)
@@ -33,19 +33,19 @@ test('equal is what is the same JSON', () => {
   checkEqual({ a: { b: [true, null] } }, { a: { b: [true, false] } }, false)
 })
 
-test('a key without a value counts as absent', () => {
+test('equalJson treats undefined members as absent', () => {
   checkEqual({ a: 1, b: undefined }, { a: 1 }, true)
   checkEqual({ a: undefined }, { b: undefined }, true)
   checkEqual({ a: undefined }, { a: null }, false)
 })
 
-test('a key that every object inherits is not found in an object that lacks it', () => {
+test('equalJson ignores inherited properties', () => {
   checkEqual(JSON.parse('{"__proto__":{}}'), { y: {} }, false)
   checkEqual(JSON.parse('{"constructor":{}}'), JSON.parse('{"toString":{}}'), false)
   checkEqual(JSON.parse('{"__proto__":{"a":1}}'), JSON.parse('{"__proto__":{"a":1}}'), true)
 })
 
-test('a JSON value equals its copy, and no longer once anything in it changes', () => {
+test('equalJson detects every change of a copy', () => {
   fc.assert(
     fc.property(fc.jsonValue(), value => {
       const copy: unknown = JSON.parse(JSON.stringify(value))
@@ -56,13 +56,13 @@ test('a JSON value equals its copy, and no longer once anything in it changes', 
   )
 })
 
-test('depth does not exhaust the stack', () => {
+test('equalJson does not exhaust the stack', () => {
   checkEqual(nested(200_000, 1), nested(200_000, 1), true)
   checkEqual(nested(200_000, 1), nested(200_000, 2), false)
   assert.ok(Object.isFrozen(deepFreeze(nested(200_000, 1))))
 })
 
-test('freezes everything inside and returns the value itself', () => {
+test('deepFreeze freezes recursively and returns the value', () => {
   const value = { a: [{ b: { c: 1 } }], d: 'x' }
   assert.equal(deepFreeze(value), value)
   assert.throws(() => {
@@ -74,7 +74,7 @@ test('freezes everything inside and returns the value itself', () => {
   for (const scalar of [null, undefined, 1, 1n, 'x', true]) assert.equal(deepFreeze(scalar), scalar)
 })
 
-test('does not walk into what is frozen already, and survives a cycle', () => {
+test('deepFreeze skips frozen values and terminates on cycles', () => {
   const inner = { deep: { open: 1 } }
   const frozen = Object.freeze(inner)
   deepFreeze({ frozen })

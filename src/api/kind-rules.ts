@@ -1,8 +1,8 @@
 /**
  * The rules of a kind beyond its schema: defaulting, validation, immutable fields, fields set by the server.
- * Pure functions of the object, like the strategies of Kubernetes' registry. Each group's folder in `kinds/`
- * has a `rules.ts`; a kind without an entry has only the rules common to all objects (metadata, generation,
- * the separation of spec and status), which are implemented in `apiserver/`.
+ * Pure functions of the object, like the strategies of Kubernetes' registry. `kinds/rules.ts` lists
+ * them; a kind without an entry has only the rules common to all objects (metadata, generation, the
+ * separation of spec and status), which are implemented in `apiserver/`.
  */
 import type { FieldError } from './field-error.ts'
 import type { KubernetesObject } from './metadata.ts'
@@ -19,58 +19,58 @@ export interface KindRules<T extends KubernetesObject = KubernetesObject> {
    */
   readonly prepareForCreate?: (object: T) => KubernetesObject
   /** Sets or clears server-controlled fields in an update of the main resource. */
-  readonly prepareForUpdate?: (object: T, before: T) => KubernetesObject
+  readonly prepareForUpdate?: (object: T, old: T) => KubernetesObject
   /**
    * Sets or clears server-controlled fields in a status update. Everything outside the status has already
    * been reset to the stored object.
    */
-  readonly prepareForStatusUpdate?: (object: T, before: T, now: string) => KubernetesObject
+  readonly prepareForStatusUpdate?: (object: T, old: T, now: string) => KubernetesObject
   /** Validation errors of a new object, excluding metadata. */
   readonly validate?: (object: T) => readonly FieldError[]
   /** Validation errors of an update, excluding metadata: the object itself and immutable fields. */
-  readonly validateUpdate?: (object: T, before: T) => readonly FieldError[]
-  readonly validateStatusUpdate?: (object: T, before: T) => readonly FieldError[]
+  readonly validateUpdate?: (object: T, old: T) => readonly FieldError[]
+  readonly validateStatusUpdate?: (object: T, old: T) => readonly FieldError[]
   /** Warnings for an object that is accepted: deprecated fields, settings without effect. */
-  readonly warnings?: (object: T, before: T | undefined) => readonly string[]
+  readonly warnings?: (object: T, old: T | undefined) => readonly string[]
   /** Warning for every use of the kind: `is deprecated in v1.19+`. */
   readonly deprecation?: string
   /** Subresources other than status that write a part of the object: `ephemeralcontainers`, `approval`. */
-  readonly parts?: Readonly<Record<string, KindPart<T>>>
+  readonly subresources?: Readonly<Record<string, SubresourceStrategy<T>>>
   /** Fields supported by field selectors besides `metadata.name` and `metadata.namespace`. */
   readonly selectableFields?: Readonly<Record<string, (object: T) => string>>
   /** True if an update may create the object; only for old kinds whose clients rely on it. */
-  readonly createOnUpdate?: boolean
+  readonly allowCreateOnUpdate?: boolean
   /** True if an update may omit `metadata.resourceVersion` and overwrite unconditionally. Default: true. */
-  readonly unconditionalUpdate?: boolean
+  readonly allowUnconditionalUpdate?: boolean
   /** Grace period for deleting the object, given the period requested by the client. Zero if absent. */
   readonly gracePeriodSeconds?: (object: T, asked: number | undefined) => number
   /**
    * True if something other than finalizers in the metadata prevents the removal of an object that is being
    * deleted.
    */
-  readonly isHeld?: (object: T) => boolean
+  readonly hasPendingFinalization?: (object: T) => boolean
   /** Sets additional fields when deletion begins. */
   readonly beginDeletion?: (object: T) => KubernetesObject
   /** True if a deletion without a propagation policy orphans dependents; only for old kinds. */
-  readonly orphansDependents?: boolean
+  readonly orphanDependentsByDefault?: boolean
   /** Warning returned when a deletion orphans dependents by default. */
-  readonly orphaningWarning?: string
+  readonly orphanDependentsWarning?: string
   /** True if a deletion returns the deleted object instead of a Status. */
-  readonly returnsDeleted?: boolean
+  readonly returnDeletedObject?: boolean
   /** Time to live after the last write; unlimited if absent. */
   readonly ttlMs?: number
   /** True if `metadata.generation` is incremented by changes outside metadata and status. Default: false. */
   readonly tracksGeneration?: boolean
   /** True if the status of a new object is kept instead of being cleared. */
-  readonly createdWithStatus?: boolean
+  readonly keepStatusOnCreate?: boolean
 }
 
 /** A subresource that writes a part of the object. */
-export interface KindPart<T extends KubernetesObject = KubernetesObject> {
+export interface SubresourceStrategy<T extends KubernetesObject = KubernetesObject> {
   /** Returns the stored object with the part from the request. */
-  readonly merge: (before: T, sent: T, now: string) => KubernetesObject
+  readonly merge: (old: T, sent: T, now: string) => KubernetesObject
   /** Replaces `validateUpdate` of the kind. */
-  readonly validate?: (object: T, before: T) => readonly FieldError[]
+  readonly validate?: (object: T, old: T) => readonly FieldError[]
 }
 
 /** The rules of the kinds in a group, by kind. */

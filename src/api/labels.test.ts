@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { formatFieldErrors } from './field-error.ts'
 import { formatLabels, labelOf, validateLabelName, validateLabels } from './labels.ts'
 
-test('a label that was not set has no value, whatever objects inherit', () => {
+test('inherited property names are not labels', () => {
   assert.equal(labelOf({ a: '1', b: '' }, 'a'), '1')
   assert.equal(labelOf({ a: '1', b: '' }, 'b'), '')
   for (const key of ['c', 'constructor', '__proto__', 'toString']) {
@@ -13,12 +13,12 @@ test('a label that was not set has no value, whatever objects inherit', () => {
   assert.equal(labelOf(undefined, 'a'), undefined)
 })
 
-test('prints labels sorted by key', () => {
+test('labels are formatted sorted by key', () => {
   assert.equal(formatLabels({ b: '2', a: '1', c: '' }), 'a=1,b=2,c=')
   assert.equal(formatLabels({}), '')
 })
 
-test('names the labels that are not valid by key or value', () => {
+test('validateLabels reports invalid keys and values', () => {
   assert.deepEqual(validateLabels('metadata.labels', undefined), [])
   assert.deepEqual(validateLabels('metadata.labels', { 'a/b': 'c', 'constructor': '' }), [])
   const errors = validateLabels('metadata.labels', { 'bad key': 'ok', 'ok': 'bad value' })

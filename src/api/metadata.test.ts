@@ -27,7 +27,7 @@ function owned(...ownerReferences: readonly OwnerReference[]): KubernetesObject 
   return deepFreeze({ metadata: { name: 'web-1', ownerReferences } })
 }
 
-test('the controller is the owner whose reference says so', () => {
+test('the controller is the owner with controller: true', () => {
   const reference = controllerReference(set) ?? assert.fail()
   const other = { apiVersion: 'v1', kind: 'Node', name: 'n', uid: 'u2' }
   assert.deepEqual(reference, {
@@ -46,13 +46,13 @@ test('the controller is the owner whose reference says so', () => {
   assert.equal(isControlledBy({}, {}), false)
 })
 
-test('what was never stored cannot be an owner', () => {
+test('an object without uid cannot be an owner', () => {
   for (const missing of [{ apiVersion: '' }, { kind: '' }, { metadata: {} }, { metadata: { uid: 'u' } }]) {
     assert.equal(controllerReference({ ...set, ...missing }), undefined)
   }
 })
 
-test('finalizers are added once and removed wholly, and the object stays as it was', () => {
+test('finalizers are added once and removed completely, without mutating the object', () => {
   const metadata = { name: 'a', finalizers: ['x', 'y', 'x'] }
   const object = deepFreeze({ kind: 'Pod', metadata, spec: { a: 1 } })
   assert.equal(withFinalizer(object, 'x'), object)
@@ -70,7 +70,7 @@ test('an object with a deletion timestamp is being deleted', () => {
   assert.equal(isBeingDeleted({ metadata: {} }), false)
 })
 
-test('keys are namespace and name', () => {
+test('object keys are namespace/name', () => {
   assert.equal(keyOf({ metadata: { namespace: 'default', name: 'web' } }), 'default/web')
   assert.equal(keyOf({ metadata: { name: 'node-1' } }), 'node-1')
   assert.equal(keyOf({}), '')

@@ -282,7 +282,7 @@ test('domains and what they prefix', () => {
   )
 })
 
-test('a prefix may end with a dash', () => {
+test('generateName may end with a dash', () => {
   for (const rule of [subdomainNames, labelNames, dns1035LabelNames]) {
     assert.deepEqual(rule.prefix('web-'), [])
     assert.notDeepEqual(rule.name('web-'), [])
@@ -315,7 +315,7 @@ test('generated names end in five letters of the alphabet and fit into a label',
   )
 })
 
-test('the checks agree with the expressions that their messages show', () => {
+test('name checks agree with the regular expressions in their messages', () => {
   const pairs: readonly (readonly [Check, RegExp])[] = [
     [checkDns1123Label, new RegExp(`^${label}$`)],
     [checkDns1123Subdomain, new RegExp(`^${subdomain}$`)],
@@ -340,7 +340,7 @@ test('the checks agree with the expressions that their messages show', () => {
   )
 })
 
-test('no text takes long or throws', () => {
+test('name checks take linear time and never throw', () => {
   const rules: readonly Check[] = [
     checkDns1123Label,
     checkDns1123Subdomain,

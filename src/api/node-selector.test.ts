@@ -31,7 +31,7 @@ function checkFields(expected: boolean, ...texts: readonly string[]): void {
   )
 }
 
-test('every operator tests labels', () => {
+test('node selector operators match labels', () => {
   for (const text of ['zone In a b', 'zone NotIn b', 'other NotIn b', 'zone Exists', 'empty Exists']) {
     checkExpressions(true, text)
   }
@@ -46,14 +46,14 @@ test('every operator tests labels', () => {
   checkExpressions(false, 'zone In a', 'cores Gt 99')
 })
 
-test('fields test the name', () => {
+test('node selector matchFields match metadata.name', () => {
   checkFields(true, 'metadata.name In n1')
   checkFields(true, 'metadata.name NotIn n2')
   checkFields(false, 'metadata.name In n2')
   checkFields(false, 'metadata.name In n1', 'metadata.name NotIn n1')
 })
 
-test('one term must hold, and all of it', () => {
+test('node selector terms are ORed, requirements ANDed', () => {
   const zone: NodeSelectorTerm = { matchExpressions: [requirement('zone In a')] }
   const other: NodeSelectorTerm = { matchExpressions: [requirement('zone In z')] }
   const check = (expected: boolean, ...nodeSelectorTerms: readonly NodeSelectorTerm[]): void => {
@@ -70,14 +70,14 @@ test('one term must hold, and all of it', () => {
   check(true, { ...zone, matchFields: [requirement('metadata.name In n1')] })
 })
 
-test('what is not valid holds for no node', () => {
+test('invalid node selector terms match no node', () => {
   const expressions = ['zone In', 'zone Exists a', 'zone Like a', 'zone constructor', 'cores Gt x']
   for (const text of [...expressions, 'cores Gt 1 2', '/zone NotIn b']) checkExpressions(false, text)
   const fields = ['metadata.name In', 'metadata.name In n1 n2', 'metadata.name Exists', 'spec.x NotIn y']
   for (const text of fields) checkFields(false, text)
 })
 
-test('validation names what is wrong in the words of Kubernetes', () => {
+test("node selector validation has Kubernetes' messages", () => {
   const check = (errors: readonly FieldError[], ...expected: readonly string[]): void => {
     const texts = errors.map(formatFieldError)
     assert.deepEqual(

@@ -21,7 +21,7 @@ function refuse(text: string, message: string | RegExp): void {
   )
 }
 
-test('reads every form and prints it canonically', () => {
+test('every selector form is parsed and formatted canonically', () => {
   check('', '')
   check('  \t\r\n', '')
   check('a', 'a')
@@ -49,7 +49,7 @@ test('reads every form and prints it canonically', () => {
   check('constructor=x,toString', 'constructor=x,toString')
 })
 
-test('refuses what it cannot read, with the words of Kubernetes', () => {
+test("label selector syntax errors have Kubernetes' messages", () => {
   refuse(',', "found ',', expected: !, identifier, or 'end of string'")
   refuse('=a', "found '=', expected: !, identifier, or 'end of string'")
   refuse('a,', "found '', expected: identifier after ','")
@@ -72,7 +72,7 @@ test('refuses what it cannot read, with the words of Kubernetes', () => {
   refuse('a in (b,=)', "unable to parse requirement: found '=', expected: ',', or identifier")
 })
 
-test('refuses keys and values that are not valid', () => {
+test('invalid label keys and values are rejected', () => {
   refuse(
     'a/b/c',
     /^unable to parse requirement: <nil>: Invalid value: "a\/b\/c": a valid label key must consist of /,
@@ -103,7 +103,7 @@ test('refuses keys and values that are not valid', () => {
   refuse('a\0b', /Invalid value: "a\\x00b"/)
 })
 
-test('a hundred thousand terms are read in linear time', () => {
+test('100,000 selector terms are parsed in linear time', () => {
   const terms = Array.from({ length: 100_000 }, (_, index) => `key-${index}=v`).join(',')
   assert.equal(parseSelector(terms).requirements.length, 100_000)
   const values = Array.from({ length: 100_000 }, (_, index) => `v${index}`).join(',')
@@ -111,7 +111,7 @@ test('a hundred thousand terms are read in linear time', () => {
   for (const piece of ['(', '!', '=', ' ', ',', 'a ', 'a']) refuse(`a${piece.repeat(200_000)}|`, /./)
 })
 
-test('what is printed reads back as the same, and any text is read or refused as documented', () => {
+test('formatted label selectors round trip, and any text parses or throws SelectorError', () => {
   const text = fc.string({
     unit: fc.constantFrom('a', 'b', '1', 'in', ' in ', ' notin ', '=', '!', '(', ')', ',', '<', '>', ' '),
   })

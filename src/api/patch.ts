@@ -17,18 +17,19 @@ export { createMergePatch, createStrategicMergePatch } from './patch/create-merg
 
 export type PatchKind = 'json' | 'merge' | 'strategic'
 
+export interface PatchOptions {
+  readonly current: JsonValue
+  readonly patch: JsonValue
+  readonly schema?: Schema | undefined
+}
+
 /**
  * Applies a patch to an object. A malformed patch gives 400, a failing operation 422, too many operations
  * 413. A strategic merge patch needs the schema, so it is not supported for custom resources.
  */
-export function applyPatch(
-  kind: PatchKind,
-  current: JsonValue,
-  patch: JsonValue,
-  schema?: Schema,
-): JsonValue {
+export function applyPatch(kind: PatchKind, { current, patch, schema }: PatchOptions): JsonValue {
   if (kind === 'json') return applyJsonPatch(current, patch)
-  if (!isObject(patch)) throw badRequest('error decoding patch: a merge patch is an object')
+  if (!isObject(patch)) throw badRequest('error decoding patch: merge patch must be an object')
   if (kind === 'merge') return applyMergePatch(current, patch)
   if (schema === undefined) throw badRequest('strategic merge patch format is not supported')
   return applyStrategicMergePatch(current, patch, schema)

@@ -8,19 +8,19 @@ import { compileLabelSelector } from './selector.ts'
 import { storageClassOf } from './storage-classes.ts'
 
 /** On a claim: binding was completed. If the volume is missing after that, the claim is lost. */
-export const bindCompleted = 'pv.kubernetes.io/bind-completed'
+export const bindCompletedAnnotation = 'pv.kubernetes.io/bind-completed'
 /** The controller chose the binding, so it may be rolled back. */
-export const boundByController = 'pv.kubernetes.io/bound-by-controller'
+export const boundByControllerAnnotation = 'pv.kubernetes.io/bound-by-controller'
 /** On a claim: the node that the scheduler selected for its first consumer. */
-export const selectedNode = 'volume.kubernetes.io/selected-node'
+export const selectedNodeAnnotation = 'volume.kubernetes.io/selected-node'
 
 /** True if the claim has a volume and its binding is complete. */
 export function isFullyBound(claim: PersistentVolumeClaim): boolean {
-  return Boolean(claim.spec?.volumeName) && annotationOf(claim, bindCompleted) !== undefined
+  return Boolean(claim.spec?.volumeName) && annotationOf(claim, bindCompletedAnnotation) !== undefined
 }
 
 /** True if the volume is bound to the claim or pre-bound to it. */
-export function isBoundTo(volume: PersistentVolume, claim: PersistentVolumeClaim): boolean {
+export function isVolumeBoundToClaim(volume: PersistentVolume, claim: PersistentVolumeClaim): boolean {
   const { claimRef } = volume.spec ?? {}
   const { namespace, name, uid } = claim.metadata ?? {}
   if (claimRef === undefined || claimRef.namespace !== namespace || claimRef.name !== name) return false
@@ -31,13 +31,13 @@ export function isBoundTo(volume: PersistentVolume, claim: PersistentVolumeClaim
  * The volume for a claim without `volumeName`: the one pre-bound to it; otherwise, unless binding is delayed,
  * an available one with the fewest access modes, then the smallest.
  */
-export function matchVolume(
+export function findMatchingVolume(
   claim: PersistentVolumeClaim,
   candidates: readonly PersistentVolume[],
   { isDelayed }: { readonly isDelayed: boolean },
 ): PersistentVolume | undefined {
   const large = candidates.filter(volume => isFit(volume, claim))
-  const kept = large.find(volume => isBoundTo(volume, claim))
+  const kept = large.find(volume => isVolumeBoundToClaim(volume, claim))
   if (kept || isDelayed) return kept
   const selector = claim.spec?.selector && compileLabelSelector(claim.spec.selector)
   const free = large.filter(volume => {
@@ -55,7 +55,7 @@ export function matchVolume(
  * Candidates for a claim with delayed binding: the volume pre-bound to it, and the available volumes,
  * smallest first.
  */
-export function rankVolumes(
+export function listCandidateVolumes(
   claim: PersistentVolumeClaim,
   candidates: readonly PersistentVolume[],
 ): { readonly kept: PersistentVolume | undefined; readonly free: readonly PersistentVolume[] } {
@@ -68,7 +68,7 @@ export function rankVolumes(
     return selector?.matches(volume.metadata?.labels ?? {}) ?? true
   })
   return {
-    kept: large.find(volume => isBoundTo(volume, claim)),
+    kept: large.find(volume => isVolumeBoundToClaim(volume, claim)),
     free: free.toSorted((left, right) => compareQuantities(sizeOf(left), sizeOf(right))),
   }
 }
@@ -78,7 +78,10 @@ export function isAvailable({ spec, status }: PersistentVolume): boolean {
 }
 
 /** The reason that a claim cannot be bound to the volume it names; undefined if it can. */
-export function mismatchOf(volume: PersistentVolume, claim: PersistentVolumeClaim): string | undefined {
+export function checkVolumeSatisfyClaim(
+  volume: PersistentVolume,
+  claim: PersistentVolumeClaim,
+): string | undefined {
   if (isBeingDeleted(volume)) return `the volume is marked for deletion ${quote(volume.metadata?.name ?? '')}`
   if (isTooSmall(volume, claim)) return 'requested PV is too small'
   if (storageClassOf(volume) !== storageClassOf(claim)) return 'storageClassName does not match'
@@ -106,12 +109,12 @@ export function referenceTo({ metadata }: PersistentVolumeClaim): ObjectReferenc
 
 /** The volume with a `claimRef` to the claim; the same object if already set. */
 export function boundVolume(volume: PersistentVolume, claim: PersistentVolumeClaim): PersistentVolume {
-  const isChosenHere = !isBoundTo(volume, claim)
+  const isChosenHere = !isVolumeBoundToClaim(volume, claim)
   const pointing =
     volume.spec?.claimRef?.uid === claim.metadata?.uid && !isChosenHere
       ? volume
       : { ...volume, spec: { ...volume.spec, claimRef: referenceTo(claim) } }
-  return isChosenHere ? withAnnotations(pointing, { [boundByController]: 'yes' }) : pointing
+  return isChosenHere ? withAnnotations(pointing, { [boundByControllerAnnotation]: 'yes' }) : pointing
 }
 
 function isFit(volume: PersistentVolume, claim: PersistentVolumeClaim): boolean {

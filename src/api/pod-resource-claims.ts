@@ -5,25 +5,25 @@ import { equalJson } from './json-value.ts'
 import { isControlledBy } from './metadata.ts'
 
 /** The name of the claim for an entry in `spec.resourceClaims`. */
-export type ClaimName =
+export type ResourceClaimName =
   | { readonly name: string; /** Must be owned by the pod. */ readonly isGenerated: boolean }
   /** To be generated from a template. */
-  | 'not made'
+  | 'pending'
   /** The pod does not need the claim: its status has an entry without a name. */
-  | 'not needed'
+  | 'not-needed'
 
-export function claimNameOf({ status }: Pod, entry: PodResourceClaim): ClaimName {
+export function resourceClaimNameOf({ status }: Pod, entry: PodResourceClaim): ResourceClaimName {
   if (entry.resourceClaimName !== undefined) return { name: entry.resourceClaimName, isGenerated: false }
-  const made = status?.resourceClaimStatuses?.find(({ name }) => name === entry.name)
-  if (made === undefined) return 'not made'
-  return made.resourceClaimName === undefined
-    ? 'not needed'
-    : { name: made.resourceClaimName, isGenerated: true }
+  const generated = status?.resourceClaimStatuses?.find(({ name }) => name === entry.name)
+  if (generated === undefined) return 'pending'
+  return generated.resourceClaimName === undefined
+    ? 'not-needed'
+    : { name: generated.resourceClaimName, isGenerated: true }
 }
 
 /** Keys of all known claims of a pod, including the one that the scheduler created for extended resources. */
-export function claimKeysOf(pod: Pod): readonly string[] {
-  const names = (pod.spec?.resourceClaims ?? []).map(entry => claimNameOf(pod, entry))
+export function resourceClaimKeysOf(pod: Pod): readonly string[] {
+  const names = (pod.spec?.resourceClaims ?? []).map(entry => resourceClaimNameOf(pod, entry))
   const extended = pod.status?.extendedResourceClaimStatus?.resourceClaimName
   const keys = names.flatMap(name => (typeof name === 'string' ? [] : [name.name]))
   const namespace = pod.metadata?.namespace ?? ''
@@ -31,7 +31,7 @@ export function claimKeysOf(pod: Pod): readonly string[] {
 }
 
 /** A generated claim must be owned by the pod: another object may have taken its name. */
-export function isUsableBy(claim: ResourceClaim, pod: Pod, isGenerated: boolean): boolean {
+export function isClaimUsableByPod(claim: ResourceClaim, pod: Pod, isGenerated: boolean): boolean {
   return !isGenerated || isControlledBy(claim, pod)
 }
 
@@ -40,9 +40,9 @@ export function isReservedFor(claim: ResourceClaim, pod: Pod): boolean {
 }
 
 /** True if the fields that determine the claims of a scheduled pod are unchanged. */
-export function hasSameClaims(before: Pod, after: Pod): boolean {
+export function hasSameClaims(oldPod: Pod, pod: Pod): boolean {
   return (
-    before.spec?.nodeName === after.spec?.nodeName &&
-    equalJson(before.status?.resourceClaimStatuses, after.status?.resourceClaimStatuses)
+    oldPod.spec?.nodeName === pod.spec?.nodeName &&
+    equalJson(oldPod.status?.resourceClaimStatuses, pod.status?.resourceClaimStatuses)
   )
 }

@@ -1,7 +1,7 @@
 /** Pod resource requests and limits, as used by admission and the scheduler. */
 import type { Pod, PodSpec } from './generated/core/v1.ts'
-import { aggregateContainers, amountsOf, type Amounts } from './kinds/core/pod/resource-amounts.ts'
-import { isExtended, isPodLevel } from './kinds/core/pod/resource-names.ts'
+import { aggregateContainerResources, amountsOf, type Amounts } from './kinds/core/pod/resource-amounts.ts'
+import { isExtendedResourceName, isSupportedPodLevelResource } from './kinds/core/pod/resource-names.ts'
 import { addQuantities, zeroQuantity } from './quantity.ts'
 import { qosClassOf } from './qos-class.ts'
 
@@ -9,15 +9,16 @@ import { qosClassOf } from './qos-class.ts'
  * The maximum that the pod needs at any time: pod-level resources if set, otherwise the aggregate of its
  * containers.
  */
-export function podAmounts(spec: PodSpec, kind: 'requests' | 'limits'): Amounts {
-  const sums = new Map(aggregateContainers(spec, kind))
-  for (const [name, amount] of amountsOf(spec.resources?.[kind])) if (isPodLevel(name)) sums.set(name, amount)
+export function aggregatePodResources(spec: PodSpec, kind: 'requests' | 'limits'): Amounts {
+  const sums = new Map(aggregateContainerResources(spec, kind))
+  for (const [name, amount] of amountsOf(spec.resources?.[kind]))
+    if (isSupportedPodLevelResource(name)) sums.set(name, amount)
   return sums
 }
 
 /** The amounts that the scheduler reserves: requests plus pod overhead. */
 export function podRequests(spec: PodSpec): Amounts {
-  const sums = new Map(podAmounts(spec, 'requests'))
+  const sums = new Map(aggregatePodResources(spec, 'requests'))
   for (const [name, amount] of amountsOf(spec.overhead))
     sums.set(name, addQuantities(sums.get(name) ?? zeroQuantity, amount))
   return sums
@@ -29,5 +30,5 @@ export function isBestEffort(pod: Pod): boolean {
 
 /** True for an extended resource such as `example.com/gpu`. */
 export function isExtendedResource(name: string): boolean {
-  return isExtended(name)
+  return isExtendedResourceName(name)
 }

@@ -30,7 +30,7 @@ export function isClaimForPod(claim: PersistentVolumeClaim, pod: Pod): boolean {
   return claim.metadata?.namespace === pod.metadata?.namespace && isControlledBy(claim, pod)
 }
 
-export function claimKeysOf(pod: Pod): readonly string[] {
+export function volumeClaimKeysOf(pod: Pod): readonly string[] {
   const namespace = pod.metadata?.namespace ?? ''
   return claimsOf(pod).map(({ name }) => formatKey({ namespace, name }))
 }

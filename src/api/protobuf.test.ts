@@ -29,7 +29,7 @@ function bytesOf(typeMeta: string, message: string): Uint8Array {
 const noMetadata = '0a(0a"" 12"" 1a"" 22"" 2a"" 32"" 38 00 42"")'
 const named = '0a(0a"web" 12"" 1a"" 22"" 2a"" 32"" 38 00 42"")'
 
-test('an object is the bytes that Go writes, and comes back', () => {
+test("protobuf encoding equals Go's and round trips", () => {
   const check = (typeMeta: string, fields: JsonObject, message: string): void => {
     const expected = bytesOf(typeMeta, message)
     const written = encodeProtobuf(object(typeMeta, fields))
@@ -92,7 +92,7 @@ test('an object is the bytes that Go writes, and comes back', () => {
   check('meta.k8s.io/v1beta1 PartialObjectMetadataList', { items }, `0a(${named}) 12(0a"" 12"" 1a"")`)
 })
 
-test('fields of an embedded message are among those of the message around it', () => {
+test('embedded protobuf messages are inlined', () => {
   const volumes: JsonObject[] = [
     { name: 'a', emptyDir: {} },
     { name: 'b', configMap: { name: 'c' } },
@@ -104,7 +104,7 @@ test('fields of an embedded message are among those of the message around it', (
   assert.ok(Buffer.from(encodeProtobuf(pod)).includes(Buffer.from(volume.subarray(2))))
 })
 
-test('zero is absent where there is no pointer, unless the field is required', () => {
+test('zero values of non-pointer fields are absent unless required', () => {
   const check = (port: JsonObject, expected: JsonObject): void => {
     const service = object('v1 Service', { spec: { ports: [port] } })
     const back = object('v1 Service', { spec: { ports: [expected] } })
@@ -115,7 +115,7 @@ test('zero is absent where there is no pointer, unless the field is required', (
   check({}, { port: 0 })
 })
 
-test('an empty struct is absent where there is no pointer, unless the field is required or shown', () => {
+test('empty structs of non-pointer fields are absent unless required or shown', () => {
   const check = (typeMeta: string, fields: JsonObject, expected: JsonObject): void => {
     assert.deepEqual(decodeProtobuf(encodeProtobuf(object(typeMeta, fields))), object(typeMeta, expected))
   }
@@ -138,13 +138,13 @@ test('an empty struct is absent where there is no pointer, unless the field is r
   check('v1 ConfigMapList', {}, { items: [] })
 })
 
-test('equal maps are equal bytes, whatever the order of their keys', () => {
+test('protobuf encodes maps in key order', () => {
   const one = object('v1 ConfigMap', { data: { b: '', a: '', 10: '', 9: '' } })
   const other = object('v1 ConfigMap', { data: { 10: '', 9: '', a: '', b: '' } })
   assert.deepEqual(encodeProtobuf(one), encodeProtobuf(other))
 })
 
-test('schemas of custom resources keep their alternatives', () => {
+test('protobuf keeps the unions of JSONSchemaProps', () => {
   const openAPIV3Schema: JsonObject = {
     'type': 'object',
     'additionalProperties': false,
@@ -181,7 +181,7 @@ test('a list of encoded items is the list encoded', () => {
   assert.deepEqual(decodeProtobuf(encodeProtobufList(typeMeta, [encodeProtobuf(partial)])), partials)
 })
 
-test('an event of a watch is a length and a message without an envelope, with the object in its own', () => {
+test('a watch event frame is a length and a message that contains an enveloped object', () => {
   const configMap = object('v1 ConfigMap', { metadata: { name: 'web' } })
   const bytes = encodeProtobuf(configMap)
   const frame = encodeProtobufWatchEvent({ type: 'ADDED', object: bytes })
@@ -192,7 +192,7 @@ test('an event of a watch is a length and a message without an envelope, with th
   assert.throws(() => decodeProtobufWatchEvent(wire('0a"ADDED"')), isRefused('syntax'))
 })
 
-test('every built-in kind has a form, with its list and the kinds of its subresources', () => {
+test('every built-in kind, list kind and subresource kind has a protobuf codec', () => {
   for (const resource of builtinResources()) {
     const { group, version, kind, listKind, subresources } = resource
     assert.ok(hasProtobuf({ group, version, kind }), kind)
@@ -207,7 +207,7 @@ test('every built-in kind has a form, with its list and the kinds of its subreso
   assert.ok(!hasProtobuf({ group: '', version: 'v1', kind: '__proto__' }))
 })
 
-test('an object that does not say its kind is taken for the expected one', () => {
+test('an object without kind gets the expected one', () => {
   const expected = { group: 'apps', version: 'v1', kind: 'Deployment' }
   const back = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web' } }
   for (const typeMeta of [' ', ' Deployment', 'apps/v1 ', 'apps/ ']) {

@@ -23,7 +23,7 @@ import { depthMax, encodeWith } from './protobuf/spare-writer.ts'
 import { readWatchEvent, writeFrame } from './protobuf/watch-event.ts'
 import { quote } from './quote.ts'
 import { apiVersionOf, type GroupVersionKind } from './resource.ts'
-import { missing, type TypeMeta } from './type-meta.ts'
+import { missingTypeMetaError, type TypeMeta } from './type-meta.ts'
 
 export { WatchFrames } from './protobuf/watch-frames.ts'
 
@@ -102,7 +102,7 @@ export function decodeProtobufWatchEvent(frame: Uint8Array): DecodedWatchEvent {
 
 function requireCodec(typeMeta: TypeMeta) {
   const codec = codecOfKind(typeMeta)
-  assert(codec, `${typeMeta.kind} of ${typeMeta.apiVersion} has a form in protobuf`)
+  assert(codec, `${typeMeta.apiVersion}, Kind=${typeMeta.kind} has no protobuf codec`)
   return codec
 }
 
@@ -119,8 +119,8 @@ function completeTypeMeta({ apiVersion, kind }: TypeMeta, expected: GroupVersion
     apiVersion: groupVersion.version === '' && expected ? apiVersionOf(expected) : apiVersion,
     kind: kind === '' ? (expected?.kind ?? '') : kind,
   }
-  if (complete.kind === '') throw missing('Kind', describe(complete))
-  if (complete.apiVersion === '') throw missing('apiVersion', describe(complete))
+  if (complete.kind === '') throw missingTypeMetaError('Kind', describe(complete))
+  if (complete.apiVersion === '') throw missingTypeMetaError('apiVersion', describe(complete))
   return complete
 }
 

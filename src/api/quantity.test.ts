@@ -31,7 +31,7 @@ function check(lines: string): void {
   }
 }
 
-test('prints decimal suffixes in canonical form', () => {
+test('quantities with decimal suffixes are canonical', () => {
   check(`
     0 -> 0
     -0 -> 0
@@ -63,7 +63,7 @@ test('prints decimal suffixes in canonical form', () => {
   `)
 })
 
-test('prints exponents in canonical form', () => {
+test('quantities with exponents are canonical', () => {
   check(`
     1e3 -> 1e3
     1E3 -> 1e3
@@ -80,7 +80,7 @@ test('prints exponents in canonical form', () => {
   `)
 })
 
-test('prints binary suffixes where they are exact and not below one of them', () => {
+test('quantities with binary suffixes are canonical', () => {
   check(`
     1Ki -> 1Ki
     1024Ki -> 1Mi
@@ -101,7 +101,7 @@ test('prints binary suffixes where they are exact and not below one of them', ()
   `)
 })
 
-test('rounds what is finer than a billionth away from zero', () => {
+test('quantities below one nano are rounded away from zero', () => {
   check(`
     3.001n -> 4n
     0.9n -> 1n
@@ -115,7 +115,7 @@ test('rounds what is finer than a billionth away from zero', () => {
   `)
 })
 
-test('keeps the family of suffixes', () => {
+test('quantities keep their format', () => {
   const formats = (text: string): QuantityFormat => parseQuantity(text).format
   assert.equal(formats('1'), 'DecimalSI')
   assert.equal(formats('1E'), 'DecimalSI')
@@ -125,7 +125,7 @@ test('keeps the family of suffixes', () => {
   assert.equal(formats('0.0001Ki'), 'DecimalSI')
 })
 
-test('refuses what is not a quantity, with the words of Kubernetes', () => {
+test("invalid quantities have Kubernetes' messages", () => {
   const regexp = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
   const refuse = (message: string, texts: readonly string[]): void => {
     for (const text of texts) {
@@ -182,12 +182,12 @@ test('refuses what is not a quantity, with the words of Kubernetes', () => {
   refuse('unable to parse numeric part of quantity', ['9'.repeat(5_000_000), `1e${'0'.repeat(100_000)}1`])
 })
 
-test('the largest exponent and the longest text are read', () => {
+test('quantities accept the largest exponent and the longest text', () => {
   assert.equal(parseQuantity('1e1000').nanos, 10n ** 1009n)
   assert.equal(parseQuantity('9'.repeat(1_000)).nanos, (10n ** 1000n - 1n) * 10n ** 9n)
 })
 
-test('answers with the text as it was written where Kubernetes does', () => {
+test('quantities keep their original text where Kubernetes does', () => {
   const same = [
     '0',
     '1',
@@ -225,7 +225,7 @@ test('answers with the text as it was written where Kubernetes does', () => {
   }
 })
 
-test('compares amounts, whatever they are written as', () => {
+test('quantities compare by value', () => {
   const compare = (a: string, b: string): number => compareQuantities(parseQuantity(a), parseQuantity(b))
   assert.equal(compare('1', '1000m'), 0)
   assert.equal(compare('1Ki', '1k'), 1)
@@ -233,7 +233,7 @@ test('compares amounts, whatever they are written as', () => {
   assert.equal(compare('10000T', '100Gi'), 1)
 })
 
-test('adding to zero takes the format of the other', () => {
+test('the sum with zero has the format of the other quantity', () => {
   const print = (quantity: Parameters<typeof formatQuantity>[0]): string => formatQuantity(quantity)
   const q = parseQuantity
   assert.equal(print(addQuantities(zeroQuantity, q('1Gi'))), '1Gi')
@@ -249,7 +249,7 @@ test('adding to zero takes the format of the other', () => {
   assert.equal(print(quantityFromInteger(2n ** 73n, 'BinarySI')), '8192Ei')
 })
 
-test('converts to numbers, rounding whole ones away from zero', () => {
+test('quantities convert to numbers, integers rounded away from zero', () => {
   const cases: readonly (readonly [string, number, bigint, bigint])[] = [
     ['1500m', 1.5, 2n, 1500n],
     ['-1500m', -1.5, -2n, -1500n],
@@ -270,7 +270,7 @@ test('converts to numbers, rounding whole ones away from zero', () => {
   }
 })
 
-test('knows its sign', () => {
+test('quantitySign returns the sign', () => {
   assert.deepEqual(
     ['-1n', '0', '1n'].map(text => quantitySign(parseQuantity(text))),
     [-1, 0, 1],
@@ -288,7 +288,7 @@ const amounts = fc
   )
   .map(([nanos, format]) => ({ nanos, format }))
 
-test('what is printed reads back as the same amount, and prints the same again', () => {
+test('formatted quantities round trip', () => {
   fc.assert(
     fc.property(amounts, quantity => {
       const text = formatQuantity(quantity)
@@ -301,7 +301,7 @@ test('what is printed reads back as the same amount, and prints the same again',
   )
 })
 
-test('arithmetic is exact', () => {
+test('quantity arithmetic is exact', () => {
   fc.assert(
     fc.property(amounts, amounts, fc.integer(), (a, b, factor) => {
       assert.equal(compareQuantities(subtractQuantities(addQuantities(a, b), b), a), 0)
@@ -319,7 +319,7 @@ test('arithmetic is exact', () => {
   )
 })
 
-test('any text either is a quantity or gives the documented error', () => {
+test('any text parses as a quantity or throws QuantityError', () => {
   const texts = fc.oneof(
     fc.string(),
     fc.stringMatching(/^[+-]?[0-9.]{0,30}[eEinumkKMGTP]{0,2}[-+]?[0-9]{0,9}$/),
@@ -337,7 +337,7 @@ test('any text either is a quantity or gives the documented error', () => {
   )
 })
 
-test('a quantity cannot be changed, for others hold the same one', () => {
+test('quantities are frozen', () => {
   const quantity = parseQuantity('123m')
   assert.equal(parseQuantity('123m'), quantity)
   assert.throws(() => Object.assign(quantity, { nanos: 0n }), TypeError)

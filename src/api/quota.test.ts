@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ScopedResourceSelectorRequirement } from './generated/core/v1.ts'
-import { evaluatorFor, showAmounts, type QuotaEvaluator } from './quota.ts'
+import { evaluatorFor, formatAmounts, type QuotaEvaluator } from './quota.ts'
 
 const nowMs = Date.UTC(2026, 0, 1)
 
@@ -18,13 +18,13 @@ function evaluator(name: string): QuotaEvaluator {
 /** Checks the usage of an object of the kind, formatted as in messages. */
 function check(kind: string, object: object, usage: string): void {
   const evaluated = evaluator(kind).usage(object, nowMs)
-  assert.equal(showAmounts(evaluated), usage)
-  for (const name of evaluated.keys()) assert(evaluator(kind).counts(name), name)
+  assert.equal(formatAmounts(evaluated), usage)
+  for (const name of evaluated.keys()) assert(evaluator(kind).matchesResource(name), name)
 }
 
 const asks = (requests: object, limits: object = {}) => ({ resources: { requests, limits } })
 
-test('a pod uses what its containers ask for at once', () => {
+test('pod quota usage is the aggregate of its containers', () => {
   check('pods', pod(), 'count/pods=1,pods=1')
   check(
     'pods',
@@ -51,7 +51,7 @@ test('a pod uses what its containers ask for at once', () => {
   )
 })
 
-test('a pod uses local storage, huge pages and whatever else there is to ask for', () => {
+test('pod quota usage of ephemeral storage, huge pages and extended resources', () => {
   check(
     'pods',
     podWith(asks({ 'ephemeral-storage': '1Gi' }, { 'ephemeral-storage': '2Gi' })),
@@ -69,7 +69,7 @@ test('a pod uses local storage, huge pages and whatever else there is to ask for
   )
 })
 
-test('a pod that has ended is only an object', () => {
+test('a terminal pod counts only as an object', () => {
   const ended = 'count/pods=1'
   const asking = podWith(asks({ cpu: '1' }))
   const running = 'count/pods=1,cpu=1,pods=1,requests.cpu=1'
@@ -83,7 +83,7 @@ test('a pod that has ended is only an object', () => {
   check('pods', leaving('2025-12-31T23:59:31Z'), running)
 })
 
-test('while a pod is resized it uses the more of what it has and what it wants', () => {
+test('a pod being resized uses the maximum of current and desired resources', () => {
   const status = (resources: object, allocatedResources: object, reason?: string) => ({
     containerStatuses: [{ name: 'a', resources, allocatedResources }],
     ...(reason && { conditions: [{ type: 'PodResizePending', reason }] }),
@@ -98,7 +98,7 @@ test('while a pod is resized it uses the more of what it has and what it wants',
   check('pods', { ...wants2, status: status(has('1', '1'), { cpu: '1' }, 'Infeasible') }, uses('1', '1'))
 })
 
-test('services use ports on nodes and load balancers', () => {
+test('quota usage of services', () => {
   const service = (spec: object) => ({
     spec: { ports: [{ port: 80 }, { port: 81, nodePort: 30_000 }], ...spec },
   })
@@ -110,7 +110,7 @@ test('services use ports on nodes and load balancers', () => {
   check('services', service({ type: 'LoadBalancer', allocateLoadBalancerNodePorts: false }), uses(1, 1))
 })
 
-test('volume claims use storage, of all kinds and of their class', () => {
+test('quota usage of PersistentVolumeClaims', () => {
   const claim = (spec: object, status: object = {}, metadata: object = {}) => ({ metadata, spec, status })
   const asking = { resources: { requests: { storage: '1Gi' } } }
   check('persistentvolumeclaims', claim({}), 'count/persistentvolumeclaims=1,persistentvolumeclaims=1')
@@ -132,7 +132,7 @@ test('volume claims use storage, of all kinds and of their class', () => {
   )
 })
 
-test('claims of devices use the most that they can get', () => {
+test('quota usage of ResourceClaims is the maximum of the alternatives', () => {
   const claim = (...requests: object[]) => ({ spec: { devices: { requests } } })
   const some = (deviceClassName: string, count: number) => ({
     deviceClassName,
@@ -147,23 +147,23 @@ test('claims of devices use the most that they can get', () => {
   check(kind, claim({ firstAvailable: [some('gpu', 2), some('gpu', 3), some('nic', 1)] }), uses(3, 1))
 })
 
-test('everything else is counted, some of it under an old name too', () => {
+test('other kinds are counted, some also under their legacy name', () => {
   check('deployments.apps', {}, 'count/deployments.apps=1')
   check('widgets.example.com', {}, 'count/widgets.example.com=1')
   check('secrets', {}, 'count/secrets=1,secrets=1')
   check('configmaps', {}, 'configmaps=1,count/configmaps=1')
   assert.equal(evaluatorFor({ group: '', plural: 'events' }), undefined)
-  assert.equal(evaluator('pods').counts('secrets'), false)
-  assert.equal(evaluator('pods').counts('requests.example.com/gpu'), true)
-  assert.equal(evaluator('pods').counts('__proto__'), false)
+  assert.equal(evaluator('pods').matchesResource('secrets'), false)
+  assert.equal(evaluator('pods').matchesResource('requests.example.com/gpu'), true)
+  assert.equal(evaluator('pods').matchesResource('__proto__'), false)
 })
 
-test('objects are in scopes', () => {
+test('quota scopes match objects', () => {
   const inScope = (kind: string, object: object, scopes: Readonly<Record<string, boolean>>): void => {
     for (const [text, expected] of Object.entries(scopes)) {
       const [scopeName = '', operator = 'Exists', ...values] = text.split(' ')
       const scope: ScopedResourceSelectorRequirement = { scopeName, operator, values }
-      assert.equal(evaluator(kind).isInScope(object, scope), expected, text)
+      assert.equal(evaluator(kind).matchesScope(object, scope), expected, text)
     }
   }
   inScope('pods', pod(), { Terminating: false, NotTerminating: true, BestEffort: true, NotBestEffort: false })
@@ -211,9 +211,9 @@ test('objects are in scopes', () => {
   inScope('secrets', {}, { BestEffort: false })
 })
 
-test('where processors or memory are limited each container says how much it wants', () => {
+test('pods must set resources that have a compute quota', () => {
   const missing = (object: object, ...resources: string[]) => {
-    return evaluator('pods').missing?.(object, resources)
+    return evaluator('pods').constraints?.(object, resources)
   }
   const two = pod({
     containers: [container(), container({ name: 'b', ...asks({ cpu: '1' }) })],

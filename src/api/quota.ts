@@ -14,10 +14,10 @@ import type { Resource } from './resource.ts'
 export {
   addAmounts,
   amountsOf,
-  growth,
-  listOf,
+  positiveDifference,
+  toResourceList,
   pick,
-  showAmounts,
+  formatAmounts,
   withoutZeros,
   type Amounts,
 } from './quota/amounts.ts'

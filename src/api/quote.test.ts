@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { quote, showValue } from './quote.ts'
 
-test('quotes strings as Go does', () => {
+test('quote quotes strings like Go', () => {
   const check = (text: string, expected: string): void => assert.equal(quote(text), expected)
   check('', '""')
   check('web-0', '"web-0"')
@@ -16,7 +16,7 @@ test('quotes strings as Go does', () => {
   check('\ud800x', '"\ufffdx"')
 })
 
-test('shows values as JSON, whole numbers of any size included', () => {
+test('showValue formats values as JSON, including bigints', () => {
   const check = (value: unknown, expected: string): void => assert.equal(showValue(value, 100), expected)
   check(undefined, 'null')
   check(null, 'null')
@@ -35,14 +35,14 @@ test('shows values as JSON, whole numbers of any size included', () => {
   check(JSON.parse('{"__proto__":1}'), '{"__proto__":1}')
 })
 
-test('cuts what is long, between characters', () => {
+test('showValue truncates between characters', () => {
   assert.equal(showValue('a'.repeat(11), 10), '"aaaaaaaaaa"...')
   assert.equal(showValue('aaaaaaaaa🎉', 10), '"aaaaaaaaa"...')
   assert.equal(showValue([1, 2, 3, 4, 5, 6], 6), '[1,2,3...')
   assert.equal(showValue({ a: 'b'.repeat(50) }, 10), '{"a":"bbbb...')
 })
 
-test('JSON within the limit reads back as the value', () => {
+test('showValue output within the limit is valid JSON', () => {
   fc.assert(
     fc.property(fc.jsonValue(), value => {
       fc.pre(typeof value !== 'string')
@@ -51,7 +51,7 @@ test('JSON within the limit reads back as the value', () => {
   )
 })
 
-test('neither depth nor size costs more than the limit', () => {
+test('showValue cost is bounded by the limit', () => {
   let deep: unknown = 1
   for (let level = 0; level < 100_000; level++) deep = [deep]
   assert.equal(showValue(deep, 5), '[[[[[...')

@@ -59,7 +59,7 @@ export interface Field {
    * Go's `omitempty` without a pointer: an empty value (false, 0, '', empty list or map) is the same as
    * absent and omitted.
    */
-  readonly absentWhenEmpty?: boolean
+  readonly omitEmpty?: boolean
 }
 
 export interface PatchStrategy {

@@ -36,7 +36,7 @@ test('a resource is found by kind and by plural in its version', () => {
   assert.equal(scheme.byResource({ group: '', version: 'v1', resource: '__proto__' }), undefined)
 })
 
-test('a name is a plural, singular or short name, and the group and version clients mean come first', () => {
+test('resources are found by plural, singular or short name, preferring the requested group and version', () => {
   const scheme = new Scheme(builtinResources())
   const check = (name: string, expected: string): void => assert.equal(show(scheme.named(name)), expected)
   check('po', '/v1/pods')
@@ -52,7 +52,7 @@ test('a name is a plural, singular or short name, and the group and version clie
   for (const name of ['nothing', '', 'constructor', '__proto__']) check(name, '')
 })
 
-test('a category has each resource once, in its preferred version', () => {
+test('categories list each resource once, in its preferred version', () => {
   const scheme = new Scheme(defaultResources())
   assert.equal(
     show(scheme.inCategory('all')),
@@ -71,7 +71,7 @@ test('a category has each resource once, in its preferred version', () => {
   )
 })
 
-test('groups come in the order of discovery, custom ones by name after them, versions by stability', () => {
+test('groups are in discovery order, custom groups by name, versions by priority', () => {
   const scheme = new Scheme([
     custom('b.example/v1beta1 widgets Widget'),
     custom('a.example/v1 things Thing'),
@@ -93,7 +93,7 @@ test('groups come in the order of discovery, custom ones by name after them, ver
   )
 })
 
-test('registering and unregistering is seen at once and told once', () => {
+test('registering and unregistering takes effect at once and notifies once', () => {
   const scheme = new Scheme(defaultResources())
   const changes: string[] = []
   const stop = scheme.onChange(({ added, removed }: SchemeChange) => {
@@ -126,14 +126,14 @@ test('registering and unregistering is seen at once and told once', () => {
   ])
 })
 
-test('schemes do not see each other', () => {
+test('schemes are independent', () => {
   const [one, two] = [new Scheme(defaultResources()), new Scheme(defaultResources())]
   one.unregister({ group: '', version: 'v1', resource: 'pods' })
   assert.deepEqual(one.named('pods'), [])
   assert.deepEqual(two.named('pods'), [pods])
 })
 
-test('two kinds with one name or two forms of storage are refused and change nothing', () => {
+test('conflicting registrations are rejected without effect', () => {
   const scheme = new Scheme([custom('example.com/v1 widgets Widget')])
   const before = scheme.resources()
   const refused = [
@@ -142,11 +142,11 @@ test('two kinds with one name or two forms of storage are refused and change not
   ]
   for (const resource of refused) assert.throws(() => scheme.register(resource), { name: 'AssertionError' })
   const twice = custom('example.com/v2 widgets Widget')
-  assert.throws(() => scheme.register(twice, { ...twice }), /one plural/)
+  assert.throws(() => scheme.register(twice, { ...twice }), /duplicate plural/)
   assert.equal(scheme.resources(), before)
 })
 
-test('what extends resources does so with those that are there and with those that come', () => {
+test('extensions apply to existing and future resources', () => {
   const widgets = custom('example.com/v1 widgets Widget')
   const scheme = new Scheme([pods])
   const made = new Map<Resource, Resource>()

@@ -126,8 +126,8 @@ export class Scheme {
     const resources = [...unsorted].sort(compareResources)
     const byResource = new Map(resources.map(each => [keyOf(each), each]))
     const byKind = new Map(resources.map(each => [`${each.group}/${each.version}/${each.kind}`, each]))
-    assert(byResource.size === resources.length, 'two resources of a group and version have one plural')
-    assert(byKind.size === resources.length, 'two resources of a group and version have one kind')
+    assert(byResource.size === resources.length, 'duplicate plural in a group version')
+    assert(byKind.size === resources.length, 'duplicate kind in a group version')
     checkStorage(resources)
     this.#resources = resources
     this.#byResource = byResource

@@ -23,7 +23,7 @@ function check(text: string, selected: Labels | undefined, refused: Labels | und
   assert.equal(selector.matches(refused), false, `${text} does not select ${JSON.stringify(refused)}`)
 }
 
-test('tests labels', () => {
+test('label selectors match labels', () => {
   check('a=1', { a: '1', b: '2' }, { a: '2' })
   check('a==1', { a: '1' }, {})
   check('a=', { a: '' }, {})
@@ -45,14 +45,14 @@ test('tests labels', () => {
   check('a>1', { a: '5' }, {})
 })
 
-test('keys that every object inherits are like any other', () => {
+test('label selectors ignore inherited properties', () => {
   check('constructor', { constructor: 'x' }, {})
   check('!constructor', {}, { constructor: 'x' })
   check('toString!=x', {}, JSON.parse('{"toString":"x"}'))
   check('constructor notin (a,b)', {}, { constructor: 'a' })
 })
 
-test('everything and nothing', () => {
+test('selectors that match everything and nothing', () => {
   assert.deepEqual([everything.matches({}), everything.isEmpty, everything.toString()], [true, true, ''])
   assert.deepEqual([nothing.matches({}), nothing.matches({ a: '1' }), nothing.isEmpty], [false, false, false])
   assert.equal(parseSelector('').isEmpty, true)
@@ -62,7 +62,7 @@ test('everything and nothing', () => {
   assert.equal(selectorFromLabels(undefined), everything)
 })
 
-test('label selectors are compiled once and mean what their text says', () => {
+test('label selectors are compiled once and agree with their text', () => {
   const selector: LabelSelector = deepFreeze({
     matchLabels: { app: 'web' },
     matchExpressions: [
@@ -83,7 +83,7 @@ test('label selectors are compiled once and mean what their text says', () => {
   assert.equal(formatLabelSelector({ matchLabels: { 'a b': '' } }), '<error>')
 })
 
-test('label selectors that are not valid are refused', () => {
+test('invalid label selectors are rejected', () => {
   const refuse = (selector: LabelSelector, message: RegExp): void => {
     assert.throws(
       () => compileLabelSelector(selector),
@@ -110,7 +110,7 @@ test('label selectors that are not valid are refused', () => {
   refuse({ matchLabels: { a: '-' } }, /^values\[0\]\[a\]: Invalid value: "-": a valid label must be/)
 })
 
-test('validation names the fields of a label selector', () => {
+test('label selector validation reports field paths', () => {
   const errors = validateLabelSelector('spec.selector', {
     matchLabels: { a: '-' },
     matchExpressions: [
@@ -134,7 +134,7 @@ test('validation names the fields of a label selector', () => {
   assert.deepEqual(validateLabelSelector('spec.selector', undefined), [])
 })
 
-test('tells the value that a label must have', () => {
+test('requiresExact returns the exact value of a label requirement', () => {
   const exact = (text: string): string | undefined => parseSelector(text).requiresExact('a')
   assert.equal(exact('a=1,b=2'), '1')
   assert.equal(exact('a in (1)'), '1')
@@ -144,7 +144,7 @@ test('tells the value that a label must have', () => {
   }
 })
 
-test('selecting by labels is having them all', () => {
+test('matchLabels requires all labels', () => {
   const labels = fc.dictionary(fc.constantFrom('a', 'b', 'c', 'constructor'), fc.constantFrom('', '1', '2'), {
     noNullPrototype: true,
   })

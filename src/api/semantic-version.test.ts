@@ -9,7 +9,7 @@ import {
   SemanticVersionError,
 } from './semantic-version.ts'
 
-test('versions are taken apart', () => {
+test('semantic versions are parsed', () => {
   assert.deepEqual(parseSemanticVersion('1.22.333-rc.1.0a+b.01'), {
     major: 1n,
     minor: 22n,
@@ -19,7 +19,7 @@ test('versions are taken apart', () => {
   assert.equal(parseSemanticVersion('18446744073709551615.0.0').major, 2n ** 64n - 1n)
 })
 
-test('what is no version is refused in the words of Kubernetes', () => {
+test("invalid semantic versions have Kubernetes' messages", () => {
   const check = (text: string, message: string): void => {
     assert.throws(() => parseSemanticVersion(text), { name: 'SemanticVersionError', message })
   }
@@ -39,7 +39,7 @@ test('what is no version is refused in the words of Kubernetes', () => {
   assert.throws(() => parseSemanticVersion(`1.${'9'.repeat(1_000_000)}.0`), SemanticVersionError)
 })
 
-test('lenient reading fills up and cleans', () => {
+test('lenient parsing completes and normalizes versions', () => {
   const check = (text: string, expected: string): void => {
     assert.deepEqual(parseSemanticVersionLeniently(text), parseSemanticVersion(expected))
   }
@@ -54,7 +54,7 @@ test('lenient reading fills up and cleans', () => {
   assert.throws(() => parseSemanticVersionLeniently(' 1.0.0'), SemanticVersionError)
 })
 
-test('versions have an order', () => {
+test('semantic versions are ordered by precedence', () => {
   const ordered =
     '0.9.0 1.0.0-1 1.0.0-2 1.0.0-10 1.0.0-a 1.0.0-a.1 1.0.0-a.b 1.0.0-b 1.0.0 1.0.1 1.10.0 2.0.0'.split(' ')
   for (const [left, a] of ordered.entries()) {
@@ -65,7 +65,7 @@ test('versions have an order', () => {
   }
 })
 
-test('both ways of looking at a version agree', () => {
+test('isSemanticVersion agrees with parseSemanticVersion', () => {
   const text = fc.oneof(
     fc.string({ unit: fc.constantFrom('0', '1', '9', '.', '-', '+', 'a'), maxLength: 14 }),
     fc.tuple(fc.nat(), fc.nat(), fc.nat(), fc.constantFrom('', '-rc.1', '+b.01', '-0.a+c')).map(parts => {

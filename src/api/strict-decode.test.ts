@@ -20,9 +20,9 @@ const pod = struct('io.k8s.api.core.v1.Pod', {
   }),
 })
 const expected = { group: '', version: 'v1', kind: 'Pod' }
-const strict: StrictDecodeOptions = { fieldValidation: 'Strict', expected }
 const json = 'application/json'
 const yaml = 'application/yaml'
+const strict: StrictDecodeOptions = { mediaType: json, schema: pod, fieldValidation: 'Strict', expected }
 
 interface Request {
   readonly type?: string
@@ -30,7 +30,7 @@ interface Request {
 }
 
 function run(body: string, { type = json, options = {} }: Request) {
-  return strictDecode(Buffer.from(body), type, pod, { ...strict, ...options })
+  return strictDecode(Buffer.from(body), { ...strict, mediaType: type, ...options })
 }
 
 function refuses(body: string, message: string, request: Request = {}): void {
@@ -49,7 +49,7 @@ const unrecognized = 'the object provided is unrecognized (must be of type Pod):
 const parseError = `${unrecognized}couldn't get version/kind; json parse error: `
 const unhandled = 'Pod in version "v1" cannot be handled as a Pod: '
 
-test('an object of the expected kind comes back with its kind, also when it does not say it', () => {
+test('a decoded object gets the expected apiVersion and kind', () => {
   const value = { apiVersion: 'v1', kind: 'Pod', spec: { node: 'a' } }
   const complete = run('{"apiVersion":"v1","kind":"Pod","spec":{"node":"a"}}', {})
   assert.deepEqual(complete, { value, warnings: [] })
@@ -63,7 +63,7 @@ test('an object of the expected kind comes back with its kind, also when it does
   assert.deepEqual(run('', { type: yaml }).value, { apiVersion: 'v1', kind: 'Pod' })
 })
 
-test('a body that cannot be read', () => {
+test('malformed bodies are rejected', () => {
   refuses('', `${parseError}unexpected end of JSON input (<empty>)`)
   refuses('{"a":', `${parseError}unexpected end of JSON input ({"a":)`)
   refuses('abc', `${parseError}invalid character 'a' looking for beginning of value (616263)`)
@@ -82,10 +82,10 @@ test('a body that cannot be read', () => {
   )
 })
 
-test('a body too large, or in no known format', () => {
+test('oversized bodies and unsupported media types are rejected', () => {
   const code = (bytes: Uint8Array, type: string) => {
     try {
-      strictDecode(bytes, type, pod, strict)
+      strictDecode(bytes, { ...strict, mediaType: type })
     } catch (error) {
       assert(error instanceof ApiError)
       return `${error.code} ${error.message}`
@@ -97,7 +97,7 @@ test('a body too large, or in no known format', () => {
   assert.match(code(Buffer.from('{}'), 'text/plain'), /^415 /)
 })
 
-test('a body that is of another kind, or of none', () => {
+test('bodies of another kind or without kind are rejected', () => {
   refuses(
     '{"kind":1}',
     `${parseError}json: cannot unmarshal number into Go struct field .kind of type string ({"kind":1})`,
@@ -124,14 +124,14 @@ test('a body that is of another kind, or of none', () => {
   )
 })
 
-test('a field of the wrong type', () => {
+test('fields of the wrong type are rejected', () => {
   refuses(
     '{"spec":{"node":1}}',
     `${unhandled}json: cannot unmarshal number into Go struct field PodSpec.spec.node of type string`,
   )
 })
 
-test('unknown and duplicate fields are an error, a warning or nothing', () => {
+test('fieldValidation Strict, Warn and Ignore', () => {
   const body = '{"spec":{"node":"a","node":"b","nod":1},"foo":1}'
   const errors = ['unknown field "spec.nod"', 'unknown field "foo"', 'duplicate field "spec.node"']
   refuses(body, `${unhandled}strict decoding error: ${errors.join(', ')}`)
@@ -140,7 +140,7 @@ test('unknown and duplicate fields are an error, a warning or nothing', () => {
   assert.deepEqual(run(body, { options: { fieldValidation: 'Ignore' } }), { value, warnings: [] })
 })
 
-test('duplicate keys of YAML are reported by their lines', () => {
+test('duplicate YAML keys are reported with their lines', () => {
   const body = 'spec:\n  node: a\n  node: b\nfoo: 1\nfoo: 2'
   const lines = ['line 3: key "node" already set in map', 'line 5: key "foo" already set in map']
   const joined = ['yaml: unmarshal errors:', ...lines].join('\n  ')
@@ -149,7 +149,7 @@ test('duplicate keys of YAML are reported by their lines', () => {
   assert.deepEqual(warnings, [...lines, 'unknown field "foo"'])
 })
 
-test('duplicates that no struct, map or list of the schema holds count only in custom resources', () => {
+test('duplicate keys outside the schema are reported only for custom resources', () => {
   const spec = '{"raw":{"a":1,"a":2},"labels":{"x":"1","x":"2"}}'
   const body = `{"kind":"Pod","spec":${spec},"foo":1,"foo":{"b":1,"b":2}}`
   const warnings = (customResource: boolean) => {
@@ -165,7 +165,7 @@ test('duplicates that no struct, map or list of the schema holds count only in c
   ])
 })
 
-test('what is reported of 100,000 duplicate and 100,000 unknown fields is bounded', () => {
+test('reports of duplicate and unknown fields are bounded', () => {
   const members = Array.from({ length: 200_000 }, (_, index) => `"k${index % 100_000}":"x"`).join(',')
   const labels = run(`{"spec":{"labels":{${members}}}}`, { options: { fieldValidation: 'Warn' } })
   assert.equal(labels.warnings.length, strictErrorsMax)
@@ -173,7 +173,7 @@ test('what is reported of 100,000 duplicate and 100,000 unknown fields is bounde
   assert.equal(run(`{${members}}`, { options: { fieldValidation: 'Warn' } }).warnings.length, strictErrorsMax)
 })
 
-test('fields with the names of JavaScript pollute nothing', () => {
+test('fields named like prototype members are harmless in strict decoding', () => {
   const body = '{"__proto__":{"apiVersion":"v9","kind":"Evil"},"spec":{"labels":{"__proto__":"a"}}}'
   const { value, warnings } = run(body, { options: { fieldValidation: 'Warn' } })
   assert.equal(JSON.stringify(value), '{"apiVersion":"v1","kind":"Pod","spec":{"labels":{"__proto__":"a"}}}')

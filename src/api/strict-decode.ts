@@ -16,10 +16,12 @@ import type { JsonObject } from './patch/json-object.ts'
 import { quote } from './quote.ts'
 import { apiVersionOf, type GroupVersionKind } from './resource.ts'
 import type { Schema, StructSchema } from './schema.ts'
-import { missing, readTypeMeta } from './type-meta.ts'
+import { missingTypeMetaError, readTypeMeta } from './type-meta.ts'
 import { readYaml } from './yaml.ts'
 
 export interface StrictDecodeOptions extends DecodeOptions {
+  readonly mediaType: string
+  readonly schema: StructSchema
   readonly fieldValidation: FieldValidation
   /** The kind of the request URL, assumed for an object without a kind. */
   readonly expected: GroupVersionKind
@@ -40,13 +42,8 @@ export const requestBytesMax = 3 * 1024 * 1024
 export const strictErrorsMax = 100
 
 /** Throws ApiError: 400 for an invalid body, 413 if it is too large, 415 if its format is not supported. */
-export function strictDecode(
-  bytes: Uint8Array,
-  mediaType: string,
-  schema: StructSchema,
-  options: StrictDecodeOptions,
-): StrictDecoded {
-  const { expected, fieldValidation } = options
+export function strictDecode(bytes: Uint8Array, options: StrictDecodeOptions): StrictDecoded {
+  const { mediaType, schema, expected, fieldValidation } = options
   const unrecognized = (error: DecodeError) => unrecognizedObject(error, expected, bytes)
   const body = attempt(() => parseBody(bytes, mediaType, options), unrecognized)
   const kind = attempt(() => readKind(body.value, bytes, options), unrecognized)
@@ -129,7 +126,7 @@ function readKind(value: JsonValue, bytes: Uint8Array, options: StrictDecodeOpti
   const { apiVersion, kind } = readTypeMeta(value)
   const { expected } = options
   // A custom resource must have a kind: the server has no type from which the kind could be derived.
-  if (kind === '' && options.customResource === true) throw missing('Kind', readText(bytes))
+  if (kind === '' && options.customResource === true) throw missingTypeMetaError('Kind', readText(bytes))
   const { group, version } = parseGroupVersion(apiVersion) ?? expected
   const isSameGroup = version === '' && (group === '' || group === expected.group)
   return { ...(isSameGroup ? expected : { group, version }), kind: kind === '' ? expected.kind : kind }

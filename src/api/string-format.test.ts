@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isBase64, isDate, isDateTime, isUuid } from './string-format.ts'
 
-test('strings have a format or have it not', () => {
+test('string formats are validated', () => {
   const check = (
     format: (text: string) => boolean,
     good: readonly string[],

@@ -16,7 +16,7 @@ function checkStrings(printed: Readonly<Record<string, string>>): void {
   for (const [value, text] of Object.entries(printed)) check({ a: value }, `a: ${text}`)
 }
 
-test('maps, lists and what is empty', () => {
+test('YAML output of maps, lists and empty values', () => {
   check(
     { b: { c: 1, a: [] }, a: [{ x: 1, z: [2] }, [3, [4]], {}, null] },
     'a:',
@@ -37,7 +37,7 @@ test('maps, lists and what is empty', () => {
   check('x', 'x')
 })
 
-test('keys come in natural order', () => {
+test('YAML output has keys in natural order', () => {
   check(
     { 'b': 1, 'a10': 1, 'a2': 1, 'A': 1, 'a-b': 1, '_c': 1 },
     '_c: 1',
@@ -49,12 +49,12 @@ test('keys come in natural order', () => {
   )
 })
 
-test('numbers', () => {
+test('YAML output of numbers', () => {
   check([1, -1.5, 9223372036854775807n, 1e21], '- 1', '- -1.5', '- 9223372036854775807', '- 1e+21')
   check([0.00001, 1234567.5, 100000.5, 0.0001], '- 1e-05', '- 1.2345675e+06', '- 100000.5', '- 0.0001')
 })
 
-test('strings are quoted only where they would be read as something else', () => {
+test('YAML output quotes only ambiguous strings', () => {
   for (const text of [
     'true',
     'False',
@@ -137,7 +137,7 @@ test('strings are quoted only where they would be read as something else', () =>
   check({ 'on': 1, 1: 2, 'a: b': 3 }, '"1": 2', `'a: b': 3`, '"on": 1')
 })
 
-test('text of several lines is a block', () => {
+test('YAML output has multi-line strings as blocks', () => {
   check({ a: 'x\n  y\n\nz' }, 'a: |-', '  x', '    y', '', '  z')
   check({ a: 'x\n', b: 1 }, 'a: |', '  x', 'b: 1')
   check({ a: 'x\n\n', b: 1 }, 'a: |+', '  x', '', 'b: 1')
@@ -147,7 +147,7 @@ test('text of several lines is a block', () => {
   check({ a: 'x\n\ty' }, 'a: "x\\n\\ty"')
 })
 
-test('long lines are folded after eighty columns', () => {
+test('YAML output folds lines after 80 columns', () => {
   const words =
     'The quick brown fox jumps over the lazy dog and then it goes on and on, never stopping until the end'
   check(
@@ -168,14 +168,14 @@ test('long lines are folded after eighty columns', () => {
   )
 })
 
-test('a key too long for one line, or of several, has a question mark', () => {
+test('YAML output has explicit keys for long or multi-line keys', () => {
   const long = 'k'.repeat(129)
   check({ [long]: { a: 1, b: [2] } }, `? ${long}`, ': a: 1', '  b:', '  - 2')
   check({ [long]: 'x' }, `? ${long}`, ': x')
   check({ 'a\nb': [1] }, '? |-', '  a', '  b', ': - 1')
 })
 
-test('every value survives being printed and parsed', () => {
+test('YAML output round trips', () => {
   fc.assert(
     fc.property(arbitraryJson, value => {
       // With a comment in front, even a text that starts with a bracket is parsed as YAML, not as JSON.

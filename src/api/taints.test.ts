@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Taint, Toleration } from './generated/core/v1.ts'
-import { placingEffects, tolerates, untolerated } from './taints.ts'
+import { doNotScheduleEffects, tolerates, findMatchingUntoleratedTaint } from './taints.ts'
 
 /** `key=value:Effect` */
 function taintOf(text: string): Taint {
@@ -9,7 +9,7 @@ function taintOf(text: string): Taint {
   return { key, effect, ...(value !== undefined && { value }) }
 }
 
-test('a toleration makes up for a taint', () => {
+test('tolerations match taints by key, value, effect and operator', () => {
   const cases: readonly [Toleration, string, boolean][] = [
     [{ key: 'a', value: '1' }, 'a=1:NoSchedule', true],
     [{ key: 'a', value: '1', operator: 'Equal' }, 'a=2:NoSchedule', false],
@@ -30,10 +30,16 @@ test('a toleration makes up for a taint', () => {
   }
 })
 
-test('the first taint that matters and is not tolerated', () => {
+test('findMatchingUntoleratedTaint returns the first untolerated taint with the effect', () => {
   const taints = ['a:PreferNoSchedule', 'b:NoSchedule', 'c:NoExecute'].map(taintOf)
-  assert.equal(untolerated(taints, undefined, placingEffects)?.key, 'b')
-  assert.equal(untolerated(taints, [{ key: 'b', operator: 'Exists' }], placingEffects)?.key, 'c')
-  assert.equal(untolerated(taints, [{ operator: 'Exists' }], placingEffects), undefined)
-  assert.equal(untolerated(undefined, undefined, placingEffects), undefined)
+  assert.equal(findMatchingUntoleratedTaint(taints, undefined, doNotScheduleEffects)?.key, 'b')
+  assert.equal(
+    findMatchingUntoleratedTaint(taints, [{ key: 'b', operator: 'Exists' }], doNotScheduleEffects)?.key,
+    'c',
+  )
+  assert.equal(
+    findMatchingUntoleratedTaint(taints, [{ operator: 'Exists' }], doNotScheduleEffects),
+    undefined,
+  )
+  assert.equal(findMatchingUntoleratedTaint(undefined, undefined, doNotScheduleEffects), undefined)
 })

@@ -22,7 +22,7 @@ export function tolerates(toleration: Toleration, taint: Taint): boolean {
 }
 
 /** The first taint with one of these effects that no toleration tolerates. */
-export function untolerated(
+export function findMatchingUntoleratedTaint(
   taints: readonly Taint[] | undefined,
   tolerations: readonly Toleration[] | undefined,
   effects: readonly string[],
@@ -33,7 +33,7 @@ export function untolerated(
 }
 
 /** The effects that prevent scheduling to a node. */
-export const placingEffects = ['NoSchedule', 'NoExecute'] as const
+export const doNotScheduleEffects = ['NoSchedule', 'NoExecute'] as const
 
 function isLess(left: string | undefined, right: string | undefined): boolean {
   const [small, large] = [wholeNumber(left), wholeNumber(right)]

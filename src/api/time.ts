@@ -98,7 +98,7 @@ const lastWritten = { second: 0, text: '1970-01-01T00:00:00' }
 function formatSecond(second: number): string {
   if (second === lastWritten.second) return lastWritten.text
   const milliseconds = second * 1000
-  if (!isPrintable(milliseconds)) throw new RangeError(`no time to write for ${milliseconds} ms since 1970`)
+  if (!isPrintable(milliseconds)) throw new RangeError(`time out of range: ${milliseconds} ms since 1970`)
   const text = new Date(milliseconds).toISOString().slice(0, 19)
   lastWritten.second = second
   lastWritten.text = text

@@ -8,7 +8,7 @@ function refuses(run: () => unknown, message: RegExp): void {
   assert.throws(run, (error: unknown) => error instanceof DecodeError && message.test(error.message))
 }
 
-test('the kind of an object is read, and empty where it says nothing', () => {
+test('apiVersion and kind are read, and empty if absent', () => {
   const typeMeta = { apiVersion: 'apps/v1', kind: 'Deployment' }
   assert.deepEqual(readTypeMeta({ ...typeMeta, spec: {} }), typeMeta)
   const silent: JsonValue[] = [null, {}, { kind: null }]
@@ -17,7 +17,7 @@ test('the kind of an object is read, and empty where it says nothing', () => {
   assert.equal(readTypeMeta(inherited).kind, '')
 })
 
-test('what cannot have a kind is refused', () => {
+test('values that are not objects have no TypeMeta', () => {
   for (const value of [1, 'x', true, [], 1n]) {
     refuses(() => readTypeMeta(value), /json: cannot unmarshal \w+ into Go value/)
   }
@@ -25,7 +25,7 @@ test('what cannot have a kind is refused', () => {
   refuses(() => readTypeMeta({ apiVersion: 'a/b/c' }), /^unexpected GroupVersion string: a\/b\/c$/)
 })
 
-test('a manifest must say what it is', () => {
+test('a manifest requires apiVersion and kind', () => {
   refuses(() => requireTypeMeta({ apiVersion: 'v1' }, '{}'), /^Object 'Kind' is missing in '{}'$/)
   refuses(() => requireTypeMeta({ kind: 'Pod' }, '{}'), /^Object 'apiVersion' is missing in '{}'$/)
   refuses(() => requireTypeMeta({}, 'x'.repeat(1_000_000)), /^.{1000,1100}$/)

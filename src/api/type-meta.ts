@@ -30,12 +30,12 @@ export function readTypeMeta(value: JsonValue): TypeMeta {
  */
 export function requireTypeMeta(value: JsonValue, text: string): TypeMeta {
   const typeMeta = readTypeMeta(value)
-  if (typeMeta.kind === '') throw missing('Kind', text)
-  if (typeMeta.apiVersion === '') throw missing('apiVersion', text)
+  if (typeMeta.kind === '') throw missingTypeMetaError('Kind', text)
+  if (typeMeta.apiVersion === '') throw missingTypeMetaError('apiVersion', text)
   return typeMeta
 }
 
-export function missing(field: 'Kind' | 'apiVersion', text: string): DecodeError {
+export function missingTypeMetaError(field: 'Kind' | 'apiVersion', text: string): DecodeError {
   return new DecodeError('type', `Object '${field}' is missing in '${cut(text)}'`)
 }
 

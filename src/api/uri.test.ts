@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { checkUri, hostnameOf, parseUri, portOf, queryOf, UriError } from './uri.ts'
 
-test('a URI is taken apart', () => {
+test('URIs are parsed', () => {
   const check = (text: string, expected: string): void => {
     const uri = parseUri(text)
     const parts = [
@@ -38,7 +38,7 @@ test('a URI is taken apart', () => {
   check('https://h/?a#b#c', 'https | h | h |  | / | a | b#c')
 })
 
-test('what is no URI is refused in the words of Kubernetes', () => {
+test("invalid URIs have Kubernetes' messages", () => {
   const check = (text: string, problem: string, shown = text): void => {
     assert.equal(checkUri(text), `parse ${JSON.stringify(shown)}: ${problem}`)
   }
@@ -63,7 +63,7 @@ test('what is no URI is refused in the words of Kubernetes', () => {
   assert.throws(() => parseUri('https://h#%zz'), { name: 'UriError' })
 })
 
-test('the parameters of a query are unescaped and gathered by key', () => {
+test('query parameters are unescaped and grouped by key', () => {
   const check = (query: string, expected: object): void => {
     assert.deepEqual(Object.fromEntries(queryOf(parseUri(`https://h/?${query}`))), expected)
   }
@@ -75,7 +75,7 @@ test('the parameters of a query are unescaped and gathered by key', () => {
   check('__proto__=x', Object.fromEntries([['__proto__', ['x']]]))
 })
 
-test('no text throws anything else', () => {
+test('parsing any text as URI throws at most UriError', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom(...Array.from('ah:/?#[]@%20é\n. ')) }), text => {
       try {

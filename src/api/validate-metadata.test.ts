@@ -37,7 +37,7 @@ function checkUpdate(change: ObjectMeta, ...expected: readonly string[]): void {
   assert.deepEqual(texts(validateMetadataUpdate(deepFreeze({ ...stored, ...change }), stored)), expected)
 }
 
-test('a name is there and follows the rule of the kind', () => {
+test('metadata.name is required and must match the name rule of the kind', () => {
   checkCreate({})
   checkCreate({ name: '' }, 'metadata.name: Required value: name or generateName is required')
   checkCreate({ name: 'Web' }, 'metadata.name: Invalid value: "Web": ...')
@@ -52,7 +52,7 @@ test('a name is there and follows the rule of the kind', () => {
   assert.deepEqual(texts(dotted), ['metadata.name: Invalid value: "a.b": must not contain dots'])
 })
 
-test('a namespace is there just for the kinds that have one', () => {
+test('metadata.namespace is required for namespaced kinds only', () => {
   checkCreate({ namespace: '' }, 'metadata.namespace: Required value')
   checkCreate({ namespace: 'A' }, 'metadata.namespace: Invalid value: "A": ...')
   const cluster = { names: subdomainNames, namespaced: false }
@@ -62,7 +62,7 @@ test('a namespace is there just for the kinds that have one', () => {
   ])
 })
 
-test('labels, annotations and generation', () => {
+test('validation of labels, annotations and generation', () => {
   checkCreate(
     { labels: { 'a b': '-' } },
     'metadata.labels: Invalid value: "a b": ...',
@@ -89,7 +89,7 @@ test('labels, annotations and generation', () => {
   )
 })
 
-test('owner references are whole, at most one is the controller, and no event owns anything', () => {
+test('owner references must be complete, with at most one controller and no Event as owner', () => {
   const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'a', uid: 'u' }
   checkCreate({ ownerReferences: [owner, { ...owner, controller: true }, { ...owner, controller: false }] })
   checkCreate(
@@ -119,7 +119,7 @@ test('owner references are whole, at most one is the controller, and no event ow
   )
 })
 
-test('finalizers are qualified names and do not contradict each other', () => {
+test('finalizers must be qualified names, and orphan and foregroundDeletion exclude each other', () => {
   checkCreate({ finalizers: ['example.com/a', 'plain', 'orphan'] })
   checkCreate({ finalizers: ['a b'] }, 'metadata.finalizers: Invalid value: "a b": ...')
   checkCreate(
@@ -133,7 +133,7 @@ test('finalizers are qualified names and do not contradict each other', () => {
   ])
 })
 
-test('managed fields', () => {
+test('validation of managed fields', () => {
   const good = { operation: 'Apply', fieldsType: 'FieldsV1', manager: 'kubectl' }
   checkCreate({ managedFields: [good, { operation: 'Update' }] })
   const bad = { operation: 'Delete', fieldsType: 'V2', manager: 'a\n', subresource: 's'.repeat(257) }
@@ -153,7 +153,7 @@ test('managed fields', () => {
   assert.ok(validateFieldManager('\0'.repeat(1_000_000), 'm').length < 20)
 })
 
-test('an update keeps what cannot change', () => {
+test('immutable metadata fields', () => {
   checkUpdate({})
   checkUpdate({ generation: 3, labels: { a: 'b' }, finalizers: ['new'] })
   checkUpdate({ name: 'other' }, 'metadata.name: Invalid value: "other": field is immutable')
@@ -184,10 +184,10 @@ test('an update keeps what cannot change', () => {
   checkUpdate({ labels: { a: '-' } }, 'metadata.labels: Invalid value: "-": ...')
 })
 
-test('what is being deleted gets no new finalizers but may lose them', () => {
-  const before = { ...stored, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['a', 'b'] }
+test('finalizers may be removed but not added during deletion', () => {
+  const old = { ...stored, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['a', 'b'] }
   const check = (finalizers: readonly string[], ...expected: readonly string[]): void => {
-    assert.deepEqual(texts(validateMetadataUpdate({ ...before, finalizers }, before)), expected)
+    assert.deepEqual(texts(validateMetadataUpdate({ ...old, finalizers }, old)), expected)
   }
   check(['b'])
   check([])
@@ -198,7 +198,7 @@ test('what is being deleted gets no new finalizers but may lose them', () => {
   )
 })
 
-test('great numbers of everything are checked in reasonable time', () => {
+test('metadata validation takes linear time', () => {
   const many = Array.from({ length: 20_000 }, (_, index) => `k${index}`)
   const owner = { apiVersion: 'v1', kind: 'Pod', name: 'a', uid: 'u', controller: true }
   const errors = validateMetadata(

@@ -43,33 +43,33 @@ export function validateMetadata(
 /** Validates the metadata of an update. */
 export function validateMetadataUpdate(
   metadata: ObjectMeta,
-  before: ObjectMeta,
+  old: ObjectMeta,
   field = 'metadata',
 ): FieldError[] {
   const errors: FieldError[] = []
-  if (before.deletionTimestamp !== undefined) {
-    errors.push(...validateNoNewFinalizers(metadata, before, `${field}.finalizers`))
+  if (old.deletionTimestamp !== undefined) {
+    errors.push(...validateNoNewFinalizers(metadata, old, `${field}.finalizers`))
   }
   if (!metadata.resourceVersion) {
     errors.push(invalid(`${field}.resourceVersion`, '', 'must be specified for an update'))
   }
   errors.push(...validateGeneration(metadata.generation, `${field}.generation`))
-  if (compareInt64(metadata.generation ?? 0, before.generation ?? 0) < 0) {
+  if (compareInt64(metadata.generation ?? 0, old.generation ?? 0) < 0) {
     errors.push(invalid(`${field}.generation`, metadata.generation ?? 0, 'must not be decremented'))
   }
   for (const [name, empty] of immutableFields) {
-    if (metadata[name] === before[name]) continue
-    errors.push(...validateImmutable(metadata[name] ?? empty, before[name] ?? empty, `${field}.${name}`))
+    if (metadata[name] === old[name]) continue
+    errors.push(...validateImmutable(metadata[name] ?? empty, old[name] ?? empty, `${field}.${name}`))
   }
   return [
     ...errors,
-    ...validateCommon(metadata, field, before),
+    ...validateCommon(metadata, field, old),
     ...validateManagedFields(metadata.managedFields ?? [], `${field}.managedFields`),
   ]
 }
 
-export function validateImmutable(value: unknown, before: unknown, field: string): FieldError[] {
-  return equalJson(value, before) ? [] : [invalid(field, value, 'field is immutable')]
+export function validateImmutable(value: unknown, old: unknown, field: string): FieldError[] {
+  return equalJson(value, old) ? [] : [invalid(field, value, 'field is immutable')]
 }
 
 /** The stricter check for built-in groups, in addition to the general one. */
@@ -152,14 +152,14 @@ function validateGeneration(generation: Int64 | undefined, field: string): Field
 /**
  * Checks for new and updated objects. Values identical by reference to those of the old object are skipped.
  */
-function validateCommon(metadata: ObjectMeta, field: string, before?: ObjectMeta): FieldError[] {
+function validateCommon(metadata: ObjectMeta, field: string, old?: ObjectMeta): FieldError[] {
   const { labels, annotations, ownerReferences } = metadata
   const errors: FieldError[] = []
-  if (labels !== before?.labels) errors.push(...validateLabels(`${field}.labels`, labels))
-  if (annotations !== before?.annotations) {
+  if (labels !== old?.labels) errors.push(...validateLabels(`${field}.labels`, labels))
+  if (annotations !== old?.annotations) {
     errors.push(...validateAnnotations(annotations ?? {}, `${field}.annotations`))
   }
-  if (ownerReferences !== before?.ownerReferences) {
+  if (ownerReferences !== old?.ownerReferences) {
     errors.push(...validateOwnerReferences(ownerReferences ?? [], `${field}.ownerReferences`))
   }
   return errors
@@ -221,8 +221,8 @@ function validateFinalizers(finalizers: readonly string[], field: string): Field
   return errors
 }
 
-function validateNoNewFinalizers(metadata: ObjectMeta, before: ObjectMeta, field: string): FieldError[] {
-  const known = new Set(before.finalizers)
+function validateNoNewFinalizers(metadata: ObjectMeta, old: ObjectMeta, field: string): FieldError[] {
+  const known = new Set(old.finalizers)
   const added = [...new Set(metadata.finalizers)].filter(finalizer => !known.has(finalizer)).sort()
   if (added.length === 0) return []
   // Formatted as Go prints a list.

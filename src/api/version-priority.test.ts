@@ -19,7 +19,7 @@ test('stable versions come before beta and alpha, higher ones before lower, othe
   assert.deepEqual(sorted.toReversed().sort(compareVersions), sorted)
 })
 
-test('only the exact form is a version', () => {
+test('only names of the form v1, v1beta1, v1alpha1 are versions', () => {
   const long = `v${'1'.repeat(100_000)}`
   for (const name of ['v0', 'v01', '1', 'v1beta', 'v1beta0', 'v1gamma1', 'V1', 'v1 ', long]) {
     assert.equal(isStableVersion(name), false, name.slice(0, 20))
@@ -29,7 +29,7 @@ test('only the exact form is a version', () => {
   assert.equal(isStableVersion('v1beta1'), false)
 })
 
-test('the order is total', () => {
+test('version priority is a total order', () => {
   const version = fc.oneof(fc.stringMatching(/^v[1-3]((alpha|beta)[1-2])?$/), fc.string({ maxLength: 3 }))
   fc.assert(
     fc.property(version, version, version, (a, b, c) => {

@@ -23,7 +23,7 @@ function refuses(text: string, reason: DecodeErrorReason, message: RegExp): void
   )
 }
 
-test('words mean what they mean to Kubernetes: booleans of YAML 1.1, nulls', () => {
+test('YAML 1.1 booleans and nulls are recognized like in Kubernetes', () => {
   means('y Y yes Yes YES true True TRUE on On ON', true)
   means('n N no No NO false False FALSE off Off OFF', false)
   means('~ null Null NULL', null)
@@ -31,7 +31,7 @@ test('words mean what they mean to Kubernetes: booleans of YAML 1.1, nulls', () 
   for (const word of ['yEs', 'oN', 'nULL', 'yes!', 'truer', '.', '+', '=']) check(`a: ${word}`, { a: word })
 })
 
-test('numbers in all their notations, exact to 64 bits', () => {
+test('YAML numbers in all notations are exact to 64 bits', () => {
   means('15 +15 0xf 0XF 017 0o17 0O17 0b1111 1_5 15.0 1.5e1', 15)
   means('-31 -0x1f -0b11111 -037', -31)
   means('08', 8)
@@ -43,13 +43,13 @@ test('numbers in all their notations, exact to 64 bits', () => {
   means('1e17', 100000000000000000n)
 })
 
-test('what only looks like a number stays a string', () => {
+test('YAML text similar to numbers stays a string', () => {
   const words =
     '1e999 0x 0b2 0o8 1.2.3 1:30 2024-01-01 2024-01-01T00:00:00Z 10.0.0.1 1k 0x1fffffffffffffffff _1 ._5 --1'
   for (const word of words.split(' ')) check(`a: ${word}`, { a: word })
 })
 
-test('numbers that JSON cannot express are refused', () => {
+test('YAML numbers that JSON cannot express are rejected', () => {
   for (const word of ['.inf', '-.Inf', '+.INF', '.nan']) refuses(`a: ${word}`, 'syntax', /unsupported value/)
 })
 
@@ -62,7 +62,7 @@ test('quoted and tagged scalars', () => {
   check('"a\\ud800b"', 'a\ufffdb')
 })
 
-test('keys that are no strings become strings', () => {
+test('YAML keys that are not strings become strings', () => {
   check('{1: a, 0x10: b, 1.5: c, yes: d}', { 1: 'a', 16: 'b', 1.5: 'c', true: 'd' })
   check('9007199254740993: a', { '9007199254740993': 'a' })
   refuses('~: a', 'syntax', /key/)
@@ -95,7 +95,7 @@ test('aliases share the value of the latest anchor of their name', () => {
   refuses('a: &x [*x]', 'syntax', /anchor 'x' value contains itself/)
 })
 
-test('a billion laughs are refused, however they are written', () => {
+test('YAML alias expansion attacks are rejected', () => {
   const levels = Array.from('bcdefghij', (name, index) => {
     return `${name}: &${name} [${Array(9)
       .fill(`*${'abcdefghi'.charAt(index)}`)
@@ -140,7 +140,7 @@ test('several documents come one by one, empty ones are left out', () => {
   check('', null)
 })
 
-test('what is not YAML is refused with its line', () => {
+test('invalid YAML is rejected with its line', () => {
   refuses('a: 1\nb: c: d', 'syntax', /^yaml: line 2: /)
   refuses('a:\n\t- b', 'syntax', /^yaml: line 2: /)
   refuses('a: [1', 'syntax', /^yaml: line 1: /)
@@ -148,13 +148,13 @@ test('what is not YAML is refused with its line', () => {
   refuses('}', 'syntax', /^yaml: line 1: /)
 })
 
-test('bytes that are no UTF-8 are refused, in JSON too', () => {
+test('YAML and JSON input must be UTF-8', () => {
   for (const text of ['a: \xff', '{"a": "\xc0\xaf"}']) {
     assert.throws(() => parseYaml(Buffer.from(text, 'latin1')), { reason: 'syntax', message: /UTF-8/ })
   }
 })
 
-test('depth is bounded, in blocks, brackets, keys and JSON', () => {
+test('YAML depth is bounded', () => {
   const levels = yamlDepthMax - 10
   assert.doesNotThrow(() => parseYaml(`${'- '.repeat(levels)}a`))
   assert.doesNotThrow(() => parseYaml(`${'['.repeat(levels)}a${']'.repeat(levels)}`))
@@ -166,7 +166,7 @@ test('depth is bounded, in blocks, brackets, keys and JSON', () => {
   refuses(steps.join('\n'), 'too-deep', /max depth/)
 })
 
-test('size and tokens are bounded, and nothing but those bounds', () => {
+test('YAML size and number of tokens are bounded', () => {
   const large = Buffer.alloc(50_000_000, 'a')
   assert.throws(() => parseYaml(large, { maxBytes: 3_000_000 }), { reason: 'too-large' })
   const many = (text: string) => text.repeat(yamlTokensMax)
@@ -176,7 +176,7 @@ test('size and tokens are bounded, and nothing but those bounds', () => {
   check(`a: ${'x '.repeat(1_000_000)}x`, { a: `${'x '.repeat(1_000_000)}x` })
 })
 
-test('JSON is YAML', () => {
+test('JSON documents parse as YAML', () => {
   fc.assert(
     fc.property(arbitraryJson, value => {
       assert.deepEqual(parseYaml(` ${stringifyJson(value)}`), value)
@@ -185,7 +185,7 @@ test('JSON is YAML', () => {
   )
 })
 
-test('whatever the text, there is a value or a DecodeError', () => {
+test('any text parses as YAML or throws DecodeError', () => {
   const fragment = fc.constantFrom(
     '- ',
     '? ',

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { structDefinition } from './definitions.ts'
 import { zeroStruct } from './zero-value.ts'
 
-test('a struct without anything has what is always there', () => {
+test('the zero value of a struct has the fields that are always present', () => {
   const check = (name: string, expected: object): void => {
     assert.deepEqual(zeroStruct(structDefinition(name)), expected)
   }

@@ -5,15 +5,15 @@ import { pods } from '#/api/generated/core/v1-resources.ts'
 import { Simulation, type SimulatedHost } from '#/platform/simulated.ts'
 import { enabledPlugins, readAdmission, type AdmissionOptions } from './admission.ts'
 import {
-  Admission,
+  AdmissionChain,
   type AdmissionPlugin,
   type AdmissionRequest,
   type Reinvocation,
-} from './admission/admission.ts'
+} from './admission/admission-chain.ts'
 import { ConfigurationError } from './admission/plugin-context.ts'
 import { startTestServer } from './test-server.ts'
 
-test('the plugins that are on by default, in order', () => {
+test("the default admission plugins match kube-apiserver's, in order", () => {
   assert.deepEqual(enabledPlugins({}), [
     'NamespaceLifecycle',
     'LimitRanger',
@@ -45,7 +45,7 @@ test('the plugins that are on by default, in order', () => {
   ])
 })
 
-test('plugins are turned on and off by name; their place stays, and a wrong name is an error', () => {
+test('admission plugins are enabled and disabled by name, keep their order, and unknown names are rejected', () => {
   const on = enabledPlugins({
     enable: ['NodeRestriction', 'AlwaysDeny', 'Priority'],
     disable: ['PodSecurity', 'ServiceAccount', 'AlwaysAdmit'],
@@ -109,7 +109,7 @@ plugins:
     limits: [{type: Server, qps: 1, burst: 1}]
 `
 
-test('a file configures plugins, inline or in files of their own beside it', async t => {
+test('AdmissionConfiguration configures plugins inline or by path', async t => {
   const files = { '/etc/k8ts/admission.yaml': admissionFile, '/etc/k8ts/pod-security.yaml': podSecurityFile }
   await withFiles(files, async platform => {
     const admission = await readAdmission(platform.files, {
@@ -141,7 +141,7 @@ test('a file configures plugins, inline or in files of their own beside it', asy
   })
 })
 
-test('the old form of the file configures the two plugins that had it', async () => {
+test('the legacy admission configuration format configures ImagePolicyWebhook and PodNodeSelector', async () => {
   await withFiles(
     {
       '/etc/k8ts/old.yaml': 'podNodeSelectorPluginConfig: {clusterDefaultNodeSelector: "a=b"}',
@@ -154,7 +154,7 @@ test('the old form of the file configures the two plugins that had it', async ()
   )
 })
 
-test('a file that cannot be read, or says something else, keeps the server from starting', async () => {
+test('an unreadable or invalid AdmissionConfiguration prevents the server from starting', async () => {
   const check = async (content: string | undefined, expected: RegExp): Promise<void> => {
     await withFiles(content === undefined ? {} : { '/etc/k8ts/a.yaml': content }, async ({ files }) => {
       await assert.rejects(
@@ -165,8 +165,8 @@ test('a file that cannot be read, or says something else, keeps the server from 
   }
   await check(undefined, /cannot read the admission configuration \/etc\/k8ts\/a.yaml/u)
   await check('{', /cannot read the admission configuration/u)
-  await check('kind: Pod', /is not a AdmissionConfiguration/u)
-  await check('{kind: AdmissionConfiguration, apiVersion: v1}', /has the version "v1"/u)
+  await check('kind: Pod', /kind must be AdmissionConfiguration/u)
+  await check('{kind: AdmissionConfiguration, apiVersion: v1}', /unsupported apiVersion "v1"/u)
   await check(
     '{kind: AdmissionConfiguration, apiVersion: apiserver.config.k8s.io/v1, plugin: []}',
     /unknown fields: plugin/u,
@@ -187,10 +187,10 @@ function request(object: KubernetesObject, fields: Partial<AdmissionRequest> = {
     },
     dryRun: false,
     object,
-    before: undefined,
+    oldObject: undefined,
     options: {},
     warn: () => undefined,
-    annotate: () => undefined,
+    addAuditAnnotation: () => undefined,
     ...fields,
   }
 }
@@ -209,24 +209,27 @@ function marking(
   }
 }
 
-test('each plugin sees what those before it made of the object', async () => {
+test('each mutating plugin sees the changes of the plugins before it', async () => {
   assert.equal(
-    (await new Admission([marking('a'), marking('b')]).mutate(request({ kind: '-' })))?.kind,
+    (await new AdmissionChain([marking('a'), marking('b')]).mutate(request({ kind: '-' })))?.kind,
     '-ab',
   )
 })
 
-test('a plugin may ask for a second pass, and there is no third', async () => {
+test('a plugin can request one reinvocation of the mutating chain', async () => {
   const passes: boolean[] = []
   const asking = marking('b', reinvocation => {
-    passes.push(reinvocation.isSecond)
-    reinvocation.want()
+    passes.push(reinvocation.isReinvocation)
+    reinvocation.request()
   })
-  assert.equal((await new Admission([marking('a'), asking]).mutate(request({ kind: '-' })))?.kind, '-abab')
+  assert.equal(
+    (await new AdmissionChain([marking('a'), asking]).mutate(request({ kind: '-' })))?.kind,
+    '-abab',
+  )
   assert.deepEqual(passes, [false, true])
 })
 
-test('a plugin is asked once whether a kind of write concerns it', async () => {
+test('handles is called once per resource, operation and subresource', async () => {
   let asked = 0
   const seen: string[] = []
   const picky: AdmissionPlugin = {
@@ -237,7 +240,7 @@ test('a plugin is asked once whether a kind of write concerns it', async () => {
     },
     validate: ({ operation, subresource }) => void seen.push(`${operation}/${subresource}`),
   }
-  const admission = new Admission([picky])
+  const admission = new AdmissionChain([picky])
   for (const operation of ['CREATE', 'UPDATE', 'CREATE', 'DELETE', 'CREATE'] as const)
     await admission.validate(request({}, { operation }))
   await admission.validate(request({}, { subresource: 'binding' }))
@@ -245,7 +248,7 @@ test('a plugin is asked once whether a kind of write concerns it', async () => {
   assert.deepEqual([asked, seen], [5, ['CREATE/', 'CREATE/', 'CREATE/', 'CREATE/']])
 })
 
-test('the first refusal ends it', async () => {
+test('the first rejection ends the admission chain', async () => {
   const refusing: AdmissionPlugin = {
     name: 'refusing',
     validate: () => {
@@ -254,6 +257,6 @@ test('the first refusal ends it', async () => {
   }
   let isReached = false
   const next: AdmissionPlugin = { name: 'next', validate: () => void (isReached = true) }
-  await assert.rejects(new Admission([refusing, next]).validate(request({})), /no/u)
+  await assert.rejects(new AdmissionChain([refusing, next]).validate(request({})), /no/u)
   assert.equal(isReached, false)
 })

@@ -1,57 +1,57 @@
 /**
  * The admission plugins of Kubernetes 1.36: their order, which are enabled by default, and their
- * configuration. Each plugin is implemented in its own file under `admission/`.
+ * configuration. Each plugin is implemented in its own file under `admission/plugins/`.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/
  */
 import type { JsonValue } from '#/api/json-value.ts'
 import type { Files } from '#/platform/platform.ts'
-import type { AdmissionPlugin } from './admission/admission.ts'
+import type { AdmissionPlugin } from './admission/admission-chain.ts'
 import { readAdmissionConfiguration } from './admission/admission-configuration.ts'
-import { alwaysAdmit } from './admission/always-admit.ts'
-import { alwaysDeny } from './admission/always-deny.ts'
-import { alwaysPullImages } from './admission/always-pull-images.ts'
-import { certificateApproval } from './admission/certificate-approval.ts'
-import { certificateSigning } from './admission/certificate-signing.ts'
-import { certificateSubjectRestriction } from './admission/certificate-subject-restriction.ts'
-import { clusterTrustBundleAttest } from './admission/cluster-trust-bundle-attest.ts'
-import { defaultIngressClass } from './admission/default-ingress-class.ts'
-import { defaultStorageClass } from './admission/default-storage-class.ts'
-import { defaultTolerationSeconds } from './admission/default-toleration-seconds.ts'
-import { denyServiceExternalIps } from './admission/deny-service-external-ips.ts'
-import { eventRateLimit } from './admission/event-rate-limit.ts'
-import { extendedResourceToleration } from './admission/extended-resource-toleration.ts'
-import { imagePolicyWebhook } from './admission/image-policy-webhook.ts'
-import { initializers } from './admission/initializers.ts'
-import { jobValidation } from './admission/job-validation.ts'
-import { limitPodHardAntiAffinityTopology } from './admission/limit-pod-hard-anti-affinity-topology.ts'
-import { limitRanger } from './admission/limit-ranger.ts'
-import { mutatingAdmissionPolicy } from './admission/mutating-admission-policy.ts'
-import { mutatingAdmissionWebhook } from './admission/mutating-admission-webhook.ts'
-import { namespaceAutoProvision } from './admission/namespace-auto-provision.ts'
-import { namespaceExists } from './admission/namespace-exists.ts'
-import { namespaceLifecycle } from './admission/namespace-lifecycle.ts'
-import { nodeDeclaredFeatureValidator } from './admission/node-declared-feature-validator.ts'
-import { nodeRestriction } from './admission/node-restriction.ts'
-import { ownerReferencesPermissionEnforcement } from './admission/owner-references-permission-enforcement.ts'
-import { persistentVolumeClaimResize } from './admission/persistent-volume-claim-resize.ts'
+import { alwaysAdmit } from './admission/plugins/always-admit.ts'
+import { alwaysDeny } from './admission/plugins/always-deny.ts'
+import { alwaysPullImages } from './admission/plugins/always-pull-images.ts'
+import { certificateApproval } from './admission/plugins/certificate-approval.ts'
+import { certificateSigning } from './admission/plugins/certificate-signing.ts'
+import { certificateSubjectRestriction } from './admission/plugins/certificate-subject-restriction.ts'
+import { clusterTrustBundleAttest } from './admission/plugins/cluster-trust-bundle-attest.ts'
+import { defaultIngressClass } from './admission/plugins/default-ingress-class.ts'
+import { defaultStorageClass } from './admission/plugins/default-storage-class.ts'
+import { defaultTolerationSeconds } from './admission/plugins/default-toleration-seconds.ts'
+import { denyServiceExternalIps } from './admission/plugins/deny-service-external-ips.ts'
+import { eventRateLimit } from './admission/plugins/event-rate-limit.ts'
+import { extendedResourceToleration } from './admission/plugins/extended-resource-toleration.ts'
+import { imagePolicyWebhook } from './admission/plugins/image-policy-webhook.ts'
+import { initializers } from './admission/plugins/initializers.ts'
+import { jobValidation } from './admission/plugins/job-validation.ts'
+import { limitPodHardAntiAffinityTopology } from './admission/plugins/limit-pod-hard-anti-affinity-topology.ts'
+import { limitRanger } from './admission/plugins/limit-ranger.ts'
+import { mutatingAdmissionPolicy } from './admission/plugins/mutating-admission-policy.ts'
+import { mutatingAdmissionWebhook } from './admission/plugins/mutating-admission-webhook.ts'
+import { namespaceAutoProvision } from './admission/plugins/namespace-auto-provision.ts'
+import { namespaceExists } from './admission/plugins/namespace-exists.ts'
+import { namespaceLifecycle } from './admission/plugins/namespace-lifecycle.ts'
+import { nodeDeclaredFeatureValidator } from './admission/plugins/node-declared-feature-validator.ts'
+import { nodeRestriction } from './admission/plugins/node-restriction.ts'
+import { ownerReferencesPermissionEnforcement } from './admission/plugins/owner-references-permission-enforcement.ts'
+import { persistentVolumeClaimResize } from './admission/plugins/persistent-volume-claim-resize.ts'
 import { ConfigurationError, type PluginContext, type PluginFactory } from './admission/plugin-context.ts'
-import { podGroupProtection } from './admission/pod-group-protection.ts'
-import { podGroupWorkloadExists } from './admission/pod-group-workload-exists.ts'
-import { podNodeSelector } from './admission/pod-node-selector.ts'
-import { podPreset } from './admission/pod-preset.ts'
-import { podResizeValidator } from './admission/pod-resize-validator.ts'
-import { podSecurity } from './admission/pod-security.ts'
-import { podTolerationRestriction } from './admission/pod-toleration-restriction.ts'
-import { podTopologyLabels } from './admission/pod-topology-labels.ts'
-import { priority } from './admission/priority.ts'
-import { resourceQuota } from './admission/resource-quota.ts'
-import { runtimeClass } from './admission/runtime-class.ts'
-import { securityContextDeny } from './admission/security-context-deny.ts'
-import { serviceAccount } from './admission/service-account.ts'
-import { storageObjectInUseProtection } from './admission/storage-object-in-use-protection.ts'
-import { taintNodesByCondition } from './admission/taint-nodes-by-condition.ts'
-import { validatingAdmissionPolicy } from './admission/validating-admission-policy.ts'
-import { validatingAdmissionWebhook } from './admission/validating-admission-webhook.ts'
+import { podGroupProtection } from './admission/plugins/pod-group-protection.ts'
+import { podGroupWorkloadExists } from './admission/plugins/pod-group-workload-exists.ts'
+import { podNodeSelector } from './admission/plugins/pod-node-selector.ts'
+import { podPreset } from './admission/plugins/pod-preset.ts'
+import { podResizeValidator } from './admission/plugins/pod-resize-validator.ts'
+import { podSecurity } from './admission/plugins/pod-security.ts'
+import { podTolerationRestriction } from './admission/plugins/pod-toleration-restriction.ts'
+import { podTopologyLabels } from './admission/plugins/pod-topology-labels.ts'
+import { priority } from './admission/plugins/priority.ts'
+import { resourceQuota } from './admission/plugins/resource-quota.ts'
+import { runtimeClass } from './admission/plugins/runtime-class.ts'
+import { securityContextDeny } from './admission/plugins/security-context-deny.ts'
+import { serviceAccount } from './admission/plugins/service-account.ts'
+import { storageObjectInUseProtection } from './admission/plugins/storage-object-in-use-protection.ts'
+import { taintNodesByCondition } from './admission/plugins/taint-nodes-by-condition.ts'
+import { validatingAdmissionPolicy } from './admission/plugins/validating-admission-policy.ts'
+import { validatingAdmissionWebhook } from './admission/plugins/validating-admission-webhook.ts'
 
 export interface AdmissionOptions {
   /** Names of plugins to enable or disable in addition to the defaults. */
@@ -62,13 +62,13 @@ export interface AdmissionOptions {
 }
 
 /** Creates the admission plugins of a server, in execution order. */
-export type MakeAdmissionPlugins = (context: PluginContext) => readonly AdmissionPlugin[]
+export type AdmissionPluginFactory = (context: PluginContext) => readonly AdmissionPlugin[]
 
 /** Reads and validates the whole configuration before the server starts. Throws ConfigurationError. */
 export async function readAdmission(
   files: Files,
   options: AdmissionOptions = {},
-): Promise<MakeAdmissionPlugins> {
+): Promise<AdmissionPluginFactory> {
   const { configurationFile } = options
   const names = enabledPlugins(options)
   const configurations: ReadonlyMap<string, JsonValue> = configurationFile

@@ -5,7 +5,7 @@ import { Simulation } from '#/platform/simulated.ts'
 import { MemoryStore } from '#/store/memory.ts'
 import { startTestServer } from './test-server.ts'
 
-test('events last as long as the server is told, in both of their groups, and other objects for ever', async () => {
+test('events of both API groups expire after the event TTL, other objects do not', async () => {
   const simulation = new Simulation({ seed: 1 })
   const cleanUps: (() => unknown)[] = []
   const t = { after: (action: () => unknown) => void cleanUps.push(action) } as never
@@ -31,7 +31,7 @@ test('events last as long as the server is told, in both of their groups, and ot
   for (const cleanUp of cleanUps) await simulation.run(Promise.resolve(cleanUp()))
 })
 
-test('a server that listens elsewhere than before says so, and leaves alone what else is in its objects', async t => {
+test('a server with a new address updates only the endpoints of the kubernetes Service', async t => {
   const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
   const store = await MemoryStore.open({ platform })
   const start = (by: Pick<TestContext, 'after'>, address: string, port: number) =>

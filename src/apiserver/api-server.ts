@@ -10,9 +10,9 @@ import { Scheme } from '#/api/scheme.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { Compactor } from '#/store/compactor.ts'
 import { StoreError, type Store } from '#/store/store.ts'
-import type { MakeAdmissionPlugins } from './admission.ts'
-import { Admission, everythingAdmitted } from './admission/admission.ts'
-import type { RemoteAccess, TolerationSeconds } from './admission/plugin-context.ts'
+import type { AdmissionPluginFactory } from './admission.ts'
+import { AdmissionChain, noAdmission } from './admission/admission-chain.ts'
+import type { KubeconfigAccess, TolerationSeconds } from './admission/plugin-context.ts'
 import { mutatingAdmissionPolicyHooks, validatingAdmissionPolicyHooks } from './admission/policy-hooks.ts'
 import { webhookConfigurationHooks } from './admission/webhook-configuration-hooks.ts'
 import type { PortRange } from './allocation/node-ports.ts'
@@ -21,21 +21,21 @@ import { serviceHooks } from './allocation/service-hooks.ts'
 import type { Audit } from './audit.ts'
 import { Authentication, type AuthenticationSettings } from './authn.ts'
 import { impersonate } from './authn/impersonate.ts'
-import { IssuerMetadata, keysPath } from './authn/issuer-metadata.ts'
+import { ServiceAccountIssuerDiscovery, keysPath } from './authn/service-account-issuer-discovery.ts'
 import { createAuthz, defaultAuthorizers, reconcileRoles, type AuthorizerSettings } from './authz.ts'
 import type { Authorizer } from './authz/authorizer.ts'
 import { bootstrap } from './bootstrap.ts'
 import { Discovery } from './discovery.ts'
 import type { Build } from './discovery/server-version.ts'
 import { limitRequests, type RequestLimits } from './flow-control.ts'
-import { sayDangling } from './flow-control/dangling-schemas.ts'
+import { reconcileDanglingConditions } from './flow-control/dangling-schemas.ts'
 import { OpenApi } from './openapi.ts'
 import { measure } from './measure.ts'
 import type { Metrics, ObjectCount } from './metrics.ts'
 import { pipeline, type Handle, type Stage } from './pipeline.ts'
 import { certificateRequestHooks } from './registry/certificate-request-hooks.ts'
 import type { ResourceHooks } from './registry/hooks.ts'
-import { ObjectCache } from './registry/object-cache.ts'
+import { WatchCache } from './registry/watch-cache.ts'
 import type { Registry } from './registry/registry.ts'
 import { prefixOf, storeRoot } from './registry/store-keys.ts'
 import type { ApiResponse, RequestContext } from './request.ts'
@@ -54,7 +54,7 @@ import { componentStatuses } from './virtual/component-statuses.ts'
 import { nodeMetrics, podMetrics } from './virtual/metrics-resources.ts'
 import { resourceMetrics } from './virtual/resource-metrics.ts'
 import { tokenReview } from './virtual/token-review.ts'
-import { authenticate, authorize, limitTime, whenReady } from './stages.ts'
+import { authenticate, authorize, requestTimeout, requireReady } from './stages.ts'
 
 export interface ApiServerOptions {
   readonly platform: Platform
@@ -63,20 +63,20 @@ export interface ApiServerOptions {
   /** Version information for /version. */
   readonly build: Build
   /** Creates the admission plugins in execution order; see `readAdmission`. */
-  readonly admission?: MakeAdmissionPlugins
+  readonly admission?: AdmissionPluginFactory
   /** Authenticators; client certificates only when absent. */
   readonly authentication?: AuthenticationSettings
   /** Authorizers in order; Node and RBAC when absent. */
   readonly authorizers?: readonly AuthorizerSettings[]
   /** Access to external servers; required for webhooks. */
-  readonly remote?: RemoteAccess
+  readonly remote?: KubeconfigAccess
   /**
    * Access to kubelets, pods and services. When absent, there are no logs, exec, attach, port-forward and
    * proxy subresources.
    */
   readonly kubelets?: KubeletAccess
   /** True to serve the metrics.k8s.io resources without access to kubelets, for simulated nodes. */
-  readonly servesMetrics?: boolean
+  readonly servesResourceMetrics?: boolean
   /** Owned by the caller, which runs it longer than the server. */
   readonly audit?: Audit
   /** Limits on concurrent requests; unlimited when absent. */
@@ -108,7 +108,7 @@ export class ApiServer {
   readonly #registry: Registry
   readonly #discovery: Discovery
   readonly #openApi: OpenApi
-  readonly #issuerMetadata: IssuerMetadata | undefined
+  readonly #issuerMetadata: ServiceAccountIssuerDiscovery | undefined
   readonly #stopping = new AbortController()
   /** Connections to kubelets and other servers. */
   readonly #remotes = new AsyncDisposableStack()
@@ -119,7 +119,7 @@ export class ApiServer {
     const { platform, store, build } = options
     const { address, port } = options.advertise ?? defaultAdvertise
     this.scheme = new Scheme(resourcesOf(options))
-    const cache = new ObjectCache({ store, platform, prefix: storeRoot })
+    const cache = new WatchCache({ store, platform, prefix: storeRoot })
     const { nodePorts, remote, tolerationSeconds } = options
     const parts = { platform, store, cache, scheme: this.scheme, hooks, ...(nodePorts && { nodePorts }) }
     const { authorizer, escalation } = createAuthz({
@@ -135,14 +135,14 @@ export class ApiServer {
       ...(options.metrics && { metrics: options.metrics }),
     }
     const plugins = options.admission?.({ ...parts, ...more, authorizer }) ?? []
-    this.#registry = { ...parts, admission: new Admission([...plugins, escalation]) }
+    this.#registry = { ...parts, admission: new AdmissionChain([...plugins, escalation]) }
     this.#discovery = new Discovery(this.scheme, { build, serverAddress: `${address}:${port}` })
     this.#openApi = new OpenApi(this.scheme, { build, clock: platform.clock })
     const registry = this.#registry
     this.authentication = new Authentication({ platform, registry, ...options.authentication })
     const { issuer } = this.authentication
     const keysUrl = `https://${address.includes(':') ? `[${address}]` : address}:${port}${keysPath}`
-    this.#issuerMetadata = issuer && new IssuerMetadata({ issuer, keysUrl })
+    this.#issuerMetadata = issuer && new ServiceAccountIssuerDiscovery({ issuer, keysUrl })
     const connections = this.#connections(options)
     const router = new Router({
       registry,
@@ -193,18 +193,18 @@ export class ApiServer {
     const compactor = new Compactor({ store, clock: platform.clock, log: platform.log, keepMs: historyMs })
     const cacheRun = this.#registry.cache.run(signal, resolve).catch((error: unknown) => {
       this.#isReady = false
-      if (!signal.aborted) platform.log.error('the store is lost', { error })
+      if (!signal.aborted) platform.log.error('watch cache stopped: lost connection to the store', { error })
       reject(error)
     })
     const compactorRun = compactor.run(signal).catch((error: unknown) => {
-      if (!signal.aborted) platform.log.error('the store is not compacted any more', { error })
+      if (!signal.aborted) platform.log.error('compaction stopped', { error })
     })
     this.#running = Promise.all([cacheRun, compactorRun]).then(() => undefined)
     await promise
     await this.#registry.admission.start()
     // Bootstrap writes bypass admission; otherwise a failing webhook could prevent startup and could not be
     // removed.
-    const own = { ...this.#registry, admission: everythingAdmitted }
+    const own = { ...this.#registry, admission: noAdmission }
     const { address, port } = advertise ?? defaultAdvertise
     const first = { serviceCidrs: serviceCidrs ?? defaultServiceCidrs, advertiseAddress: address, port }
     await whenAvailable(platform, signal, async () => {
@@ -212,7 +212,8 @@ export class ApiServer {
       await reconcileRoles(own)
     })
     const repairRun = new AllocationRepair(this.#registry).run(signal)
-    const sayingRun = limits?.fairness === 'priority and fairness' ? sayDangling(own, signal) : undefined
+    const sayingRun =
+      limits?.fairness === 'priority and fairness' ? reconcileDanglingConditions(own, signal) : undefined
     this.#running = Promise.all([this.#running, repairRun, sayingRun]).then(() => undefined)
     this.#isReady = true
   }
@@ -222,14 +223,14 @@ export class ApiServer {
     const { platform, audit, limits, requestTimeoutMs = defaultRequestTimeoutMs } = options
     return [
       ...this.#measuring(options),
-      limitTime(platform, requestTimeoutMs),
-      ...(audit ? [audit.refusals] : []),
+      requestTimeout(platform, requestTimeoutMs),
+      ...(audit ? [audit.unauthenticatedStage] : []),
       authenticate(this.authentication),
       ...(audit ? [audit.stage] : []),
       impersonate(this.authorizer),
       ...(limits ? [limitRequests(this.#registry, limits)] : []),
       authorize(this.authorizer),
-      whenReady(() => this.#isReady),
+      requireReady(() => this.#isReady),
     ]
   }
 
@@ -291,8 +292,8 @@ const defaultRequestTimeoutMs = 60_000
 
 /** The built-in resources, with the configured TTL for Events. */
 function resourcesOf(options: ApiServerOptions): readonly Resource[] {
-  const { eventTtlMs: ttlMs, kubelets, servesMetrics = kubelets !== undefined } = options
-  const resources = [...defaultResources(), ...(servesMetrics ? [nodeMetrics, podMetrics] : [])]
+  const { eventTtlMs: ttlMs, kubelets, servesResourceMetrics = kubelets !== undefined } = options
+  const resources = [...defaultResources(), ...(servesResourceMetrics ? [nodeMetrics, podMetrics] : [])]
   if (ttlMs === undefined) return resources
   return resources.map(resource =>
     resource.rules?.ttlMs === undefined ? resource : { ...resource, rules: { ...resource.rules, ttlMs } },
@@ -329,7 +330,7 @@ async function whenAvailable(
       const isLater = isApiError(error, 'ServiceUnavailable') || isApiError(error, 'Timeout')
       const isUnavailable = error instanceof StoreError && error.reason === 'unavailable'
       if (signal.aborted || !(isLater || isUnavailable)) throw error
-      log.warn('the store does not answer, and the first objects of the cluster wait', { error })
+      log.warn('store unavailable, retrying bootstrap', { error })
       await clock.sleep(storeRetryMs, signal)
     }
   }

@@ -5,7 +5,7 @@ import { nodePlatform } from '#/platform/node.ts'
 import type { Log } from '#/platform/platform.ts'
 import { Simulation } from '#/platform/simulated.ts'
 import { Audit, AuditLog, AuditWebhook, parseAuditPolicy, type AuditPolicy } from './audit.ts'
-import { compilePolicy } from './audit/decide.ts'
+import { compilePolicy } from './audit/compile-policy.ts'
 import { legacyLine } from './audit/legacy-line.ts'
 import { pipeline, type Stage } from './pipeline.ts'
 import { requestInfo } from './request-info.ts'
@@ -44,9 +44,13 @@ async function start(t: TestContext, policy: AuditPolicy, before: readonly Stage
     context.user = context.request.peer.user!
     return next(context)
   }
-  const handle = pipeline(platform, [audit.refusals, authenticate, audit.stage, ...before], context => {
-    return server.handle(context.request)
-  })
+  const handle = pipeline(
+    platform,
+    [audit.unauthenticatedStage, authenticate, audit.stage, ...before],
+    context => {
+      return server.handle(context.request)
+    },
+  )
   const send = async (line: string, body?: unknown, headers: ApiRequest['headers'] = {}) => {
     lines.length = 0
     const response = await handle(requestOf(line, { body, headers }))
@@ -76,7 +80,7 @@ function requestOf(line: string, parts: Parts = {}): ApiRequest {
   }
 }
 
-test('a request is recorded when it comes and when it is done', async t => {
+test('audit events are recorded at RequestReceived and ResponseComplete', async t => {
   const { send } = await start(t, { rules: [{ level: 'Metadata' }] })
   const { events, response } = await send('POST /api/v1/namespaces/default/configmaps', {
     metadata: { name: 'a' },
@@ -108,7 +112,7 @@ test('a request is recorded when it comes and when it is done', async t => {
   })
 })
 
-test('bodies are recorded where the policy asks for them', async t => {
+test('audit level RequestResponse records bodies', async t => {
   const pod = { metadata: { name: 'p' }, spec: { containers: [{ name: 'a', image: 'b' }] } }
   const { send } = await start(t, everything)
   const { events } = await send('POST /api/v1/namespaces/default/pods', pod)
@@ -126,7 +130,7 @@ test('bodies are recorded where the policy asks for them', async t => {
   assert.deepEqual(patched.events[1]!['requestObject'], patch)
 })
 
-test('only the request is recorded at its level, and managed fields can be left out', async t => {
+test('audit level Request records only the request body, and omitManagedFields applies', async t => {
   const pod = { metadata: { name: 'p' }, spec: { containers: [{ name: 'a', image: 'b' }] } }
   const { send } = await start(t, {
     omitManagedFields: true,
@@ -142,7 +146,7 @@ test('only the request is recorded at its level, and managed fields can be left 
   }
 })
 
-test('secrets are in the log only when a rule names them', async t => {
+test('bodies of secrets are audited only if a rule names the resource', async t => {
   const secret = { metadata: { name: 's' }, stringData: { password: 'hunter2' } }
   const url = '/api/v1/namespaces/default/secrets'
   const shown = async (policy: AuditPolicy): Promise<boolean> => {
@@ -164,7 +168,7 @@ test('secrets are in the log only when a rule names them', async t => {
   assert.equal(await shown({ rules: [{ level: 'Request', resources: about('secrets') }] }), true)
 })
 
-test('credentials are never in the log', async t => {
+test('audit events never contain credentials', async t => {
   const { send, lines } = await start(t, everything)
   const { events, response } = await send('GET /api/v1/pods', undefined, {
     authorization: 'Bearer very-secret',
@@ -177,7 +181,7 @@ test('credentials are never in the log', async t => {
   assert.doesNotMatch(lines.join(''), /very-secret/)
 })
 
-test('failures are recorded with what the client was told', async t => {
+test('audit events of failures contain the response status', async t => {
   const { send } = await start(t, everything, [
     async (context, next) => {
       if (context.request.query.has('broken')) throw new Error('the password is hunter2')
@@ -195,7 +199,7 @@ test('failures are recorded with what the client was told', async t => {
   assert.doesNotMatch(JSON.stringify(broken.events), /hunter2/)
 })
 
-test('a watch is recorded when it starts and when it ends', async t => {
+test('a watch is audited at ResponseStarted and ResponseComplete', async t => {
   const { handle, lines } = await start(t, everything)
   const stages = (): unknown[] => lines.map(each => (JSON.parse(each) as Event)['stage'])
   for (const isRead of [true, false]) {
@@ -210,7 +214,7 @@ test('a watch is recorded when it starts and when it ends', async t => {
   }
 })
 
-test('who impersonates whom is recorded, and what others add', async t => {
+test('audit events contain the impersonated user and annotations', async t => {
   const { send } = await start(t, everything, [
     (context, next) => {
       const requester = context.user
@@ -233,7 +237,7 @@ test('who impersonates whom is recorded, and what others add', async t => {
   assert.equal(complete!['objectRef'], undefined)
 })
 
-test('the first rule that fits decides', () => {
+test('the first matching audit rule decides', () => {
   const policy = parseAuditPolicy(`
 apiVersion: audit.k8s.io/v1
 kind: Policy
@@ -277,7 +281,7 @@ rules:
   )
 })
 
-test('a policy that is none is refused', () => {
+test('an invalid audit policy is rejected', () => {
   const check = (rules: string, message: RegExp): void => {
     assert.throws(() => parseAuditPolicy(`apiVersion: audit.k8s.io/v1\nkind: Policy\n${rules}`), message)
   }
@@ -306,10 +310,10 @@ test('a policy that is none is refused', () => {
   )
 })
 
-test('a log that has grown large is put aside, and old ones go', async () => {
+test('the audit log is rotated by size and keeps a maximum number of backups', async () => {
   const simulation = new Simulation({ seed: 1 })
   const host = simulation.host('api')
-  const log = new AuditLog({ platform: host, path: '/var/log/audit.log', sizeBytesMax: 100, keptFilesMax: 2 })
+  const log = new AuditLog({ platform: host, path: '/var/log/audit.log', sizeBytesMax: 100, backupsMax: 2 })
   const stopping = new AbortController()
   const running = log.run(stopping.signal)
   await simulation.run(host.files.makeFolder('/var/log'))
@@ -335,10 +339,10 @@ test('a log that has grown large is put aside, and old ones go', async () => {
   assert.ok(lines.length >= 5)
 })
 
-test('logs that were put aside too long ago go too', async () => {
+test('rotated audit logs are deleted after their maximum age', async () => {
   const simulation = new Simulation({ seed: 1 })
   const host = simulation.host('api')
-  const log = new AuditLog({ platform: host, path: '/audit.log', sizeBytesMax: 10, keptMsMax: 5_000 })
+  const log = new AuditLog({ platform: host, path: '/audit.log', sizeBytesMax: 10, ageMsMax: 5_000 })
   const stopping = new AbortController()
   const running = log.run(stopping.signal)
   for (let index = 0; index < 12; index++) {
@@ -350,7 +354,7 @@ test('logs that were put aside too long ago go too', async () => {
   assert.equal((await simulation.run(host.files.list('/'))).length, 4)
 })
 
-test('a slow disk costs events, not the server', async () => {
+test('a slow audit log drops events and does not block requests', async () => {
   const simulation = new Simulation({ seed: 1 })
   const host = simulation.host('api')
   const log = new AuditLog({ platform: host, path: '/audit.log' })
@@ -367,7 +371,7 @@ test('a slow disk costs events, not the server', async () => {
   assert.deepEqual([lines.length, lines.at(-1)], [10_000, '9999'])
 })
 
-test('a webhook gets events together, and again when it did not take them', async () => {
+test('the audit webhook receives batches and retries failures', async () => {
   const simulation = new Simulation({ seed: 1 })
   const host = simulation.host('api')
   const posts: { readonly atMs: number; readonly items: readonly number[] }[] = []
@@ -399,7 +403,7 @@ test('a webhook gets events together, and again when it did not take them', asyn
   assert.ok(posts[2]!.atMs - posts[1]!.atMs >= 5_000, 'it waited for more')
 })
 
-test('a webhook that never takes anything costs bounded memory and time', async () => {
+test('a failing audit webhook has bounded memory and time', async () => {
   const simulation = new Simulation({ seed: 1 })
   let posts = 0
   const webhook = new AuditWebhook({
@@ -421,7 +425,7 @@ test('a webhook that never takes anything costs bounded memory and time', async 
   assert.equal(posts, 10)
 })
 
-test('where requests wait for the log they learn whether their lines are written', async () => {
+test('blocking audit mode waits until the event is written', async () => {
   const simulation = new Simulation({ seed: 1 })
   const host = simulation.host('api')
   const log = new AuditLog({ platform: host, path: '/audit.log', mode: 'blocking' })
@@ -437,7 +441,7 @@ test('where requests wait for the log they learn whether their lines are written
   await simulation.run(running)
 })
 
-test('a request of which nothing can be written is refused where that is wanted, and else it is not', async t => {
+test('blocking-strict audit mode rejects requests that cannot be audited', async t => {
   for (const [mode, code] of [
     ['blocking', 200],
     ['blocking-strict', 500],
@@ -454,7 +458,7 @@ test('a request of which nothing can be written is refused where that is wanted,
   }
 })
 
-test('the old form of a log is a line of text', () => {
+test('the legacy audit log format is one line of text', () => {
   const event = {
     auditID: 'i',
     stage: 'ResponseComplete',

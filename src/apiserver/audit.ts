@@ -5,17 +5,17 @@
 import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { internalError, isApiError } from '#/api/errors.ts'
-import { AuditEntry } from './audit/entry.ts'
-import { compilePolicy, type AuditDecision, type Decide } from './audit/decide.ts'
+import { AuditContext } from './audit/audit-context.ts'
+import { compilePolicy, type AuditDecision, type EvaluatePolicy } from './audit/compile-policy.ts'
 import { AuditLog, type AuditLogSettings } from './audit/log.ts'
 import type { AuditPolicy } from './audit/policy.ts'
 import { postEvents } from './audit/post-events.ts'
 import { RecordedBody, withBody } from './audit/recorded-body.ts'
 import { AuditWebhook, type AuditWebhookSettings } from './audit/webhook.ts'
-import { followed } from './followed.ts'
+import { onUpgradeEnd } from './on-upgrade-end.ts'
 import type { Next, Stage } from './pipeline.ts'
 import type { ApiResponse, RequestContext, StreamBody, StreamChunk } from './request.ts'
-import type { Remote } from './settings/reading.ts'
+import type { Remote } from './settings/flag-files.ts'
 
 export { AuditLog, type AuditLogSettings } from './audit/log.ts'
 export { parseAuditPolicy, type AuditPolicy } from './audit/policy.ts'
@@ -74,7 +74,7 @@ export interface AuditOptions {
 export class Audit {
   readonly #platform: Platform
   readonly #backends: readonly AuditBackend[]
-  readonly #decide: Decide
+  readonly #decide: EvaluatePolicy
 
   constructor({ platform, policy, backends }: AuditOptions) {
     this.#platform = platform
@@ -93,7 +93,7 @@ export class Audit {
   }
 
   /** Runs before authentication, to record requests that fail authentication and never reach `stage`. */
-  readonly refusals: Stage = async (context, next) => {
+  readonly unauthenticatedStage: Stage = async (context, next) => {
     try {
       return await next(context)
     } catch (error) {
@@ -107,7 +107,7 @@ export class Audit {
     context.isAudited = true
     context.responseHeaders = { ...context.responseHeaders, 'audit-id': entry.id }
     const received = entry.record('RequestReceived')
-    if (received && !(await received)) throw internalError('the request cannot be written to the audit log')
+    if (received && !(await received)) throw internalError('failed to write audit event')
     const body = entry.wantsRequest ? new RecordedBody(context.request) : undefined
     if (body) context.request = withBody(context.request, body)
     try {
@@ -122,7 +122,7 @@ export class Audit {
       }
       if (response.body?.type === 'upgrade') {
         void entry.record('ResponseStarted')
-        return { ...response, body: followed(response.body, () => void entry.record('ResponseComplete')) }
+        return { ...response, body: onUpgradeEnd(response.body, () => void entry.record('ResponseComplete')) }
       }
       await entry.record('ResponseComplete')
       return response
@@ -143,7 +143,7 @@ export class Audit {
     void entry.record('ResponseComplete')
   }
 
-  #enter(context: RequestContext, decision: AuditDecision): AuditEntry {
+  #enter(context: RequestContext, decision: AuditDecision): AuditContext {
     const record = (line: string): Promise<boolean> | undefined => {
       const written = this.#backends.flatMap(backend => {
         const waiting = backend.record(line)
@@ -151,12 +151,12 @@ export class Audit {
       })
       return written.length === 0 ? undefined : Promise.all(written).then(all => all.every(Boolean))
     }
-    return new AuditEntry(context, { decision, record, platform: this.#platform })
+    return new AuditContext(context, { decision, record, platform: this.#platform })
   }
 }
 
 /** Records ResponseComplete when the stream is fully read or closed. */
-function watched(response: ApiResponse, body: StreamBody, entry: AuditEntry): ApiResponse {
+function watched(response: ApiResponse, body: StreamBody, entry: AuditContext): ApiResponse {
   void entry.record('ResponseStarted')
   const chunks = async function* (): AsyncGenerator<readonly StreamChunk[], void, undefined> {
     try {

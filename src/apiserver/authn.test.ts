@@ -11,7 +11,7 @@ function bearer(token: string): RequestOptions {
   return { ...outside, headers: { authorization: `Bearer ${token}` } }
 }
 
-test('the first that knows the sender wins, and bad credentials are not the same as none', async t => {
+test('the first successful authenticator wins, and invalid credentials are not anonymous', async t => {
   const {
     server: { authentication },
   } = await startTokenServer(t, {
@@ -20,12 +20,12 @@ test('the first that knows the sender wins, and bad credentials are not the same
   })
   const certificate = { commonName: 'dave', organizations: ['admins'] }
   const check = async (options: RequestOptions, expected: string): Promise<void> => {
-    const outcome = await authentication.authenticate(apiRequest('GET', '/api', options))
+    const result = await authentication.authenticate(apiRequest('GET', '/api', options))
     const found =
-      outcome === undefined
+      result === undefined
         ? 'nobody'
-        : 'user' in outcome
-          ? `${outcome.user.username} ${outcome.user.groups.join(',')}`
+        : 'user' in result
+          ? `${result.user.username} ${result.user.groups.join(',')}`
           : 'refused'
     assert.equal(found, expected, JSON.stringify(options))
   }
@@ -71,7 +71,7 @@ test('the first that knows the sender wins, and bad credentials are not the same
   )
 })
 
-test('anonymous requests can be forbidden, or allowed at some paths only', async t => {
+test('anonymous requests can be disabled or limited to paths', async t => {
   const check = async (
     anonymous: { enabled: boolean; paths?: string[] },
     expected: Record<string, number>,
@@ -89,20 +89,20 @@ test('anonymous requests can be forbidden, or allowed at some paths only', async
   )
 })
 
-test('whoever is refused hears no more than that', async t => {
+test('a 401 response does not disclose the reason', async t => {
   const { request } = await startTokenServer(t)
   const { code, body } = await request('GET', '/api/v1/pods', bearer('x.y.z'))
   assert.deepEqual([code, body.reason, body.message], [401, 'Unauthorized', 'Unauthorized'])
 })
 
-test('an ignored token is said to be ignored', async t => {
+test('an ignored Authorization header causes a warning', async t => {
   const { request } = await startTokenServer(t)
   const { code, headers } = await request('GET', '/version', bearer(' token'))
   assert.equal(code, 200)
   assert.match(String(headers?.['warning']), /contains extra space before the bearer token, and is ignored/)
 })
 
-test('a browser sends its token as the name of a protocol', async t => {
+test('a bearer token is accepted as a WebSocket subprotocol', async t => {
   const {
     server: { authentication },
   } = await startTokenServer(t, { tokenFile: 'secret-a,alice,1\n' })
@@ -110,8 +110,8 @@ test('a browser sends its token as the name of a protocol', async t => {
     `base64url.bearer.authorization.k8s.io.${Buffer.from(token).toString('base64url')}`
   const check = async (protocols: string, expected: string, upgrade = 'websocket'): Promise<void> => {
     const headers = { 'connection': 'keep-alive, Upgrade', upgrade, 'sec-websocket-protocol': protocols }
-    const outcome = await authentication.authenticate(apiRequest('GET', '/api', { ...outside, headers }))
-    assert.equal(outcome && ('user' in outcome ? outcome.user.username : outcome.refused), expected)
+    const result = await authentication.authenticate(apiRequest('GET', '/api', { ...outside, headers }))
+    assert.equal(result && ('user' in result ? result.user.username : result.failure), expected)
   }
   await check(`v4.channel.k8s.io, ${code('secret-a')}`, 'alice')
   await check(`${code('secret-a')},v4.channel.k8s.io`, 'alice')
@@ -126,7 +126,7 @@ test('a browser sends its token as the name of a protocol', async t => {
   await check(`v4.channel.k8s.io, ${code('secret-a')}`, 'system:anonymous', 'h2c')
 })
 
-test('what follows in the pipeline sees no credentials', async t => {
+test('later stages see no credentials', async t => {
   const {
     server: { authentication },
     platform,
@@ -175,7 +175,7 @@ test('what follows in the pipeline sees no credentials', async t => {
   assert.equal(authentication.withoutCredentials(plain), plain)
 })
 
-test('whatever stands in the headers, the answer is 401 or that of somebody anonymous', async t => {
+test('random credentials headers yield 401 or the anonymous user', async t => {
   const { request } = await startTokenServer(t, {
     tokenFile: 'secret-a,alice,1\n',
     passwordFile: 'p,carol,1\n',

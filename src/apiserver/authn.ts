@@ -10,9 +10,9 @@ import {
   firstSuccess,
   forAudiences,
   isAuthenticated,
-  withEverybody,
-  type MaybeLater,
-  type Outcome,
+  withAuthenticatedGroup,
+  type Awaitable,
+  type AuthenticationResult,
   type RequestAuthenticator,
   type TokenAuthenticator,
 } from './authn/authenticator.ts'
@@ -22,17 +22,17 @@ import { ClientCertificates, type ClientCertificatesOptions } from './authn/clie
 import { ClusterObjects } from './authn/cluster-objects.ts'
 import { CredentialHeaders } from './authn/credential-headers.ts'
 import { FrontProxy, type FrontProxyOptions } from './authn/front-proxy.ts'
-import { IssuerTokens, type IssuerConfiguration } from './authn/issuer-tokens.ts'
-import { LegacyTokenUse } from './authn/legacy-token-use.ts'
+import { OidcAuthenticator, type OidcConfiguration } from './authn/oidc-authenticator.ts'
+import { LegacyTokenTracking } from './authn/legacy-token-tracking.ts'
 import { ServiceAccountIssuer, type ServiceAccountIssuerOptions } from './authn/service-account-issuer.ts'
 import { ServiceAccountTokens } from './authn/service-account-tokens.ts'
-import { BasicCredentials, StaticTokens } from './authn/static-credentials.ts'
-import { TokenWebhook, type TokenWebhookSettings } from './authn/token-webhook.ts'
+import { BasicAuth, StaticTokens } from './authn/static-credentials.ts'
+import { WebhookTokenAuthenticator, type TokenWebhookSettings } from './authn/webhook-token-authenticator.ts'
 import type { Registry } from './registry/registry.ts'
 import type { ApiRequest } from './request.ts'
 
 export { readAuthenticationConfiguration } from './authn/authentication-configuration.ts'
-export { issuerOfFlags } from './authn/issuer-flags.ts'
+export { oidcConfigurationFromFlags } from './authn/oidc-flags.ts'
 
 /** Enabled authenticators. The default is client certificates and anonymous requests. */
 export interface AuthenticationSettings {
@@ -45,7 +45,7 @@ export interface AuthenticationSettings {
   readonly bootstrapTokens?: boolean
   readonly serviceAccounts?: ServiceAccountSettings
   /** OIDC token issuers. They and the webhook require `connectHttp`. */
-  readonly issuers?: readonly IssuerConfiguration[]
+  readonly issuers?: readonly OidcConfiguration[]
   readonly webhook?: TokenWebhookSettings
   readonly connectHttp?: HttpConnect
   /** Enabled for all paths when absent. */
@@ -99,40 +99,40 @@ export class Authentication implements RequestAuthentication {
       ownComponents,
       ...(frontProxy ? [new FrontProxy(frontProxy)] : []),
       new ClientCertificates(certificates),
-      ...(passwordFile === undefined ? [] : [new BasicCredentials(passwordFile)]),
+      ...(passwordFile === undefined ? [] : [new BasicAuth(passwordFile)]),
       this.#tokens,
     ]
     this.#anonymous = new Anonymous(anonymous)
     this.#credentials = new CredentialHeaders(frontProxy)
   }
 
-  authenticate(request: ApiRequest): MaybeLater<Outcome> {
-    const outcome = firstSuccess(this.#authenticators, each => each.authenticate(request))
-    return outcome instanceof Promise
-      ? outcome.then(settled => this.#conclude(request, settled))
-      : this.#conclude(request, outcome)
+  authenticate(request: ApiRequest): Awaitable<AuthenticationResult> {
+    const result = firstSuccess(this.#authenticators, each => each.authenticate(request))
+    return result instanceof Promise
+      ? result.then(settled => this.#conclude(request, settled))
+      : this.#conclude(request, result)
   }
 
-  /** Authenticates a token for these audiences; the outcome is never undefined. */
-  reviewToken(text: string, audiences: readonly string[]): MaybeLater<NonNullable<Outcome>> {
-    return this.#tokens.review(new BearerToken(text), audiences)
+  /** Authenticates a token for these audiences; the result is never undefined. */
+  reviewToken(text: string, audiences: readonly string[]): Awaitable<NonNullable<AuthenticationResult>> {
+    return this.#tokens.authenticateToken(new BearerToken(text), audiences)
   }
 
   withoutCredentials(request: ApiRequest): ApiRequest {
     return this.#credentials.removeFrom(request)
   }
 
-  #conclude(request: ApiRequest, outcome: Outcome): Outcome {
-    if (outcome === undefined) return this.#anonymous.authenticate(request)
-    if (isAuthenticated(outcome)) return withEverybody(outcome)
+  #conclude(request: ApiRequest, result: AuthenticationResult): AuthenticationResult {
+    if (result === undefined) return this.#anonymous.authenticate(request)
+    if (isAuthenticated(result)) return withAuthenticatedGroup(result)
     const {
       method,
       path,
       peer: { address },
     } = request
-    const fields = { method, path, address, why: outcome.refused }
-    this.#platform.log.info('a request shows credentials that are not good', fields)
-    return outcome
+    const fields = { method, path, address, why: result.failure }
+    this.#platform.log.info('Unable to authenticate the request', fields)
+    return result
   }
 
   /** Authenticators that work locally come before those that call other servers. */
@@ -152,22 +152,22 @@ export class Authentication implements RequestAuthentication {
     const objects = new ClusterObjects(registry)
     if (tokenFile !== undefined) yield forAudiences(audiences, new StaticTokens(tokenFile))
     if (issuer) {
-      const legacyUse = new LegacyTokenUse(registry)
+      const legacyUse = new LegacyTokenTracking(registry)
       yield new ServiceAccountTokens({
         clock,
         objects,
         audiences,
         issuers: [issuer.url, ...(serviceAccounts?.acceptedIssuers ?? [])],
         keys: issuer.keys,
-        onLegacyUse: secret => legacyUse.note(secret),
+        onLegacyUse: secret => legacyUse.recordUse(secret),
       })
     }
     if (bootstrapTokens) yield forAudiences(audiences, new BootstrapTokens({ clock, objects }))
     if (connectHttp === undefined) return
     for (const configuration of issuers) {
-      yield forAudiences(audiences, new IssuerTokens({ clock, log, connectHttp, configuration }))
+      yield forAudiences(audiences, new OidcAuthenticator({ clock, log, connectHttp, configuration }))
     }
-    if (webhook) yield new TokenWebhook({ ...webhook, platform, connectHttp, audiences })
+    if (webhook) yield new WebhookTokenAuthenticator({ ...webhook, platform, connectHttp, audiences })
   }
 }
 

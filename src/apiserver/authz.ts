@@ -5,7 +5,7 @@
  */
 import { assert } from '#/base/assert.ts'
 import { AbacAuthorizer, type AbacPolicy } from './authz/abac-authorizer.ts'
-import { administrators, alwaysAllow, alwaysDeny } from './authz/always.ts'
+import { privilegedGroupAuthorizer, alwaysAllow, alwaysDeny } from './authz/always.ts'
 import { authorizerChain } from './authz/authorizer-chain.ts'
 import type { Authorizer } from './authz/authorizer.ts'
 import { checkEscalation } from './authz/escalation.ts'
@@ -17,8 +17,8 @@ import {
   type AuthorizationWebhookSettings,
   type WebhookConnection,
 } from './authz/webhook-authorizer.ts'
-import type { AdmissionPlugin } from './admission/admission.ts'
-import type { ObjectCache } from './registry/object-cache.ts'
+import type { AdmissionPlugin } from './admission/admission-chain.ts'
+import type { WatchCache } from './registry/watch-cache.ts'
 
 export { reconcileRoles } from './authz/reconcile-roles.ts'
 
@@ -32,7 +32,7 @@ export type AuthorizerSettings =
 export const defaultAuthorizers: readonly AuthorizerSettings[] = [{ mode: 'Node' }, { mode: 'RBAC' }]
 
 export interface AuthzOptions {
-  readonly cache: ObjectCache
+  readonly cache: WatchCache
   /** In evaluation order. */
   readonly authorizers: readonly AuthorizerSettings[]
   readonly platform: WebhookConnection['platform']
@@ -52,13 +52,13 @@ export interface Authz {
 export function createAuthz(options: AuthzOptions): Authz {
   const rbac = new RbacAuthorizer(options.cache)
   const authorizer = authorizerChain([
-    administrators,
+    privilegedGroupAuthorizer,
     ...options.authorizers.map(settings => authorizerOf(settings, options, rbac)),
   ])
   const escalation: AdmissionPlugin = {
     name: 'RBACEscalation',
     mutate: async request => {
-      await checkEscalation({ rbac, authorizer, catchUp: () => options.cache.catchUp() }, request)
+      await checkEscalation({ rbac, authorizer, catchUp: () => options.cache.waitForLatest() }, request)
       return request.object
     },
   }
@@ -78,7 +78,7 @@ function authorizerOf(
     case 'ABAC':
       return new AbacAuthorizer(settings.policies)
     case 'Webhook':
-      assert(connectHttp !== undefined, 'a webhook is asked over HTTP')
+      assert(connectHttp !== undefined, 'webhook authorizers require outgoing HTTP')
       return new WebhookAuthorizer({ ...settings.webhook, platform, connectHttp })
     case 'AlwaysAllow':
       return alwaysAllow

@@ -6,7 +6,7 @@ import { isApiError } from '#/api/errors.ts'
 import { groupVersionKindOf } from '#/api/group-version.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
-import { writeBySystem } from './registry/write-by-system.ts'
+import { systemWriteRequest } from './registry/system-write-request.ts'
 import { flowControlObjects } from './bootstrap/flow-control.ts'
 import { kubernetesService, withOwnAddress, type ServiceOptions } from './bootstrap/kubernetes-service.ts'
 import type { Registry } from './registry/registry.ts'
@@ -29,9 +29,13 @@ function objects(options: BootstrapOptions): readonly KubernetesObject[] {
     priorityClass(
       'system-cluster-critical',
       2_000_000_000,
-      'For pods the cluster cannot do without, on whichever node they run.',
+      'Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.',
     ),
-    priorityClass('system-node-critical', 2_000_001_000, 'For pods that their node cannot do without.'),
+    priorityClass(
+      'system-node-critical',
+      2_000_001_000,
+      'Used for system critical pods that must not be moved from their current node.',
+    ),
     ...flowControlObjects(),
   ]
 }
@@ -41,7 +45,7 @@ async function ensure(registry: Registry, object: KubernetesObject): Promise<voi
   const resource = resourceOf(registry, object)
   if (resource === undefined) return
   try {
-    await createObject(registry, writeBySystem(resource, name, namespace), object)
+    await createObject(registry, systemWriteRequest(resource, name, namespace), object)
   } catch (error) {
     if (!isApiError(error, 'AlreadyExists')) throw error
   }
@@ -53,7 +57,7 @@ async function renew(registry: Registry, object: KubernetesObject): Promise<void
   const resource = resourceOf(registry, object)
   if (resource === undefined) return
   const change = (stored: KubernetesObject) => withOwnAddress(stored, object)
-  await updateObject(registry, writeBySystem(resource, name, namespace), { change })
+  await updateObject(registry, systemWriteRequest(resource, name, namespace), { change })
 }
 
 function resourceOf({ scheme }: Registry, object: KubernetesObject): Resource | undefined {

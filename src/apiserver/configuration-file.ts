@@ -23,7 +23,8 @@ export function readConfigurationFile<T>(text: string, configurationKind: Config
     throw new Error(`the apiVersion must be one of ${versions.map(each => `${group}/${each}`).join(', ')}`)
   }
   const options = { expected: { group, version, kind }, fieldValidation: 'Strict' } as const
-  return strictDecode(Buffer.from(text), 'application/yaml', schema, options).value as unknown as T
+  return strictDecode(Buffer.from(text), { mediaType: 'application/yaml', schema, ...options })
+    .value as unknown as T
 }
 
 export const string: Schema = { type: 'string' }

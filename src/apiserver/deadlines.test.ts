@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Simulation } from '#/platform/simulated.ts'
 import { Deadlines, type Deadline } from './deadlines.ts'
 
-test('what is not deleted in time has passed, each at its own time and in order', async () => {
+test('deadlines expire in order unless deleted', async () => {
   const simulation = new Simulation({ seed: 1 })
   const { clock } = simulation.host('a')
   const deadlines = new Deadlines(clock, 1_000)

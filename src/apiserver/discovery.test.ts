@@ -78,7 +78,7 @@ function read(path: string, asked: Asked = {}): Record<string, unknown> {
   return JSON.parse(bytesOf(ask(path, asked)).toString()) as Record<string, unknown>
 }
 
-test('groups and their versions are told as clients of all ages read them', () => {
+test('API groups and versions are served in legacy and current formats', () => {
   const check = (path: string, expected: object): void => assert.deepEqual(read(path), expected, path)
   check('/api', {
     kind: 'APIVersions',
@@ -106,7 +106,7 @@ test('groups and their versions are told as clients of all ages read them', () =
   )
 })
 
-test('resources are told with everything kubectl wants to know', () => {
+test('APIResourceList contains all fields that kubectl reads', () => {
   const { resources, ...list } = read('/api/v1')
   assert.deepEqual(list, { kind: 'APIResourceList', groupVersion: 'v1' })
   const check = (name: string, expected: object): void => {
@@ -139,7 +139,7 @@ test('resources are told with everything kubectl wants to know', () => {
   assert.equal(read('/apis/apps/v1')['apiVersion'], 'v1')
 })
 
-test('the document of everything is given to those who prefer it', () => {
+test('aggregated discovery is served on request', () => {
   const check = (accept: string | undefined, path: string, expected: string): void => {
     const response = ask(path, accept === undefined ? {} : { headers: { accept } })
     const { kind, apiVersion } = JSON.parse(bytesOf(response).toString()) as Record<string, string>
@@ -162,7 +162,7 @@ test('the document of everything is given to those who prefer it', () => {
   check('application/json', '/apis/apps', 'application/json v1 APIGroup')
 })
 
-test('the document of everything tells the core group at its own path', () => {
+test('aggregated discovery of the core group is served at /api', () => {
   const groups = (path: string): readonly { metadata: { name?: string }; versions: readonly object[] }[] =>
     read(path, { headers: { accept: aggregated } })['items'] as never
   assert.deepEqual(
@@ -208,7 +208,7 @@ test('the document of everything tells the core group at its own path', () => {
   ])
 })
 
-test('a client that has the document already is told so', () => {
+test('a discovery request with a matching ETag gets 304', () => {
   const asked = [
     ['/apis', aggregated],
     ['/api/v1', 'application/json'],
@@ -230,7 +230,7 @@ test('a client that has the document already is told so', () => {
   }
 })
 
-test('kinds that come and go appear and disappear at once', () => {
+test('added and removed resources change discovery immediately', () => {
   const scheme = new Scheme(defaultResources())
   const from = new Discovery(scheme, options)
   const check = (status: number | undefined): void => {
@@ -250,7 +250,7 @@ test('kinds that come and go appear and disappear at once', () => {
   check(undefined)
 })
 
-test('discovery comes in every form that objects have', () => {
+test('discovery is served as JSON, YAML and protobuf', () => {
   const yaml = ask('/apis/policy', { headers: { accept: 'application/yaml' } })
   assert.equal(yaml?.body?.mediaType, 'application/yaml')
   assert.match(bytesOf(yaml).toString(), /^apiVersion: v1\nkind: APIGroup\n/)
@@ -262,7 +262,7 @@ test('discovery comes in every form that objects have', () => {
   assert.throws(() => ask('/apis', { headers: { accept: 'text/html' } }), { name: 'ApiError', code: 406 })
 })
 
-test('paths that are not discovery are left to others, and nothing is written', () => {
+test('discovery handles only its paths, and only reads', () => {
   const check = (path: string): void => assert.equal(ask(path), undefined, path)
   check('/apis/nothing')
   check('/apis/apps/v9')
@@ -279,7 +279,7 @@ test('paths that are not discovery are left to others, and nothing is written', 
   assert.equal(ask('/version', { method: 'HEAD' })?.status, 200)
 })
 
-test('the version says which Kubernetes this is, and which k8ts', () => {
+test('/version contains the Kubernetes and k8ts versions', () => {
   const { major, minor, gitVersion, gitTreeState, platform } = read('/version')
   assert.deepEqual(
     { major, minor, gitTreeState, platform },
@@ -296,7 +296,7 @@ test('the version says which Kubernetes this is, and which k8ts', () => {
   )
 })
 
-test('the root lists every path', () => {
+test('the root path lists all paths', () => {
   const paths = read('/')['paths'] as readonly string[]
   const check = (path: string): void => assert.equal(paths.filter(each => each === path).length, 1, path)
   for (const path of ['/api', '/api/v1', '/apis', '/apis/', '/apis/apps', '/apis/apps/v1']) check(path)
@@ -304,7 +304,7 @@ test('the root lists every path', () => {
   assert.deepEqual(paths, [...paths].sort())
 })
 
-test('documents do not depend on which order kinds were registered in', () => {
+test('discovery does not depend on registration order', () => {
   const resources = builtinResources()
   const forwards = new Discovery(new Scheme(resources), options)
   const backwards = new Discovery(new Scheme([...resources].reverse()), options)

@@ -12,7 +12,7 @@ import {
   aggregatedVersion,
   type Root,
 } from './discovery/aggregated.ts'
-import { answerDocument, documentOf, type Document } from './discovery/document.ts'
+import { documentResponse, documentOf, type Document } from './discovery/document.ts'
 import { apiGroup, apiGroupList, apiVersions, versionsOf } from './discovery/groups.ts'
 import { resourceList } from './discovery/resource-list.ts'
 import { SchemeCache } from './discovery/scheme-cache.ts'
@@ -56,7 +56,7 @@ export class Discovery {
     if (info.verb !== 'get' && info.verb !== 'head') {
       throw apiError('MethodNotAllowed', 'the server does not allow this method on the requested resource')
     }
-    return answerDocument(request, document)
+    return documentResponse(request, document)
   }
 
   #plainDocument(path: string, { headers, query }: ApiRequest): Document | undefined {

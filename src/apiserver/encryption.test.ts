@@ -7,8 +7,13 @@ import { Simulation } from '#/platform/simulated.ts'
 import { MemoryStore } from '#/store/memory.ts'
 import { storeConformance } from '#/store/store.conformance.ts'
 import { StoreError, type Store } from '#/store/store.ts'
-import { DecryptionError, EncryptingStore, Encryption, ensureEncryptionConfiguration } from './encryption.ts'
-import { StoredForm, TestKeyService } from './encryption/testdata/key-service.ts'
+import {
+  DecryptionError,
+  EncryptingStore,
+  ResourceCiphers,
+  ensureEncryptionConfiguration,
+} from './encryption.ts'
+import { StoredForm, TestKmsPlugin } from './encryption/testdata/kms-plugin.ts'
 import { ApiServer } from './api-server.ts'
 
 const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
@@ -37,10 +42,10 @@ function fileOf(resources: readonly object[]): string {
   })
 }
 
-const noService = new TestKeyService()
+const noService = new TestKmsPlugin()
 
 async function encrypt(store: Store, configuration: string, service = noService): Promise<EncryptingStore> {
-  const encryption = await Encryption.open({ platform, connect: service.connect, configuration })
+  const encryption = await ResourceCiphers.open({ platform, connect: service.connect, configuration })
   return new EncryptingStore({ store, encryption, log: silent })
 }
 
@@ -51,8 +56,8 @@ for (const providers of ['aesgcm a', 'kms a']) {
   storeConformance(
     `encrypted with ${providers}`,
     async () => {
-      const { connect } = new TestKeyService()
-      const encryption = await Encryption.open({
+      const { connect } = new TestKmsPlugin()
+      const encryption = await ResourceCiphers.open({
         platform,
         connect,
         configuration: configurationOf('*.*', providers),
@@ -72,7 +77,7 @@ const key = '/registry/secrets/default/web'
 const value = Buffer.from('{"kind":"Secret","data":{"password":"aHVudGVyMg=="}}')
 const text = (bytes: Uint8Array | undefined): string => Buffer.from(bytes ?? []).toString('latin1')
 
-test('what is stored begins with how it is encrypted and shows nothing of the value', async () => {
+test('stored values have the provider prefix and no plain text', async () => {
   for (const [providers, prefix] of [
     ['aesgcm a', 'k8s:enc:aesgcm:v1:a:'],
     ['aescbc a b', 'k8s:enc:aescbc:v1:a:'],
@@ -92,7 +97,7 @@ test('what is stored begins with how it is encrypted and shows nothing of the va
   }
 })
 
-test('values are encrypted as the configuration says of their resource', async () => {
+test('values are encrypted with the provider of their resource', async () => {
   const check = async (names: string, encrypted: string[], plain: string[]): Promise<void> => {
     const raw = await open()
     const store = await encrypt(raw, configurationOf(names, 'aesgcm a'))
@@ -121,7 +126,7 @@ test('values are encrypted as the configuration says of their resource', async (
   )
 })
 
-test('the first list that names a resource counts', async () => {
+test('the first matching entry of EncryptionConfiguration applies', async () => {
   const raw = await open()
   const store = await encrypt(
     raw,
@@ -134,7 +139,7 @@ test('the first list that names a resource counts', async () => {
   assert.equal(text((await raw.get('/registry/events/a/b'))?.value), text(value))
 })
 
-test('what this server wrote comes back as the very bytes it gave', async () => {
+test('written values are returned by the watch as the same bytes', async () => {
   const store = await encrypt(await open(), configurationOf('secrets', 'aesgcm a'))
   const watch = store.watch({ prefix: '/registry/', afterRevision: 0 })
   await store.create(key, value)
@@ -147,7 +152,7 @@ test('what this server wrote comes back as the very bytes it gave', async () => 
   }
 })
 
-test('a key is replaced without a value being lost', async () => {
+test('key rotation keeps all values readable', async () => {
   const raw = await open()
   const old = await encrypt(raw, configurationOf('secrets', 'aescbc a', 'identity'))
   await raw.create('/registry/secrets/default/plain', Buffer.from('{"plain":true}'))
@@ -161,9 +166,9 @@ test('a key is replaced without a value being lost', async () => {
   )
   assert.equal(both.hasStale, true)
   const before = (await raw.get('/registry/pods/default/p'))?.revision
-  assert.deepEqual(await both.rewriteStale(), { rewritten: 2, unreadable: 0 })
+  assert.deepEqual(await both.reencryptStale(), { rewritten: 2, unreadable: 0 })
   assert.equal(both.hasStale, false)
-  assert.deepEqual(await both.rewriteStale(), { rewritten: 0, unreadable: 0 })
+  assert.deepEqual(await both.reencryptStale(), { rewritten: 0, unreadable: 0 })
   assert.equal((await raw.get('/registry/pods/default/p'))?.revision, before)
   const onlyNew = await encrypt(raw, configurationOf('secrets', 'aesgcm b'))
   assert.equal(text((await onlyNew.get(key))?.value), text(value))
@@ -171,7 +176,7 @@ test('a key is replaced without a value being lost', async () => {
   await assert.rejects(old.get(key), DecryptionError)
 })
 
-test('two keys of one name are both tried', async () => {
+test('all keys with the same name are tried', async () => {
   const raw = await open()
   const keys = (fill: number) => ({ aesgcm: { keys: [{ name: 'a', secret: secretOf(fill, 16) }] } })
   const withKeys = (...fills: number[]): string =>
@@ -180,7 +185,7 @@ test('two keys of one name are both tried', async () => {
   assert.equal(text((await (await encrypt(raw, withKeys(2, 1))).get(key))?.value), text(value))
 })
 
-test('a value that no key decrypts is an error by itself and hides no others', async () => {
+test('an undecryptable value is reported and does not hide others', async () => {
   const raw = await open()
   await (await encrypt(raw, configurationOf('secrets', 'aesgcm a'))).create(key, value)
   await raw.create('/registry/pods/default/p', Buffer.from('{}'))
@@ -199,20 +204,20 @@ test('a value that no key decrypts is an error by itself and hides no others', a
       entries.map(each => text(each.value)),
       ['{}', 'k8s:enc:unreadable'],
     )
-    assert.deepEqual(await store.rewriteStale(), { rewritten: 0, unreadable: 1 })
+    assert.deepEqual(await store.reencryptStale(), { rewritten: 0, unreadable: 1 })
   }
 })
 
-test('a value that was changed, moved or put there by somebody else is noticed', async () => {
+test('altered, moved and foreign values fail authentication', async () => {
   for (const providers of ['aesgcm a', 'secretbox a', 'kms a']) {
     const raw = await open()
     await (await encrypt(raw, configurationOf('secrets', providers))).create(key, value)
     const stored = (await raw.get(key))!
     const put = async (name: string, bytes: Uint8Array): Promise<string> => {
-      const place = `/registry/secrets/default/${name}`
-      await raw.create(place, bytes)
+      const storeKey = `/registry/secrets/default/${name}`
+      await raw.create(storeKey, bytes)
       const store = await encrypt(raw, configurationOf('secrets', providers))
-      return store.get(place).then(
+      return store.get(storeKey).then(
         () => 'read',
         error => (error instanceof DecryptionError ? 'refused' : String(error)),
       )
@@ -228,7 +233,7 @@ test('a value that was changed, moved or put there by somebody else is noticed',
   }
 })
 
-test('values of Kubernetes itself can be read', async () => {
+test('values encrypted by kube-apiserver can be read', async () => {
   const raw = await open()
   const secret = Buffer.alloc(32, 'a'.charCodeAt(0))
   const gcm = (secretKey: Uint8Array, nonce: Uint8Array): Buffer => {
@@ -247,12 +252,12 @@ test('values of Kubernetes itself can be read', async () => {
   const seed = Buffer.alloc(32, 9)
   const info = Buffer.alloc(32, 8)
   const derived = createHmac('sha256', seed).update(info).update(Uint8Array.of(1)).digest()
-  const wrapped = seed.map(byte => byte ^ '1'.charCodeAt(0))
+  const encryptedDek = seed.map(byte => byte ^ '1'.charCodeAt(0))
   const annotations = { 'a.example.com': Buffer.from('x') }
   const form = (type: number, data: Uint8Array): Buffer =>
     Buffer.concat([
       Buffer.from('k8s:enc:kms:v2:a:'),
-      StoredForm.encode({ data, key: 'key-1', source: wrapped, annotations, type }),
+      StoredForm.encode({ data, key: 'key-1', source: encryptedDek, annotations, type }),
     ])
   assert.equal(await read(form(1, Buffer.concat([info, gcm(derived, nonce)])), 'kms a'), text(value))
   assert.equal(await read(form(0, gcm(seed, nonce)), 'kms a'), text(value))
@@ -262,12 +267,12 @@ test('values of Kubernetes itself can be read', async () => {
 async function startWithKeyService(t: TestContext) {
   const simulation = new Simulation({ seed: 1 })
   const host = simulation.host('api')
-  const service = new TestKeyService()
+  const service = new TestKmsPlugin()
   const stopping = new AbortController()
   t.after(() => stopping.abort())
   const configuration = configurationOf('secrets', 'kms a')
   const { connect } = service
-  const encryption = await simulation.run(Encryption.open({ platform: host, connect, configuration }))
+  const encryption = await simulation.run(ResourceCiphers.open({ platform: host, connect, configuration }))
   void encryption.run(stopping.signal)
   const raw = await MemoryStore.open({ platform: host })
   return {
@@ -279,21 +284,21 @@ async function startWithKeyService(t: TestContext) {
   }
 }
 
-test('a key service is asked once for many values, and again when its key has changed', async t => {
+test('the KMS plugin is called once per seed, and again after key rotation', async t => {
   const { simulation, service, store, raw } = await startWithKeyService(t)
   for (let index = 0; index < 20; index++) await simulation.run(store.create(`${key}${index}`, value))
   assert.deepEqual(service.calls, ['unix:/kms.sock Status', 'unix:/kms.sock Encrypt'])
   service.keyId = 'key-2'
   await simulation.advance(61_000)
   assert.deepEqual(service.calls.slice(2), ['unix:/kms.sock Status', 'unix:/kms.sock Encrypt'])
-  assert.deepEqual(await simulation.run(store.rewriteStale()), { rewritten: 20, unreadable: 0 })
+  assert.deepEqual(await simulation.run(store.reencryptStale()), { rewritten: 20, unreadable: 0 })
   const names = (await raw.list({ prefix: '/registry/' })).entries.map(entry => {
     return StoredForm.decode(entry.value.subarray('k8s:enc:kms:v2:a:'.length)).key
   })
   assert.deepEqual([...new Set(names)], ['key-2'])
 })
 
-test('while a key service is away values are read, and after a while none is written', async t => {
+test('without the KMS plugin values stay readable, and writes fail after the seed expires', async t => {
   const { simulation, service, encryption, store, raw } = await startWithKeyService(t)
   const [check] = encryption.healthChecks
   await simulation.run(store.create(key, value))
@@ -303,7 +308,7 @@ test('while a key service is away values are read, and after a while none is wri
   assert.throws(() => check?.check(), /nobody is there/)
   await simulation.run(store.create(`${key}2`, value))
   await simulation.advance(200_000)
-  await assert.rejects(simulation.run(store.create(`${key}3`, value)), /has not answered for too long/)
+  await assert.rejects(simulation.run(store.create(`${key}3`, value)), /unavailable for too long/)
   assert.equal(text((await store.get(key))?.value), text(value))
   service.isUp = true
   await simulation.advance(20_000)
@@ -319,22 +324,22 @@ test('while a key service is away values are read, and after a while none is wri
   assert.equal((await other.list({ prefix: '/registry/' })).entries.length, 3)
 })
 
-test('a server waits for its key service', async () => {
+test('startup waits for the KMS plugin', async () => {
   const simulation = new Simulation({ seed: 1 })
-  const service = new TestKeyService()
+  const service = new TestKmsPlugin()
   service.healthz = 'still starting'
   const { connect } = service
   const configuration = configurationOf('secrets', 'kms a')
-  const opening = Encryption.open({ platform: simulation.host('api'), connect, configuration })
+  const opening = ResourceCiphers.open({ platform: simulation.host('api'), connect, configuration })
   await simulation.advance(5_000)
   service.healthz = 'ok'
   await simulation.run(opening)
 })
 
-test('a configuration can be changed while the server runs, and a wrong one changes nothing', async () => {
+test('EncryptionConfiguration can be reloaded, and an invalid one is ignored', async () => {
   const raw = await open()
   const { connect } = noService
-  const encryption = await Encryption.open({
+  const encryption = await ResourceCiphers.open({
     platform,
     connect,
     configuration: configurationOf('secrets', 'identity'),
@@ -348,7 +353,7 @@ test('a configuration can be changed while the server runs, and a wrong one chan
   for (const entry of entries) assert.match(text(entry.value), /^k8s:enc:aesgcm:v1:a:/)
 })
 
-test('the default key is made once and nobody else can read it', async () => {
+test('the default encryption key is created once with private file mode', async () => {
   const simulation = new Simulation({ seed: 1 })
   const host = simulation.host('api')
   const first = await simulation.run(ensureEncryptionConfiguration(host, '/encryption.yaml'))
@@ -359,7 +364,7 @@ test('the default key is made once and nobody else can read it', async () => {
   assert.match(text((await raw.get(key))?.value), /^k8s:enc:aesgcm:v1:key1:/)
 })
 
-test('an API server serves encrypted secrets, and others when one cannot be read', async t => {
+test('an API server serves other secrets if one cannot be decrypted', async t => {
   const raw = await open()
   const configuration = configurationOf('secrets', 'aesgcm a', 'identity')
   const url = '/api/v1/namespaces/default/secrets'

@@ -27,8 +27,8 @@ import { storeRoot } from './registry/store-keys.ts'
 export { DecryptionError } from './encryption/cipher.ts'
 export { parseEncryptionConfiguration } from './encryption/configuration.ts'
 export { ensureEncryptionConfiguration } from './encryption/default-configuration.ts'
-export { Encryption } from './encryption/encryption.ts'
-export { keepEncryption } from './encryption/upkeep.ts'
+export { ResourceCiphers } from './encryption/resource-ciphers.ts'
+export { runEncryptionMaintenance } from './encryption/maintenance.ts'
 
 export interface EncryptingStoreOptions {
   readonly store: Store
@@ -37,7 +37,7 @@ export interface EncryptingStoreOptions {
   readonly log: Log
 }
 
-export interface Rewriting {
+export interface RewriteResult {
   readonly rewritten: number
   /** Number of values that no key decrypts. */
   readonly unreadable: number
@@ -57,7 +57,7 @@ export class EncryptingStore implements Store {
     this.#log = log
   }
 
-  /** True if values were read that are not encrypted with the current write key; see `rewriteStale`. */
+  /** True if values were read that are not encrypted with the current write key; see `reencryptStale`. */
   get hasStale(): boolean {
     return this.#hasStale
   }
@@ -123,7 +123,7 @@ export class EncryptingStore implements Store {
    * Re-encrypts all values that are not encrypted with the current write key, so that old keys can be
    * removed. Values changed concurrently are skipped, because they are already up to date.
    */
-  async rewriteStale(signal?: AbortSignal): Promise<Rewriting> {
+  async reencryptStale(signal?: AbortSignal): Promise<RewriteResult> {
     let rewritten = 0
     let unreadable = 0
     let after: string | undefined
@@ -217,7 +217,7 @@ export class EncryptingStore implements Store {
       return await this.#open(entry)
     } catch (error) {
       if (!(error instanceof DecryptionError)) throw error
-      this.#log.error('a stored value cannot be decrypted', { key: entry.key, error })
+      this.#log.error('failed to decrypt stored value', { key: entry.key, error })
       return { ...entry, value: unreadable }
     }
   }

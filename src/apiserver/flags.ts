@@ -6,14 +6,14 @@
 import { resolve } from 'node:path'
 import { tryParseDurationMs } from '#/api/duration.ts'
 import {
-  choice,
+  enumFlag,
   describeFlags,
-  list,
-  oneValue,
-  text,
-  texts,
-  toggle,
-  wholeNumber,
+  stringSliceFlag,
+  valueFlag,
+  stringFlag,
+  stringArrayFlag,
+  boolFlag,
+  integerFlag,
   type Flag,
   type Flags,
   type FlagValues,
@@ -21,107 +21,128 @@ import {
 import type { PortRange } from './allocation/node-ports.ts'
 
 const authentication = {
-  'client-ca-file': file('authorities whose certificates name users'),
-  'token-auth-file': file('tokens and whose they are: token,user,uid,"group1,group2"'),
-  'basic-auth-file': file('passwords and whose they are, as before v1.19: password,user,uid,"groups"'),
-  'anonymous-auth': toggle('whoever shows nothing is system:anonymous (true)'),
-  'enable-bootstrap-token-auth': toggle(
-    'secrets of type bootstrap.kubernetes.io/token let nodes join (true)',
-  ),
-  'authentication-config': file('AuthenticationConfiguration: issuers of tokens, anonymous paths'),
-  'authentication-token-webhook-config-file': file('kubeconfig of a service that knows tokens'),
-  'authentication-token-webhook-version': choice(['v1beta1', 'v1'], 'of TokenReview (v1beta1)'),
-  'authentication-token-webhook-cache-ttl': duration('how long its answers are kept (2m)'),
+  'client-ca-file': file('CA certificates for client certificate authentication'),
+  'token-auth-file': file('static token file: token,user,uid,"group1,group2"'),
+  'basic-auth-file': file('basic auth file (removed in Kubernetes v1.19): password,user,uid,"groups"'),
+  'anonymous-auth': boolFlag('allow anonymous requests (true)'),
+  'enable-bootstrap-token-auth': boolFlag('allow bootstrap tokens for TLS bootstrapping (true)'),
+  'authentication-config': file('AuthenticationConfiguration file: JWT issuers, anonymous access'),
+  'authentication-token-webhook-config-file': file('kubeconfig of the token authentication webhook'),
+  'authentication-token-webhook-version': enumFlag(['v1beta1', 'v1'], 'API version of TokenReview (v1beta1)'),
+  'authentication-token-webhook-cache-ttl': duration('cache TTL of webhook responses (2m)'),
 }
 
 const issuer = {
-  'oidc-issuer-url': text('URL', 'who signs the tokens; https'),
-  'oidc-client-id': text('ID', 'for whom they are'),
-  'oidc-ca-file': file('authorities of the issuer'),
-  'oidc-username-claim': text('CLAIM', 'names the user (sub)'),
-  'oidc-username-prefix': text('PREFIX', 'before the name; - is none (the URL and #, none for email)'),
-  'oidc-groups-claim': text('CLAIM', 'names the groups'),
-  'oidc-groups-prefix': text('PREFIX', 'before each group'),
-  'oidc-required-claim': texts('KEY=VALUE', 'must be in the token; may be said again'),
-  'oidc-signing-algs': list('NAME,...', 'how it may be signed (RS256)'),
+  'oidc-issuer-url': stringFlag('URL', 'issuer URL of OIDC tokens; https only'),
+  'oidc-client-id': stringFlag('ID', 'client ID (audience) of OIDC tokens'),
+  'oidc-ca-file': file('CA certificates of the issuer'),
+  'oidc-username-claim': stringFlag('CLAIM', 'claim used as user name (sub)'),
+  'oidc-username-prefix': stringFlag('PREFIX', 'user name prefix; - disables it (issuer URL and #)'),
+  'oidc-groups-claim': stringFlag('CLAIM', 'claim used as groups'),
+  'oidc-groups-prefix': stringFlag('PREFIX', 'group prefix'),
+  'oidc-required-claim': stringArrayFlag('KEY=VALUE', 'required claim; repeatable'),
+  'oidc-signing-algs': stringSliceFlag('NAME,...', 'accepted signing algorithms (RS256)'),
 }
 
 const frontProxy = {
-  'requestheader-client-ca-file': file('authorities of proxies that say in headers who somebody is'),
-  'requestheader-allowed-names': list('NAME,...', 'common names that a proxy may have; any when empty'),
-  'requestheader-username-headers': list('NAME,...', 'which have the user (X-Remote-User)'),
-  'requestheader-uid-headers': list('NAME,...', 'which have the uid (X-Remote-Uid)'),
-  'requestheader-group-headers': list('NAME,...', 'which have the groups (X-Remote-Group)'),
-  'requestheader-extra-headers-prefix': list('PREFIX,...', 'of what else is said (X-Remote-Extra-)'),
+  'requestheader-client-ca-file': file('CA certificates of authenticating front proxies'),
+  'requestheader-allowed-names': stringSliceFlag(
+    'NAME,...',
+    'allowed common names of proxy certificates; any if empty',
+  ),
+  'requestheader-username-headers': stringSliceFlag('NAME,...', 'headers with the user name (X-Remote-User)'),
+  'requestheader-uid-headers': stringSliceFlag('NAME,...', 'headers with the uid (X-Remote-Uid)'),
+  'requestheader-group-headers': stringSliceFlag('NAME,...', 'headers with the groups (X-Remote-Group)'),
+  'requestheader-extra-headers-prefix': stringSliceFlag(
+    'PREFIX,...',
+    'prefixes of extra headers (X-Remote-Extra-)',
+  ),
 }
 
 const serviceAccounts = {
-  'service-account-issuer': texts('URL', 'in tokens; others are taken too when said again'),
-  'service-account-signing-key-file': file('private key that signs tokens'),
-  'service-account-key-file': files('keys whose tokens are taken too; may be said again'),
-  'api-audiences': list('NAME,...', 'for whom tokens are that are good here (the issuer)'),
-  'service-account-max-token-expiration': duration('tokens do not last longer'),
-  'service-account-extend-token-expiration': toggle("pods' tokens last a year, while they change (true)"),
+  'service-account-issuer': stringArrayFlag(
+    'URL',
+    'issuer of service account tokens; further ones are accepted',
+  ),
+  'service-account-signing-key-file': file('private key that signs service account tokens'),
+  'service-account-key-file': files('additional keys to verify service account tokens; repeatable'),
+  'api-audiences': stringSliceFlag('NAME,...', 'audiences of this API server (issuer)'),
+  'service-account-max-token-expiration': duration('maximum token lifetime'),
+  'service-account-extend-token-expiration': boolFlag(
+    'extend the lifetime of projected tokens to one year (true)',
+  ),
 }
 
 const authorization = {
-  'authorization-mode': list('MODE,...', 'Node, RBAC, ABAC, Webhook, AlwaysAllow, AlwaysDeny (Node,RBAC)'),
-  'authorization-policy-file': file('for ABAC: a policy on each line'),
-  'authorization-webhook-config-file': file('for Webhook: kubeconfig of the service that decides'),
-  'authorization-webhook-version': choice(['v1beta1', 'v1'], 'of SubjectAccessReview (v1beta1)'),
-  'authorization-webhook-cache-authorized-ttl': duration('how long a yes is kept (5m)'),
-  'authorization-webhook-cache-unauthorized-ttl': duration('how long a no is kept (30s)'),
-  'authorization-config': file('AuthorizationConfiguration, in the place of the mode and its webhook'),
+  'authorization-mode': stringSliceFlag(
+    'MODE,...',
+    'Node, RBAC, ABAC, Webhook, AlwaysAllow, AlwaysDeny (Node,RBAC)',
+  ),
+  'authorization-policy-file': file('ABAC policy file, one policy per line'),
+  'authorization-webhook-config-file': file('kubeconfig of the authorization webhook'),
+  'authorization-webhook-version': enumFlag(
+    ['v1beta1', 'v1'],
+    'API version of SubjectAccessReview (v1beta1)',
+  ),
+  'authorization-webhook-cache-authorized-ttl': duration('cache TTL of allowed responses (5m)'),
+  'authorization-webhook-cache-unauthorized-ttl': duration('cache TTL of denied responses (30s)'),
+  'authorization-config': file('AuthorizationConfiguration file; replaces mode and webhook flags'),
 }
 
 const admission = {
-  'enable-admission-plugins': list('NAME,...', 'on beside those that are on by themselves'),
-  'disable-admission-plugins': list('NAME,...', 'off although they would be on'),
-  'admission-control-config-file': file('AdmissionConfiguration: how plugins are configured'),
-  'default-not-ready-toleration-seconds': wholeNumber('N', 'pods stay on a node that is not ready (300)'),
-  'default-unreachable-toleration-seconds': wholeNumber('N', 'pods stay on one that is not reached (300)'),
+  'enable-admission-plugins': stringSliceFlag('NAME,...', 'plugins to enable in addition to the defaults'),
+  'disable-admission-plugins': stringSliceFlag('NAME,...', 'default plugins to disable'),
+  'admission-control-config-file': file('AdmissionConfiguration file'),
+  'default-not-ready-toleration-seconds': integerFlag(
+    'N',
+    'default tolerationSeconds for not-ready nodes (300)',
+  ),
+  'default-unreachable-toleration-seconds': integerFlag(
+    'N',
+    'default tolerationSeconds for unreachable nodes (300)',
+  ),
 }
 
 const storage = {
-  'encryption-provider-config': file('EncryptionConfiguration: what is encrypted at rest, with which keys'),
-  'encryption-provider-config-automatic-reload': toggle('read it again when it changes'),
-  'event-ttl': duration('how long events are kept (1h)'),
+  'encryption-provider-config': file('EncryptionConfiguration file'),
+  'encryption-provider-config-automatic-reload': boolFlag('reload the EncryptionConfiguration on change'),
+  'event-ttl': duration('TTL of Events (1h)'),
 }
 
 const auditModes = ['batch', 'blocking', 'blocking-strict'] as const
 
 const audit = {
-  'audit-policy-file': file('Policy: what is written down of which requests'),
-  'audit-log-path': oneValue('FILE', 'where; needs a policy', {
+  'audit-policy-file': file('audit policy file'),
+  'audit-log-path': valueFlag('FILE', 'audit log file; requires a policy', {
     parse: given => (given === '-' ? undefined : resolve(given)),
-    what: 'a file: standard output is for what the server says of itself',
+    what: 'a file; - is not supported because stdout is used for the server log',
   }),
-  'audit-log-format': choice(['json', 'legacy'], 'how (json)'),
-  'audit-log-mode': choice(auditModes, 'whether requests wait for it (blocking)'),
-  'audit-log-maxsize': wholeNumber('MEGABYTES', 'then a new file is begun; 0 is never (100)'),
-  'audit-log-maxage': wholeNumber('DAYS', 'old files are kept; 0 is for ever (366)'),
-  'audit-log-maxbackup': wholeNumber('N', 'so many old files are kept; 0 is all (100)'),
-  'audit-webhook-config-file': file('kubeconfig of a service that takes events'),
-  'audit-webhook-mode': choice(auditModes, 'whether requests wait for it (batch)'),
-  'audit-webhook-initial-backoff': duration('the wait after the first failure (10s)'),
-  'audit-webhook-batch-buffer-size': wholeNumber('N', 'events that wait; more are dropped (10000)'),
-  'audit-webhook-batch-max-size': wholeNumber('N', 'events sent at once (400)'),
-  'audit-webhook-batch-max-wait': duration('how long a batch fills (30s)'),
-  'audit-webhook-batch-throttle-enable': toggle('send only so many batches (true)'),
-  'audit-webhook-batch-throttle-qps': wholeNumber('N', 'in a second (10)'),
-  'audit-webhook-batch-throttle-burst': wholeNumber('N', 'at once, if there were none before (15)'),
+  'audit-log-format': enumFlag(['json', 'legacy'], 'format (json)'),
+  'audit-log-mode': enumFlag(auditModes, 'batch, blocking or blocking-strict (blocking)'),
+  'audit-log-maxsize': integerFlag('MEGABYTES', 'maximum size before rotation; 0 disables it (100)'),
+  'audit-log-maxage': integerFlag('DAYS', 'maximum age of rotated files; 0 means unlimited (366)'),
+  'audit-log-maxbackup': integerFlag('N', 'maximum number of rotated files; 0 means unlimited (100)'),
+  'audit-webhook-config-file': file('kubeconfig of the audit webhook'),
+  'audit-webhook-mode': enumFlag(auditModes, 'batch, blocking or blocking-strict (batch)'),
+  'audit-webhook-initial-backoff': duration('initial retry backoff (10s)'),
+  'audit-webhook-batch-buffer-size': integerFlag('N', 'queue size; further events are dropped (10000)'),
+  'audit-webhook-batch-max-size': integerFlag('N', 'maximum events per batch (400)'),
+  'audit-webhook-batch-max-wait': duration('maximum wait for a batch (30s)'),
+  'audit-webhook-batch-throttle-enable': boolFlag('enable batch throttling (true)'),
+  'audit-webhook-batch-throttle-qps': integerFlag('N', 'average batches per second (10)'),
+  'audit-webhook-batch-throttle-burst': integerFlag('N', 'burst of batches (15)'),
 }
 
 const requests = {
-  'enable-priority-and-fairness': toggle('flow schemas and priority levels decide who waits (true)'),
-  'max-requests-inflight': wholeNumber('N', 'at once, of those that read (400)'),
-  'max-mutating-requests-inflight': wholeNumber('N', 'at once, of those that write (200)'),
-  'request-timeout': duration('then a request is answered, done or not (1m)'),
+  'enable-priority-and-fairness': boolFlag('enable API Priority and Fairness (true)'),
+  'max-requests-inflight': integerFlag('N', 'maximum concurrent read-only requests (400)'),
+  'max-mutating-requests-inflight': integerFlag('N', 'maximum concurrent mutating requests (200)'),
+  'request-timeout': duration('timeout of requests that are not long-running (1m)'),
 }
 
 const services = {
-  'service-cluster-ip-range': text('CIDR', 'addresses of services (10.96.0.0/16)'),
-  'service-node-port-range': oneValue('FROM-TO', 'ports of nodes for services (30000-32767)', {
+  'service-cluster-ip-range': stringFlag('CIDR', 'CIDR of cluster IPs (10.96.0.0/16)'),
+  'service-node-port-range': valueFlag('FROM-TO', 'node port range (30000-32767)', {
     parse: parsePortRange,
     what: 'a range of ports',
   }),
@@ -143,16 +164,16 @@ export const apiServerFlags = {
 export type ApiServerFlags = FlagValues<typeof apiServerFlags>
 
 const groups: readonly (readonly [string, Flags])[] = [
-  ['Who somebody is', authentication],
-  ['Tokens of an OpenID Connect issuer', issuer],
-  ['Proxies that speak for others', frontProxy],
-  ['Tokens of service accounts', serviceAccounts],
-  ['Who may do what', authorization],
-  ['What may be stored', admission],
-  ['How it is stored', storage],
-  ['What is written down of requests', audit],
-  ['How many requests at once', requests],
-  ['Addresses of services', services],
+  ['Authentication', authentication],
+  ['OpenID Connect', issuer],
+  ['Front proxy', frontProxy],
+  ['Service accounts', serviceAccounts],
+  ['Authorization', authorization],
+  ['Admission', admission],
+  ['Storage', storage],
+  ['Auditing', audit],
+  ['Request limits', requests],
+  ['Services', services],
 ]
 
 /** Help text, by flag group. */
@@ -172,7 +193,7 @@ function parsePortRange(given: string): PortRange | undefined {
 /** Resolved against the working directory; empty means none. */
 function file(help: string): Flag<string> {
   const parse = (given: string): string => (given === '' ? '' : resolve(given))
-  return oneValue('FILE', help, { parse, what: 'a file' })
+  return valueFlag('FILE', help, { parse, what: 'a file' })
 }
 
 function files(help: string): Flag<readonly string[]> {
@@ -185,5 +206,5 @@ function duration(help: string): Flag<number> {
     const milliseconds = tryParseDurationMs(given)
     return milliseconds === undefined || milliseconds < 0 ? undefined : milliseconds
   }
-  return oneValue('DURATION', help, { parse, what: 'a duration such as 90s or 1h30m' })
+  return valueFlag('DURATION', help, { parse, what: 'a duration such as 90s or 1h30m' })
 }

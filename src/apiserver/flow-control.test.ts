@@ -12,7 +12,7 @@ const userOf = (username: string, ...groups: string[]): UserInfo => {
 const eve = userOf('eve')
 const adam = userOf('adam')
 
-test('requests go to the priority levels of Kubernetes', async () => {
+test('requests match the suggested priority levels of Kubernetes', async () => {
   const server = await LimitedServer.start({ seats: 600, serviceMs: 1 })
   const check = async (user: UserInfo, line: string, schema: string, level: string): Promise<void> => {
     const { code, headers } = await server.simulation.run(server.send(user, line))
@@ -58,7 +58,7 @@ test('requests go to the priority levels of Kubernetes', async () => {
   server.stop()
 })
 
-test('a flood of one user does not slow another, and takes no more than its level has', async () => {
+test('a flood of one user neither delays others nor exceeds its priority level', async () => {
   const server = await LimitedServer.start({ seats: 60, serviceMs: 100 })
   const { simulation } = server
   const seats = server.flowControl.levels.find(level => level.name === 'global-default')!.limit
@@ -90,7 +90,7 @@ test('a flood of one user does not slow another, and takes no more than its leve
   server.stop()
 })
 
-test('two floods share a level evenly, whoever began', async () => {
+test('two flows share a priority level evenly', async () => {
   const server = await LimitedServer.start({ seats: 60, serviceMs: 100 })
   const { simulation } = server
   const counts = new Map([
@@ -113,7 +113,7 @@ test('two floods share a level evenly, whoever began', async () => {
   server.stop()
 })
 
-test('a level that nobody uses lends its seats, and has them back when it needs them', async () => {
+test('an idle priority level lends its seats and gets them back', async () => {
   const server = await LimitedServer.start({ seats: 100, serviceMs: 100 })
   const { simulation } = server
   const limit = (name: string): number => server.flowControl.levels.find(level => level.name === name)!.limit
@@ -138,7 +138,7 @@ test('a level that nobody uses lends its seats, and has them back when it needs 
   server.stop()
 })
 
-test('what is exempt never waits', async () => {
+test('exempt requests are never queued', async () => {
   const server = await LimitedServer.start({ seats: 10, serviceMs: 100 })
   const admin = userOf('admin', 'system:masters')
   const answers = await many(server, 500, admin, 'GET /api/v1/pods')
@@ -193,7 +193,7 @@ const queuing = (queueLengthLimit: number) => ({
   queuing: { queues: 1, handSize: 1, queueLengthLimit },
 })
 
-test('without queues what is too much is refused at once', async () => {
+test('a priority level without queues rejects excess requests immediately', async () => {
   const server = await LimitedServer.start(
     { seats: 27, serviceMs: 100 },
     ownLevel({
@@ -211,7 +211,7 @@ test('without queues what is too much is refused at once', async () => {
   server.stop()
 })
 
-test('a queue is no longer than it may be, and nobody waits in it for ever', async () => {
+test('queue length and waiting time are bounded', async () => {
   const server = await LimitedServer.start(
     { seats: 27, serviceMs: 20_000 },
     ownLevel({
@@ -236,7 +236,7 @@ test('a queue is no longer than it may be, and nobody waits in it for ever', asy
   server.stop()
 })
 
-test('who goes away gives up his place', async () => {
+test('a canceled request leaves its queue', async () => {
   const server = await LimitedServer.start(
     { seats: 27, serviceMs: 1_000 },
     ownLevel({
@@ -261,7 +261,7 @@ test('who goes away gives up his place', async () => {
   server.stop()
 })
 
-test('a request that fails gives its seat back', async () => {
+test('a failed request releases its seats', async () => {
   const server = await LimitedServer.start(
     { seats: 27, serviceMs: 10 },
     ownLevel({
@@ -277,7 +277,7 @@ test('a request that fails gives its seat back', async () => {
   server.stop()
 })
 
-test('a long list takes more seats than a short one', async () => {
+test('a large list takes more seats than a small one', async () => {
   const server = await LimitedServer.start(
     { seats: 270, serviceMs: 100 },
     ownLevel({
@@ -304,7 +304,7 @@ test('a long list takes more seats than a short one', async () => {
   server.stop()
 })
 
-test('a configuration that changes is in force at once', async () => {
+test('changed flow schemas and priority levels apply immediately', async () => {
   const server = await LimitedServer.start({ seats: 60, serviceMs: 1 })
   const schemaOf = async (): Promise<unknown> =>
     (await server.simulation.run(server.send(own, 'GET /version'))).headers?.[
@@ -322,7 +322,7 @@ test('a configuration that changes is in force at once', async () => {
   server.stop()
 })
 
-test('the simple limit counts readers and writers apart', async () => {
+test('max-in-flight limits read-only and mutating requests separately', async () => {
   const stage = maxInFlight({ readOnly: 2, mutating: 1 })
   const release: (() => void)[] = []
   const send = (method: string, path: string, user = eve): Promise<string> => {

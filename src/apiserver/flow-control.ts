@@ -17,9 +17,9 @@ import {
 import { estimateSeats } from './flow-control/estimate-seats.ts'
 import { isLongRunning } from './flow-control/long-running.ts'
 import { byPrecedence, distinguisherOf, includesRequest, rulesFor } from './flow-control/match-flow.ts'
-import { maxInFlight, tooMany, type InFlightLimits } from './flow-control/max-in-flight.ts'
-import { boundsOf, planLimits } from './flow-control/plan-limits.ts'
-import { PriorityLevel, type Seat } from './flow-control/priority-level.ts'
+import { maxInFlight, tooManyRequestsError, type InFlightLimits } from './flow-control/max-in-flight.ts'
+import { boundsOf, planConcurrencyLimits } from './flow-control/plan-concurrency-limits.ts'
+import { PriorityLevel, type OccupiedSeats } from './flow-control/priority-level.ts'
 import type { Next, Stage } from './pipeline.ts'
 import type { Registry } from './registry/registry.ts'
 import type { ApiResponse, RequestContext, UserInfo } from './request.ts'
@@ -94,7 +94,7 @@ export class FlowControl {
   async #wait(context: RequestContext, next: Next, wanted: Wanted): Promise<ApiResponse> {
     const { level, seats, flow } = wanted
     const outcome = await level.wait(flow, seats, context.request.signal)
-    if (typeof outcome === 'string') throw tooMany()
+    if (typeof outcome === 'string') throw tooManyRequestsError()
     return serve(level, outcome, () => next(context))
   }
 
@@ -167,7 +167,7 @@ export class FlowControl {
   #plan(nowMs: number): void {
     this.#plannedMs = nowMs
     const levels = [...this.#levels.values()]
-    const plans = planLimits(
+    const plans = planConcurrencyLimits(
       levels.map(level => ({
         ...level.bounds,
         isExempt: level.isExempt,
@@ -214,7 +214,11 @@ interface Wanted {
 }
 
 /** Releases the seat when the response is ready, without delaying the response. */
-function serve(level: PriorityLevel, seat: Seat, run: () => Promise<ApiResponse>): Promise<ApiResponse> {
+function serve(
+  level: PriorityLevel,
+  seat: OccupiedSeats,
+  run: () => Promise<ApiResponse>,
+): Promise<ApiResponse> {
   const finish = (): void => level.finish(seat)
   let response: Promise<ApiResponse>
   try {

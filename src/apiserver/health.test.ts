@@ -22,7 +22,7 @@ function start() {
   return { health, warnings, check }
 }
 
-test('a server that is well says ok, and in detail when asked', async () => {
+test('a healthy server responds ok, with details if verbose', async () => {
   const { health, check } = start()
   health.add({ name: 'etcd', endpoints: ['healthz', 'readyz'], check: async () => undefined })
   for (const path of [
@@ -42,7 +42,7 @@ test('a server that is well says ok, and in detail when asked', async () => {
   await check('/readyz?verbose', 200, ready)
 })
 
-test('what is not there is not answered', async () => {
+test('unknown health checks get 404', async () => {
   const { check } = start()
   for (const path of [
     '/',
@@ -56,7 +56,7 @@ test('what is not there is not answered', async () => {
   }
 })
 
-test('a failing check fails its endpoints in detail, and says why in the log and by itself', async () => {
+test('a failing health check fails its endpoints and is logged', async () => {
   const { health, warnings, check } = start()
   const lost = (): Promise<never> => Promise.reject(new Error('no such host'))
   health.add({ name: 'etcd', endpoints: ['healthz', 'readyz'], check: lost })
@@ -80,13 +80,13 @@ test('a failing check fails its endpoints in detail, and says why in the log and
   await check('/healthz?verbose&exclude=etcd&exclude=b&exclude=a', 200, excluding)
 })
 
-test('a check that does not end has failed', async () => {
+test('a health check that times out has failed', async () => {
   const { health, check } = start()
   health.add({ name: 'etcd', endpoints: ['livez'], check: () => new Promise(() => undefined) })
   await check('/livez/etcd', 500, 'internal server error: timed out\n')
 })
 
-test('a server that stops is alive and not ready', async () => {
+test('a stopping server is live and not ready', async () => {
   const { health, check } = start()
   health.stop()
   await check('/livez', 200, 'ok')

@@ -79,7 +79,7 @@ export class Health {
         const failure = await this.#run(check)
         if (failure === undefined) return `[+]${check.name} ok\n`
         failed.push(check.name)
-        this.#log.warn('a health check fails', { endpoint, check: check.name, error: failure })
+        this.#log.warn('health check failed', { endpoint, check: check.name, error: failure })
         return `[-]${check.name} failed: reason withheld\n`
       }),
     )

@@ -2,13 +2,14 @@
  * Resource usage of nodes and pods from the kubelets' summary API. A kubelet is called on demand, and its
  * response is cached for a few seconds.
  */
+import { readAll } from '#/base/read-all.ts'
 import { LruMap } from '#/base/lru-map.ts'
 import type { Clock, Log } from '#/platform/platform.ts'
 import { readSummary, type KubeletSummary } from './kubelet-summaries/read-summary.ts'
 import type { Kubelets } from './kubelets.ts'
 
 export type { KubeletSummary, ResourceUse } from './kubelet-summaries/read-summary.ts'
-export { statedSummary } from './kubelet-summaries/stated-summary.ts'
+export { simulatedSummary } from './kubelet-summaries/simulated-summary.ts'
 
 export interface KubeletSummariesOptions {
   readonly kubelets: Kubelets
@@ -68,15 +69,15 @@ export class KubeletSummaries {
   async #ask(nodeName: string): Promise<Answer> {
     const { kubelets, clock, log } = this.#options
     const late = new AbortController()
-    const timer = clock.setTimer(timeoutMs, () => late.abort(new Error(`no answer within ${timeoutMs} ms`)))
+    const timer = clock.setTimer(timeoutMs, () => late.abort(new Error(`timed out after ${timeoutMs} ms`)))
     try {
       const { client } = await kubelets.of(nodeName)
       const { status, body } = await client.request({ method: 'GET', path, signal: late.signal })
-      const bytes = await readAll(body)
-      if (status !== 200) throw new Error(`the kubelet answered with the status ${status}`)
+      const bytes = await readAll(body, summaryBytesMax)
+      if (status !== 200) throw new Error(`kubelet returned status ${status}`)
       return readSummary(JSON.parse(bytes.toString()))
     } catch (error) {
-      log.info('a node does not tell what it uses', { node: nodeName, error })
+      log.info('failed to fetch node summary', { node: nodeName, error })
       return undefined
     } finally {
       timer.cancel()
@@ -85,14 +86,3 @@ export class KubeletSummaries {
 }
 
 type Answer = KubeletSummary | undefined
-
-async function readAll(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  const pieces: Uint8Array[] = []
-  let sizeBytes = 0
-  for await (const piece of body) {
-    sizeBytes += piece.length
-    if (sizeBytes > summaryBytesMax) throw new Error(`the answer is larger than ${summaryBytesMax} bytes`)
-    pieces.push(piece)
-  }
-  return Buffer.concat(pieces)
-}

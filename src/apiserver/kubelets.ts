@@ -2,16 +2,17 @@
  * Connections from the API server to kubelets, for logs, exec and other node APIs. The address comes from the
  * node status; both sides authenticate with cluster certificates.
  */
+import { messageOf } from '#/base/message-of.ts'
 import { notFound } from '#/api/errors.ts'
 import type { Node } from '#/api/generated/core/v1.ts'
 import { nodes } from '#/api/generated/core/v1-resources.ts'
 import type { HttpClient, HttpClientTls, HttpConnect } from '#/platform/http-client.ts'
 import { locateKubelet, originOf, type KubeletLocation } from './proxy/locate-kubelet.ts'
-import { messageOf, remoteFailure } from './proxy/remote-failure.ts'
+import { upstreamError } from './proxy/upstream-error.ts'
 import { RemoteClients } from './proxy/remote-clients.ts'
 import type { Registry } from './registry/registry.ts'
 import { keyOf } from './registry/store-keys.ts'
-import { latest } from './registry/write.ts'
+import { getStoredObject } from './registry/get-stored-object.ts'
 
 export interface KubeletAccess {
   readonly connectHttp: HttpConnect
@@ -62,12 +63,12 @@ export class Kubelets implements AsyncDisposable {
   }
 
   async #locate(nodeName: string): Promise<KubeletLocation> {
-    const stored = await latest(this.#registry, keyOf(nodes, '', nodeName))
+    const stored = await getStoredObject(this.#registry, keyOf(nodes, '', nodeName))
     if (stored === undefined) throw notFound({ group: '', kind: 'nodes', name: nodeName })
     try {
       return locateKubelet(stored.object as Node)
     } catch (error) {
-      throw remoteFailure(messageOf(error))
+      throw upstreamError(messageOf(error))
     }
   }
 

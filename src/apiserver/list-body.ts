@@ -4,7 +4,7 @@ import type { JsonValue } from '#/api/json-value.ts'
 import { encodeProtobufList } from '#/api/protobuf.ts'
 import { apiVersionOf, isCustomKind } from '#/api/resource.ts'
 import { mediaTypes } from './negotiation.ts'
-import type { JoinedLists } from './registry/joined-lists.ts'
+import type { ListItemsCache } from './registry/list-items-cache.ts'
 import type { StoredObject } from './registry/stored-object.ts'
 import type { ValueBody } from './request.ts'
 import { tableBody, type TableRequest } from './table.ts'
@@ -25,7 +25,7 @@ export interface WholeList {
 }
 
 export interface ListRequest extends TableRequest {
-  readonly objects: { readonly joinedLists: JoinedLists }
+  readonly objects: { readonly listItems: ListItemsCache }
   readonly whole?: WholeList | undefined
 }
 
@@ -49,7 +49,7 @@ export function listBody(
     bytes() {
       if (isJoined) {
         const { objects: known, whole } = request
-        const items = known.joinedLists.items({ whole, form: view.formName }, () => joinItems(view, objects))
+        const items = known.listItems.items({ whole, form: view.formName }, () => joinItems(view, objects))
         return [startOf(head), ...items, end]
       }
       if (format === 'protobuf' && transform === undefined) {

@@ -1,11 +1,16 @@
 /** The pipeline stage that records request metrics. */
 import { isApiError } from '#/api/errors.ts'
-import type { FigureSeries, HistogramSeries } from '#/base/metrics.ts'
+import type { ScalarSeries, HistogramSeries } from '#/base/metrics.ts'
 import type { Clock } from '#/platform/platform.ts'
 import type { Metrics, RequestLabels, RequestSeries } from './metrics.ts'
-import { followed } from './followed.ts'
+import { onUpgradeEnd } from './on-upgrade-end.ts'
 import type { Stage } from './pipeline.ts'
-import { isConnecting, type ApiVerb, type RequestInfo, type ResourceRequestInfo } from './request-info.ts'
+import {
+  isConnectSubresource,
+  type ApiVerb,
+  type RequestInfo,
+  type ResourceRequestInfo,
+} from './request-info.ts'
 import type { ApiRequest, ApiResponse, StreamBody, StreamChunk, ValueBody } from './request.ts'
 
 export interface MeasureOptions {
@@ -27,7 +32,7 @@ export function measure({ metrics, clock, isServed }: MeasureOptions): Stage {
       if (!isRunning) return
       isRunning = false
       running.add(-1)
-      metrics.answered(labels, series, { code, seconds: (clock.monotonicMs() - startedMs) / 1_000 })
+      metrics.recordResponse(labels, series, { code, seconds: (clock.monotonicMs() - startedMs) / 1_000 })
     }
     running.add(1)
     try {
@@ -38,7 +43,7 @@ export function measure({ metrics, clock, isServed }: MeasureOptions): Stage {
         return measureStream(response, response.body, { events: metrics.watchEvents(labels), finish })
       }
       if (response.body?.type === 'upgrade') {
-        return { ...response, body: followed(response.body, () => finish(response.status)) }
+        return { ...response, body: onUpgradeEnd(response.body, () => finish(response.status)) }
       }
       finish(response.status)
       if (response.body === undefined) return response
@@ -50,7 +55,7 @@ export function measure({ metrics, clock, isServed }: MeasureOptions): Stage {
   }
 }
 
-function runningFigure({ inFlight }: Metrics, { running }: RequestSeries, verb: string): FigureSeries {
+function runningFigure({ inFlight }: Metrics, { running }: RequestSeries, verb: string): ScalarSeries {
   if (verb === 'WATCH' || verb === 'CONNECT') return running
   return verb === 'GET' || verb === 'LIST' || verb === 'HEAD' ? inFlight.readOnly : inFlight.mutating
 }
@@ -84,7 +89,7 @@ class MeasuredBody implements ValueBody {
 }
 
 interface StreamFigures {
-  readonly events: FigureSeries
+  readonly events: ScalarSeries
   readonly finish: (code: number) => void
 }
 
@@ -170,7 +175,7 @@ function pathLabels(
 }
 
 function verbOf(request: ApiRequest, info: ResourceRequestInfo): string {
-  if (isConnecting(info)) return 'CONNECT'
+  if (isConnectSubresource(info)) return 'CONNECT'
   const { verb } = info
   const isApply = verb === 'patch' && request.headers['content-type']?.startsWith('application/apply-patch+')
   return isApply ? 'APPLY' : verbs[verb]

@@ -43,7 +43,7 @@ function start(route: () => Promise<ApiResponse>) {
   return { metrics, handle, lines }
 }
 
-test('requests are told apart by verb, resource and scope', async () => {
+test('request metrics are labeled by verb, resource and scope', async () => {
   const { handle, lines } = start(async () => value('hello'))
   /** Labels in short form: verb, resource with subresource, scope, dry run. */
   const check = async (line: string, labels: string): Promise<void> => {
@@ -75,7 +75,7 @@ test('requests are told apart by verb, resource and scope', async () => {
   await check('BREW /made/up', 'OTHER ///  ')
 })
 
-test('resources that are not served are counted together, however many somebody makes up', async () => {
+test('requests for unknown resources share one series', async () => {
   const { handle, lines } = start(() => Promise.reject(notFound({ group: '', kind: 'things', name: 'x' })))
   for (let index = 0; index < 50; index++) await handle(request(`GET /apis/made.up/v1/things${index}`))
   assert.deepEqual(lines('apiserver_request_total'), [
@@ -84,7 +84,7 @@ test('resources that are not served are counted together, however many somebody 
   ])
 })
 
-test('time, size and what is running are measured, failures included', async () => {
+test('request duration, size and inflight count are measured, failures included', async () => {
   const gate = Promise.withResolvers<ApiResponse>()
   const { metrics, handle, lines } = start(() => gate.promise)
   const answer = handle(request('GET /api/v1/pods'))
@@ -102,7 +102,7 @@ test('time, size and what is running are measured, failures included', async () 
   assert.equal(lines('apiserver_request_duration_seconds_count').length, 2)
 })
 
-test('a watch runs until it is read to the end, left, or its client is gone', async () => {
+test('a watch counts as long-running until it ends', async () => {
   const chunks = async function* (): AsyncGenerator<readonly StreamChunk[]> {
     yield [1, 2, 3].map(value => ({ value, bytes: () => Buffer.from('x') }))
   }
@@ -126,7 +126,7 @@ test('a watch runs until it is read to the end, left, or its client is gone', as
   assert.deepEqual(lines(name), [`${name}{group="",version="v1",resource="pods"} 6`])
 })
 
-test('the store is timed by operation and resource, and its objects are counted when asked', async () => {
+test('store metrics are labeled by operation and resource', async () => {
   const metrics = new Metrics()
   await using store = measuredStore(await MemoryStore.open({ platform }), metrics, platform.clock)
   metrics.readObjects(() => [
@@ -148,7 +148,7 @@ test('the store is timed by operation and resource, and its objects are counted 
     assert.ok(text.includes(`${line}\n`), line)
 })
 
-test('rejected clients and the process are counted, and every line is in the format', () => {
+test('rejection and process metrics are in Prometheus format', () => {
   const startedMs = 1_700_000_000_000
   const usage = { cpuSeconds: 1.5, residentBytes: 1e8, heapBytes: 5e7, startedMs, openFiles: undefined }
   const metrics = new Metrics({ usage: () => usage })

@@ -5,8 +5,8 @@
 import {
   MetricsRegistry,
   metricsMediaType,
-  type Figures,
-  type FigureSeries,
+  type ScalarMetric,
+  type ScalarSeries,
   type Histogram,
   type HistogramSeries,
 } from '#/base/metrics.ts'
@@ -30,13 +30,13 @@ export interface RequestLabels {
 
 /** Metric series of a label set, looked up once. */
 export interface RequestSeries {
-  readonly codes: Map<number, FigureSeries>
+  readonly codes: Map<number, ScalarSeries>
   readonly duration: HistogramSeries
   readonly sizes: HistogramSeries
-  readonly running: FigureSeries
+  readonly running: ScalarSeries
 }
 
-export interface AnsweredFigures {
+export interface ResponseFigures {
   readonly code: number
   readonly seconds: number
 }
@@ -49,7 +49,7 @@ export interface StoreOperation {
 
 export interface StoreSeries {
   readonly duration: HistogramSeries
-  readonly errors: FigureSeries
+  readonly errors: ScalarSeries
 }
 
 export interface ObjectCount {
@@ -66,67 +66,81 @@ export interface MetricsOptions {
 export class Metrics {
   readonly registry = new MetricsRegistry()
   readonly admission = new AdmissionMetrics(this.registry)
-  readonly #total: Figures
+  readonly #total: ScalarMetric
   readonly #duration: Histogram
   readonly #sizes: Histogram
-  readonly #running: Figures
-  readonly #watchEvents: Figures
+  readonly #running: ScalarMetric
+  readonly #watchEvents: ScalarMetric
   readonly #storeDuration: Histogram
-  readonly #storeErrors: Figures
-  readonly #handshakeErrors: FigureSeries
-  readonly #rejections: Figures
+  readonly #storeErrors: ScalarMetric
+  readonly #handshakeErrors: ScalarSeries
+  readonly #rejections: ScalarMetric
   readonly #requests = new Map<string, RequestSeries>()
   /** Running requests that are not long-running. */
-  readonly inFlight: { readonly mutating: FigureSeries; readonly readOnly: FigureSeries }
+  readonly inFlight: { readonly mutating: ScalarSeries; readonly readOnly: ScalarSeries }
 
   constructor({ usage }: MetricsOptions = {}) {
     const { registry } = this
-    const counter = (name: string, help: string, labels?: readonly string[]): Figures => {
+    const counter = (name: string, help: string, labels?: readonly string[]): ScalarMetric => {
       return registry.counter({ name, help, labels })
     }
-    const gauge = (name: string, help: string, labels?: readonly string[]): Figures => {
+    const gauge = (name: string, help: string, labels?: readonly string[]): ScalarMetric => {
       return registry.gauge({ name, help, labels })
     }
-    this.#total = counter('apiserver_request_total', 'Requests answered.', [
-      ...requestLabels,
-      'dry_run',
-      'code',
-    ])
+    this.#total = counter(
+      'apiserver_request_total',
+      'Counter of apiserver requests by verb, dry run, group, version, resource, scope and response code.',
+      [...requestLabels, 'dry_run', 'code'],
+    )
     this.#duration = registry.histogram({
       name: 'apiserver_request_duration_seconds',
-      help: 'Time until requests were answered.',
+      help: 'Response latency distribution in seconds.',
       labels: [...requestLabels, 'dry_run'],
       buckets: latencyBuckets,
     })
     this.#sizes = registry.histogram({
       name: 'apiserver_response_sizes',
-      help: 'Sizes of answers in bytes.',
+      help: 'Response size distribution in bytes.',
       labels: requestLabels,
       buckets: sizeBuckets,
     })
-    this.#running = gauge('apiserver_longrunning_requests', 'Requests that last, running now.', requestLabels)
-    const inFlight = gauge('apiserver_current_inflight_requests', 'Other requests running now.', [
-      'request_kind',
-    ])
+    this.#running = gauge(
+      'apiserver_longrunning_requests',
+      'Gauge of all active long-running apiserver requests.',
+      requestLabels,
+    )
+    const inFlight = gauge(
+      'apiserver_current_inflight_requests',
+      'Number of inflight requests by request kind.',
+      ['request_kind'],
+    )
     this.inFlight = { mutating: inFlight.with('mutating'), readOnly: inFlight.with('readOnly') }
-    this.#watchEvents = counter('apiserver_watch_events_total', 'Events sent to watchers.', resourceLabels)
+    this.#watchEvents = counter(
+      'apiserver_watch_events_total',
+      'Number of events sent to watch clients.',
+      resourceLabels,
+    )
     this.#storeDuration = registry.histogram({
       name: 'etcd_request_duration_seconds',
-      help: 'Time that requests to the store took.',
+      help: 'Store request latency in seconds by operation and object type.',
       labels: storeLabels,
       buckets: latencyBuckets,
     })
     this.#storeErrors = counter(
       'etcd_request_errors_total',
-      'Requests to the store that failed.',
+      'Failed store requests by operation and object type.',
       storeLabels,
     )
     const handshakeErrors = counter(
       'apiserver_tls_handshake_errors_total',
-      'Connections without a TLS handshake.',
+      'Number of connections dropped with a TLS handshake error.',
     )
     this.#handshakeErrors = handshakeErrors.with()
-    this.#rejections = counter('k8ts_http_rejections_total', 'Clients turned away unheard.', ['reason'])
+    this.#rejections = counter(
+      'k8ts_http_rejections_total',
+      'HTTP connections and requests rejected before handling.',
+      ['reason'],
+    )
     if (usage) addProcess(registry, usage)
   }
 
@@ -148,7 +162,7 @@ export class Metrics {
   }
 
   /** `series` must belong to `labels`. */
-  answered(labels: RequestLabels, series: RequestSeries, { code, seconds }: AnsweredFigures): void {
+  recordResponse(labels: RequestLabels, series: RequestSeries, { code, seconds }: ResponseFigures): void {
     series.duration.observe(seconds)
     let count = series.codes.get(code)
     if (count === undefined) {
@@ -160,7 +174,7 @@ export class Metrics {
     count.add()
   }
 
-  watchEvents({ group, version, resource }: RequestLabels): FigureSeries {
+  watchEvents({ group, version, resource }: RequestLabels): ScalarSeries {
     return this.#watchEvents.with(group, version, resource)
   }
 
@@ -178,7 +192,7 @@ export class Metrics {
 
   /** Object counts, read at scrape time. */
   readObjects(count: () => Iterable<ObjectCount>): void {
-    this.registry.reading({
+    this.registry.callbackMetric({
       name: 'apiserver_resource_objects',
       help: 'Objects in the store.',
       type: 'gauge',
@@ -186,7 +200,7 @@ export class Metrics {
       read: () => [...count()].map(({ group, resource, objects }) => [[group, resource], objects]),
     })
     // The name before Kubernetes 1.34.
-    this.registry.reading({
+    this.registry.callbackMetric({
       name: 'apiserver_storage_objects',
       help: 'Objects in the store.',
       type: 'gauge',
@@ -215,7 +229,7 @@ const requestsMax = 10_000
 
 function addProcess(registry: MetricsRegistry, usage: () => ProcessUsage): void {
   const add = (name: string, help: string, read: (usage: ProcessUsage) => number | undefined): void => {
-    registry.reading({
+    registry.callbackMetric({
       name,
       help,
       type: name.endsWith('_total') ? 'counter' : 'gauge',

@@ -26,7 +26,7 @@ function request(path: string, groups: readonly string[]): ApiRequest {
   }
 }
 
-test('health is for everybody, figures for administrators, the rest for the server once it is there', async () => {
+test('health is public, metrics require authorization, and other paths require a ready server', async () => {
   const started: { server?: Handle } = {}
   const server = (): Handle | undefined => started.server
   const handle = withObservability({ platform, health: new Health(platform), metrics: new Metrics(), server })

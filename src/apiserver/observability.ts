@@ -7,7 +7,7 @@ import type { Platform } from '#/platform/platform.ts'
 import type { Audit } from './audit.ts'
 import { authenticationByCertificate, type RequestAuthentication } from './authn.ts'
 import type { ClientCertificatesOptions } from './authn/client-certificates.ts'
-import { administrators } from './authz/always.ts'
+import { privilegedGroupAuthorizer } from './authz/always.ts'
 import { allowed, type Authorizer } from './authz/authorizer.ts'
 import type { Health } from './health.ts'
 import type { Metrics } from './metrics.ts'
@@ -46,7 +46,7 @@ export function withObservability(options: ObservabilityOptions): Handle {
     authorize: attributes => (options.authorizer?.() ?? whileStarting).authorize(attributes),
   }
   const stages = [
-    ...(audit ? [audit.refusals] : []),
+    ...(audit ? [audit.unauthenticatedStage] : []),
     authenticate(authentication),
     ...(audit ? [audit.stage] : []),
     authorize(authorizer),
@@ -76,7 +76,9 @@ const observed = /^\/(?:metrics$|debug\/|(?:healthz|livez|readyz)(?:\/|$))/
 /** Before RBAC is available: the health endpoints are open, everything else requires system:masters. */
 const whileStarting: Authorizer = {
   authorize: attributes =>
-    !attributes.isResource && health.test(attributes.path) ? allowed : administrators.authorize(attributes),
+    !attributes.isResource && health.test(attributes.path)
+      ? allowed
+      : privilegedGroupAuthorizer.authorize(attributes),
 }
 
 const health = /^\/(?:healthz|livez|readyz)(?:\/|$)/

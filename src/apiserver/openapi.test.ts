@@ -54,7 +54,7 @@ async function part(url: string, keys: readonly string[], asked: Asked = {}): Pr
 const pod = 'io.k8s.api.core.v1.Pod'
 const pods = '/api/v1/namespaces/{namespace}/pods'
 
-test('paths that are not OpenAPI are left to others, and nothing is written', async () => {
+test('OpenAPI handles only its paths, and only reads', async () => {
   const check = (path: string): void => assert.equal(ask(path), undefined, path)
   check('/openapi')
   check('/openapi/v1')
@@ -66,7 +66,7 @@ test('paths that are not OpenAPI are left to others, and nothing is written', as
   }
 })
 
-test('version 2 is one document with shared parameters', async () => {
+test('OpenAPI v2 is one document with shared parameters', async () => {
   const v2 = (...keys: readonly string[]): Promise<unknown> => part('/openapi/v2', keys)
   assert.equal(await v2('swagger'), '2.0')
   assert.equal(await v2('info', 'title'), 'Kubernetes')
@@ -123,7 +123,7 @@ test('version 2 is one document with shared parameters', async () => {
   assert.equal(await v2('definitions', 'io.k8s.api.storage.v1beta1.VolumeAttributesClass'), undefined)
 })
 
-test('operations are named and described as generators of clients expect', async () => {
+test('operations have the ids and descriptions that client generators expect', async () => {
   const document = (await part('/openapi/v2', ['paths'])) as Record<string, Record<string, Facts>>
   const check = (path: string, method: string, id: string, description: string): void => {
     const operation = document[path]?.[method]
@@ -184,7 +184,7 @@ test('operations are named and described as generators of clients expect', async
   assert.equal(new Set(names).size, names.length, 'every operation has a name of its own')
 })
 
-test('every reference of every document leads somewhere', async () => {
+test('every OpenAPI reference resolves', async () => {
   const v3 = (await part('/openapi/v3', ['paths'])) as Record<string, { serverRelativeURL: string }>
   const urls = ['/openapi/v2', ...Object.values(v3).map(each => each.serverRelativeURL)]
   for (const url of urls) {
@@ -199,7 +199,7 @@ test('every reference of every document leads somewhere', async () => {
   }
 })
 
-test('version 3 is a document for each group and version', async () => {
+test('OpenAPI v3 has one document per group version', async () => {
   const paths = (await part('/openapi/v3', ['paths'])) as Record<string, { serverRelativeURL: string }>
   for (const name of ['api', 'api/v1', 'apis', 'apis/apps', 'apis/apps/v1', 'version']) {
     const url = new RegExp(`^/openapi/v3/${name}\\?hash=[0-9A-F]{128}$`)
@@ -231,7 +231,7 @@ test('version 3 is a document for each group and version', async () => {
   assert.deepEqual(Object.keys((await part('/openapi/v3/apis/apps', ['paths'])) as object), ['/apis/apps/'])
 })
 
-test('a document with its hash in the address may be kept for ever', async () => {
+test('an OpenAPI v3 URL with a hash is immutable', async () => {
   const paths = (await part('/openapi/v3', ['paths'])) as Record<string, { serverRelativeURL: string }>
   const url = String(paths['apis/policy/v1']?.serverRelativeURL)
   const response = await ask(url)
@@ -246,7 +246,7 @@ test('a document with its hash in the address may be kept for ever', async () =>
   assert.equal((await ask(url, { headers }))?.status, 304)
 })
 
-test('a client gets the form it asks for, or is told there is none', async () => {
+test('OpenAPI negotiates the media type', async () => {
   const check = async (path: string, accept: string, expected: string | number): Promise<void> => {
     const answer = ask(path, { headers: { accept } })
     assert.ok(answer)
@@ -266,7 +266,7 @@ test('a client gets the form it asks for, or is told there is none', async () =>
   await check('/openapi/v3/api/v1', 'application/com.github.proto-openapi.spec.v3@v1.0+protobuf', 406)
 })
 
-test('the protobuf form says the same as the JSON', async () => {
+test('OpenAPI protobuf equals the JSON document', async () => {
   const headers = { accept: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf' }
   const document = Document.decode(await bytesOf('/openapi/v2', { headers }))
   const { paths, definitions, parameters, security } = document
@@ -319,7 +319,7 @@ function customResource(schema: StructSchema, plural = 'crontabs'): Resource {
 
 const cronTab = 'com.example.stable.v1.CronTab'
 
-test('custom kinds are described by what the server knows of their fields', async () => {
+test('custom resources are described by their structural schema', async () => {
   const schema = struct({
     spec: struct({
       schedule: { schema: { type: 'string' }, required: true },
@@ -380,7 +380,7 @@ test('custom kinds are described by what the server knows of their fields', asyn
   assert.deepEqual(patch['produces'], ['application/json', 'application/yaml'])
 })
 
-test('custom kinds are described in the words of their author where they are known', async () => {
+test('custom resources keep the descriptions of their schema', async () => {
   const authored = {
     description: 'Runs things.',
     type: 'object',
@@ -420,7 +420,7 @@ test('custom kinds are described in the words of their author where they are kno
   assert.ok((await bytesOf('/openapi/v2', { from, headers })).includes('small'))
 })
 
-test('a custom kind whose fields lie very deep in each other does no harm', async () => {
+test('deeply nested custom schemas are bounded', async () => {
   let schema = struct({ end: { type: 'string' } })
   for (let depth = 0; depth < 500; depth++) schema = struct({ next: schema })
   const from = new OpenApi(new Scheme([customResource(schema)]), options)
@@ -430,7 +430,7 @@ test('a custom kind whose fields lie very deep in each other does no harm', asyn
   assert.ok((await bytesOf('/openapi/v3/apis/stable.example.com/v1', { from })).includes('"end"'))
 })
 
-test('fields of a custom kind may be called anything', async () => {
+test('custom resource fields can have any name', async () => {
   const names = ['__proto__', 'constructor', '$ref', 'properties', 'x-kubernetes-action', 'toString']
   const field: Field = { schema: { type: 'string' }, required: true }
   const fields = new Map(names.map(name => [name, field]))
@@ -443,7 +443,7 @@ test('fields of a custom kind may be called anything', async () => {
   assert.equal(({} as Record<string, unknown>)['required'], undefined)
 })
 
-test('only what a change of the scheme touches is made again', async () => {
+test('a scheme change rebuilds only the affected documents', async () => {
   const scheme = new Scheme(defaultResources())
   let turns = 0
   const clock = { turn: () => Promise.resolve(void turns++) }

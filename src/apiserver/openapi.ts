@@ -9,7 +9,7 @@ import { loadDocumentation } from '#/api/documentation.ts'
 import { apiError, notAcceptable } from '#/api/errors.ts'
 import type { Scheme } from '#/api/scheme.ts'
 import type { Clock } from '#/platform/platform.ts'
-import { answerDocument, documentOf, jsonDocument, type Document } from './discovery/document.ts'
+import { documentResponse, documentOf, jsonDocument, type Document } from './discovery/document.ts'
 import { SchemeCache } from './discovery/scheme-cache.ts'
 import { gitVersion, type Build } from './discovery/server-version.ts'
 import { acceptedRanges } from './negotiation.ts'
@@ -54,7 +54,7 @@ export class OpenApi {
 
   async #answer(request: ApiRequest, make: () => Promise<Document>): Promise<ApiResponse> {
     checkMethod(request)
-    return answerDocument(request, await make())
+    return documentResponse(request, await make())
   }
 
   /** With the hash from the index, the document is immutable and can be cached. */
@@ -63,12 +63,12 @@ export class OpenApi {
     choose(request, version3Forms)
     const document = await this.#sectionDocuments.document(section)
     const hash = request.query.get('hash')
-    if (hash === null || hash === '') return answerDocument(request, document)
+    if (hash === null || hash === '') return documentResponse(request, document)
     if (hash !== document.hash) {
       return { status: 301, headers: { location: urlOf(section, document.hash), vary: 'Accept' } }
     }
     const expires = new Date(nowMs + yearMs).toUTCString()
-    return answerDocument(request, document, { 'cache-control': 'public, immutable', expires })
+    return documentResponse(request, document, { 'cache-control': 'public, immutable', expires })
   }
 
   #version2(request: ApiRequest): Promise<Document> {

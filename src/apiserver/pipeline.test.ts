@@ -6,7 +6,7 @@ import type { Log } from '#/platform/platform.ts'
 import { LoggedApiError, pipeline } from './pipeline.ts'
 import type { ApiRequest } from './request.ts'
 
-test('a defect is logged as an error, a failure of something outside as a warning, an answer not at all', async () => {
+test('internal defects are logged as errors, external failures as warnings, expected responses not', async () => {
   const check = async (error: unknown, code: number, expected: string): Promise<void> => {
     const lines: string[] = []
     const at = (level: string) => (message: string) => void lines.push(`${level} ${message}`)

@@ -101,8 +101,7 @@ const keyCharactersMax = 200
 
 function errorResponse(request: ApiRequest, error: unknown): ApiResponse {
   const known = error instanceof ApiError ? error : undefined
-  const { status, code } =
-    known ?? internalError('an unexpected error; the log of the server has the details', error)
+  const { status, code } = known ?? internalError('unexpected error (details are in the server log)', error)
   const retryAfter = status.details?.retryAfterSeconds
   return {
     status: code,

@@ -1,6 +1,7 @@
 /**
  * Client of an external server such as a webhook. Connections are reused; time and response size are bounded.
  */
+import { readAll } from '#/base/read-all.ts'
 import type { HttpClient, HttpClientTls, HttpConnect } from '#/platform/http-client.ts'
 import type { Clock } from '#/platform/platform.ts'
 
@@ -13,7 +14,7 @@ export interface RemoteServerOptions {
   readonly answerBytesMax: number
 }
 
-export interface RemoteQuestion {
+export interface RemoteRequest {
   /** Includes the query. */
   readonly path: string
   readonly headers?: Readonly<Record<string, string | readonly string[]>>
@@ -24,7 +25,7 @@ export interface RemoteQuestion {
   readonly signal?: AbortSignal
 }
 
-export interface RemoteAnswer {
+export interface RemoteResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly bytes: Uint8Array
@@ -32,7 +33,7 @@ export interface RemoteAnswer {
 
 export class RemoteTimeoutError extends Error {
   constructor(timeoutMs: number) {
-    super(`no answer within ${timeoutMs} ms`)
+    super(`timed out after ${timeoutMs} ms`)
     this.name = 'RemoteTimeoutError'
   }
 }
@@ -51,7 +52,7 @@ export class RemoteServer implements AsyncDisposable {
    * Rejects with HttpClientError, RemoteTimeoutError, the signal's reason, or an error if the response is too
    * large.
    */
-  async ask({ path, headers, body, timeoutMs, signal }: RemoteQuestion): Promise<RemoteAnswer> {
+  async request({ path, headers, body, timeoutMs, signal }: RemoteRequest): Promise<RemoteResponse> {
     const { clock, answerBytesMax } = this.#options
     const timeout = new AbortController()
     const timer = clock.setTimer(timeoutMs, () => timeout.abort(new RemoteTimeoutError(timeoutMs)))
@@ -89,14 +90,3 @@ export class RemoteServer implements AsyncDisposable {
 
 /** Connect timeout; the timeout of a request may be shorter. */
 const connectMsMax = 30_000
-
-async function readAll(pieces: AsyncIterable<Uint8Array>, bytesMax: number): Promise<Uint8Array> {
-  const read: Uint8Array[] = []
-  let sizeBytes = 0
-  for await (const piece of pieces) {
-    sizeBytes += piece.length
-    if (sizeBytes > bytesMax) throw new Error(`the answer is larger than ${bytesMax} bytes`)
-    read.push(piece)
-  }
-  return Buffer.concat(read)
-}

@@ -115,7 +115,7 @@ function verbOf(method: string, target: Target, query: URLSearchParams): ApiVerb
 }
 
 /** Subresources that are forwarded to a kubelet or pod, which are long-running. */
-export function isConnecting({ subresource }: ResourceRequestInfo): boolean {
+export function isConnectSubresource({ subresource }: ResourceRequestInfo): boolean {
   return connecting.has(subresource)
 }
 

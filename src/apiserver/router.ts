@@ -2,23 +2,23 @@
 import { apiError, methodNotAllowed, type ApiError } from '#/api/errors.ts'
 import { apiVersionOf, isCustomKind, type Resource } from '#/api/resource.ts'
 import { create } from './handlers/create.ts'
-import type { Call } from './handlers/call.ts'
-import { remove } from './handlers/delete.ts'
-import { removeCollection } from './handlers/delete-collection.ts'
+import type { RequestScope } from './handlers/request-scope.ts'
+import { deleteHandler } from './handlers/delete.ts'
+import { deleteCollection } from './handlers/delete-collection.ts'
 import { get } from './handlers/get.ts'
 import { list } from './handlers/list.ts'
 import { patch } from './handlers/patch.ts'
 import { update } from './handlers/update.ts'
 import { watch } from './handlers/watch.ts'
 import { negotiate, withoutProtobuf, withoutTables } from './negotiation.ts'
-import type { ObjectView } from './registry/object-cache.ts'
+import type { ObjectView } from './registry/watch-cache.ts'
 import type { Registry } from './registry/registry.ts'
-import { rulesOf } from './registry/write.ts'
-import { isConnecting, isTrue, type ApiVerb, type ResourceRequestInfo } from './request-info.ts'
+import { rulesOf } from './registry/resource-strategy.ts'
+import { isConnectSubresource, isTrue, type ApiVerb, type ResourceRequestInfo } from './request-info.ts'
 import type { ApiResponse, RequestContext } from './request.ts'
 import { View } from './view.ts'
 
-export type Handler = (call: Call) => Promise<ApiResponse>
+export type Handler = (scope: RequestScope) => Promise<ApiResponse>
 
 /** Handlers by verb, of a subresource or of a resource that is not stored. */
 export type VerbHandlers = Partial<Readonly<Record<ApiVerb, Handler>>>
@@ -30,8 +30,8 @@ const handlers: VerbHandlers = {
   create,
   update,
   patch,
-  delete: remove,
-  deletecollection: removeCollection,
+  delete: deleteHandler,
+  deletecollection: deleteCollection,
 }
 
 /** Handlers of subresources that are part of the object, such as status. */
@@ -90,12 +90,12 @@ export class Router {
   #subresourceHandler(resource: Resource, info: ResourceRequestInfo): Handler {
     const subresource = resource.subresources.get(info.subresource)
     if (subresource === undefined) throw noSuchResource()
-    const part = rulesOf(resource).parts?.[info.subresource]
-    const isPart = part !== undefined || info.subresource === 'status'
+    const strategy = rulesOf(resource).subresources?.[info.subresource]
+    const isPart = strategy !== undefined || info.subresource === 'status'
     const special = this.#options.subresources.get(`${resourceName(resource)}/${info.subresource}`)
     const handler = (isPart ? partHandlers : special)?.[info.verb]
     if (handler === undefined) throw notAllowed(resource, info)
-    return part ? call => handler({ ...call, part }) : handler
+    return strategy ? scope => handler({ ...scope, strategy }) : handler
   }
 }
 
@@ -105,7 +105,7 @@ function acceptFor(
   info: ResourceRequestInfo,
   accept: string | undefined,
 ): string | undefined {
-  if (isConnecting(info)) return undefined
+  if (isConnectSubresource(info)) return undefined
   const shown = isOnlyCreated(resource, info) ? withoutTables(accept) : accept
   return isCustomKind(resource) ? withoutProtobuf(shown) : shown
 }
@@ -118,8 +118,8 @@ function isOnlyCreated(resource: Resource, { subresource }: ResourceRequestInfo)
 
 /** Uninitialized objects are visible only with `includeUninitialized`. */
 function objectsFor({ cache }: Registry, query: URLSearchParams): ObjectView {
-  const { unhidden } = cache
-  return unhidden && isTrue(query.get('includeUninitialized')) ? unhidden : cache
+  const { withUninitialized } = cache
+  return withUninitialized && isTrue(query.get('includeUninitialized')) ? withUninitialized : cache
 }
 
 function resourceName({ group, plural }: Resource): string {

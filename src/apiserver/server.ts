@@ -16,9 +16,9 @@ import type { Platform } from '#/platform/platform.ts'
 import type { UpgradeBody } from '#/api/transport.ts'
 import type { Handle } from './pipeline.ts'
 import type { ApiResponse, Peer } from './request.ts'
-import { HttpReply } from './server/http-reply.ts'
-import { gone, HttpRequest } from './server/http-request.ts'
-import { SendingBudget } from './server/sending-budget.ts'
+import { HttpResponseWriter } from './server/http-response-writer.ts'
+import { clientDisconnected, HttpRequest } from './server/http-request.ts'
+import { ResponseMemoryBudget } from './server/response-memory-budget.ts'
 import { sendUpgrade } from './server/upgrade-reply.ts'
 
 export interface ServerOptions {
@@ -36,7 +36,7 @@ export interface ServerOptions {
 export class Server {
   readonly #platform: Platform
   readonly #handle: Handle
-  readonly #budget: SendingBudget
+  readonly #budget: ResponseMemoryBudget
   readonly #peers = new WeakMap<HttpConnection, Peer>()
   /** Streaming responses and upgraded connections, which are ended when the server stops. */
   readonly #lasting = new Set<Lasting>()
@@ -46,7 +46,7 @@ export class Server {
   private constructor({ platform, handle }: ServerOptions) {
     this.#platform = platform
     this.#handle = handle
-    this.#budget = new SendingBudget({ clock: platform.clock, bytesMax: sendingBytesMax })
+    this.#budget = new ResponseMemoryBudget({ clock: platform.clock, bytesMax: sendingBytesMax })
   }
 
   /** Rejects if the address is in use or the certificate is invalid. */
@@ -89,7 +89,12 @@ export class Server {
   /** Never rejects. */
   async #serve(exchange: HttpExchange): Promise<void> {
     const request = new HttpRequest(exchange, this.#peerOf(exchange.connection))
-    const reply = new HttpReply({ exchange, request, budget: this.#budget, random: this.#platform.random })
+    const reply = new HttpResponseWriter({
+      exchange,
+      request,
+      budget: this.#budget,
+      random: this.#platform.random,
+    })
     try {
       const response = await this.#handle(request)
       const { body } = response
@@ -102,10 +107,9 @@ export class Server {
       // itself.
       const { method, path } = request
       const { log } = this.#platform
-      if (error instanceof HttpClientError)
-        log.info('an answer broke off where it came from', { path, error })
-      else if (error !== gone && error !== stopping)
-        log.error('an answer could not be sent', { method, path, error })
+      if (error instanceof HttpClientError) log.info('upstream response aborted', { path, error })
+      else if (error !== clientDisconnected && error !== stopping)
+        log.error('failed to send response', { method, path, error })
       reply.fail(error)
     }
   }

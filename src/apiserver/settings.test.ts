@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
-import { readFlags, UsageError } from '#/base/flags.ts'
+import { parseFlags, UsageError } from '#/base/flags.ts'
 import { Simulation } from '#/platform/simulated.ts'
 import { apiServerFlags, describeApiServerFlags } from './flags.ts'
 import { readApiServerSettings, type ApiServerSettings } from './settings.ts'
@@ -47,7 +47,7 @@ const remote = { url: 'https://hook.example.com/ask', tls: {} }
 
 async function read(line: string): Promise<ApiServerSettings> {
   const { files: disk } = new Simulation({ seed: 1 }).host('a')
-  return readApiServerSettings(readFlags(line.split(' ').filter(Boolean), apiServerFlags), {
+  return readApiServerSettings(parseFlags(line.split(' ').filter(Boolean), apiServerFlags), {
     files: {
       ...disk,
       read: async path => {
@@ -56,7 +56,7 @@ async function read(line: string): Promise<ApiServerSettings> {
         return Buffer.from(content)
       },
     },
-    readRemote: async path => {
+    readKubeconfig: async path => {
       if (path === '/hook.conf') return remote
       throw new Error('no server in it')
     },
@@ -64,7 +64,7 @@ async function read(line: string): Promise<ApiServerSettings> {
   })
 }
 
-test('without flags a server is as Kubernetes is by itself', async () => {
+test("without flags the settings are kube-apiserver's defaults", async () => {
   const { admission, ...settings } = await read('')
   assert.equal(typeof admission, 'function')
   assert.deepEqual(settings, {
@@ -82,7 +82,7 @@ async function check(line: string, expected: Partial<ApiServerSettings>): Promis
   assert.deepEqual(Object.fromEntries(found), expected, line)
 }
 
-test('flags and the files that they name say who somebody is', async () => {
+test('flags and files configure authentication', async () => {
   const authentication = { issuers: [], frontProxy: {}, serviceAccounts: {} }
   await check('--token-auth-file /tokens --anonymous-auth=false --enable-bootstrap-token-auth=false', {
     authentication: {
@@ -113,7 +113,7 @@ test('flags and the files that they name say who somebody is', async () => {
   })
 })
 
-test('flags and the files that they name say who may do what', async () => {
+test('flags and files configure authorization', async () => {
   await check('--authorization-mode AlwaysDeny,ABAC --authorization-policy-file /abac', {
     authorizers: [
       { mode: 'AlwaysDeny' },
@@ -155,7 +155,7 @@ test('flags and the files that they name say who may do what', async () => {
   })
 })
 
-test('flags and the files that they name say the rest', async () => {
+test('flags and files configure auditing, encryption, limits and services', async () => {
   await check('--encryption-provider-config /keys.yaml --encryption-provider-config-automatic-reload', {
     encryption: { configuration: files['/keys.yaml']!, path: '/keys.yaml', reloads: true },
   })
@@ -169,8 +169,8 @@ test('flags and the files that they name say the rest', async () => {
           format: 'json',
           mode: 'blocking',
           sizeBytesMax: 1024 * 1024,
-          keptMsMax: Infinity,
-          keptFilesMax: 100,
+          ageMsMax: Infinity,
+          backupsMax: 100,
         },
       } as never,
     },
@@ -189,7 +189,7 @@ test('flags and the files that they name say the rest', async () => {
   })
 })
 
-test('what is wrong is told with the flag that it is about', async () => {
+test('an invalid value is reported with its flag', async () => {
   const refuse = async (line: string, complaint: string | RegExp): Promise<void> => {
     await assert.rejects(read(line), (error: unknown) => {
       assert.ok(error instanceof UsageError, String(error))
@@ -199,36 +199,36 @@ test('what is wrong is told with the flag that it is about', async () => {
       return true
     })
   }
-  await refuse('--client-ca-file /missing', '--client-ca-file /missing: there is no such file')
-  await refuse('--client-ca-file /tokens', '--client-ca-file /tokens: it has no certificate')
+  await refuse('--client-ca-file /missing', '--client-ca-file /missing: no such file')
+  await refuse('--client-ca-file /tokens', '--client-ca-file /tokens: contains no PEM certificate')
   await refuse(
     '--token-auth-file /bad-tokens',
     /^--token-auth-file \/bad-tokens: record 1 must have at least 3/,
   )
   await refuse('--service-account-signing-key-file /tokens', /^--service-account-signing-key-file \/tokens: /)
-  await refuse('--service-account-key-file /tokens', '--service-account-key-file /tokens: it has no key')
+  await refuse(
+    '--service-account-key-file /tokens',
+    '--service-account-key-file /tokens: contains no PEM key',
+  )
   await refuse(
     '--service-account-issuer a --service-account-issuer a',
-    /must not be empty, nor say the same twice/,
+    /must not contain empty or duplicate values/,
   )
   await refuse('--service-account-max-token-expiration 5m', /must be between 1h and/)
   await refuse('--authentication-config /bad-authn.yaml', /--authentication-config .*audiences/)
-  await refuse('--authentication-config /authn.yaml --anonymous-auth', /--anonymous-auth cannot be used when/)
+  await refuse('--authentication-config /authn.yaml --anonymous-auth', /--anonymous-auth cannot be used if/)
   await refuse(
     '--authentication-config /authn.yaml --oidc-client-id x',
     /--oidc-client-id cannot be used together/,
   )
   await refuse('--oidc-issuer-url https://x', /must be specified together/)
   await refuse('--oidc-issuer-url http://x --oidc-client-id y', /must be a URL that begins with https/)
-  await refuse(
-    '--oidc-issuer-url https://x --oidc-client-id y --oidc-required-claim z',
-    /not of the form KEY=VALUE/,
-  )
+  await refuse('--oidc-issuer-url https://x --oidc-client-id y --oidc-required-claim z', /must be KEY=VALUE/)
   await refuse('--authentication-token-webhook-config-file /x', /: no server in it$/)
   await refuse('--authorization-mode RBAC,Magic', /"Magic" is not a valid mode/)
   await refuse('--authorization-mode RBAC,RBAC', /more than once/)
-  await refuse('--authorization-mode ABAC', 'the authorization mode ABAC needs --authorization-policy-file')
-  await refuse('--authorization-mode Webhook', /needs --authorization-webhook-config-file/)
+  await refuse('--authorization-mode ABAC', '--authorization-mode ABAC requires --authorization-policy-file')
+  await refuse('--authorization-mode Webhook', /requires --authorization-webhook-config-file/)
   await refuse('--authorization-policy-file /abac', /without mode ABAC/)
   await refuse('--authorization-webhook-config-file /hook.conf', /without mode Webhook/)
   await refuse(
@@ -250,23 +250,23 @@ test('what is wrong is told with the flag that it is about', async () => {
     /cannot read the admission configuration \/missing/,
   )
   await refuse('--encryption-provider-config /bad-keys.yaml', /expected length, got 5/)
-  await refuse('--encryption-provider-config-automatic-reload', /needs --encryption-provider-config$/)
-  await refuse('--audit-log-path /x', /^--audit-log-path needs --audit-policy-file/)
-  await refuse('--audit-policy-file /policy', /needs --audit-log-path or --audit-webhook-config-file/)
+  await refuse('--encryption-provider-config-automatic-reload', /requires --encryption-provider-config$/)
+  await refuse('--audit-log-path /x', /^--audit-log-path requires --audit-policy-file/)
+  await refuse('--audit-policy-file /policy', /requires --audit-log-path or --audit-webhook-config-file/)
   await refuse(
     '--audit-policy-file /bad-policy --audit-log-path /x',
     /level: Unsupported value: "Everything"/,
   )
   await refuse(
     '--audit-policy-file /policy --audit-log-path /x --audit-webhook-mode batch',
-    /needs --audit-webhook-c/,
+    /requires --audit-webhook-c/,
   )
   await refuse('--max-requests-inflight 0 --max-mutating-requests-inflight 0', /cannot both be 0/)
   await refuse('--request-timeout 0s', /must be longer than 0s/)
-  await refuse('--service-cluster-ip-range 10.0.0.0/8,10.0.0.0/16', /not a range of addresses/)
+  await refuse('--service-cluster-ip-range 10.0.0.0/8,10.0.0.0/16', /must be one CIDR/)
 })
 
-test('the help names every flag once, in lines that fit', () => {
+test('the help lists every flag once, within the line length', () => {
   const help = describeApiServerFlags()
   for (const name of Object.keys(apiServerFlags)) {
     assert.equal(help.match(new RegExp(`^ {2}--${name}(?: |$)`, 'gm'))?.length, 1, name)

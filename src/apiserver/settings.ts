@@ -6,7 +6,7 @@
 import { parseCidr } from '#/api/cidr.ts'
 import { UsageError } from '#/base/flags.ts'
 import type { PortRange } from './allocation/node-ports.ts'
-import { readAdmission, type MakeAdmissionPlugins } from './admission.ts'
+import { readAdmission, type AdmissionPluginFactory } from './admission.ts'
 import { ConfigurationError, type TolerationSeconds } from './admission/plugin-context.ts'
 import type { AuditSettings } from './audit.ts'
 import { readCertificates } from './authn/certificate-chain.ts'
@@ -16,14 +16,14 @@ import { parseEncryptionConfiguration } from './encryption.ts'
 import type { ApiServerFlags } from './flags.ts'
 import type { RequestLimits } from './flow-control.ts'
 import { readAudit } from './settings/audit.ts'
-import { readAuthentication, type GivenAuthentication } from './settings/authentication.ts'
+import { readAuthentication, type PartialAuthenticationSettings } from './settings/authentication.ts'
 import { readAuthorization } from './settings/authorization.ts'
-import { readWith, type Reading } from './settings/reading.ts'
+import { readFlagFile, type FileAccess } from './settings/flag-files.ts'
 
 export interface ApiServerSettings {
-  readonly authentication: GivenAuthentication
+  readonly authentication: PartialAuthenticationSettings
   readonly authorizers: readonly AuthorizerSettings[]
-  readonly admission: MakeAdmissionPlugins
+  readonly admission: AdmissionPluginFactory
   readonly tolerationSeconds: TolerationSeconds
   /** Auditing is disabled when absent. */
   readonly audit?: AuditSettings
@@ -44,7 +44,7 @@ export interface EncryptionSettings {
   readonly reloads: boolean
 }
 
-export interface ReadingOptions extends Reading {
+export interface ReadSettingsOptions extends FileAccess {
   /** Defaults of the cluster for unset flags. */
   readonly defaults: {
     readonly serviceAccountIssuer: string
@@ -55,7 +55,7 @@ export interface ReadingOptions extends Reading {
 /** Rejects with UsageError. */
 export async function readApiServerSettings(
   flags: ApiServerFlags,
-  options: ReadingOptions,
+  options: ReadSettingsOptions,
 ): Promise<ApiServerSettings> {
   const audit = await readAudit(flags, options)
   const encryption = await readEncryption(flags, options)
@@ -82,19 +82,22 @@ export async function readApiServerSettings(
  * If the front proxy CA is also a client CA, --requestheader-allowed-names is required; otherwise every user
  * could impersonate any other. Throws UsageError.
  */
-export function refuseProxiesAmongClients(clients: string, proxies: Partial<FrontProxyOptions>): void {
+export function requireAllowedNamesForSharedCa(clients: string, proxies: Partial<FrontProxyOptions>): void {
   const { authorities, allowedNames = [] } = proxies
   if (authorities === undefined || allowedNames.length > 0) return
   const ofClients = new Set(readCertificates(clients).map(({ fingerprint256 }) => fingerprint256))
   if (!readCertificates(authorities).some(({ fingerprint256 }) => ofClients.has(fingerprint256))) return
   throw new UsageError(
-    '--requestheader-client-ca-file has an authority that names users: --requestheader-allowed-names must be' +
-      ' specified, or every user could speak for every other',
+    '--requestheader-client-ca-file shares a CA with --client-ca-file: --requestheader-allowed-names is ' +
+      'required, otherwise any client certificate could impersonate any user',
   )
 }
 
 /** Flags enable and disable plugins relative to the cluster's defaults. */
-async function readPlugins(flags: ApiServerFlags, options: ReadingOptions): Promise<MakeAdmissionPlugins> {
+async function readPlugins(
+  flags: ApiServerFlags,
+  options: ReadSettingsOptions,
+): Promise<AdmissionPluginFactory> {
   const { enabledPlugins } = options.defaults
   const { 'enable-admission-plugins': enable = [], 'disable-admission-plugins': disable = [] } = flags
   const configurationFile = flags['admission-control-config-file']
@@ -112,16 +115,16 @@ async function readPlugins(flags: ApiServerFlags, options: ReadingOptions): Prom
 
 async function readEncryption(
   flags: ApiServerFlags,
-  reading: Reading,
+  access: FileAccess,
 ): Promise<EncryptionSettings | undefined> {
   const path = flags['encryption-provider-config']
   const reloads = flags['encryption-provider-config-automatic-reload'] ?? false
   if (!path) {
     if (!reloads) return undefined
     const needed = '--encryption-provider-config'
-    throw new UsageError(`--encryption-provider-config-automatic-reload needs ${needed}`)
+    throw new UsageError(`--encryption-provider-config-automatic-reload requires ${needed}`)
   }
-  const configuration = await readWith(reading, { flag: 'encryption-provider-config', path }, text => {
+  const configuration = await readFlagFile(access, { flag: 'encryption-provider-config', path }, text => {
     parseEncryptionConfiguration(text)
     return text
   })
@@ -153,9 +156,7 @@ function cidrsOf(flags: ApiServerFlags): readonly string[] | undefined {
   const cidrs = given.split(',').map(each => each.trim())
   const families = cidrs.map(each => parseCidr(each)?.family)
   if (families.includes(undefined) || families.length > 2 || new Set(families).size < families.length) {
-    throw new UsageError(
-      `--service-cluster-ip-range ${given}: not a range of addresses, nor one for each family`,
-    )
+    throw new UsageError(`--service-cluster-ip-range ${given}: must be one CIDR, or one per IP family`)
   }
   return cidrs
 }

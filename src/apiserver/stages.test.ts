@@ -3,13 +3,13 @@ import { test } from 'node:test'
 import { isApiError } from '#/api/errors.ts'
 import { Simulation } from '#/platform/simulated.ts'
 import type { ApiResponse, RequestContext } from './request.ts'
-import { limitTime } from './stages.ts'
+import { requestTimeout } from './stages.ts'
 
-test('a request is answered when its time is over: what it asks for, or what the server allows', async () => {
+test("a request times out after its own or the server's timeout", async () => {
   const simulation = new Simulation({ seed: 1 })
   const platform = simulation.host('a')
   const { clock } = platform
-  const stage = limitTime(platform, 10_000)
+  const stage = requestTimeout(platform, 10_000)
   const ask = async (query: string, takesMs: number): Promise<string> => {
     const startedMs = clock.monotonicMs()
     const info = { isResource: false, path: '/version', verb: 'get' }

@@ -11,35 +11,35 @@ import {
 } from '#/api/errors.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { RequestAuthentication } from './authn.ts'
-import { isAuthenticated, type Outcome } from './authn/authenticator.ts'
+import { isAuthenticated, type AuthenticationResult } from './authn/authenticator.ts'
 import { attributesOf, type Attributes, type Authorization, type Authorizer } from './authz/authorizer.ts'
 import { Deadlines } from './deadlines.ts'
 import type { Next, Stage } from './pipeline.ts'
-import { isConnecting, type RequestInfo } from './request-info.ts'
+import { isConnectSubresource, type RequestInfo } from './request-info.ts'
 import { annotate, type ApiResponse, type RequestContext } from './request.ts'
 
 /** Authenticates the request and removes its credentials. */
 export function authenticate(authentication: RequestAuthentication): Stage {
-  const admit = (context: RequestContext, outcome: Outcome): void => {
+  const admit = (context: RequestContext, result: AuthenticationResult): void => {
     context.request = authentication.withoutCredentials(context.request)
-    if (!isAuthenticated(outcome)) throw unauthorized()
-    const { user, warnings, annotations } = outcome
+    if (!isAuthenticated(result)) throw unauthorized()
+    const { user, warnings, annotations } = result
     context.user = user
     if (warnings) for (const text of warnings) context.warnings.add(text)
     if (annotations) for (const [key, value] of Object.entries(annotations)) annotate(context, key, value)
   }
   const admitLater = async (
     context: RequestContext,
-    outcome: Promise<Outcome>,
+    result: Promise<AuthenticationResult>,
     next: Next,
   ): Promise<ApiResponse> => {
-    admit(context, await outcome)
+    admit(context, await result)
     return next(context)
   }
   return (context, next) => {
-    const outcome = authentication.authenticate(context.request)
-    if (outcome instanceof Promise) return admitLater(context, outcome, next)
-    admit(context, outcome)
+    const result = authentication.authenticate(context.request)
+    if (result instanceof Promise) return admitLater(context, result, next)
+    admit(context, result)
     return next(context)
   }
 }
@@ -71,14 +71,14 @@ function enforce(
     annotate(context, decisionAnnotation, isAllowed ? 'allow' : 'forbid')
     annotate(context, reasonAnnotation, isUnknown ? 'internal error' : reason)
   }
-  if (!isAllowed) throw isUnknown ? internalError(error) : refusal(attributes, reason)
+  if (!isAllowed) throw isUnknown ? internalError(error) : forbiddenError(attributes, reason)
 }
 
 const decisionAnnotation = 'authorization.k8s.io/decision'
 const reasonAnnotation = 'authorization.k8s.io/reason'
 
 /** The Forbidden error of a denied request. */
-export function refusal({ user: { username }, ...info }: Attributes, reason: string): ApiError {
+export function forbiddenError({ user: { username }, ...info }: Attributes, reason: string): ApiError {
   const because = reason === '' ? '' : `: ${reason}`
   if (!info.isResource) {
     const text = `User "${username}" cannot ${info.verb} path "${info.path}"${because}`
@@ -92,7 +92,7 @@ export function refusal({ user: { username }, ...info }: Attributes, reason: str
 }
 
 /** Ends requests that are not long-running with a timeout error. The client may request a shorter timeout. */
-export function limitTime({ clock }: Platform, requestMsMax: number): Stage {
+export function requestTimeout({ clock }: Platform, requestMsMax: number): Stage {
   const deadlines = new Deadlines(clock, requestMsMax)
   return (context, next) => {
     if (isLong(context.info)) return next(context)
@@ -140,11 +140,11 @@ function readPatience(query: URLSearchParams): number {
 }
 
 function isLong(info: RequestInfo): boolean {
-  return info.isResource && (info.verb === 'watch' || isConnecting(info))
+  return info.isResource && (info.verb === 'watch' || isConnectSubresource(info))
 }
 
 /** Rejects resource requests while the server is starting or stopping. */
-export function whenReady(isReady: () => boolean): Stage {
+export function requireReady(isReady: () => boolean): Stage {
   return (context, next) => {
     if (context.info.isResource && !isReady()) {
       throw apiError('ServiceUnavailable', 'the server is not ready', { retryAfterSeconds: 1 })

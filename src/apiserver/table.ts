@@ -55,12 +55,6 @@ export function tableBody(
   }
 }
 
-/** Encodes one object in the negotiated form. Objects that are not stored have no resourceVersion. */
-export function objectBody(view: View, stored: StoredObject, request: TableRequest): ValueBody {
-  if (view.negotiated.transform?.kind !== 'Table') return view.body(stored)
-  return tableBody(view, [stored], { resourceVersion: String(stored.revision || '') }, request)
-}
-
 /** A Table with one row, for watches. Columns are sent only with the first event. */
 export function tableOfOne(
   view: View,

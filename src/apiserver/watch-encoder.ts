@@ -1,5 +1,5 @@
 /** Encodes watch events as JSON lines or protobuf frames. */
-import { keptJoin } from '#/base/kept-bytes.ts'
+import { unpooledConcat } from '#/base/unpooled-bytes.ts'
 import type { ApiError } from '#/api/errors.ts'
 import { stringifyJson } from '#/api/json.ts'
 import type { JsonValue } from '#/api/json-value.ts'
@@ -112,7 +112,7 @@ export class WatchEncoder {
     const { format } = this.#view.negotiated
     if (format === 'protobuf') return encodeProtobufWatchEvent({ type, object })
     const body = object.at(-1) === newline ? object.subarray(0, -1) : object
-    return keptJoin([frameStarts[type], body, frameEnd])
+    return unpooledConcat([frameStarts[type], body, frameEnd])
   }
 }
 

@@ -1,28 +1,28 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
-  choice,
+  enumFlag,
   describeFlags,
-  list,
-  oneValue,
-  readFlags,
-  readWordsAndFlags,
-  text,
-  texts,
-  toggle,
+  stringSliceFlag,
+  valueFlag,
+  parseFlags,
+  parseArgumentsAndFlags,
+  stringFlag,
+  stringArrayFlag,
+  boolFlag,
   UsageError,
-  wholeNumber,
+  integerFlag,
 } from './flags.ts'
 
 const flags = {
-  name: text('NAME', 'what it is called'),
-  file: texts('FILE', 'read too'),
-  modes: list('MODE,...', 'in this order'),
-  fast: toggle('do not wait'),
-  v: wholeNumber('N', 'how much is said'),
-  size: wholeNumber('N', 'how many'),
-  form: choice(['json', 'text'], 'how it looks'),
-  even: oneValue('N', 'an even one', {
+  name: { ...stringFlag('NAME', 'what it is called'), shorthand: 'n' },
+  file: stringArrayFlag('FILE', 'read too'),
+  modes: stringSliceFlag('MODE,...', 'in this order'),
+  fast: boolFlag('do not wait'),
+  v: integerFlag('N', 'how much is said'),
+  size: integerFlag('N', 'how many'),
+  form: enumFlag(['json', 'text'], 'how it looks'),
+  even: valueFlag('N', 'an even one', {
     parse: given => (Number(given) % 2 === 0 ? Number(given) : undefined),
     what: 'an even number',
   }),
@@ -30,15 +30,15 @@ const flags = {
 
 function check(line: string, expected: object | string): void {
   const words = line.split(' ').filter(word => word !== '')
-  if (typeof expected !== 'string') return assert.deepEqual(readFlags(words, flags), expected)
+  if (typeof expected !== 'string') return assert.deepEqual(parseFlags(words, flags), expected)
   assert.throws(
-    () => readFlags(words, flags),
+    () => parseFlags(words, flags),
     (error: unknown) => error instanceof UsageError && error.message === expected,
     line,
   )
 }
 
-test('flags are read as those of programs in Go are', () => {
+test("flags follow pflag's syntax", () => {
   check('', {})
   check('-v 2', { v: 2 })
   check('-v=2 --v 3', { v: 3 })
@@ -55,24 +55,25 @@ test('flags are read as those of programs in Go are', () => {
   check('--modes a,b --modes=c', { modes: ['a', 'b', 'c'] })
   check('--modes=', { modes: [] })
   check('--form text --even 4', { form: 'text', even: 4 })
+  check('-n x -n=y', { name: 'y' })
 })
 
-test('a wrong command line is described in one line', () => {
-  check('--fly', 'there is no flag --fly')
-  check('--__proto__ x', 'there is no flag --__proto__')
-  check('--constructor=x', 'there is no flag --constructor')
-  check('x', 'x: flags begin with two dashes, and there is nothing else')
-  check('-x', 'there is no flag --x')
-  check('-size 1', '-size: flags begin with two dashes, and there is nothing else')
-  check('--', '--: flags begin with two dashes, and there is nothing else')
-  check('--=x', '--=x: flags begin with two dashes, and there is nothing else')
-  check('--name', '--name needs a value: NAME')
-  check('--fast=maybe', '--fast maybe: neither true nor false')
-  check('--fast false', 'false: flags begin with two dashes, and there is nothing else')
-  check('--size -1', '--size -1: not a whole number from 0')
-  check('--size 1e3', '--size 1e3: not a whole number from 0')
-  check('--form yaml', '--form yaml: not one of json, text')
-  check('--even 3', '--even 3: not an even number')
+test('errors of a command line are one line', () => {
+  check('--fly', 'unknown flag: --fly')
+  check('--__proto__ x', 'unknown flag: --__proto__')
+  check('--constructor=x', 'unknown flag: --constructor')
+  check('x', 'unexpected argument x')
+  check('-x', 'unknown flag: --x')
+  check('-size 1', 'unexpected argument -size')
+  check('--', 'unexpected argument --')
+  check('--=x', 'unexpected argument --=x')
+  check('--name', 'flag needs an argument: --name NAME')
+  check('--fast=maybe', '--fast maybe: must be true or false')
+  check('--fast false', 'unexpected argument false')
+  check('--size -1', '--size -1: must be a non-negative integer')
+  check('--size 1e3', '--size 1e3: must be a non-negative integer')
+  check('--form yaml', '--form yaml: must be one of json, text')
+  check('--even 3', '--even 3: must be an even number')
 })
 
 test('the help has a line for each flag, and two for long ones', () => {
@@ -80,18 +81,18 @@ test('the help has a line for each flag, and two for long ones', () => {
   assert.equal(
     describeFlags({ name, fast, 'something-with-quite-a-long-name': name }),
     [
-      '  --name NAME                       what it is called',
+      '  -n, --name NAME                   what it is called',
       '  --fast                            do not wait',
-      '  --something-with-quite-a-long-name NAME',
+      '  -n, --something-with-quite-a-long-name NAME',
       '                                    what it is called',
       '',
     ].join('\n'),
   )
 })
 
-test('other words are taken by those who ask for them, wherever they stand', () => {
+test('positional arguments may be mixed with flags', () => {
   const given = ['load', '--name', 'a', 'one', '-', '--fast', 'two']
-  const { words, values } = readWordsAndFlags(given, flags)
+  const { words, values } = parseArgumentsAndFlags(given, flags)
   assert.deepEqual([words, values], [['load', 'one', '-', 'two'], { name: 'a', fast: true }])
-  assert.throws(() => readWordsAndFlags(['one', '--slow'], flags), UsageError)
+  assert.throws(() => parseArgumentsAndFlags(['one', '--slow'], flags), UsageError)
 })

@@ -41,7 +41,7 @@ describe('tokens', () => {
     check('p521', 'ES512')
   })
 
-  test('are verified by whoever knows the published key', () => {
+  test('tokens are verified with the published key', () => {
     for (const { publicKey } of Object.values(keys)) {
       const published: unknown = JSON.parse(
         JSON.stringify({ keys: [toJsonWebKey({ keyId: 'one', key: publicKey })] }),
@@ -98,7 +98,7 @@ describe('tokens', () => {
     assert.equal(decodeToken(`${encode({ alg: 'none' })}.${body}.`), undefined)
   })
 
-  test('that say another algorithm than the key has are not verified', () => {
+  test("tokens with another algorithm than the key's are rejected", () => {
     const [, body = '', tail = ''] = signed('p256').split('.')
     for (const alg of ['RS256', 'PS256', 'ES384', 'ES512']) {
       const token = decodeToken(`${encode({ alg })}.${body}.${tail}`)
@@ -172,5 +172,5 @@ test('of a published set only keys that can verify tokens are taken', () => {
   )
   const { privateKey } = generateKeyPairSync('ed25519')
   assert.equal(tokenAlgorithmOf(privateKey), undefined)
-  assert.throws(() => signToken({}, { privateKey, keyId: '' }), /neither RSA nor/)
+  assert.throws(() => signToken({}, { privateKey, keyId: '' }), /unsupported key type/)
 })

@@ -85,7 +85,7 @@ export interface SigningKey {
 export function signToken(claims: Claims, { privateKey, keyId }: SigningKey): string {
   const name = tokenAlgorithmOf(privateKey)
   if (name === undefined) {
-    throw new Error('cannot sign tokens: the key is neither RSA nor one of a NIST curve')
+    throw new Error('cannot sign tokens: unsupported key type (RSA or a NIST curve required)')
   }
   const signed = `${toBase64Url({ alg: name, kid: keyId })}.${toBase64Url(claims)}`
   const algorithm: Algorithm = algorithms[name]

@@ -17,7 +17,7 @@ test('counters, gauges, histograms and readings in the text format', () => {
     [['a'], 1],
     [['b'], NaN],
   ]
-  registry.reading({ name: 'read', help: 'Read.', type: 'gauge', labels: ['which'], read })
+  registry.callbackMetric({ name: 'read', help: 'Read.', type: 'gauge', labels: ['which'], read })
   assert.equal(
     registry.render(),
     `# HELP requests_total Requests.
@@ -69,5 +69,5 @@ test('values and labels must be as many, and a name is given once', () => {
   const registry = new MetricsRegistry()
   const counter = registry.counter({ name: 'a', help: 'A.', labels: ['x'] })
   assert.throws(() => counter.with(), /0 values for 1 labels/)
-  assert.throws(() => registry.gauge({ name: 'a', help: 'B.' }), /there is a metric a already/)
+  assert.throws(() => registry.gauge({ name: 'a', help: 'B.' }), /metric a is already registered/)
 })

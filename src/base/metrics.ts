@@ -2,17 +2,17 @@
  * Metrics in the Prometheus text format. A metric has one series for each combination of label values.
  * Callers on hot paths keep the series, so that counting is a single addition.
  */
-import { Figures } from './metrics/figures.ts'
+import { ScalarMetric } from './metrics/scalar-metric.ts'
 import { Histogram, type HistogramOptions } from './metrics/histogram.ts'
 import { line, type Metric, type MetricOptions } from './metrics/metric.ts'
 
-export type { Figures, FigureSeries } from './metrics/figures.ts'
+export type { ScalarMetric, ScalarSeries } from './metrics/scalar-metric.ts'
 export type { Histogram, HistogramSeries } from './metrics/histogram.ts'
 
 /** Content type of the result of `render`. */
 export const metricsMediaType = 'text/plain; version=0.0.4; charset=utf-8'
 
-export interface ReadingOptions extends MetricOptions {
+export interface CallbackOptions extends MetricOptions {
   readonly type: 'counter' | 'gauge'
   /** Called for each scrape; returns label values and the metric value. */
   readonly read: () => Iterable<readonly [labels: readonly string[], value: number]>
@@ -22,12 +22,12 @@ export class MetricsRegistry {
   readonly #metrics = new Map<string, Metric>()
 
   /** A metric that never decreases. */
-  counter(options: MetricOptions): Figures {
-    return this.#add(new Figures('counter', options))
+  counter(options: MetricOptions): ScalarMetric {
+    return this.#add(new ScalarMetric('counter', options))
   }
 
-  gauge(options: MetricOptions): Figures {
-    return this.#add(new Figures('gauge', options))
+  gauge(options: MetricOptions): ScalarMetric {
+    return this.#add(new ScalarMetric('gauge', options))
   }
 
   histogram(options: HistogramOptions): Histogram {
@@ -35,7 +35,7 @@ export class MetricsRegistry {
   }
 
   /** A metric with a value kept elsewhere, read at each scrape. */
-  reading(options: ReadingOptions): void {
+  callbackMetric(options: CallbackOptions): void {
     const { name, help, type, labels = [], read } = options
     this.#add({
       name,
@@ -59,7 +59,7 @@ export class MetricsRegistry {
   }
 
   #add<T extends Metric>(metric: T): T {
-    if (this.#metrics.has(metric.name)) throw new Error(`there is a metric ${metric.name} already`)
+    if (this.#metrics.has(metric.name)) throw new Error(`metric ${metric.name} is already registered`)
     this.#metrics.set(metric.name, metric)
     return metric
   }

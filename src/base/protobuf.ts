@@ -178,7 +178,7 @@ function compile(fields: Fields, options: CompileOptions): CompiledField[] {
   const numbers = new Set<number>()
   return Object.entries(fields).map(([name, [number, type, label]]) => {
     assert(Number.isInteger(number) && number > 0 && number < 2 ** 29, `field ${name} has a number`)
-    assert(!(name in Object.prototype), `field ${name} is not something that every object has`)
+    assert(!(name in Object.prototype), `field ${name} is a property of Object.prototype`)
     assert(!numbers.has(number), `field number ${number} is used once`)
     numbers.add(number)
     const rivals = options.oneOf.find(group => group.includes(name))?.filter(rival => rival !== name) ?? []

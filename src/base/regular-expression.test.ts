@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { compileRegularExpression, RegularExpressionError } from './regular-expression.ts'
 
-test('what is no regular expression is refused in the words of Go', () => {
+test("invalid regular expressions are rejected with Go's messages", () => {
   const check = (pattern: string, reason: string, fragment = pattern): void => {
     assert.throws(() => compileRegularExpression(pattern), {
       name: 'RegularExpressionError',

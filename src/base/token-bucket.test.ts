@@ -22,7 +22,7 @@ test('it never holds more than the burst', () => {
   )
 })
 
-test('who reserves waits in line', () => {
+test('reservations of a token bucket are served in order', () => {
   const bucket = new TokenBucket({ burst: 1, perSecond: 10 }, 0)
   assert.deepEqual(
     [0, 0, 0].map(now => bucket.reserve(now)),

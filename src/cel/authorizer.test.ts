@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
-  AuthorizationAnswers,
+  AuthorizationDecisions,
   AuthorizerValue,
   authorizerType,
   ResourceCheck,
   resourceCheckType,
-  withAnswers,
-  type AuthorizationAnswer,
-  type AuthorizationQuestion,
+  withDecisions,
+  type AuthorizationDecision,
+  type AuthorizationCheck,
   type Authorize,
 } from './authorizer.ts'
 import { compile } from './cel.ts'
@@ -23,7 +23,7 @@ const environment = new Environment({
 })
 
 function run(expression: string, authorize: Authorize): Value | Promise<Value> {
-  const authorizer = new AuthorizerValue(new AuthorizationAnswers(authorize))
+  const authorizer = new AuthorizerValue(new AuthorizationDecisions(authorize))
   const variables = {
     authorizer,
     'authorizer.requestResource': new ResourceCheck(authorizer, {
@@ -34,32 +34,31 @@ function run(expression: string, authorize: Authorize): Value | Promise<Value> {
     }),
   }
   const program = compile(expression, environment)
-  return withAnswers(() => program.evaluate(variables, new Budget(expressionCostMax)))
+  return withDecisions(() => program.evaluate(variables, new Budget(expressionCostMax)))
 }
 
-/** Records the question in short form; allows only get. */
-function answer(question: AuthorizationQuestion, asked: string[]): AuthorizationAnswer {
-  const { serviceAccount } = question
+/** Records the check in short form; allows only get. */
+function decide(check: AuthorizationCheck, asked: string[]): AuthorizationDecision {
+  const { serviceAccount } = check
   const who = serviceAccount ? `${serviceAccount.namespace}:${serviceAccount.name} ` : ''
-  asked.push(who + (question.isResource ? resourceText(question) : `${question.verb} ${question.path}`))
-  if (question.verb === 'get') return { decision: 'allow', reason: 'reading is free' }
-  return question.verb === 'fail'
+  asked.push(who + (check.isResource ? resourceText(check) : `${check.verb} ${check.path}`))
+  if (check.verb === 'get') return { decision: 'allow', reason: 'reading is free' }
+  return check.verb === 'fail'
     ? { decision: 'no opinion', reason: '', error: 'it broke' }
     : { decision: 'deny', reason: 'no' }
 }
 
-function resourceText(question: AuthorizationQuestion & { isResource: true }): string {
-  const { verb, group, version, resource, subresource, namespace, name, fieldSelector, labelSelector } =
-    question
+function resourceText(check: AuthorizationCheck & { isResource: true }): string {
+  const { verb, group, version, resource, subresource, namespace, name, fieldSelector, labelSelector } = check
   const place = [group, version, resource, subresource, namespace, name].join('/')
   return [verb, place, fieldSelector?.rawSelector, labelSelector?.rawSelector].filter(Boolean).join(' ')
 }
 
-test('a check asks for what was described', () => {
+test('an authorization check has the attributes of its expression', () => {
   const check = (expression: string, expectedValue: Value, ...expected: string[]): void => {
     const asked: string[] = []
     assert.equal(
-      run(expression, question => answer(question, asked)),
+      run(expression, check => decide(check, asked)),
       expectedValue,
       expression,
     )
@@ -90,9 +89,9 @@ test('a check asks for what was described', () => {
   check(`authorizer.requestResource.name('c').check('get').allowed()`, true, 'get /*/pods//a/c')
 })
 
-test('what makes no sense is a fault', () => {
+test('invalid authorization checks are faults', () => {
   const check = (expression: string, message: string): void => {
-    assert.throws(() => run(expression, question => answer(question, [])), {
+    assert.throws(() => run(expression, check => decide(check, [])), {
       name: 'EvaluationError',
       message,
     })
@@ -107,9 +106,9 @@ test('what makes no sense is a fault', () => {
   check(three, 'operation cancelled: actual cost limit exceeded')
 })
 
-test('answers that come later are waited for, each asked once, and no operator swallows the wait', async () => {
+test('asynchronous decisions are awaited, requested once, and not absorbed by operators', async () => {
   const asked: string[] = []
-  const later: Authorize = async question => answer(question, asked)
+  const later: Authorize = async check => decide(check, asked)
   const expression = `authorizer.path('/a').check('post').allowed() || authorizer.path('/b').check('get').allowed()`
   const value = run(expression, later)
   assert.ok(value instanceof Promise)
@@ -117,7 +116,7 @@ test('answers that come later are waited for, each asked once, and no operator s
   assert.deepEqual(asked, ['post /a', 'get /b'])
 })
 
-test('an authorizer that fails has no opinion', async () => {
+test('an authorizer error becomes a decision with an error', async () => {
   const failing: Authorize = () => Promise.reject(new Error('the webhook is gone'))
   assert.equal(await run(`authorizer.path('/a').check('get').error()`, failing), 'the webhook is gone')
   assert.equal(await run(`authorizer.path('/a').check('get').allowed()`, failing), false)

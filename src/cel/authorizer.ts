@@ -1,11 +1,12 @@
 /**
  * Authorization checks in expressions:
  * `authorizer.group("apps").resource("deployments").check("get").allowed()`. Evaluation is synchronous, but
- * an authorizer may have to call another server. So a check without an answer aborts the evaluation with a
- * `Suspension`; when the answer has arrived the expression is evaluated again and finds it (`withAnswers`
+ * an authorizer may have to call another server. So a check without a decision aborts the evaluation with a
+ * `Suspension`; when the decision has arrived the expression is evaluated again and finds it (`withDecisions`
  * does both). This is sound because expressions have no side effects, and terminates because each round adds
- * an answer and the cost limit allows only a few checks.
+ * a decision and the cost limit allows only a few checks.
  */
+import { messageOf } from '#/base/message-of.ts'
 import { checkDns1123Label, checkDns1123Subdomain } from '#/api/names.ts'
 import { traversalFactor } from './cost.ts'
 import { Fault } from './fault.ts'
@@ -14,9 +15,9 @@ import { boolType, opaque, stringType } from './type.ts'
 import { OpaqueValue } from './value.ts'
 
 /** An authorization check. Without a service account it is for the user of the request. */
-export type AuthorizationQuestion = { readonly serviceAccount?: ServiceAccountName } & (
-  | ResourceQuestion
-  | PathQuestion
+export type AuthorizationCheck = { readonly serviceAccount?: ServiceAccountName } & (
+  | ResourceAttributes
+  | NonResourceAttributes
 )
 
 export interface ServiceAccountName {
@@ -24,7 +25,7 @@ export interface ServiceAccountName {
   readonly name: string
 }
 
-export interface ResourceQuestion {
+export interface ResourceAttributes {
   readonly isResource: true
   readonly verb: string
   readonly group: string
@@ -37,21 +38,19 @@ export interface ResourceQuestion {
   readonly labelSelector?: { readonly rawSelector: string }
 }
 
-export interface PathQuestion {
+export interface NonResourceAttributes {
   readonly isResource: false
   readonly verb: string
   readonly path: string
 }
 
-export interface AuthorizationAnswer {
+export interface AuthorizationDecision {
   readonly decision: 'allow' | 'deny' | 'no opinion'
   readonly reason: string
   readonly error?: string
 }
 
-export type Authorize = (
-  question: AuthorizationQuestion,
-) => Promise<AuthorizationAnswer> | AuthorizationAnswer
+export type Authorize = (check: AuthorizationCheck) => Promise<AuthorizationDecision> | AuthorizationDecision
 
 /** Aborts the evaluation until this has settled. It is not a `Fault`, so no operator absorbs it. */
 export class Suspension {
@@ -62,50 +61,50 @@ export class Suspension {
   }
 }
 
-/** Cache of the authorization checks of one request; each question is asked once. */
-export class AuthorizationAnswers {
+/** Cache of the authorization checks of one request; each check is made once. */
+export class AuthorizationDecisions {
   readonly #authorize: Authorize
-  readonly #answers = new Map<string, AuthorizationAnswer | Suspension>()
+  readonly #decisions = new Map<string, AuthorizationDecision | Suspension>()
 
   constructor(authorize: Authorize) {
     this.#authorize = authorize
   }
 
-  /** Throws a Suspension if the answer is pending. */
-  answerTo(question: AuthorizationQuestion): AuthorizationAnswer {
-    const key = JSON.stringify(question)
-    const known = this.#answers.get(key) ?? this.#ask(key, question)
+  /** Throws a Suspension if the decision is pending. */
+  decisionOn(check: AuthorizationCheck): AuthorizationDecision {
+    const key = JSON.stringify(check)
+    const known = this.#decisions.get(key) ?? this.#authorizeOnce(key, check)
     if (known instanceof Suspension) throw known
     return known
   }
 
-  #ask(key: string, question: AuthorizationQuestion): AuthorizationAnswer | Suspension {
-    const answer = this.#authorize(question)
-    const known = answer instanceof Promise ? new Suspension(this.#keep(key, answer)) : answer
-    this.#answers.set(key, known)
+  #authorizeOnce(key: string, check: AuthorizationCheck): AuthorizationDecision | Suspension {
+    const decision = this.#authorize(check)
+    const known = decision instanceof Promise ? new Suspension(this.#store(key, decision)) : decision
+    this.#decisions.set(key, known)
     return known
   }
 
-  async #keep(key: string, answer: Promise<AuthorizationAnswer>): Promise<void> {
+  async #store(key: string, decision: Promise<AuthorizationDecision>): Promise<void> {
     try {
-      this.#answers.set(key, await answer)
+      this.#decisions.set(key, await decision)
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error)
-      this.#answers.set(key, { decision: 'no opinion', reason: '', error: message })
+      const message = messageOf(error)
+      this.#decisions.set(key, { decision: 'no opinion', reason: '', error: message })
     }
   }
 }
 
 /**
- * Evaluates until no answer is missing; synchronous if none is. `evaluate` is run from the start each time
+ * Evaluates until no decision is missing; synchronous if none is. `evaluate` is run from the start each time
  * and must use a new budget each time.
  */
-export function withAnswers<T>(evaluate: () => T): T | Promise<T> {
+export function withDecisions<T>(evaluate: () => T): T | Promise<T> {
   try {
     return evaluate()
   } catch (error) {
     if (!(error instanceof Suspension)) throw error
-    return error.settled.then(() => withAnswers(evaluate))
+    return error.settled.then(() => withDecisions(evaluate))
   }
 }
 
@@ -119,12 +118,12 @@ abstract class Token extends OpaqueValue {
 /** The variable `authorizer`. */
 export class AuthorizerValue extends Token {
   override readonly typeName = 'kubernetes.authorization.Authorizer'
-  readonly answers: AuthorizationAnswers
+  readonly decisions: AuthorizationDecisions
   readonly serviceAccount: ServiceAccountName | undefined
 
-  constructor(answers: AuthorizationAnswers, serviceAccount?: ServiceAccountName) {
+  constructor(decisions: AuthorizationDecisions, serviceAccount?: ServiceAccountName) {
     super()
-    this.answers = answers
+    this.decisions = decisions
     this.serviceAccount = serviceAccount
   }
 }
@@ -154,8 +153,8 @@ class GroupCheck extends Token {
 }
 
 /** Absent fields are empty. */
-export type CheckedResource = Pick<ResourceQuestion, 'group' | 'resource'> &
-  Partial<Pick<ResourceQuestion, 'subresource' | 'namespace' | 'name' | 'fieldSelector' | 'labelSelector'>>
+export type CheckedResource = Pick<ResourceAttributes, 'group' | 'resource'> &
+  Partial<Pick<ResourceAttributes, 'subresource' | 'namespace' | 'name' | 'fieldSelector' | 'labelSelector'>>
 
 /** The value of `authorizer.group("").resource("pods")` and of the variable `authorizer.requestResource`. */
 export class ResourceCheck extends Token {
@@ -176,11 +175,11 @@ export class ResourceCheck extends Token {
 
 class Decision extends Token {
   override readonly typeName = 'kubernetes.authorization.Decision'
-  readonly answer: AuthorizationAnswer
+  readonly decision: AuthorizationDecision
 
-  constructor(answer: AuthorizationAnswer) {
+  constructor(decision: AuthorizationDecision) {
     super()
-    this.answer = answer
+    this.decision = decision
   }
 }
 
@@ -232,10 +231,10 @@ export const authorizerLibrary: Library = {
     ),
     method('check', [pathCheckType, stringType], decisionType, checkPath, { cost: checkCost }),
     method('check', withText, decisionType, checkResource, { cost: checkCost }),
-    method('allowed', [decisionType], boolType, ({ answer }) => answer.decision === 'allow'),
-    method('reason', [decisionType], stringType, ({ answer }) => answer.reason),
-    method('errored', [decisionType], boolType, ({ answer }) => answer.error !== undefined),
-    method('error', [decisionType], stringType, ({ answer }) => answer.error ?? ''),
+    method('allowed', [decisionType], boolType, ({ decision }) => decision.decision === 'allow'),
+    method('reason', [decisionType], stringType, ({ decision }) => decision.reason),
+    method('errored', [decisionType], boolType, ({ decision }) => decision.error !== undefined),
+    method('error', [decisionType], stringType, ({ decision }) => decision.error ?? ''),
   ],
 }
 
@@ -247,7 +246,7 @@ function selectorCost({ length }: string): number {
 function serviceAccountOf(authorizer: AuthorizerValue, namespace: string, name: string): AuthorizerValue {
   if (checkDns1123Subdomain(name).length > 0) throw new Fault('Invalid service account name')
   if (checkDns1123Label(namespace).length > 0) throw new Fault('Invalid service account namespace')
-  return new AuthorizerValue(authorizer.answers, { namespace, name })
+  return new AuthorizerValue(authorizer.decisions, { namespace, name })
 }
 
 function checkPath({ authorizer, path }: PathCheck, verb: string): Decision {
@@ -271,8 +270,8 @@ function checkResource({ authorizer, resource }: ResourceCheck, verb: string): D
 }
 
 function decide(
-  { answers, serviceAccount }: AuthorizerValue,
-  question: ResourceQuestion | PathQuestion,
+  { decisions, serviceAccount }: AuthorizerValue,
+  check: ResourceAttributes | NonResourceAttributes,
 ): Decision {
-  return new Decision(answers.answerTo(serviceAccount ? { ...question, serviceAccount } : question))
+  return new Decision(decisions.decisionOn(serviceAccount ? { ...check, serviceAccount } : check))
 }

@@ -23,7 +23,7 @@ const one = (expression: string, fields: object = {}): object => ({
   validations: [{ expression, ...fields }],
 })
 
-test('expressions are checked against the kinds that the rules name', () => {
+test('policy expressions are type-checked against the kinds of the match rules', () => {
   const deployment = 'apps/v1, Kind=Deployment'
   check(one('object.spec.replicas > 1'), [])
   check(one("object.spec.replicas > '1'", { messageExpression: "'got ' + object.spec.replicas" }), [
@@ -55,7 +55,7 @@ test('expressions are checked against the kinds that the rules name', () => {
   check({ paramKind: { apiVersion: 'example.com/v1', kind: 'Limit' }, ...one('params.anything == 1') }, [])
 })
 
-test('what is not named is not checked', () => {
+test('rules with wildcards, subresources or unknown resources are not type-checked', () => {
   const rules = (...given: readonly object[]): object => ({
     matchConstraints: {
       resourceRules: given.map(each => ({ apiGroups: ['apps'], apiVersions: ['v1'], ...each })),
@@ -76,7 +76,7 @@ test('what is not named is not checked', () => {
   ])
 })
 
-test('a custom kind is checked with the schema of its definition', () => {
+test('policies for custom resources are type-checked with the CRD schema', () => {
   const crontabs: Resource = {
     ...resources[0]!,
     group: 'stable.example.com',

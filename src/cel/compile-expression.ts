@@ -5,7 +5,7 @@
 import { CelError } from './cel-error.ts'
 import { compile, type Program } from './cel.ts'
 import type { Environment } from './environment.ts'
-import { partsOf, showType, type Type } from './type.ts'
+import { typeArguments, showType, type Type } from './type.ts'
 
 /** An expression that does not compile or has the wrong result type. */
 export class InvalidExpression {
@@ -49,7 +49,7 @@ function compileOrExplain(expression: string, environment: Environment): Compile
 function runtimeName(type: Type): string {
   const name = runtimeNames.get(type.kind)
   if (name !== undefined) return name
-  const parts = partsOf(type)
+  const parts = typeArguments(type)
   if (parts.length === 0) return showType(type)
   const head = type.kind === 'optional' ? 'optional_type' : type.kind
   return `${head}(${parts.map(runtimeName).join(', ')})`

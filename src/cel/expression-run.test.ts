@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { admissionEnvironment } from './admission-environment.ts'
-import { AuthorizationAnswers, AuthorizerValue } from './authorizer.ts'
+import { AuthorizationDecisions, AuthorizerValue } from './authorizer.ts'
 import { compileExpression } from './compile-expression.ts'
-import { ExpressionRun, OutOfBudget } from './expression-run.ts'
+import { ExpressionRun, CostBudgetExceeded } from './expression-run.ts'
 import { fromJson } from './json.ts'
 import { checkConstructed, objectConstructorLibrary } from './object-constructors.ts'
 import { PolicyVariables } from './policy-variables.ts'
@@ -12,9 +12,9 @@ import { list, type Value } from './value.ts'
 
 function start(definitions: Readonly<Record<string, string>>, costMax = 10_000_000) {
   const asked: string[] = []
-  const answers = new AuthorizationAnswers(async question => {
-    asked.push(question.verb)
-    return { decision: 'allow', reason: question.verb }
+  const decisions = new AuthorizationDecisions(async check => {
+    asked.push(check.verb)
+    return { decision: 'allow', reason: check.verb }
   })
   const variables = new PolicyVariables()
   const environment = admissionEnvironment({
@@ -24,13 +24,13 @@ function start(definitions: Readonly<Record<string, string>>, costMax = 10_000_0
   })
   for (const [name, expression] of Object.entries(definitions))
     variables.define({ name, expression }, environment)
-  const inputs = { object: fromJson({ a: 1 }, dynType), authorizer: new AuthorizerValue(answers) }
+  const inputs = { object: fromJson({ a: 1 }, dynType), authorizer: new AuthorizerValue(decisions) }
   const run = new ExpressionRun({ inputs, costMax, variables })
   const evaluate = (expression: string) => run.evaluate(compileExpression(expression, environment))
   return { run, asked, evaluate }
 }
 
-test('variables are evaluated when somebody looks at them, and once', async () => {
+test('policy variables are evaluated lazily and once', async () => {
   const { run, evaluate } = start({ a: 'object.a + 1', b: 'variables.a * 10', bad: 'object.b' })
   assert.deepEqual(await evaluate('variables.b'), { value: 20n })
   const left = run.costLeft
@@ -43,13 +43,13 @@ test('variables are evaluated when somebody looks at them, and once', async () =
   assert.deepEqual(await evaluate('variables.bad == 1 || true'), { value: true })
 })
 
-test('variables may have any name that the language has', async () => {
+test('policy variables may have any identifier as name', async () => {
   const { evaluate } = start({ ['__proto__']: '1', constructor: '2', toString: '3' })
   const sum = 'variables.__proto__ + variables.constructor + variables.toString'
   assert.deepEqual(await evaluate(sum), { value: 6n })
 })
 
-test('an answer that takes its time is asked for once, and what waits for it is evaluated again', async () => {
+test('an asynchronous decision is requested once, and the expression is evaluated again', async () => {
   const { run, asked, evaluate } = start({
     may: "authorizer.path('/x').check('get').allowed()",
     why: "authorizer.path('/x').check('list').reason()",
@@ -61,16 +61,16 @@ test('an answer that takes its time is asked for once, and what waits for it is 
   assert.ok(10_000_000 - run.costLeft < 800_000, 'an evaluation that was given up is not charged')
 })
 
-test('a run ends when its budget does', async () => {
+test('a run throws when its budget is exceeded', async () => {
   const { evaluate } = start({}, 20)
   assert.deepEqual(await evaluate('1 + 1'), { value: 2n })
   await assert.rejects(
     () => evaluate("'aaaaaaaaaa'.contains('b') || [1, 2, 3, 4, 5, 6].all(x, x > 0)"),
-    OutOfBudget,
+    CostBudgetExceeded,
   )
 })
 
-test('the types of constructed values say where they belong, and the values end somewhere', async () => {
+test('types and nesting of constructed objects', async () => {
   const { evaluate } = start({})
   const check = async (expression: string, ...expected: readonly string[]): Promise<void> => {
     const { value = null } = await evaluate(expression)

@@ -2,7 +2,7 @@
  * Evaluates several expressions for one request in sequence, with a shared cost limit. A failure is an
  * outcome with Kubernetes' message; only an exhausted budget aborts the run.
  */
-import { withAnswers } from './authorizer.ts'
+import { withDecisions } from './authorizer.ts'
 import { type Compiled, InvalidExpression } from './compile-expression.ts'
 import { Budget, expressionCostMax } from './cost.ts'
 import { EvaluationError } from './evaluation-error.ts'
@@ -14,7 +14,7 @@ export type Outcome =
   | { readonly value?: undefined; readonly error: string }
 
 /** The shared cost limit of the run is exceeded. */
-export class OutOfBudget extends Error {
+export class CostBudgetExceeded extends Error {
   constructor() {
     super('validation failed due to running out of cost budget, no further validation rules will be run')
   }
@@ -44,12 +44,12 @@ export class ExpressionRun {
     return this.#left
   }
 
-  /** Throws OutOfBudget. Asynchronous only if an authorization check is. */
+  /** Throws CostBudgetExceeded. Asynchronous only if an authorization check is. */
   async evaluate(program: Compiled): Promise<Outcome> {
     if (program instanceof InvalidExpression) return { error: `compilation error: ${program.message}` }
     let cost = 0
     try {
-      const evaluated = withAnswers(() => {
+      const evaluated = withDecisions(() => {
         const budget = new Budget(expressionCostMax)
         try {
           return program.evaluate(this.#inputs, budget)
@@ -69,6 +69,6 @@ export class ExpressionRun {
 
   #charge(cost: number): void {
     this.#left -= cost + this.#takeCost()
-    if (this.#left < 0) throw new OutOfBudget()
+    if (this.#left < 0) throw new CostBudgetExceeded()
   }
 }

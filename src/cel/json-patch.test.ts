@@ -10,7 +10,7 @@ import { ListValue, ObjectValue } from './value.ts'
 
 const environment = new Environment({ libraries: [jsonPatchLibrary] })
 
-test('operations are written down and read', () => {
+test('JSONPatch operations are constructed and read', () => {
   const program = compile(
     `[JSONPatch{op: "add", path: "/metadata/labels/" + jsonpatch.escapeKey("k8s.io/my~label"), value: {"a": 1}}]`,
     environment,
@@ -25,7 +25,7 @@ test('operations are written down and read', () => {
   assert.equal(operation.field('from'), undefined)
 })
 
-test('fields that do not exist or do not fit are refused', () => {
+test('JSONPatch: unknown fields and wrong types are rejected', () => {
   assert.throws(() => compile('JSONPatch{operation: "add"}', environment), CelError)
   assert.throws(() => compile('JSONPatch{op: 1}', environment), CelError)
 })

@@ -2,7 +2,7 @@
 import { globalFunction, type Library } from './function.ts'
 import { dynType, stringType, type ObjectType, type Type } from './type.ts'
 import { object } from './value.ts'
-import { textCost } from './library/costs.ts'
+import { stringTraversalCost } from './library/costs.ts'
 
 const fields: ReadonlyMap<string, Type> = new Map<string, Type>([
   ['op', stringType],
@@ -20,7 +20,9 @@ export const jsonPatchLibrary: Library = {
       return { type: jsonPatchType, construct: given => object(jsonPatchType, given) }
     },
   },
-  overloads: [globalFunction('jsonpatch.escapeKey', [stringType], stringType, escapeKey, { cost: textCost })],
+  overloads: [
+    globalFunction('jsonpatch.escapeKey', [stringType], stringType, escapeKey, { cost: stringTraversalCost }),
+  ],
 }
 
 function escapeKey(key: string): string {

@@ -64,7 +64,7 @@ const json = {
   hidden: 1,
 }
 
-test('JSON is read by its declared type', () => {
+test('JSON is converted by its declared type', () => {
   checkExpressions(
     `
 self.double => 3.0
@@ -97,7 +97,7 @@ self == self =>! invalid data, expected int, got string
   )
 })
 
-test('what is not of its declared type is refused', () => {
+test('JSON that does not match its declared type is rejected', () => {
   const cases: readonly (readonly [unknown, Type, RegExp])[] = [
     ['1', intType, /expected int, got string/],
     [1.5, intType, /expected int, got number/],
@@ -117,7 +117,7 @@ test('what is not of its declared type is refused', () => {
   }
 })
 
-test('values become JSON', () => {
+test('values are converted to JSON', () => {
   const environment = new Environment({ variables: { self: dynType } })
   const cases: readonly (readonly [string, unknown])[] = [
     ['null', null],
@@ -147,7 +147,7 @@ test('values become JSON', () => {
   })
 })
 
-test('a key named __proto__ is a key like others, there and back', () => {
+test('a key named __proto__ survives conversion in both directions', () => {
   const hostile: unknown = JSON.parse('{"__proto__": {"polluted": true}, "a": 1}')
   const value = fromJson(hostile, dynType)
   assert.deepEqual(Object.keys(toJson(value) as object), ['__proto__', 'a'])
@@ -156,7 +156,7 @@ test('a key named __proto__ is a key like others, there and back', () => {
   assert.equal(Object.hasOwn({}, 'polluted') || 'polluted' in {}, false)
 })
 
-test('any JSON comes back as it was', () => {
+test('property: JSON survives a round trip', () => {
   const environment = new Environment({ variables: { self: dynType } })
   const rebuild = compile(
     'self.map(x, type(x) == list ? x.map(y, y) : type(x) == map ? x.transformMap(k, v, v) : x)',

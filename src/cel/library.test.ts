@@ -28,7 +28,7 @@ const variables = {
 
 const check = (table: string): void => checkExpressions(table, { environment, variables })
 
-test('lists are summed, searched and compared', () =>
+test('list library: isSorted, sum, min, max and indexOf', () =>
   check(`
 [1, 2, 3].isSorted() => true
 ['a', 'b', 'b', 'c'].isSorted() => true
@@ -63,7 +63,7 @@ object.list.sum() => 6
 [1, 2].includes(2) =>? undeclared reference to 'includes' (in container '')
 `))
 
-test('lists are made of lists', () =>
+test('list library: slice, flatten, range, distinct and sort', () =>
   check(`
 [1, 2, 3, 4].slice(1, 3) => [2, 3]
 [1, 2].slice(0, 0) => []
@@ -92,7 +92,7 @@ object.containers.sortBy(c, c.image).map(c, c.name) => ['a', 'b']
 hostile.list.distinct().size() =>! operation cancelled: actual cost limit exceeded
 `))
 
-test('lists are taken for sets', () =>
+test('set library', () =>
   check(`
 sets.contains([], []) => true
 sets.contains([], [1]) => false
@@ -106,7 +106,7 @@ sets.intersects([[1], [2, 3]], [[1, 2], [2, 3]]) => true
 sets.contains(hostile.list, hostile.list) =>! operation cancelled: actual cost limit exceeded
 `))
 
-test('patterns are found in texts', () =>
+test('regular expression library', () =>
   check(`
 'abc 123'.find('[0-9]+') => '123'
 'abc 123'.find('xyz') => ''
@@ -120,7 +120,7 @@ test('patterns are found in texts', () =>
 hostile.long.find('(a+)+$') => ''
 `))
 
-test('addresses of the web are taken apart', () =>
+test('URL library', () =>
   check(`
 isURL('https://user:pass@example.com:80/path?query=val#fragment') => true
 isURL('/absolute-path') => true
@@ -143,7 +143,7 @@ url('a') =>! URL parse error during conversion from string: parse "a": invalid U
 
 const cidrError = 'network address parse error during conversion from string'
 
-test('IP addresses and their ranges', () =>
+test('IP and CIDR libraries', () =>
   check(`
 isIP('127.0.0.1') && isIP('::1') => true
 isIP('127.0.0.256') || isIP(':::1') || isIP('::ffff:1.2.3.4') || isIP('fe80::1%eth0') || isIP('01.2.3.4') => false
@@ -185,7 +185,7 @@ cidr('1.2.3.4/33').ip() =>! ${cidrError}: ${cidrError}: netip.ParsePrefix("1.2.3
 cidr('1.2.3.4/x').ip() =>! ${cidrError}: ${cidrError}: netip.ParsePrefix("1.2.3.4/x"): bad bits after slash: "x"
 `))
 
-test('quantities are exact', () =>
+test('quantity library: exact arithmetic', () =>
   check(`
 isQuantity('1.3Gi') && isQuantity('20M') => true
 isQuantity('200K') || isQuantity('Three') || isQuantity('Mi') => false
@@ -213,7 +213,7 @@ quantity('1') == quantity('1000m') => true
 amount.isLessThan(quantity('2')) && amount == quantity('1.5') => true
 `))
 
-test('versions are compared', () =>
+test('semantic version library', () =>
   check(`
 isSemver('1.0.0') => true
 isSemver('v1.0') || isSemver('hello') || isSemver('01.0.0') => false
@@ -228,7 +228,7 @@ semver('v1', true) == semver('1.0.0+build') => true
 version.compareTo(semver('1.2.3')) => 0
 `))
 
-test('formats say what is wrong', () =>
+test('format library: validation messages', () =>
   check(`
 format.dns1123Label().validate('my-label-name') => optional.none()
 format.dns1123Label().validate('a b').value()[0].startsWith('a lowercase RFC 1123 label must') => true
@@ -258,7 +258,7 @@ format.date() == format.datetime() => false
 '%s-%s'.format(['a', 'b']) => 'a-b'
 `))
 
-test('calls cost what they cost in Kubernetes', () => {
+test('the cost of library calls equals that of Kubernetes', () => {
   /** Checks the cost of a call without that of its arguments. */
   const costs = (expression: string, expected: number): void => {
     const budget = new Budget(Infinity)

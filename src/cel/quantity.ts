@@ -17,7 +17,7 @@ import { Fault } from './fault.ts'
 import { globalFunction, method, type Library } from './function.ts'
 import { boolType, doubleType, intType, opaque, stringType } from './type.ts'
 import { OpaqueValue } from './value.ts'
-import { textCost } from './library/costs.ts'
+import { stringTraversalCost } from './library/costs.ts'
 
 export class QuantityValue extends OpaqueValue {
   override readonly typeName = 'kubernetes.Quantity'
@@ -40,9 +40,9 @@ const withInteger = [quantityType, intType] as const
 
 export const quantityLibrary: Library = {
   overloads: [
-    globalFunction('quantity', [stringType], quantityType, toQuantity, { cost: textCost }),
+    globalFunction('quantity', [stringType], quantityType, toQuantity, { cost: stringTraversalCost }),
     globalFunction('isQuantity', [stringType], boolType, text => tryParseQuantity(text) !== undefined, {
-      cost: textCost,
+      cost: stringTraversalCost,
     }),
     // Kubernetes implements the function; its documentation has the method.
     globalFunction('sign', [quantityType], intType, signOf),

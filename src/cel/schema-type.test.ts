@@ -43,7 +43,7 @@ object.spec.containers[0] == object.spec.containers[0] => true
   assert.equal(showType(type), 'io.k8s.api.core.v1.Pod')
 })
 
-test('names that are no identifiers are escaped', () => {
+test('field names that are not identifiers are escaped', () => {
   const names = ['in', 'namespace', 'a-b', 'a.b', 'a/b', 'a__b', '_a', '__proto__', 'é', '1a', 'a b', 'true']
   const string: Schema = { type: 'string' }
   const fields = new Map<string, Field>(names.map(name => [name, { schema: string, required: false }]))
@@ -79,7 +79,7 @@ self == self => true
   )
 })
 
-test('what expressions can see of each kind of schema', () => {
+test('CEL types of OpenAPI schemas', () => {
   const cases: readonly (readonly [Schema, string | undefined])[] = [
     [{ type: 'string' }, 'string'],
     [{ type: 'string', format: 'byte' }, 'bytes'],
@@ -104,7 +104,7 @@ test('what expressions can see of each kind of schema', () => {
   }
 })
 
-test('nested structs without a name are types of their own', () => {
+test('anonymous nested structs have their own types', () => {
   const struct = (fields: Record<string, Schema>): StructSchema => ({
     type: 'struct',
     name: '',

@@ -4,7 +4,6 @@
  * expressions.
  */
 import type { ScalarSchema, Schema, StructSchema } from '#/api/schema.ts'
-import { escapeName } from './escape-name.ts'
 import {
   boolType,
   bytesType,
@@ -15,9 +14,9 @@ import {
   listOf,
   mapOf,
   objectOf,
-  type ObjectType,
   stringType,
   timestampType,
+  type ObjectType,
   type Type,
 } from './type.ts'
 
@@ -109,3 +108,26 @@ const formats: ReadonlyMap<string, Type> = new Map<string, Type>([
   ['date-time-micro', timestampType],
   ['duration', durationType],
 ])
+
+const reserved: ReadonlySet<string> = new Set(
+  (
+    'true false null in as break const continue else for function if import let loop package namespace ' +
+    'return var void while'
+  ).split(' '),
+)
+const escapes: ReadonlyMap<string, string> = new Map([
+  ['__', '__underscores__'],
+  ['.', '__dot__'],
+  ['-', '__dash__'],
+  ['/', '__slash__'],
+])
+
+/**
+ * Escapes JSON property names that are not identifiers or are reserved words: `metadata.__namespace__`,
+ * `data.a__dot__b`. Undefined if the property cannot be escaped.
+ */
+function escapeName(property: string): string | undefined {
+  if (reserved.has(property)) return `__${property}__`
+  if (!/^[A-Za-z_./-][A-Za-z0-9_./-]*$/.test(property)) return undefined
+  return property.replaceAll(/__|[./-]/g, part => escapes.get(part) ?? part)
+}

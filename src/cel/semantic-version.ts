@@ -10,7 +10,7 @@ import { Fault } from './fault.ts'
 import { globalFunction, method, type Library } from './function.ts'
 import { boolType, intType, opaque, stringType } from './type.ts'
 import { OpaqueValue } from './value.ts'
-import { textCost } from './library/costs.ts'
+import { stringTraversalCost } from './library/costs.ts'
 
 export class SemanticVersionValue extends OpaqueValue {
   override readonly typeName = 'kubernetes.Semver'
@@ -34,11 +34,13 @@ const normalized = [stringType, boolType] as const
 export const semanticVersionLibrary: Library = {
   overloads: [
     globalFunction('semver', [stringType], semanticVersionType, text => toVersion(text, false), {
-      cost: textCost,
+      cost: stringTraversalCost,
     }),
-    globalFunction('semver', normalized, semanticVersionType, toVersion, { cost: textCost }),
-    globalFunction('isSemver', [stringType], boolType, text => isVersion(text, false), { cost: textCost }),
-    globalFunction('isSemver', normalized, boolType, isVersion, { cost: textCost }),
+    globalFunction('semver', normalized, semanticVersionType, toVersion, { cost: stringTraversalCost }),
+    globalFunction('isSemver', [stringType], boolType, text => isVersion(text, false), {
+      cost: stringTraversalCost,
+    }),
+    globalFunction('isSemver', normalized, boolType, isVersion, { cost: stringTraversalCost }),
     method('major', [semanticVersionType], intType, ({ version }) => BigInt.asIntN(64, version.major)),
     method('minor', [semanticVersionType], intType, ({ version }) => BigInt.asIntN(64, version.minor)),
     method('patch', [semanticVersionType], intType, ({ version }) => BigInt.asIntN(64, version.patch)),

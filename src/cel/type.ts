@@ -140,7 +140,7 @@ export function opaque<T extends OpaqueValue>(name: string): Typed<T> {
 }
 
 /** The type arguments: the element of a list, the key and value of a map. */
-export function partsOf(type: Type): readonly Type[] {
+export function typeArguments(type: Type): readonly Type[] {
   if (type.kind === 'list') return [type.element]
   if (type.kind === 'map') return [type.key, type.value]
   if (type.kind === 'optional') return [type.value]
@@ -148,7 +148,7 @@ export function partsOf(type: Type): readonly Type[] {
 }
 
 /** The type with its type arguments mapped. */
-export function withParts(type: Type, change: (part: Type) => Type): Type {
+export function mapTypeArguments(type: Type, change: (part: Type) => Type): Type {
   if (type.kind === 'list') return listOf(change(type.element))
   if (type.kind === 'map') return mapOf(change(type.key), change(type.value))
   if (type.kind === 'optional') return optionalOf(change(type.value))
@@ -157,7 +157,7 @@ export function withParts(type: Type, change: (part: Type) => Type): Type {
 
 /** The type name in messages: `list(int)`, `map(string, dyn)`. */
 export function showType(type: Type): string {
-  const parts = partsOf(type)
+  const parts = typeArguments(type)
   const name = headOf(type)
   return parts.length === 0 ? name : `${name}(${parts.map(showType).join(', ')})`
 }

@@ -15,7 +15,7 @@ import { TransportError } from './transport.ts'
 
 const web = { namespace: 'default', name: 'web' }
 
-test('every verb is the request that the API has for it', async () => {
+test('every client verb sends the corresponding HTTP request', async () => {
   await check(c => c.get(pods, web), 'GET /api/v1/namespaces/default/pods/web')
   await check(
     c => c.get(pods, web, { resourceVersion: '0' }),
@@ -58,7 +58,7 @@ test('every verb is the request that the API has for it', async () => {
   )
 })
 
-test('patches, deletions and subresources too', async () => {
+test('patches, deletions and subresources send the corresponding HTTP request', async () => {
   await check(
     c => c.patch(pods, web, { type: 'merge', patch: { metadata: { labels: { a: null } } } }),
     'PATCH /api/v1/namespaces/default/pods/web application/merge-patch+json ' +
@@ -113,19 +113,19 @@ test('patches, deletions and subresources too', async () => {
   )
 })
 
-test('names cannot lead to another path, and what must be said must be said', async () => {
+test('names are escaped in paths; a missing name or namespace is rejected', async () => {
   await check(c => c.get(namespaces, { name: '../secrets' }), 'GET /api/v1/namespaces/..%2Fsecrets')
   await check(c => c.get(namespaces, { name: '..' }), 'GET /api/v1/namespaces/%2E%2E')
   await check(c => c.get(namespaces, { name: 'a?b#c%' }), 'GET /api/v1/namespaces/a%3Fb%23c%25')
   const { client } = recording()
-  await assert.rejects(client.get(namespaces, { name: '' }), /the name is empty/)
-  await assert.rejects(client.get(pods, { name: 'web' }), /which namespace/)
-  await assert.rejects(client.get(namespaces, web), /have no namespace/)
-  await assert.rejects(client.create(configMaps, { metadata: { name: 'a' } }), /which namespace/)
-  await assert.rejects(client.update(configMaps, { metadata: { namespace: 'a' } }), /must have a name/)
+  await assert.rejects(client.get(namespaces, { name: '' }), /name must not be empty/)
+  await assert.rejects(client.get(pods, { name: 'web' }), /namespace is required/)
+  await assert.rejects(client.get(namespaces, web), /are cluster-scoped/)
+  await assert.rejects(client.create(configMaps, { metadata: { name: 'a' } }), /namespace is required/)
+  await assert.rejects(client.update(configMaps, { metadata: { namespace: 'a' } }), /name is required/)
 })
 
-test('objects are what the server has, and items of lists say what they are', async () => {
+test('objects are returned as stored; list items get apiVersion and kind', async () => {
   const { client, server } = small()
   const created = await client.create(configMaps, { metadata: web, data: { a: 'b' } })
   assert.equal(await client.get(configMaps, web), created)
@@ -141,7 +141,7 @@ test('objects are what the server has, and items of lists say what they are', as
   assert.equal(server.revision, 3)
 })
 
-test('what the API refuses is an ApiError, also when no API answers', async () => {
+test('an error response becomes an ApiError, also without a Status body', async () => {
   const status = notFound({ group: '', kind: 'pods', name: 'web' }).status
   await checkError(valueResponse(status, 404), {
     reason: 'NotFound',
@@ -156,26 +156,26 @@ test('what the API refuses is an ApiError, also when no API answers', async () =
   await checkError(later, { reason: 'NotFound', code: 404 }, 99)
 })
 
-test('an answer of the wrong shape is garbage', async () => {
+test('a response of the wrong shape is an invalid-response error', async () => {
   for (const value of [[], 'text', 42, null] as unknown as object[]) {
     const { client } = recording(() => valueResponse(value, 200))
     await assert.rejects(
       client.get(pods, web),
-      error => error instanceof TransportError && error.reason === 'garbage',
+      error => error instanceof TransportError && error.reason === 'invalid-response',
     )
   }
   for (const value of [{}, { items: [] }, { items: {}, metadata: {} }, { items: [1], metadata: {} }]) {
     const { client } = recording(() => valueResponse(value, 200))
     await assert.rejects(
       client.list(pods),
-      error => error instanceof TransportError && error.reason === 'garbage',
+      error => error instanceof TransportError && error.reason === 'invalid-response',
     )
   }
   const { client } = recording(() => valueResponse({ items: null, metadata: { resourceVersion: '1' } }, 200))
   assert.deepEqual((await client.list(pods)).items, [])
 })
 
-test('a busy server that says when to come back is asked again, up to a bound', async () => {
+test('a response with Retry-After is retried up to a limit', async () => {
   const simulation = new Simulation({ seed: 1 })
   for (const [status, seconds, times] of [
     [429, 2, 3],
@@ -194,7 +194,7 @@ test('a busy server that says when to come back is asked again, up to a bound', 
   }
 })
 
-test('it is not asked again without end, nor when it does not say when or says a late time', async () => {
+test('retries end at the limit, without Retry-After, and for a long Retry-After', async () => {
   const simulation = new Simulation({ seed: 1 })
   for (const [status, header, expected] of [
     [429, '1', 11],
@@ -224,7 +224,7 @@ test('it is not asked again without end, nor when it does not say when or says a
   await assert.rejects(simulation.run(waiting), /enough/)
 })
 
-test('a server that does not answer is given up', async () => {
+test('a request without a response times out', async () => {
   const simulation = new Simulation({ seed: 1 })
   const { client } = recording(() => new Promise(() => undefined), simulation)
   const isTimeout = (error: unknown): boolean => error instanceof TransportError && error.reason === 'timeout'
@@ -235,7 +235,7 @@ test('a server that does not answer is given up', async () => {
   assert.equal(simulation.nowMs, 70_010)
 })
 
-test('listAll asks page by page, and once more for everything when the state is gone', async () => {
+test('listAll follows continue tokens and repeats the list when a token expires', async () => {
   const { client, server } = small()
   for (let index = 0; index < 25; index++) {
     await client.create(configMaps, { metadata: { namespace: 'a', name: `c${index}` } })
@@ -260,7 +260,7 @@ test('listAll asks page by page, and once more for everything when the state is 
   )
 })
 
-test('a watch gives typed events, and throws what the server says or what is no event', async () => {
+test('a watch yields typed events and throws ERROR events and invalid ones', async () => {
   const object = { metadata: { name: 'a', resourceVersion: '1' } }
   const good = [chunkOf('ADDED', object), chunkOf('BOOKMARK', { metadata: { resourceVersion: '2' } })]
   const types = (events: readonly WatchEvent<ConfigMap>[]): string[] => events.map(event => event.type)
@@ -280,8 +280,11 @@ test('a watch gives typed events, and throws what the server says or what is no 
   const wrong: readonly (readonly [object | null, (error: unknown) => boolean])[] = [
     [{ type: 'ERROR', object: expired('old').status }, error => isApiError(error, 'Expired')],
     [{ type: 'ERROR', object: null }, error => error instanceof ApiError && error.code === 500],
-    [{ type: 'ADDED', object: {} }, error => error instanceof TransportError && error.reason === 'garbage'],
-    [null, error => error instanceof TransportError && error.reason === 'garbage'],
+    [
+      { type: 'ADDED', object: {} },
+      error => error instanceof TransportError && error.reason === 'invalid-response',
+    ],
+    [null, error => error instanceof TransportError && error.reason === 'invalid-response'],
   ]
   for (const [value, isExpected] of wrong) {
     const { client } = recording(() => stream([good[0]!, { value, bytes: () => new Uint8Array() }, good[1]!]))
@@ -293,7 +296,7 @@ test('a watch gives typed events, and throws what the server says or what is no 
   }
 })
 
-test('leaving a watch tells the server', async () => {
+test('leaving the iteration closes the watch', async () => {
   let signal: AbortSignal | undefined
   const { client } = recording(request => {
     ;({ signal } = request)
@@ -303,7 +306,7 @@ test('leaving a watch tells the server', async () => {
   assert.equal(signal?.aborted, true)
 })
 
-test('warnings reach whoever wants them', async () => {
+test('warnings of responses are passed to onWarning', async () => {
   const header = '299 - "policy/v1beta1 is \\"old\\"", 299 - "two, three", 199 - "other", what'
   const warnings: string[] = []
   const answer = (): ApiResponse => ({ ...valueResponse({ kind: 'Pod' }, 200), headers: { warning: header } })

@@ -15,16 +15,16 @@ import type { JsonPatchOperation } from '#/api/patch.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Selector } from '#/api/selector.ts'
 import type { Platform } from '#/platform/platform.ts'
-import { RequestingClient } from './request/requesting-client.ts'
+import { RestClient } from './request/rest-client.ts'
 import type { Transport, TransportBody, TransportResponse } from './transport.ts'
 
 export interface Client {
   /** Throws ApiError `NotFound` when the object does not exist. */
-  get<T extends KubernetesObject>(resource: Resource<T>, at: ObjectAddress, options?: GetOptions): Promise<T>
+  get<T extends KubernetesObject>(resource: Resource<T>, at: ObjectKey, options?: GetOptions): Promise<T>
   /** As `get`, but returns undefined when the object does not exist. */
   find<T extends KubernetesObject>(
     resource: Resource<T>,
-    at: ObjectAddress,
+    at: ObjectKey,
     options?: GetOptions,
   ): Promise<T | undefined>
   /** One page when `limit` is set. */
@@ -57,14 +57,14 @@ export interface Client {
   ): Promise<T>
   patch<T extends KubernetesObject>(
     resource: Resource<T>,
-    at: PartAddress,
+    at: PatchTarget,
     patch: Patch,
     options?: WriteOptions,
   ): Promise<T>
   /** Server-side apply: `object` has exactly the fields that the field manager wants to own. */
   apply<T extends KubernetesObject>(
     resource: Resource<T>,
-    object: Applied<T>,
+    object: ApplyConfiguration<T>,
     options: ApplyOptions,
   ): Promise<T>
   /**
@@ -72,25 +72,21 @@ export interface Client {
    */
   delete<T extends KubernetesObject>(
     resource: Resource<T>,
-    at: ObjectAddress,
+    at: ObjectKey,
     options?: DeleteOptions,
   ): Promise<T | undefined>
   deleteCollection(resource: Resource, options?: ListOptions & DeleteOptions): Promise<void>
   /** The caller is responsible for the type of the subresource: `Scale`, `Eviction`, `TokenRequest`. */
-  getSubresource<S extends object>(
-    resource: Resource,
-    at: SubresourceAddress,
-    options?: GetOptions,
-  ): Promise<S>
+  getSubresource<S extends object>(resource: Resource, at: SubresourceKey, options?: GetOptions): Promise<S>
   createSubresource<S extends object>(
     resource: Resource,
-    at: SubresourceAddress,
+    at: SubresourceKey,
     value: S,
     options?: WriteOptions,
   ): Promise<S | Status>
   updateSubresource<S extends object>(
     resource: Resource,
-    at: SubresourceAddress,
+    at: SubresourceKey,
     value: S,
     options?: WriteOptions,
   ): Promise<S>
@@ -99,16 +95,16 @@ export interface Client {
 }
 
 /** The namespace is required for namespaced resources. */
-export interface ObjectAddress {
+export interface ObjectKey {
   readonly namespace?: string | undefined
   readonly name: string
 }
 
-export interface SubresourceAddress extends ObjectAddress {
+export interface SubresourceKey extends ObjectKey {
   readonly subresource: string
 }
 
-export interface PartAddress extends ObjectAddress {
+export interface PatchTarget extends ObjectKey {
   /** `status`, `scale`; the object itself when absent. */
   readonly subresource?: string
 }
@@ -137,7 +133,7 @@ export type Patch =
   | { readonly type: 'merge' | 'strategic'; readonly patch: object }
 
 /** An apply configuration: a partial object that identifies its target. */
-export type Applied<T> = Partial<T> & KubernetesObject
+export type ApplyConfiguration<T> = Partial<T> & KubernetesObject
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined
@@ -173,7 +169,7 @@ export interface WatchOptions extends SelectOptions {
   /** Sends ADDED events for all existing objects and a bookmark that marks their end, then changes. */
   readonly sendInitialEvents?: boolean
   /** A watch without data for this long is closed with a TransportError `stalled`. */
-  readonly silenceMsMax?: number
+  readonly idleTimeoutMs?: number
 }
 
 export interface WriteOptions extends CallOptions {
@@ -216,5 +212,5 @@ export interface ClientOptions {
 }
 
 export function clientOf(options: ClientOptions): Client {
-  return new RequestingClient(options)
+  return new RestClient(options)
 }

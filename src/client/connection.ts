@@ -6,11 +6,11 @@ import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
 import {
   impersonating,
-  standingCredentials,
+  staticCredentials,
   type ContentSource,
   type Credentials,
   type Impersonation,
-  type StandingCredentials,
+  type StaticCredentials,
 } from './credentials.ts'
 import { execCredentials } from './credentials/exec.ts'
 import { HttpTransport } from './http.ts'
@@ -26,7 +26,7 @@ export interface ConnectionSettings {
   readonly user: UserSettings
 }
 
-export interface UserSettings extends StandingCredentials {
+export interface UserSettings extends StaticCredentials {
   /** Credential plugin; used only when no other credentials are set. */
   readonly exec?: ExecSettings
   readonly impersonate?: Impersonation
@@ -55,23 +55,23 @@ export async function openConnection({
   settings,
 }: ConnectionOptions): Promise<HttpTransport> {
   const { server: url, ca, namespace: _namespace, user, ...server } = settings
-  const authority = ca === undefined ? undefined : await readContent(platform, ca)
+  const caContent = ca === undefined ? undefined : await readContent(platform, ca)
   return new HttpTransport({
     platform,
     connect,
-    server: { url, ...server, ...(authority !== undefined && { ca: authority }) },
+    server: { url, ...server, ...(caContent !== undefined && { ca: caContent }) },
     credentials: credentialsOf(platform, user),
   })
 }
 
 export function credentialsOf(
   platform: Platform,
-  { exec, impersonate, ...standing }: UserSettings,
+  { exec, impersonate, ...staticUser }: UserSettings,
 ): Credentials {
   const credentials =
-    exec && !standing.token && !standing.basic
+    exec && !staticUser.token && !staticUser.basic
       ? execCredentials(platform, exec)
-      : standingCredentials(platform, standing)
+      : staticCredentials(platform, staticUser)
   return impersonate ? impersonating(credentials, impersonate) : credentials
 }
 
@@ -82,7 +82,7 @@ export async function readContent(platform: Platform, source: ContentSource): Pr
 const accountFolder = '/var/run/secrets/kubernetes.io/serviceaccount'
 
 /** In-cluster configuration; undefined outside of a pod. */
-export async function inClusterSettings(
+export async function inClusterConfig(
   platform: Platform,
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<ConnectionSettings | undefined> {

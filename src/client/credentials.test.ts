@@ -6,28 +6,28 @@ import type { ExecSettings } from './connection.ts'
 import {
   anonymous,
   impersonating,
-  standingCredentials,
+  staticCredentials,
   type Credentials,
-  type Identity,
+  type RequestCredentials,
 } from './credentials.ts'
 import { execCredentials } from './credentials/exec.ts'
 
 const { signal } = new AbortController()
 
-test('a token beats a password, and nothing is nobody', async () => {
+test('a token takes precedence over basic auth; without credentials the request is anonymous', async () => {
   const simulation = new Simulation({ seed: 1 })
   const host = simulation.host('a')
   const basic = { username: 'me', password: 'päss' }
-  const identity = (credentials: Credentials): Promise<Identity> =>
+  const identity = (credentials: Credentials): Promise<RequestCredentials> =>
     simulation.run(credentials.current(signal))
-  assert.deepEqual(await identity(standingCredentials(host, { token: { data: 't\n' }, basic })), {
+  assert.deepEqual(await identity(staticCredentials(host, { token: { data: 't\n' }, basic })), {
     headers: { authorization: 'Bearer t' },
   })
-  assert.deepEqual(await identity(standingCredentials(host, { basic })), {
+  assert.deepEqual(await identity(staticCredentials(host, { basic })), {
     headers: { authorization: `Basic ${Buffer.from('me:päss').toString('base64')}` },
   })
   assert.deepEqual(await identity(anonymous), { headers: {} })
-  const credentials = impersonating(standingCredentials(host, { token: { data: 't' } }), {
+  const credentials = impersonating(staticCredentials(host, { token: { data: 't' } }), {
     username: 'bob',
     uid: '7',
     groups: ['a', 'b'],
@@ -42,10 +42,10 @@ test('a token beats a password, and nothing is nobody', async () => {
   })
 })
 
-test('a file is read again after a minute, at once when refused, and may be missing', async () => {
+test('a credential file is reread after a minute, at once after a 401, and may be missing', async () => {
   const simulation = new Simulation({ seed: 1 })
   const { files } = simulation.host('a')
-  const credentials = standingCredentials(simulation.host('a'), { token: { file: '/token' } })
+  const credentials = staticCredentials(simulation.host('a'), { token: { file: '/token' } })
   const token = async (): Promise<unknown> => {
     const { headers } = await simulation.run(credentials.current(signal))
     return headers['authorization']
@@ -58,18 +58,18 @@ test('a file is read again after a minute, at once when refused, and may be miss
   await simulation.advance(61_000)
   assert.equal(await token(), 'Bearer two')
   await simulation.run(files.write('/token', 'three'))
-  assert.equal(credentials.refused({ headers: {} }), true)
+  assert.equal(credentials.onUnauthorized({ headers: {} }), true)
   assert.equal(await token(), 'Bearer three')
   await simulation.run(files.remove('/token'))
   await simulation.advance(61_000)
   assert.equal(await token(), 'Bearer three')
   assert.equal(
-    standingCredentials(simulation.host('a'), { token: { data: 't' } }).refused({ headers: {} }),
+    staticCredentials(simulation.host('a'), { token: { data: 't' } }).onUnauthorized({ headers: {} }),
     false,
   )
 })
 
-test('a plugin is told what is wanted and gives a token or a certificate', async () => {
+test('an exec plugin gets an ExecCredential and returns a token or a certificate', async () => {
   const { ask, runs } = start(
     async ({ environment, parameters, stdout }) => {
       stdout.write(
@@ -92,7 +92,7 @@ test('a plugin is told what is wanted and gives a token or a certificate', async
   assert.deepEqual(await withCertificate.ask(), { headers: {}, certificate: { cert: 'cert', key: 'key' } })
 })
 
-test('its answer serves until it expires or is refused; requests that come together ask once', async () => {
+test('an exec plugin runs once for concurrent requests, and again when its result expires or is rejected', async () => {
   const { ask, runs, simulation, credentials } = start(async ({ stdout, platform }) => {
     await platform.clock.sleep(100)
     stdout.write(answer({ token: 't', expirationTimestamp: '2026-01-01T01:00:00Z' }))
@@ -109,44 +109,44 @@ test('its answer serves until it expires or is refused; requests that come toget
   await simulation.advance(20_000)
   const later = await ask()
   assert.equal(runs(), 2)
-  assert.equal(credentials.refused(later), true)
+  assert.equal(credentials.onUnauthorized(later), true)
   await ask()
   assert.equal(runs(), 3)
-  credentials.refused(first)
+  credentials.onUnauthorized(first)
   await ask()
   assert.equal(runs(), 4, 'it has expired as soon as it comes')
 })
 
-test('what a plugin does wrong is said by name', async () => {
+test('errors of an exec plugin name the plugin and the reason', async () => {
   const check = (output: string, message: RegExp): Promise<void> =>
     assert.rejects(start(program(output)).ask(), message)
-  await check('nothing', /cannot get credentials from login: it does not print JSON/)
-  await check('[]', /it answers undefined undefined and not/)
-  await check('null', /it answers/)
-  await check(
-    JSON.stringify({ kind: 'ExecCredential', apiVersion: 'other' }),
-    /it answers other ExecCredential/,
-  )
-  await check(answer(null), /neither a token nor a certificate/)
+  await check('nothing', /exec plugin login: output is not valid JSON/)
+  await check('[]', /expected .* got undefined undefined/)
+  await check('null', /got undefined undefined/)
+  await check(JSON.stringify({ kind: 'ExecCredential', apiVersion: 'other' }), /got other ExecCredential/)
+  await check(answer(null), /neither a token nor a client certificate/)
   await check(answer({ token: '' }), /neither/)
   await check(answer({ token: 5, clientCertificateData: 'x' }), /neither/)
-  await check(answer({ token: 't', expirationTimestamp: 'soon' }), /is no time/)
-  await check('x'.repeat(1_100_000), /more than 1048576 bytes/)
+  await check(answer({ token: 't', expirationTimestamp: 'soon' }), /invalid expirationTimestamp/)
+  await check('x'.repeat(1_100_000), /output exceeds 1048576 bytes/)
   const failing = start(async ({ stderr }) => {
     stderr.write('please log in')
     return 3
   })
-  await assert.rejects(failing.ask(), /it exited with 3 please log in/)
-  await assert.rejects(start(program(''), { interactiveMode: 'Always' }).ask(), /it needs a terminal/)
+  await assert.rejects(failing.ask(), /exit code 3 please log in/)
+  await assert.rejects(
+    start(program(''), { interactiveMode: 'Always' }).ask(),
+    /interactiveMode Always is not supported/,
+  )
   await assert.rejects(
     start(program(''), { command: ['missing'], installHint: 'get it' }).ask(),
-    /no program missing\n\nget it/,
+    /executable missing not found\n\nget it/,
   )
   const slow = start(async ({ platform }) => {
     await platform.clock.sleep(3_600_000)
     return 0
   })
-  await assert.rejects(slow.ask(), /it takes too long|it was ended/)
+  await assert.rejects(slow.ask(), /timed out|terminated by/)
 })
 
 function start(login: Program, settings: Partial<ExecSettings> = {}) {

@@ -7,12 +7,12 @@ import type { Platform } from '#/platform/platform.ts'
 import { FileContent } from './credentials/file-content.ts'
 
 export interface Credentials {
-  current(signal: AbortSignal): Promise<Identity>
+  current(signal: AbortSignal): Promise<RequestCredentials>
   /** Called after a 401. Returns true if the next `current` may return other credentials. */
-  refused(identity: Identity): boolean
+  onUnauthorized(credentials: RequestCredentials): boolean
 }
 
-export interface Identity {
+export interface RequestCredentials {
   /** Header names are lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[]>>
   readonly certificate?: ClientCertificate
@@ -27,7 +27,7 @@ export interface ClientCertificate {
 /** Inline content, or a file that is read on first use and again when it may have changed. */
 export type ContentSource = { readonly data: Uint8Array | string } | { readonly file: string }
 
-export interface StandingCredentials {
+export interface StaticCredentials {
   readonly certificate?: { readonly cert: ContentSource; readonly key: ContentSource }
   readonly token?: ContentSource
   readonly basic?: { readonly username: string; readonly password: string }
@@ -36,13 +36,13 @@ export interface StandingCredentials {
 /** Sends no credentials. */
 export const anonymous: Credentials = {
   current: async () => ({ headers: {} }),
-  refused: () => false,
+  onUnauthorized: () => false,
 }
 
 /** Static credentials from configuration or files. */
-export function standingCredentials(
+export function staticCredentials(
   platform: Platform,
-  { certificate, token, basic }: StandingCredentials,
+  { certificate, token, basic }: StaticCredentials,
 ): Credentials {
   const read = (source: ContentSource | undefined) => source && new FileContent(platform, source)
   const sources = { cert: read(certificate?.cert), key: read(certificate?.key), token: read(token) }
@@ -59,7 +59,7 @@ export function standingCredentials(
       }
     },
     // Not `some`: every file must be marked for rereading.
-    refused: () =>
+    onUnauthorized: () =>
       Object.values(sources)
         .map(source => source?.forget() ?? false)
         .includes(true),
@@ -69,8 +69,8 @@ export function standingCredentials(
 /** A token takes precedence over basic auth. */
 export function authorization(
   token: string | undefined,
-  basic?: StandingCredentials['basic'],
-): Identity['headers'] {
+  basic?: StaticCredentials['basic'],
+): RequestCredentials['headers'] {
   if (token) return { authorization: `Bearer ${token}` }
   if (!basic) return {}
   return { authorization: `Basic ${Buffer.from(`${basic.username}:${basic.password}`).toString('base64')}` }
@@ -88,10 +88,10 @@ export function impersonating(credentials: Credentials, impersonation: Impersona
   const headers = impersonationHeaders(impersonation)
   return {
     current: async signal => {
-      const identity = await credentials.current(signal)
-      return { ...identity, headers: { ...identity.headers, ...headers } }
+      const current = await credentials.current(signal)
+      return { ...current, headers: { ...current.headers, ...headers } }
     },
-    refused: identity => credentials.refused(identity),
+    onUnauthorized: current => credentials.onUnauthorized(current),
   }
 }
 
@@ -100,7 +100,7 @@ function impersonationHeaders({
   uid,
   groups = [],
   extra = {},
-}: Impersonation): Identity['headers'] {
+}: Impersonation): RequestCredentials['headers'] {
   const extras = Object.entries(extra).map(([key, values]) => {
     return [`impersonate-extra-${encodeURIComponent(key.toLowerCase())}`, values] as const
   })

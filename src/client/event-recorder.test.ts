@@ -10,7 +10,7 @@ import { valueResponse } from '#/simulation/responses.ts'
 import { clientOf } from './client.ts'
 import { EventRecorder } from './event-recorder.ts'
 import { inProcessTransport } from './in-process.ts'
-import { misbehave, type Misbehaviour } from '#/simulation/misbehave.ts'
+import { faultyTransport, type FaultOptions } from '#/simulation/faulty-transport.ts'
 import { SmallServer } from './testdata/small-server.ts'
 
 const pod: KubernetesObject = {
@@ -19,7 +19,7 @@ const pod: KubernetesObject = {
   metadata: { namespace: 'default', name: 'web', uid: 'u1', resourceVersion: '7' },
 }
 
-test('an event says about what, who, what and when', async () => {
+test('an Event has the involved object, the source, the message and timestamps', async () => {
   const world = new World()
   world.recorder.record(pod, {
     type: 'Warning',
@@ -53,7 +53,7 @@ test('an event says about what, who, what and when', async () => {
   })
 })
 
-test('what has no namespace is told of in default, and a long name makes room for the time', async () => {
+test('Events of cluster-scoped objects are in namespace default; long names are replaced', async () => {
   const world = new World()
   world.recorder.record(
     { kind: 'Node', metadata: { name: 'n1' } },
@@ -79,7 +79,7 @@ test('what has no namespace is told of in default, and a long name makes room fo
   assert.ok(written.every(({ metadata }) => metadata.name!.length <= 253))
 })
 
-test('the same event again is one with a higher count', async () => {
+test('a repeated event increases its count', async () => {
   const world = new World()
   for (let count = 0; count < 3; count++) {
     world.tell('pulling')
@@ -98,7 +98,7 @@ test('the same event again is one with a higher count', async () => {
   assert.equal(others.length, 0)
 })
 
-test('ten messages of one kind within ten minutes become one event', async () => {
+test('ten similar messages within ten minutes are aggregated into one event', async () => {
   const world = new World()
   for (let count = 1; count <= 15; count++) world.tell(`attempt ${count}`)
   const written = await world.events()
@@ -112,7 +112,7 @@ test('ten messages of one kind within ten minutes become one event', async () =>
   assert.equal((await world.events()).length, 11)
 })
 
-test('about one object 25 events are heard at once, then one in five minutes; of others all', async () => {
+test('the spam filter allows 25 events per object at once, then one in five minutes', async () => {
   const world = new World()
   for (let count = 0; count < 40; count++) world.tell('again')
   const [event] = await world.events()
@@ -132,7 +132,7 @@ test('about one object 25 events are heard at once, then one in five minutes; of
   assert.equal((await world.events())[0]?.count, 41)
 })
 
-test('an event that expired meanwhile is made anew', async () => {
+test('an event that has expired is created again', async () => {
   const world = new World()
   world.tell('again')
   const [event] = await world.events()
@@ -144,7 +144,7 @@ test('an event that expired meanwhile is made anew', async () => {
   )
 })
 
-test('recording never waits: while the server is away events wait, up to a bound', async () => {
+test('recording never blocks: events are queued up to a limit while the server is unavailable', async () => {
   const world = new World({ requestFaults: ['refuse'] })
   world.behaviour.chance = 1
   for (let count = 0; count < 1_500; count++) {
@@ -163,7 +163,7 @@ test('recording never waits: while the server is away events wait, up to a bound
   assert.equal((await world.events()).length, 1_000)
 })
 
-test('what the server refuses is not tried again, and an event is not tried for ever', async () => {
+test('a rejected event is not retried, and retries are limited', async () => {
   const world = new World({ requestFaults: ['refuse'] })
   world.tell('refused')
   world.tell('one')
@@ -185,11 +185,11 @@ test('what the server refuses is not tried again, and an event is not tried for 
 class World {
   readonly simulation = new Simulation({ seed: 1 })
   readonly server = new SmallServer({ clock: this.simulation.clock })
-  readonly behaviour: Misbehaviour
+  readonly behaviour: FaultOptions
   readonly recorder: EventRecorder
   readonly #client
 
-  constructor(faults: Partial<Misbehaviour> = {}) {
+  constructor(faults: Partial<FaultOptions> = {}) {
     const { clock, random } = this.simulation
     const platform = this.simulation.host('n1')
     this.behaviour = { clock, random, requestFaults: [], streamFaults: [], chance: 0, ...faults }
@@ -198,7 +198,7 @@ class World {
       const refusal = forbidden({ group: '', kind: 'events' }, 'the namespace is being terminated').status
       return message === 'refused' ? valueResponse(refusal, 403) : this.server.handle(request)
     }
-    const handle = misbehave(guarded, this.behaviour)
+    const handle = faultyTransport(guarded, this.behaviour)
     const transport = inProcessTransport({ handle, user: { username: 'test', groups: [] } })
     this.#client = clientOf({ platform, transport, userAgent: 'test' })
     this.recorder = new EventRecorder({ client: this.#client, platform, component: 'kubelet', host: 'n1' })

@@ -3,15 +3,15 @@
  * into a bounded queue, and one worker correlates and writes them as other Kubernetes clients do. When the
  * queue is full, events are dropped: they are best effort.
  */
-import { Deque } from '#/base/deque.ts'
-import { ApiError, isApiError, isNamespaceGoing } from '#/api/errors.ts'
+import { Queue } from '#/base/queue.ts'
+import { ApiError, isApiError, isNamespaceTerminating } from '#/api/errors.ts'
 import type { Event, ObjectReference } from '#/api/generated/core/v1.ts'
 import { events } from '#/api/generated/core/v1-resources.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { formatTime } from '#/api/time.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { Client } from './client.ts'
-import { EventCorrelator } from './event-recorder/correlator.ts'
+import { EventCorrelator } from './event-correlator.ts'
 
 export interface EventRecorderOptions {
   readonly client: Client
@@ -45,7 +45,7 @@ const nameCharactersMax = 253
 export class EventRecorder {
   readonly #options: EventRecorderOptions
   readonly #correlator = new EventCorrelator()
-  readonly #queue = new Deque<{ readonly event: Event; readonly atMs: number }>()
+  readonly #queue = new Queue<{ readonly event: Event; readonly atMs: number }>()
   #wake: (() => void) | undefined
   #dropped = 0
   #lastNanoseconds = 0n
@@ -63,7 +63,7 @@ export class EventRecorder {
   record(about: KubernetesObject, content: EventContent): void {
     const { platform, component } = this.#options
     const { type, reason, message } = content
-    platform.log.info('event', { component, about: describe(about), type, reason, message })
+    platform.log.info('Event occurred', { component, about: describe(about), type, reason, message })
     if (this.#queue.length >= queueMax) {
       this.#dropped++
       return
@@ -113,9 +113,12 @@ export class EventRecorder {
         // Client errors are not retried.
         if (error instanceof ApiError && error.code < 500 && error.code !== 429) {
           // Expected when a namespace is deleted while events about its objects are written.
-          const isExpected = isNamespaceGoing(error) || isApiError(error, 'NotFound')
+          const isExpected = isNamespaceTerminating(error) || isApiError(error, 'NotFound')
           if (!isApiError(error, 'AlreadyExists')) {
-            log[isExpected ? 'debug' : 'warn']('an event was refused', { reason: event.reason, error })
+            log[isExpected ? 'debug' : 'warn']('Server rejected event (will not retry!)', {
+              reason: event.reason,
+              error,
+            })
           }
           return
         }
@@ -123,7 +126,7 @@ export class EventRecorder {
         await clock.sleep(waitMs, signal).catch(() => undefined)
       }
     }
-    if (!signal.aborted) log.warn('an event was given up', { reason: event.reason })
+    if (!signal.aborted) log.warn('Unable to write event (retry limit exceeded!)', { reason: event.reason })
   }
 
   async #create(event: Event, signal: AbortSignal): Promise<void> {

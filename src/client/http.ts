@@ -14,8 +14,8 @@ import {
 } from '#/platform/http-client.ts'
 import type { Clock, Platform } from '#/platform/platform.ts'
 import { abortableEach, LinkedAbort } from './abort.ts'
-import type { ClientCertificate, Credentials, Identity } from './credentials.ts'
-import { readJsonFrames } from './http/json-frames.ts'
+import type { ClientCertificate, Credentials, RequestCredentials } from './credentials.ts'
+import { readWatchFrames } from './watch-frames.ts'
 import { Watchdog } from './request/watchdog.ts'
 import {
   TransportError,
@@ -44,10 +44,10 @@ export interface HttpServerSettings {
 }
 
 /** Larger responses are rejected; lists of this size must be paged. */
-const answerBytesMax = 400_000_000
+const responseBytesMax = 400_000_000
 
 /** Maximum time without data after the response headers. */
-const stallMsMax = 30_000
+const readTimeoutMs = 30_000
 
 export class HttpTransport implements Transport, AsyncDisposable {
   readonly #options: HttpTransportOptions
@@ -66,7 +66,7 @@ export class HttpTransport implements Transport, AsyncDisposable {
     const { credentials } = this.#options
     const first = await credentials.current(request.signal)
     const response = await this.#send(request, first)
-    if (response.status !== 401 || !credentials.refused(first)) return this.#read(response, request)
+    if (response.status !== 401 || !credentials.onUnauthorized(first)) return this.#read(response, request)
     response.discard()
     return this.#read(await this.#send(request, await credentials.current(request.signal)), request)
   }
@@ -75,12 +75,12 @@ export class HttpTransport implements Transport, AsyncDisposable {
     await this.#current?.client[Symbol.asyncDispose]()
   }
 
-  async #send(request: TransportRequest, identity: Identity): Promise<HttpClientResponse> {
+  async #send(request: TransportRequest, credentials: RequestCredentials): Promise<HttpClientResponse> {
     const { method, signal, body } = request
     const isCompressed = this.#options.server.disableCompression !== true && !request.query.has('watch')
     const headers = {
       ...request.headers,
-      ...identity.headers,
+      ...credentials.headers,
       ...(isCompressed && { 'accept-encoding': 'gzip' }),
       ...(body !== undefined && { 'content-type': body.mediaType }),
     }
@@ -92,7 +92,7 @@ export class HttpTransport implements Transport, AsyncDisposable {
       ...(body !== undefined && { body: bytesOf(body) }),
     }
     try {
-      return await this.#client(identity.certificate).request(sent)
+      return await this.#client(credentials.certificate).request(sent)
     } catch (error) {
       throw translate(error)
     }
@@ -133,7 +133,7 @@ export class HttpTransport implements Transport, AsyncDisposable {
       status: response.status,
       headers: response.headers,
       value: () => readValue(bytes, { clock: this.#clock, signal, discard: () => response.discard() }),
-      events: () => readJsonFrames(bytes),
+      events: () => readWatchFrames(bytes),
       bytes: () => bytes,
       discard: () => response.discard(),
     }
@@ -163,18 +163,18 @@ async function readValue(
   { clock, signal, discard }: Reading,
 ): Promise<unknown> {
   using stalled = new LinkedAbort(signal)
-  using watchdog = new Watchdog(clock, stallMsMax, () => {
-    stalled.abort(new TransportError('stalled', `nothing more came of an answer for ${stallMsMax} ms`))
+  using watchdog = new Watchdog(clock, readTimeoutMs, () => {
+    stalled.abort(new TransportError('stalled', `no response data within ${readTimeoutMs} ms`))
     discard()
   })
   const pieces: Uint8Array[] = []
   let total = 0
   for await (const piece of abortableEach(bytes, stalled.signal)) {
-    watchdog.heard()
+    watchdog.reset()
     pieces.push(piece)
     total += piece.length
-    if (total > answerBytesMax) {
-      throw new TransportError('too-large', `the answer has more than ${answerBytesMax} bytes`)
+    if (total > responseBytesMax) {
+      throw new TransportError('too-large', `response exceeds ${responseBytesMax} bytes`)
     }
   }
   return total === 0 ? undefined : parse(Buffer.concat(pieces))
@@ -185,7 +185,9 @@ function parse(bytes: Uint8Array): unknown {
     return parseJson(bytes)
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
-    throw new TransportError('garbage', `the answer is no JSON: ${error.message}`, { cause: error })
+    throw new TransportError('invalid-response', `response is not valid JSON: ${error.message}`, {
+      cause: error,
+    })
   }
 }
 

@@ -50,7 +50,7 @@ function answer(
     headers: { ...joined(headers), ...(body?.mediaType && { 'content-type': body.mediaType }) },
     value: async () => {
       if (body !== undefined && body.type !== 'value') {
-        throw new TransportError('garbage', 'the answer is a stream where one value was expected')
+        throw new TransportError('invalid-response', 'expected a single value, got a stream')
       }
       return body?.value
     },
@@ -70,7 +70,7 @@ async function* events(
   signal: AbortSignal,
 ): AsyncGenerator<readonly unknown[], void, undefined> {
   if (body?.type !== 'stream') {
-    throw new TransportError('garbage', 'the answer is one value where a stream was expected')
+    throw new TransportError('invalid-response', 'expected a stream, got a single value')
   }
   for await (const chunks of abortableEach(body.chunks, signal)) yield chunks.map(chunk => chunk.value)
 }

@@ -11,12 +11,17 @@ import { inProcessTransport } from './in-process.ts'
 import { Informer, type Change } from './informer.ts'
 import { Informers } from './informers.ts'
 import { httpOverHandle } from './testdata/http-over-handle.ts'
-import { misbehave, requestFaults, streamFaults, type Misbehaviour } from '#/simulation/misbehave.ts'
+import {
+  faultyTransport,
+  requestFaults,
+  streamFaults,
+  type FaultOptions,
+} from '#/simulation/faulty-transport.ts'
 import { SmallServer, type SmallServerOptions } from './testdata/small-server.ts'
 
 const collection = '/api/v1/configmaps'
 
-test('an informer ends equal to the truth, whatever the server does to its watches', async () => {
+test('an informer converges to the state of the server despite all watch faults', async () => {
   for (let seed = 1; seed <= 12; seed++) {
     const world = new World(seed, { streamsLists: seed % 3 !== 0 })
     const { informer, changes } = world.follow(seed % 2 === 0)
@@ -32,7 +37,7 @@ test('an informer ends equal to the truth, whatever the server does to its watch
   }
 })
 
-test('as long as the server forgets nothing, no change is lost and none is told twice', async () => {
+test('without relists every change is delivered exactly once', async () => {
   for (let seed = 1; seed <= 8; seed++) {
     const isKept = (fault: string): boolean => fault !== 'gone' && fault !== 'garbage'
     const world = new World(seed, {}, { streamFaults: streamFaults.filter(isKept) })
@@ -42,7 +47,9 @@ test('as long as the server forgets nothing, no change is lost and none is told 
     changes.length = 0
     await world.disturb(0.3)
     await world.calm()
-    const told = changes.map(([key, { after }]) => `${key} ${after?.metadata?.resourceVersion ?? 'gone'}`)
+    const told = changes.map(
+      ([key, { newObject }]) => `${key} ${newObject?.metadata?.resourceVersion ?? 'gone'}`,
+    )
     const happened = world.server.history.slice(listed).map(({ type, object }) => {
       return `${keyOf(object)} ${type === 'DELETED' ? 'gone' : object.metadata?.resourceVersion}`
     })
@@ -51,7 +58,7 @@ test('as long as the server forgets nothing, no change is lost and none is told 
   }
 })
 
-test('a server that cannot begin a watch with everything is asked for a list, page by page', async () => {
+test('an informer falls back to a paged list when the server does not support watch-list', async () => {
   const world = new World(1, { streamsLists: false })
   for (let index = 0; index < 1_200; index++) world.put(`item-${index}`)
   const { informer } = world.follow(true)
@@ -62,7 +69,7 @@ test('a server that cannot begin a watch with everything is asked for a list, pa
   world.stop()
 })
 
-test('everything there is comes before hasSynced, and objects that are the same stay the same', async () => {
+test('all initial objects are delivered before hasSynced; unchanged objects keep their identity', async () => {
   const world = new World(2)
   world.put('a')
   world.put('b')
@@ -81,7 +88,7 @@ test('everything there is comes before hasSynced, and objects that are the same 
   world.stop()
 })
 
-test('an object made again under its name while nobody looked goes and comes', async () => {
+test('an object recreated during a disconnect is reported as a deletion and an addition', async () => {
   const world = new World(3)
   world.put('a')
   const { informer, changes } = world.follow(true)
@@ -93,7 +100,10 @@ test('an object made again under its name while nobody looked goes and comes', a
   world.server.compact()
   await world.simulation.advance(10_000)
   await world.calm()
-  const uids = changes.map(([, { before, after }]) => [before?.metadata?.uid, after?.metadata?.uid])
+  const uids = changes.map(([, { oldObject, newObject }]) => [
+    oldObject?.metadata?.uid,
+    newObject?.metadata?.uid,
+  ])
   assert.deepEqual(uids, [
     ['uid-1', undefined],
     [undefined, 'uid-3'],
@@ -101,7 +111,7 @@ test('an object made again under its name while nobody looked goes and comes', a
   world.stop()
 })
 
-test('a silent watch is made anew, and what happened meanwhile comes', async () => {
+test('an idle watch is restarted without losing changes', async () => {
   const world = new World(4, { bookmarkMs: 1e9 }, { streamFaults: ['stall'] })
   const { informer } = world.follow(true)
   await world.simulation.run(informer.waitForSync(world.stopped))
@@ -115,16 +125,16 @@ test('a silent watch is made anew, and what happened meanwhile comes', async () 
   world.stop()
 })
 
-test('a late handler is told of all, a failing one disturbs nobody, one that left hears none', async () => {
+test('a late event handler gets all objects, a failing one affects no other, a removed one is not called', async () => {
   const world = new World(5)
   world.put('a')
   const { informer } = world.follow(true)
   const told: string[] = []
-  informer.onChange(() => {
+  informer.addEventHandler(() => {
     throw new Error('broken')
   })
   await world.simulation.run(informer.waitForSync(world.stopped))
-  const leave = informer.onChange(key => void told.push(key))
+  const leave = informer.addEventHandler(key => void told.push(key))
   assert.deepEqual(told, ['default/a'])
   world.put('b')
   await world.simulation.advance(100)
@@ -136,22 +146,24 @@ test('a late handler is told of all, a failing one disturbs nobody, one that lef
   world.stop()
 })
 
-test('a resync tells of every object again, and ends with the informer', async () => {
+test('a resync calls the event handler for every object until the informer stops', async () => {
   const world = new World(6)
   world.put('a')
   const { informer } = world.follow(true)
   const seen: Change<ConfigMap>[] = []
-  informer.onChange((_key, change) => void seen.push(change), { resyncMs: 60_000 })
+  informer.addEventHandler((_key, change) => void seen.push(change), { resyncMs: 60_000 })
   await world.simulation.run(informer.waitForSync(world.stopped))
   await world.simulation.advance(200_000)
   assert.equal(seen.length, 4)
-  assert.ok(seen.slice(1).every(({ before, after }) => before === after && after !== undefined))
+  assert.ok(
+    seen.slice(1).every(({ oldObject, newObject }) => oldObject === newObject && newObject !== undefined),
+  )
   world.stop()
   await world.simulation.advance(200_000)
   assert.equal(seen.length, 4)
 })
 
-test('indexes follow the objects', async () => {
+test('indexes follow changes of the objects', async () => {
   const world = new World(7)
   world.put('a', { colour: 'red' })
   world.put('b', { colour: 'red' })
@@ -175,7 +187,7 @@ test('indexes follow the objects', async () => {
   world.stop()
 })
 
-test('who asks for the same objects shares one informer and one watch', async () => {
+test('equal selections share one informer and one watch', async () => {
   const world = new World(8)
   const informers = new Informers({ client: world.client(true), platform: world.host })
   const first = informers.of(configMaps, { namespace: 'default' })
@@ -196,11 +208,11 @@ class World {
   readonly simulation: Simulation
   readonly host: ReturnType<Simulation['host']>
   readonly server: SmallServer
-  readonly behaviour: Misbehaviour
+  readonly behaviour: FaultOptions
   readonly #byteFaults: { readonly random: Simulation['random']; chance: number }
   readonly #controller = new AbortController()
 
-  constructor(seed: number, options: Partial<SmallServerOptions> = {}, faults: Partial<Misbehaviour> = {}) {
+  constructor(seed: number, options: Partial<SmallServerOptions> = {}, faults: Partial<FaultOptions> = {}) {
     this.simulation = new Simulation({ seed })
     const { clock, random } = this.simulation
     this.host = this.simulation.host('client')
@@ -218,7 +230,7 @@ class World {
   }
 
   client(isInProcess: boolean): Client {
-    const handle = misbehave(this.server.handle, this.behaviour)
+    const handle = faultyTransport(this.server.handle, this.behaviour)
     const transport = isInProcess
       ? inProcessTransport({ handle, user: { username: 'test', groups: [] } })
       : new HttpTransport({
@@ -237,7 +249,7 @@ class World {
       resource: configMaps,
     })
     const changes: Told[] = []
-    informer.onChange((key, change) => void changes.push([key, change]))
+    informer.addEventHandler((key, change) => void changes.push([key, change]))
     informer.run(this.stopped).catch(error => assert.fail(String(error)))
     return { informer, changes }
   }
@@ -284,13 +296,13 @@ function versions(objects: readonly KubernetesObject[]): string[] {
 function checkChanges(changes: readonly Told[], informer: Informer<ConfigMap>, label: string): void {
   const shadow = new Map<string, ConfigMap>()
   const newest = new Map<string, number>()
-  for (const [key, { before, after }] of changes) {
-    assert.equal(before, shadow.get(key), `${label}: ${key}`)
-    if (after === undefined) shadow.delete(key)
-    else shadow.set(key, after)
-    const version = Number(after?.metadata?.resourceVersion ?? newest.get(key))
+  for (const [key, { oldObject, newObject }] of changes) {
+    assert.equal(oldObject, shadow.get(key), `${label}: ${key}`)
+    if (newObject === undefined) shadow.delete(key)
+    else shadow.set(key, newObject)
+    const version = Number(newObject?.metadata?.resourceVersion ?? newest.get(key))
     assert.ok(
-      after === undefined || version > (newest.get(key) ?? 0),
+      newObject === undefined || version > (newest.get(key) ?? 0),
       `${label}: ${key} is told ${version} again`,
     )
     newest.set(key, version)

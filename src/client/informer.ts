@@ -1,5 +1,5 @@
 /**
- * A local cache of a resource that follows the server, with indexes and change handlers. One informer is
+ * A local cache of a resource that follows the server, with indexes and event handlers. One informer is
  * shared by all its users in the process (`informers.ts`), and so are its objects, which must not be
  * modified. A handler should only add a key to a work queue; the worker reads the cache later.
  */
@@ -8,18 +8,18 @@ import type { Resource } from '#/api/resource.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { abortable } from './abort.ts'
 import type { ObjectEvent } from './client.ts'
-import { ObjectStore, type IndexBy, type ObjectIndex } from './object-store.ts'
-import { isNewer } from './reflector/resource-version.ts'
+import { Indexer, type IndexFunc, type Index } from './indexer.ts'
+import { isNewerResourceVersion } from './reflector/resource-version.ts'
 import { Reflector, type ReflectorOptions, type Selection } from './reflector.ts'
 
 /** Called once for each change, in order, after the cache was updated. Must not block. */
-export type ChangeHandler<T> = (key: string, change: Change<T>) => void
+export type EventHandler<T> = (key: string, change: Change<T>) => void
 
-/** An object was added, updated or deleted. On a resync `before` and `after` are the same object. */
+/** An object was added, updated or deleted. On a resync `oldObject` and `newObject` are the same object. */
 export type Change<T> =
-  | { readonly before: undefined; readonly after: T }
-  | { readonly before: T; readonly after: T }
-  | { readonly before: T; readonly after: undefined }
+  | { readonly oldObject: undefined; readonly newObject: T }
+  | { readonly oldObject: T; readonly newObject: T }
+  | { readonly oldObject: T; readonly newObject: undefined }
 
 export interface HandlerOptions {
   /** Resync period: the handler is called for every object again, changed or not. */
@@ -36,11 +36,11 @@ export class Informer<T extends KubernetesObject> {
   readonly selection: Selection
   readonly #platform: Platform
   readonly #reflector: Reflector<T>
-  readonly #store = new ObjectStore<T>()
-  readonly #handlers = new Map<ChangeHandler<T>, HandlerOptions>()
+  readonly #store = new Indexer<T>()
+  readonly #handlers = new Map<EventHandler<T>, HandlerOptions>()
   readonly #synced = Promise.withResolvers<void>()
-  readonly #namespaces: ObjectIndex<T>
-  /** Resolvers of pending `until` calls, woken after each change. */
+  readonly #namespaces: Index<T>
+  /** Resolvers of pending `waitUntil` calls, woken after each change. */
   readonly #waiting = new Set<() => void>()
   /** The resourceVersion up to which the cache is current. */
   #version: string | undefined
@@ -57,11 +57,11 @@ export class Informer<T extends KubernetesObject> {
         this.#replace(objects)
         this.#advance(version)
       },
-      apply: (event: ObjectEvent<T>) => {
+      onEvent: (event: ObjectEvent<T>) => {
         this.#apply(event)
         this.#advance(event.object.metadata?.resourceVersion)
       },
-      advance: (version: string) => this.#advance(version),
+      onBookmark: (version: string) => this.#advance(version),
     }
     this.#reflector = new Reflector({ ...options, sink })
   }
@@ -76,12 +76,12 @@ export class Informer<T extends KubernetesObject> {
   }
 
   /** True if the cache is at least as new as this resourceVersion. */
-  hasSeen(version: string): boolean {
-    return this.#version !== undefined && !isNewer(version, this.#version)
+  isCurrent(version: string): boolean {
+    return this.#version !== undefined && !isNewerResourceVersion(version, this.#version)
   }
 
   /** Resolves when the condition on the cache holds; rejects when aborted first. */
-  async until(condition: () => boolean, signal: AbortSignal): Promise<void> {
+  async waitUntil(condition: () => boolean, signal: AbortSignal): Promise<void> {
     while (!condition()) {
       const { promise, resolve } = Promise.withResolvers<void>()
       this.#waiting.add(resolve)
@@ -113,18 +113,19 @@ export class Informer<T extends KubernetesObject> {
   }
 
   /** Returns the existing index if one has this name. */
-  index(name: string, indexBy: IndexBy<T>): ObjectIndex<T> {
-    return this.#store.index(name, indexBy)
+  index(name: string, indexFunc: IndexFunc<T>): Index<T> {
+    return this.#store.index(name, indexFunc)
   }
 
   /**
    * Calls the handler at once for every object in the cache, then for each change. Returns a function that
    * removes the handler.
    */
-  onChange(handler: ChangeHandler<T>, options: HandlerOptions = {}): () => void {
+  addEventHandler(handler: EventHandler<T>, options: HandlerOptions = {}): () => void {
     this.#handlers.set(handler, options)
     if (this.#running) this.#startResync(handler, options)
-    for (const [key, after] of this.#store.entries()) this.#call(handler, key, { before: undefined, after })
+    for (const [key, newObject] of this.#store.entries())
+      this.#call(handler, key, { oldObject: undefined, newObject })
     return () => void this.#handlers.delete(handler)
   }
 
@@ -135,29 +136,29 @@ export class Informer<T extends KubernetesObject> {
 
   #apply({ type, object }: ObjectEvent<T>): void {
     const key = keyOf(object)
-    const before = this.#store.get(key)
+    const oldObject = this.#store.get(key)
     if (type === 'DELETED') {
       this.#store.delete(key)
-      if (before !== undefined) this.#tell(key, { before, after: undefined })
+      if (oldObject !== undefined) this.#tell(key, { oldObject, newObject: undefined })
     } else {
       this.#store.set(key, object)
-      for (const change of changesBetween(before, object)) this.#tell(key, change)
+      for (const change of changesBetween(oldObject, object)) this.#tell(key, change)
     }
   }
 
   /** The cache has the complete new state before the first handler is called. */
   #replace(objects: ReadonlyMap<string, T>): void {
     const changes: [string, Change<T>][] = []
-    for (const [key, before] of this.#store.entries()) {
-      if (!objects.has(key)) changes.push([key, { before, after: undefined }])
+    for (const [key, oldObject] of this.#store.entries()) {
+      if (!objects.has(key)) changes.push([key, { oldObject, newObject: undefined }])
     }
     for (const [key, object] of objects) {
       const before = this.#store.get(key)
       for (const change of changesBetween(before, object)) changes.push([key, change])
     }
-    for (const [key, { after }] of changes) {
-      if (after === undefined) this.#store.delete(key)
-      else this.#store.set(key, after)
+    for (const [key, { newObject }] of changes) {
+      if (newObject === undefined) this.#store.delete(key)
+      else this.#store.set(key, newObject)
     }
     for (const [key, change] of changes) this.#tell(key, change)
     this.#hasSynced = true
@@ -170,16 +171,16 @@ export class Informer<T extends KubernetesObject> {
     for (const handler of handlers) this.#call(handler, key, change)
   }
 
-  #call(handler: ChangeHandler<T>, key: string, change: Change<T>): void {
+  #call(handler: EventHandler<T>, key: string, change: Change<T>): void {
     try {
       handler(key, change)
     } catch (error) {
       // A failing handler affects neither the other handlers nor the cache.
-      this.#platform.log.error('a handler of changes failed', { key, error })
+      this.#platform.log.error('Event handler failed', { key, error })
     }
   }
 
-  #startResync(handler: ChangeHandler<T>, options: HandlerOptions): void {
+  #startResync(handler: EventHandler<T>, options: HandlerOptions): void {
     const { resyncMs } = options
     const signal = this.#running
     if (resyncMs === undefined || signal === undefined || signal.aborted) return
@@ -189,7 +190,7 @@ export class Informer<T extends KubernetesObject> {
       // The handler was removed, or removed and added again with its own resync timer.
       if (this.#handlers.get(handler) !== options) return
       for (const [key, object] of this.#store.entries()) {
-        this.#call(handler, key, { before: object, after: object })
+        this.#call(handler, key, { oldObject: object, newObject: object })
       }
       this.#startResync(handler, options)
     })
@@ -202,12 +203,15 @@ export class Informer<T extends KubernetesObject> {
  * A different uid means that the object was deleted and recreated between two events: reported as a deletion
  * and an addition.
  */
-function changesBetween<T extends KubernetesObject>(before: T | undefined, after: T): readonly Change<T>[] {
-  if (before === undefined) return [{ before, after }]
-  if (before.metadata?.resourceVersion === after.metadata?.resourceVersion) return []
-  if (before.metadata?.uid === after.metadata?.uid) return [{ before, after }]
+function changesBetween<T extends KubernetesObject>(
+  oldObject: T | undefined,
+  newObject: T,
+): readonly Change<T>[] {
+  if (oldObject === undefined) return [{ oldObject, newObject }]
+  if (oldObject.metadata?.resourceVersion === newObject.metadata?.resourceVersion) return []
+  if (oldObject.metadata?.uid === newObject.metadata?.uid) return [{ oldObject, newObject }]
   return [
-    { before, after: undefined },
-    { before: undefined, after },
+    { oldObject, newObject: undefined },
+    { oldObject: undefined, newObject },
   ]
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Simulation } from '#/platform/simulated.ts'
-import { inClusterSettings, type ConnectionSettings } from './connection.ts'
+import { inClusterConfig, type ConnectionSettings } from './connection.ts'
 import {
   changeKubeconfig,
   kubeconfigPaths,
@@ -16,7 +16,7 @@ import {
   type UserEntry,
 } from './kubeconfig.ts'
 
-test('which files count', () => {
+test('kubeconfig files are selected by flag, environment and default', () => {
   const check = (environment: Record<string, string>, expected: string[], explicitPath = ''): void => {
     assert.deepEqual(kubeconfigPaths({ environment, explicitPath, workingFolder: '/here' }), expected)
   }
@@ -28,7 +28,7 @@ test('which files count', () => {
   check({}, [])
 })
 
-test('several files are one: the first that has a thing has it alone', () => {
+test('kubeconfig files are merged; the first definition wins', () => {
   const merged = mergeKubeconfigs([
     {
       path: '/a',
@@ -60,7 +60,7 @@ test('several files are one: the first that has a thing has it alone', () => {
 
 const cluster: ClusterEntry = { server: 'https://host:6443' }
 
-test('a context is a server, a user and a namespace', () => {
+test('a kubeconfig context selects server, user and namespace', () => {
   check({}, { server: 'https://host:6443', namespace: 'default', user: {} })
   check({ context: { namespace: 'here' } }, { namespace: 'here' })
   check({ context: { namespace: 'here' }, overrides: { namespace: 'there' } }, { namespace: 'there' })
@@ -91,7 +91,7 @@ test('a context is a server, a user and a namespace', () => {
   )
 })
 
-test('who we are: certificates, tokens, passwords, plugins, and as whom', () => {
+test('kubeconfig credentials: certificates, tokens, passwords, exec plugins and impersonation', () => {
   const pair = { 'client-certificate': 'a.crt', 'client-key-data': 'a2V5' }
   checkUser(pair, { certificate: { cert: { file: '/etc/kube/a.crt' }, key: { data: Buffer.from('key') } } })
   checkUser({ token: 't' }, { token: { data: 't' } })
@@ -120,7 +120,7 @@ test('who we are: certificates, tokens, passwords, plugins, and as whom', () => 
   )
 })
 
-test('the command line says more than the file', () => {
+test('overrides take precedence over the kubeconfig', () => {
   const user = { 'client-certificate': 'a', 'client-key': 'b', 'token': 'old' }
   const overridden: KubeconfigOverrides = { user: { token: 'new' }, cluster: { server: 'https://other' } }
   check(
@@ -149,19 +149,19 @@ test('the command line says more than the file', () => {
   assert.equal(lone?.server, 'http://localhost:8080')
 })
 
-test('what does not fit together is refused by name', () => {
+test('contradicting kubeconfig settings are rejected by name', () => {
   refuse({ overrides: { context: 'no' } }, /context no does not exist/)
   refuse({ context: { cluster: 'no' } }, /cluster no does not exist/)
   refuse({ context: { user: 'no' } }, /user no does not exist/)
   refuse({ cluster: {} }, /cluster main has no server/)
-  refuse({ cluster: { ...cluster, 'proxy-url': 'http://p' } }, /main is behind a proxy/)
+  refuse({ cluster: { ...cluster, 'proxy-url': 'http://p' } }, /main: proxy-url is not supported/)
   refuse(
     { cluster: { ...cluster, 'insecure-skip-tls-verify': true, 'certificate-authority': 'x' } },
-    /remove one/,
+    /mutually exclusive/,
   )
-  refuse({ user: { token: 't', username: 'u' } }, /user me has a token and a password/)
-  refuse({ user: { 'client-certificate': 'x' } }, /without its key/)
-  refuse({ user: { 'as-groups': ['g'] } }, /of nobody/)
+  refuse({ user: { token: 't', username: 'u' } }, /user me: token and username are mutually exclusive/)
+  refuse({ user: { 'client-certificate': 'x' } }, /required together/)
+  refuse({ user: { 'as-groups': ['g'] } }, /require as/)
   refuse({ user: { 'auth-provider': { name: 'gcp' } } }, /use an exec plugin/)
   const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: 'x' }
   refuse({ user: { exec } }, /needs an interactiveMode/)
@@ -171,20 +171,20 @@ test('what does not fit together is refused by name', () => {
   assert.equal(settingsOf(mergeKubeconfigs([])), undefined)
 })
 
-test('files are read and merged; one that was asked for must be there, and all must be right', async () => {
+test('an explicit kubeconfig must exist, and every file must be valid', async () => {
   const { write, load } = start()
   await write('/a', 'current-context: x\ncontexts: [{name: x, context: {cluster: c, user: u}}]\n')
   await write('/b', 'clusters:\n- name: c\n  cluster: {server: https://h}\nunknown: {kept: 1}\n')
   const merged = await load({ KUBECONFIG: '/a:/missing:/b' })
   assert.deepEqual([merged.currentContext, merged.clusters.get('c')?.file], ['x', '/b'])
   assert.deepEqual((await load({ HOME: '/none' })).clusters, new Map())
-  await assert.rejects(load({}, '/missing'), /cannot read kubeconfig \/missing: there is no such file/)
+  await assert.rejects(load({}, '/missing'), /cannot read kubeconfig \/missing: file not found/)
   for (const [content, message] of [
     ['a: [', /cannot read kubeconfig \/x: /],
     ['[]', /cannot read kubeconfig \/x: /],
     ['clusters: {}', /cannot read kubeconfig \/x: .*clusters/],
     ['users: [{name: u, user: {token: 5}}]', /cannot read kubeconfig \/x: .*token/],
-    ['kind: Pod', /cannot read kubeconfig \/x: .*not v1 Config/],
+    ['kind: Pod', /cannot read kubeconfig \/x: .*expected v1 Config/],
   ] as const) {
     await write('/x', content)
     await assert.rejects(load({}, '/x'), message)
@@ -193,7 +193,7 @@ test('files are read and merged; one that was asked for must be there, and all m
   assert.equal((await load({}, '/x')).currentContext, '')
 })
 
-test('changes go where a thing stands, new things to the first file, and the rest stays', async () => {
+test('kubeconfig edits change the file of the entry, new entries go to the first file', async () => {
   const { write, read, change } = start()
   await write('/a', 'kind: Config\nusers:\n- name: red\n  user: {token: old, extra: kept}\nmine: {x: 1}\n')
   await write('/b', 'current-context: old\ncontexts:\n- name: gone\n- name: stays\n')
@@ -224,7 +224,7 @@ test('changes go where a thing stands, new things to the first file, and the res
   assert.equal(await read('/c'), undefined)
 })
 
-test('a file that is missing is made; nothing is written when nothing changes', async () => {
+test('a missing kubeconfig is created; without changes nothing is written', async () => {
   const { read, change, write, simulation } = start()
   await change({ HOME: '/home/me' }, [{ section: 'current-context', value: 'x' }])
   assert.match((await read('/home/me/.kube/config')) ?? '', /^apiVersion: v1\n.*current-context: x\n/s)
@@ -232,14 +232,14 @@ test('a file that is missing is made; nothing is written when nothing changes', 
   await write('/a', '# a comment\ncurrent-context: x\n')
   await change({}, [{ section: 'current-context', value: 'x' }], '/a')
   assert.match((await read('/a')) ?? '', /# a comment/)
-  await assert.rejects(change({}, [{ section: 'current-context', value: 'x' }]), /no home folder/)
+  await assert.rejects(change({}, [{ section: 'current-context', value: 'x' }]), /no home directory/)
 })
 
-test('a pod finds its cluster in its files and environment', async () => {
+test('the in-cluster configuration is read from files and environment', async () => {
   const { write, simulation } = start()
   const folder = '/var/run/secrets/kubernetes.io/serviceaccount'
   const settings = (environment: Record<string, string>): Promise<ConnectionSettings | undefined> => {
-    return simulation.run(inClusterSettings(simulation.host('a'), environment))
+    return simulation.run(inClusterConfig(simulation.host('a'), environment))
   }
   const environment = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' }
   assert.equal(await settings(environment), undefined)

@@ -51,7 +51,7 @@ export async function changeKubeconfig(
   const files = await readFiles(platform, { ...sources, mayBeMissing: true })
   const newEntriesFile = files[0]?.path ?? paths.at(-1)
   if (newEntriesFile === undefined) {
-    throw new Error('cannot write a kubeconfig: there is no home folder, use --kubeconfig')
+    throw new Error('cannot write a kubeconfig: no home directory, set --kubeconfig')
   }
   for (const { path, content } of planKubeconfigWrites(files, newEntriesFile, edits)) {
     await platform.files.makeFolder(dirname(path))
@@ -72,7 +72,7 @@ async function readFiles(
       const { code } = error as { readonly code?: unknown }
       if (code !== 'ENOENT') throw error
       if (mustExist) {
-        throw new Error(`cannot read kubeconfig ${path}: there is no such file`, { cause: error })
+        throw new Error(`cannot read kubeconfig ${path}: file not found`, { cause: error })
       }
     }
   }

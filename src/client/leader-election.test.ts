@@ -5,13 +5,13 @@ import { isTime, parseMicroTime } from '#/api/time.ts'
 import { Simulation } from '#/platform/simulated.ts'
 import { clientOf, type Client } from './client.ts'
 import { inProcessTransport } from './in-process.ts'
-import { LeaderElection, newIdentity } from './leader-election.ts'
-import { misbehave, type Misbehaviour } from '#/simulation/misbehave.ts'
+import { LeaderElector, newIdentity } from './leader-election.ts'
+import { faultyTransport, type FaultOptions } from '#/simulation/faulty-transport.ts'
 import { SmallServer } from './testdata/small-server.ts'
 
 const lease = { namespace: 'kube-system', name: 'scheduler' }
 
-test('one leads and the others wait; when it stops the next one need not wait for long', async () => {
+test('one candidate leads; when it stops, the next acquires the released lease quickly', async () => {
   const world = new World(1)
   const [first, second] = [world.candidate('a'), world.candidate('b')]
   await world.simulation.advance(60_000)
@@ -28,7 +28,7 @@ test('one leads and the others wait; when it stops the next one need not wait fo
   world.check()
 })
 
-test('the lease says who, since when and how often it changed hands', async () => {
+test('the Lease has the holder, the acquire time and the transitions', async () => {
   const world = new World(2)
   const first = world.candidate('a')
   await world.simulation.advance(30_000)
@@ -47,7 +47,7 @@ test('the lease says who, since when and how often it changed hands', async () =
   assert.equal(taken.spec?.leaseTransitions, 1)
 })
 
-test('a leader that cannot reach the server stops before the others begin', async () => {
+test('a leader that cannot renew stops before another candidate acquires the lease', async () => {
   const world = new World(3)
   const first = world.candidate('a')
   await world.simulation.advance(20_000)
@@ -65,19 +65,19 @@ test('a leader that cannot reach the server stops before the others begin', asyn
   world.check()
 })
 
-test('what the leader throws comes out, and the lease is free', async () => {
+test('an error of onStartedLeading is rethrown and the lease is released', async () => {
   const world = new World(4)
-  const election = new LeaderElection({
+  const election = new LeaderElector({
     ...world.options('a'),
     identity: 'a',
-    lead: async () => Promise.reject(new Error('broken')),
+    onStartedLeading: async () => Promise.reject(new Error('broken')),
   })
   await assert.rejects(world.simulation.run(election.run(new AbortController().signal)), /broken/)
   const freed = await world.simulation.run(world.client('x').get(leases, lease))
   assert.equal(freed.spec?.holderIdentity, '')
 })
 
-test('never two leaders at once, with wrong clocks, lost answers, stalls and crashes', async () => {
+test('there are never two leaders, despite clock skew, lost responses, stalls and crashes', async () => {
   let terms = 0
   for (let seed = 1; seed <= 15; seed++) {
     const world = new World(seed)
@@ -127,23 +127,23 @@ class World {
   readonly simulation: Simulation
   readonly terms: Term[] = []
   readonly #server: SmallServer
-  readonly #faults = new Map<string, Misbehaviour>()
+  readonly #faults = new Map<string, FaultOptions>()
 
   constructor(seed: number) {
     this.simulation = new Simulation({ seed })
     this.#server = new SmallServer({ clock: this.simulation.clock })
   }
 
-  faultsOf(name: string): Misbehaviour {
+  faultsOf(name: string): FaultOptions {
     const { clock, random } = this.simulation
     const known = this.#faults.get(name)
-    const faults: Misbehaviour = known ?? { clock, random, requestFaults, streamFaults: [], chance: 0 }
+    const faults: FaultOptions = known ?? { clock, random, requestFaults, streamFaults: [], chance: 0 }
     this.#faults.set(name, faults)
     return faults
   }
 
   client(name: string): Client {
-    const handle = misbehave(this.#server.handle, this.faultsOf(name))
+    const handle = faultyTransport(this.#server.handle, this.faultsOf(name))
     const transport = inProcessTransport({ handle, user: { username: name, groups: [] } })
     return clientOf({ platform: this.simulation.host(name), transport, userAgent: 'test' })
   }
@@ -156,13 +156,13 @@ class World {
     const host = this.simulation.host(name)
     const identity = newIdentity(host, name)
     const stop = new AbortController()
-    const lead = async (signal: AbortSignal): Promise<void> => {
+    const onStartedLeading = async (signal: AbortSignal): Promise<void> => {
       const term: Term = { name, fromMs: this.simulation.nowMs }
       this.terms.push(term)
       await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
       term.untilMs ??= this.simulation.nowMs
     }
-    const election = new LeaderElection({ ...this.options(name), identity, lead })
+    const election = new LeaderElector({ ...this.options(name), identity, onStartedLeading })
     const run = election.run(AbortSignal.any([stop.signal, host.signal]))
     run.catch(error => assert.fail(String(error)))
     return { election, identity, stop, run }

@@ -1,8 +1,8 @@
 /**
  * Leader election with a Lease. The holder renews it periodically and stops leading when renewal fails for
- * `renewMs`, which is shorter than the `leaseMs` that the other candidates wait before they take over. All
- * durations are measured with the local monotonic clock from the time a request was sent or a change was
- * observed, so clock skew does not matter. The timestamps in the Lease are informational.
+ * `renewDeadlineMs`, which is shorter than the `leaseDurationMs` that the other candidates wait before they
+ * take over. All durations are measured with the local monotonic clock from the time a request was sent or a
+ * change was observed, so clock skew does not matter. The timestamps in the Lease are informational.
  */
 import { isApiError } from '#/api/errors.ts'
 import type { Lease } from '#/api/generated/coordination/v1.ts'
@@ -11,7 +11,7 @@ import type { Clock, Platform, Timer } from '#/platform/platform.ts'
 import { LinkedAbort } from './abort.ts'
 import type { Client } from './client.ts'
 import type { EventRecorder } from './event-recorder.ts'
-import { claimed, freed, isFree, type ObservedLease } from './leader-election/claim.ts'
+import { acquiredLease, releasedLease, canAcquire, type ObservedLease } from './lease-record.ts'
 
 export interface LeaderElectionOptions {
   readonly client: Client
@@ -21,7 +21,7 @@ export interface LeaderElectionOptions {
   readonly identity: string
   readonly timings?: LeaderElectionTimings
   /** Runs while leading. When aborted it must stop before the lease expires for the other candidates. */
-  readonly lead: (signal: AbortSignal) => Promise<void>
+  readonly onStartedLeading: (signal: AbortSignal) => Promise<void>
   /** Records leader changes as events of the Lease. */
   readonly recorder?: EventRecorder
 }
@@ -29,22 +29,26 @@ export interface LeaderElectionOptions {
 /** Each must be well below the one before it. */
 export interface LeaderElectionTimings {
   /** Time that other candidates wait after the last observed renewal. */
-  readonly leaseMs: number
+  readonly leaseDurationMs: number
   /** Time that the leader continues after the last successful renewal. */
-  readonly renewMs: number
-  readonly retryMs: number
+  readonly renewDeadlineMs: number
+  readonly retryPeriodMs: number
 }
 
-const timingsUsual: LeaderElectionTimings = { leaseMs: 15_000, renewMs: 10_000, retryMs: 2_000 }
+const timingsUsual: LeaderElectionTimings = {
+  leaseDurationMs: 15_000,
+  renewDeadlineMs: 10_000,
+  retryPeriodMs: 2_000,
+}
 
-/** Maximum jitter of candidates, as a factor of `retryMs`, so that they do not all retry at once. */
+/** Maximum jitter of candidates, as a factor of `retryPeriodMs`, so that they do not all retry at once. */
 const retryJitter = 1.2
 
 export function newIdentity({ random }: Platform, hostName: string): string {
   return `${hostName}_${random.uuid('identity of a leader')}`
 }
 
-export class LeaderElection {
+export class LeaderElector {
   readonly #options: LeaderElectionOptions
   readonly #timings: LeaderElectionTimings
   readonly #clock: Clock
@@ -63,7 +67,7 @@ export class LeaderElection {
   }
 
   /**
-   * Runs elections until aborted; continues after leadership was lost. Returns when `lead` returns while
+   * Runs elections until aborted; continues after leadership was lost. Returns when `onStartedLeading` returns while
    * leading, and rethrows its error.
    */
   async run(signal: AbortSignal): Promise<void> {
@@ -82,53 +86,53 @@ export class LeaderElection {
     } = this.#options
     while (!signal.aborted) {
       try {
-        if (await this.#claim(signal)) {
-          log.info('became the leader', { lease: lease.name, identity })
+        if (await this.#acquireOrRenew(signal)) {
+          log.info('Successfully acquired lease', { lease: lease.name, identity })
           this.#record('became leader')
           return true
         }
       } catch (error) {
-        if (!signal.aborted) log.warn('cannot claim the lease', { lease: lease.name, error })
+        if (!signal.aborted) log.warn('Failed to acquire lease', { lease: lease.name, error })
       }
-      const waitMs = this.#timings.retryMs * (1 + retryJitter * random.fraction('wait for a lease'))
+      const waitMs = this.#timings.retryPeriodMs * (1 + retryJitter * random.fraction('wait for a lease'))
       await this.#clock.sleep(waitMs, signal).catch(() => undefined)
     }
     return false
   }
 
-  /** Returns true if `lead` returned without having been aborted. */
+  /** Returns true if `onStartedLeading` returned without having been aborted. */
   async #lead(signal: AbortSignal): Promise<boolean> {
     const {
       platform: { log },
       lease,
-      lead,
+      onStartedLeading,
     } = this.#options
     using abort = new LinkedAbort(signal)
     const deadline = this.#watchDeadline(abort)
     const renewing = this.#renew(abort)
     let isFinished = false
     try {
-      await lead(abort.signal)
+      await onStartedLeading(abort.signal)
       isFinished = !abort.signal.aborted
     } catch (error) {
       if (!abort.signal.aborted) throw error
     } finally {
-      abort.abort(new Error('the lead is over'))
+      abort.abort(new Error('stopped leading'))
       deadline.cancel()
       await renewing
       await this.#release()
-      log.info('no longer the leader', { lease: lease.name })
+      log.info('Stopped leading', { lease: lease.name })
     }
     return isFinished
   }
 
-  /** Aborts `lead` when the renew deadline has passed, even if a renewal request hangs. */
+  /** Aborts `onStartedLeading` when the renew deadline has passed, even if a renewal request hangs. */
   #watchDeadline(abort: LinkedAbort): Timer {
     let timer: Timer | undefined
     const check = (): void => {
       const leftMs = this.#leaderUntilMs - this.#clock.monotonicMs()
       if (leftMs >= 1) timer = this.#clock.setTimer(leftMs, check)
-      else abort.abort(new Error('the lease could not be renewed in time'))
+      else abort.abort(new Error('failed to renew lease within the renew deadline'))
     }
     check()
     return { cancel: () => timer?.cancel() }
@@ -140,45 +144,45 @@ export class LeaderElection {
       lease,
     } = this.#options
     while (!abort.signal.aborted) {
-      await this.#clock.sleep(this.#timings.retryMs, abort.signal).catch(() => undefined)
+      await this.#clock.sleep(this.#timings.retryPeriodMs, abort.signal).catch(() => undefined)
       if (abort.signal.aborted) return
       try {
-        if (await this.#claim(abort.signal)) continue
-        if (this.#heldByOther()) return abort.abort(new Error('somebody else holds the lease'))
+        if (await this.#acquireOrRenew(abort.signal)) continue
+        if (this.#heldByOther()) return abort.abort(new Error('lease is held by another candidate'))
       } catch (error) {
-        if (!abort.signal.aborted) log.warn('cannot renew the lease', { lease: lease.name, error })
+        if (!abort.signal.aborted) log.warn('Failed to renew lease', { lease: lease.name, error })
       }
     }
   }
 
   /** Acquires or renews the lease; false when another candidate holds it or won the race. */
-  async #claim(parent: AbortSignal): Promise<boolean> {
+  async #acquireOrRenew(parent: AbortSignal): Promise<boolean> {
     const { client, lease: at, identity } = this.#options
     using abort = new LinkedAbort(parent)
     // Two attempts must fit into the renew deadline.
-    const tryMs = this.#timings.renewMs / 2
-    const timer = this.#clock.setTimer(tryMs, () => abort.abort(new Error(`no answer within ${tryMs} ms`)))
+    const tryMs = this.#timings.renewDeadlineMs / 2
+    const timer = this.#clock.setTimer(tryMs, () => abort.abort(new Error(`no response within ${tryMs} ms`)))
     const { signal } = abort
     try {
       const current =
         this.isLeader && this.#observed ? this.#observed.lease : await client.find(leases, at, { signal })
       if (current) this.#observe(current)
-      if (current && this.#observed && !isFree(this.#observed, identity, this.#clock.monotonicMs())) {
+      if (current && this.#observed && !canAcquire(this.#observed, identity, this.#clock.monotonicMs())) {
         return false
       }
-      const claim = claimed(current, {
+      const acquired = acquiredLease(current, {
         ...at,
         identity,
-        leaseMs: this.#timings.leaseMs,
+        leaseDurationMs: this.#timings.leaseDurationMs,
         nowMs: this.#clock.now(),
       })
       // Measured from when the request was sent: the server may process it at any time after.
       const sentMs = this.#clock.monotonicMs()
       const written = current
-        ? await client.update(leases, claim, { signal })
-        : await client.create(leases, claim, { signal })
+        ? await client.update(leases, acquired, { signal })
+        : await client.create(leases, acquired, { signal })
       this.#observe(written)
-      this.#leaderUntilMs = sentMs + this.#timings.renewMs
+      this.#leaderUntilMs = sentMs + this.#timings.renewDeadlineMs
       return true
     } catch (error) {
       if (!isApiError(error, 'Conflict') && !isApiError(error, 'AlreadyExists')) throw error
@@ -192,7 +196,7 @@ export class LeaderElection {
   /** The lease duration counts from when its last change was first observed here. */
   #observe(lease: Lease): void {
     if (lease.metadata?.resourceVersion === this.#observed?.lease.metadata?.resourceVersion) return
-    this.#observed = { lease, seenMs: this.#clock.monotonicMs() }
+    this.#observed = { lease, observedMs: this.#clock.monotonicMs() }
   }
 
   #heldByOther(): boolean {
@@ -200,7 +204,7 @@ export class LeaderElection {
     return holder !== undefined && holder !== '' && holder !== this.#options.identity
   }
 
-  /** `lead` has stopped, so the other candidates need not wait for the lease to expire. */
+  /** `onStartedLeading` has returned, so the other candidates need not wait for the lease to expire. */
   async #release(): Promise<void> {
     const {
       client,
@@ -213,11 +217,11 @@ export class LeaderElection {
     this.#leaderUntilMs = -Infinity
     if (!isOurs) return
     try {
-      const timeoutMs = this.#timings.renewMs / 2
-      this.#observe(await client.update(leases, freed(lease, this.#clock.now()), { timeoutMs }))
+      const timeoutMs = this.#timings.renewDeadlineMs / 2
+      this.#observe(await client.update(leases, releasedLease(lease, this.#clock.now()), { timeoutMs }))
       this.#record('stopped leading')
     } catch (error) {
-      log.info('the lease was not released: the others wait until it expires', { lease: name, error })
+      log.info('Failed to release lease', { lease: name, error })
     }
   }
 

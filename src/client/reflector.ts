@@ -10,7 +10,7 @@ import type { Resource } from '#/api/resource.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { Client, ObjectEvent, SelectOptions, WatchEvent, WatchOptions } from './client.ts'
 import { planRecovery, type Attempt } from './reflector/recovery.ts'
-import { isNewer } from './reflector/resource-version.ts'
+import { isNewerResourceVersion } from './reflector/resource-version.ts'
 import { TransportError } from './transport.ts'
 
 /** The objects of a resource to follow: all by default. */
@@ -23,9 +23,9 @@ export interface ReflectorSink<T> {
   /** The complete state at a resourceVersion. Objects not in it have been deleted. */
   replace(objects: ReadonlyMap<string, T>, version: string): void
   /** One change after the state of `replace`. */
-  apply(event: ObjectEvent<T>): void
+  onEvent(event: ObjectEvent<T>): void
   /** A bookmark: no other changes up to this resourceVersion. */
-  advance(version: string): void
+  onBookmark(version: string): void
 }
 
 export interface ReflectorOptions<T extends KubernetesObject> {
@@ -45,7 +45,7 @@ const backoff = { initialMs: 800, maxMs: 30_000, factor: 2, jitter: 1 }
 const watchSecondsMin = 300
 
 /** Bookmarks arrive about once a minute. A watch without data for this long may be dead and is restarted. */
-const silenceMsMax = 150_000
+const watchIdleTimeoutMs = 150_000
 
 /** A watch that ends this soon without an event counts as a failure and is restarted with backoff. */
 const shortWatchMs = 1_000
@@ -56,8 +56,8 @@ export class Reflector<T extends KubernetesObject> {
   readonly #options: ReflectorOptions<T>
   /** The resourceVersion of the last change passed to the sink; undefined when a list is needed. */
   #position: string | undefined
-  /** True while the server is assumed to support streaming lists (`sendInitialEvents`). */
-  #streams = true
+  /** True while the server is assumed to support watch-list (`sendInitialEvents`). */
+  #usesWatchList = true
   #failures = 0
   /** True if the current attempt has delivered anything. */
   #progress = false
@@ -88,7 +88,7 @@ export class Reflector<T extends KubernetesObject> {
 
   #nextAttempt(): Attempt {
     if (this.#position !== undefined) return 'watch'
-    return this.#streams ? 'streaming-list' : 'list'
+    return this.#usesWatchList ? 'watch-list' : 'list'
   }
 
   async #perform(attempt: Attempt, signal: AbortSignal): Promise<void> {
@@ -97,7 +97,7 @@ export class Reflector<T extends KubernetesObject> {
         return this.#list(signal)
       case 'watch':
         return this.#watch({ resourceVersion: this.#position }, signal)
-      case 'streaming-list':
+      case 'watch-list':
         return this.#watch({ sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' }, signal)
     }
   }
@@ -107,7 +107,8 @@ export class Reflector<T extends KubernetesObject> {
     const { client, resource, selection } = this.#options
     const { items, metadata } = await client.listAll(resource, { ...selection, signal })
     const { resourceVersion } = metadata
-    if (!resourceVersion) throw new TransportError('garbage', `a list of ${resource.plural} has no version`)
+    if (!resourceVersion)
+      throw new TransportError('invalid-response', `list of ${resource.plural} has no resourceVersion`)
     this.#replace(new Map(items.map(object => [keyOf(object), object])), resourceVersion)
   }
 
@@ -118,7 +119,7 @@ export class Reflector<T extends KubernetesObject> {
       ...selection,
       ...options,
       signal,
-      silenceMsMax,
+      idleTimeoutMs: watchIdleTimeoutMs,
       allowWatchBookmarks: true,
       timeoutSeconds: this.#watchSeconds(),
     })
@@ -129,7 +130,7 @@ export class Reflector<T extends KubernetesObject> {
       }
     }
     if (initial) {
-      throw new TransportError('interrupted', 'the watch ended before everything that exists had come')
+      throw new TransportError('interrupted', 'watch-list ended before the initial-events-end bookmark')
     }
   }
 
@@ -159,11 +160,16 @@ export class Reflector<T extends KubernetesObject> {
   /** Ignores events that are not newer than the current position: a server or proxy may repeat them. */
   #take(event: WatchEvent<T>): void {
     const version = event.object.metadata?.resourceVersion
-    if (version === undefined || this.#position === undefined || !isNewer(version, this.#position)) return
+    if (
+      version === undefined ||
+      this.#position === undefined ||
+      !isNewerResourceVersion(version, this.#position)
+    )
+      return
     this.#progress = true
     this.#position = version
-    if (event.type === 'BOOKMARK') this.#options.sink.advance(version)
-    else this.#options.sink.apply(event)
+    if (event.type === 'BOOKMARK') this.#options.sink.onBookmark(version)
+    else this.#options.sink.onEvent(event)
   }
 
   #recover(tried: Attempt, error: unknown): number {
@@ -171,13 +177,17 @@ export class Reflector<T extends KubernetesObject> {
       platform: { log },
       resource,
     } = this.#options
-    // After all initial events have arrived, a streaming list is an ordinary watch.
+    // After all initial events have arrived, a watch-list is an ordinary watch.
     const attempt = this.#position === undefined ? tried : 'watch'
     const waitMs = this.#failed()
-    const { begin, giveUpStreaming, waitMsMin } = planRecovery({ error, attempt, failures: this.#failures })
+    const { begin, disableWatchList, waitMsMin } = planRecovery({ error, attempt, failures: this.#failures })
     if (begin === 'list') this.#position = undefined
-    if (giveUpStreaming) this.#streams = false
-    log.info('a watch is made anew', { resource: resource.plural, attempt, begin, error })
+    if (disableWatchList) this.#usesWatchList = false
+    log.info(begin === 'list' ? 'Relisting' : 'Restarting watch', {
+      resource: resource.plural,
+      attempt,
+      error,
+    })
     return Math.max(waitMs, waitMsMin)
   }
 

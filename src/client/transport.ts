@@ -54,7 +54,7 @@ export type TransportErrorReason =
   /** No data for too long after the response headers. */
   | 'stalled'
   /** The response is not valid for the API. */
-  | 'garbage'
+  | 'invalid-response'
   /** The response exceeds the client's limit. */
   | 'too-large'
 

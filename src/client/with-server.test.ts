@@ -16,13 +16,18 @@ import { EventRecorder } from './event-recorder.ts'
 import { HttpTransport } from './http.ts'
 import { inProcessTransport } from './in-process.ts'
 import { Informer } from './informer.ts'
-import { LeaderElection } from './leader-election.ts'
+import { LeaderElector } from './leader-election.ts'
 import { httpOverHandle } from './testdata/http-over-handle.ts'
-import { misbehave, requestFaults, streamFaults, type Misbehaviour } from '#/simulation/misbehave.ts'
+import {
+  faultyTransport,
+  requestFaults,
+  streamFaults,
+  type FaultOptions,
+} from '#/simulation/faulty-transport.ts'
 
 const web = { namespace: 'default', name: 'web' }
 
-test('every verb does what it says, by direct calls and by bytes', async t => {
+test('every verb works in process and over HTTP', async t => {
   for (const isInProcess of [true, false]) {
     const { client, run } = await start(t, { seed: 1, isInProcess })
     const created = await run(client.create(configMaps, { metadata: web, data: { a: '1' } }))
@@ -57,7 +62,7 @@ test('every verb does what it says, by direct calls and by bytes', async t => {
   }
 })
 
-test('an object reads the same by direct calls and by bytes', async t => {
+test('an object is equal in process and over HTTP', async t => {
   for (const isInProcess of [true, false]) {
     const { client, run } = await start(t, { seed: 1, isInProcess })
     const vague = {
@@ -74,7 +79,7 @@ test('an object reads the same by direct calls and by bytes', async t => {
   }
 })
 
-test('status, subresources and collections', async t => {
+test('status, subresources and collections work in process and over HTTP', async t => {
   const { client, run } = await start(t, { seed: 2, isInProcess: true })
   const made = await run(client.create(pods, podOf('web')))
   const bound = { target: { kind: 'Node', name: 'n1' } }
@@ -103,7 +108,7 @@ test('status, subresources and collections', async t => {
   assert.equal((await run(client.listAll(configMaps, { namespace: 'default' }))).items.length, 0)
 })
 
-test('an object is the same one in the server, in a watch and in an informer', async t => {
+test('server, watch and informer share one object in process', async t => {
   const { client, run, simulation, stop } = await start(t, { seed: 3, isInProcess: true })
   const informer = new Informer({ client, platform: simulation.host('client'), resource: namespaces })
   informer.run(stop).catch(error => assert.fail(String(error)))
@@ -114,7 +119,7 @@ test('an object is the same one in the server, in a watch and in an informer', a
   assert.deepEqual(informer.get('new'), made)
 })
 
-test('informers end equal to the server, whatever happens on the way', async t => {
+test('informers converge to the state of the API server under faults', async t => {
   for (let seed = 1; seed <= 4; seed++) {
     const world = await start(t, { seed, isInProcess: seed % 2 === 0 })
     const { client, run, simulation, behaviour, stop } = world
@@ -144,18 +149,18 @@ test('informers end equal to the server, whatever happens on the way', async t =
   }
 })
 
-test('a leader is found and tells of it', async t => {
+test('a leader is elected and records an event', async t => {
   const { client, run, simulation, stop } = await start(t, { seed: 5, isInProcess: true })
   const platform = simulation.host('client')
   const recorder = new EventRecorder({ client, platform, component: 'test' })
   recorder.run(stop).catch(error => assert.fail(String(error)))
   const led = Promise.withResolvers<void>()
-  const lead = async (signal: AbortSignal): Promise<void> => {
+  const onStartedLeading = async (signal: AbortSignal): Promise<void> => {
     led.resolve()
     await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
   }
   const lease = { namespace: 'kube-system', name: 'test' }
-  const election = new LeaderElection({ client, platform, lease, identity: 'me', lead, recorder })
+  const election = new LeaderElector({ client, platform, lease, identity: 'me', onStartedLeading, recorder })
   election.run(stop).catch(error => assert.fail(String(error)))
   await run(led.promise)
   await simulation.advance(30_000)
@@ -173,7 +178,7 @@ interface World {
   readonly client: Client
   /** Over a reliable transport. */
   readonly writer: Client
-  readonly behaviour: Misbehaviour
+  readonly behaviour: FaultOptions
   readonly stop: AbortSignal
   readonly run: <T>(promise: Promise<T>) => Promise<T>
 }
@@ -193,9 +198,9 @@ async function start(
     await run(server.stop())
   })
   const { clock, random } = simulation
-  const behaviour: Misbehaviour = { clock, random, requestFaults, streamFaults, chance: 0 }
+  const behaviour: FaultOptions = { clock, random, requestFaults, streamFaults, chance: 0 }
   const user = { username: 'test', groups: ['system:masters'] }
-  const handle = misbehave(server.handle, behaviour)
+  const handle = faultyTransport(server.handle, behaviour)
   const transport = options.isInProcess
     ? inProcessTransport({ handle, user })
     : new HttpTransport({

@@ -4,45 +4,45 @@ import fc from 'fast-check'
 import { Simulation } from '#/platform/simulated.ts'
 import { WorkQueue, type WorkQueueOptions } from './workqueue.ts'
 
-test('a key waits once however often it is added, and keys come in order', async () => {
+test('keys of a work queue are deduplicated and processed in FIFO order', async () => {
   const { queue } = start()
   for (const key of ['a', 'b', 'a', 'c', 'b']) queue.add(key)
-  assert.deepEqual([await queue.take(), await queue.take(), await queue.take()], ['a', 'b', 'c'])
+  assert.deepEqual([await queue.get(), await queue.get(), await queue.get()], ['a', 'b', 'c'])
   assert.equal(queue.length, 0)
 })
 
-test('a key that is added while it is worked on waits until that is done', async () => {
+test('a key added while being processed is processed again afterwards', async () => {
   const { queue } = start()
   queue.add('a')
-  assert.equal(await queue.take(), 'a')
+  assert.equal(await queue.get(), 'a')
   queue.add('a')
   queue.add('a')
   assert.equal(queue.length, 0)
   queue.done('a')
   assert.equal(queue.length, 1)
-  assert.equal(await queue.take(), 'a')
+  assert.equal(await queue.get(), 'a')
   queue.done('a')
   assert.equal(queue.length, 0)
 })
 
-test('who waits gets the next key; who stops waiting takes none', async () => {
+test('a waiting get returns the next key; an aborted one takes none', async () => {
   const { queue } = start()
   const controller = new AbortController()
-  const leaving = queue.take(controller.signal)
-  const staying = queue.take()
+  const leaving = queue.get(controller.signal)
+  const staying = queue.get()
   queue.add('a')
   controller.abort(new Error('gone'))
   await assert.rejects(leaving, /gone/)
   assert.equal(await staying, 'a')
 })
 
-test('a key that is to come later comes then, at the earliest time asked for', async () => {
+test('addAfter adds a key at the earliest requested time', async () => {
   const { queue, simulation } = start()
   const taken: string[] = []
   const run = queue.run({
     workers: 1,
     signal: simulation.host('a').signal,
-    work: async key => {
+    reconcile: async key => {
       taken.push(`${key} ${simulation.nowMs}`)
     },
   })
@@ -57,11 +57,11 @@ test('a key that is to come later comes then, at the earliest time asked for', a
   for (const [key, delayMs] of additions) queue.addAfter(key, delayMs)
   await simulation.advance(10_000)
   assert.deepEqual(taken, ['c 0', 'd 0', 'b 100', 'a 200'])
-  queue.close()
+  queue.shutDown()
   await simulation.run(run)
 })
 
-test('a failing key comes back after times that double up to the bound, until it succeeds', async () => {
+test('a failing key is requeued with exponential backoff until it succeeds', async () => {
   const { queue, simulation } = start({ retryRate: { burst: 1e9, perSecond: 1e9 } })
   const times: number[] = []
   let failing = true
@@ -69,7 +69,7 @@ test('a failing key comes back after times that double up to the bound, until it
   const run = queue.run({
     workers: 2,
     signal: stop.signal,
-    work: async () => {
+    reconcile: async () => {
       times.push(simulation.nowMs)
       if (failing) throw new Error('not yet')
     },
@@ -82,19 +82,19 @@ test('a failing key comes back after times that double up to the bound, until it
   assert.ok(waits.length > 20)
   failing = false
   await simulation.advance(1_000_000)
-  assert.equal(queue.failuresOf('a'), 0)
+  assert.equal(queue.numRequeues('a'), 0)
   stop.abort()
   await simulation.run(run)
 })
 
-test('failing keys come back at most so many in a time, all together', async () => {
+test('requeues of all failing keys are rate limited', async () => {
   const { queue, simulation } = start()
   let count = 0
   const stop = new AbortController()
   const run = queue.run({
     workers: 10,
     signal: stop.signal,
-    work: async () => {
+    reconcile: async () => {
       count++
       throw new Error('no')
     },
@@ -108,16 +108,16 @@ test('failing keys come back at most so many in a time, all together', async () 
   await simulation.run(run)
 })
 
-test('work may ask to be done again later', async () => {
+test('a reconciler may request a requeue after a delay', async () => {
   const { queue, simulation } = start()
   const times: number[] = []
   const stop = new AbortController()
   const run = queue.run({
     workers: 1,
     signal: stop.signal,
-    work: async () => {
+    reconcile: async () => {
       times.push(simulation.nowMs)
-      return { againAfterMs: 1_000 }
+      return { requeueAfterMs: 1_000 }
     },
   })
   queue.add('a')
@@ -127,7 +127,7 @@ test('work may ask to be done again later', async () => {
   await simulation.run(run)
 })
 
-test('a closed queue takes nothing more and gives what it has; draining waits for the last', async () => {
+test('a queue that is shut down rejects keys and hands out the rest; draining waits for the last', async () => {
   const { queue, simulation } = start()
   queue.add('a')
   queue.add('b')
@@ -137,29 +137,29 @@ test('a closed queue takes nothing more and gives what it has; draining waits fo
   const run = queue.run({
     workers: 1,
     signal: stop.signal,
-    work: async key => {
+    reconcile: async key => {
       await simulation.clock.sleep(50)
       // Added while it is being processed, but after the close.
       queue.add(key)
       worked.push(key)
     },
   })
-  await simulation.run(queue.drain())
+  await simulation.run(queue.shutDownWithDrain())
   assert.deepEqual(worked, ['a', 'b'])
   queue.add('c')
   await simulation.run(run)
-  assert.equal(await queue.take(), undefined)
+  assert.equal(await queue.get(), undefined)
   assert.deepEqual([queue.length, queue.metrics().delayed], [0, 0])
 })
 
-test('run begins nothing after the abort, and waits for what has begun', async () => {
+test('run starts no work after the abort and waits for running work', async () => {
   const { queue, simulation } = start()
   const stop = new AbortController()
   const ended: string[] = []
   const run = queue.run({
     workers: 2,
     signal: stop.signal,
-    work: async key => {
+    reconcile: async key => {
       await simulation.clock.sleep(100)
       ended.push(key)
     },
@@ -171,35 +171,35 @@ test('run begins nothing after the abort, and waits for what has begun', async (
   assert.equal(queue.length, 2)
 })
 
-test('metrics say what happened', async () => {
+test('work queue metrics count adds, retries and durations', async () => {
   const { queue, simulation } = start()
   queue.add('a')
   queue.add('b')
   queue.addAfter('c', 1_000)
   await simulation.advance(30)
-  await queue.take()
+  await queue.get()
   await simulation.advance(20)
   assert.deepEqual(queue.metrics(), {
     depth: 1,
     delayed: 1,
-    working: 1,
-    longestWorkMs: 20,
+    processing: 1,
+    longestRunningProcessorMs: 20,
     adds: 2,
     retries: 0,
     done: 0,
-    waitedMs: 30,
-    workedMs: 0,
+    queueDurationMs: 30,
+    workDurationMs: 0,
   })
   queue.done('a')
   queue.done('never taken')
-  assert.deepEqual([queue.metrics().done, queue.metrics().workedMs], [1, 20])
+  assert.deepEqual([queue.metrics().done, queue.metrics().workDurationMs], [1, 20])
 })
 
-type Step = readonly ['add' | 'addAfter' | 'addAgain', string, number]
+type Step = readonly ['add' | 'addAfter' | 'addRateLimited', string, number]
 
-test('no key is with two workers, and each is worked on after its last add, whatever happens', async () => {
+test('no key is processed concurrently, and each is processed after its last add (random schedules)', async () => {
   const step = fc.tuple(
-    fc.constantFrom('add', 'addAfter', 'addAgain'),
+    fc.constantFrom('add', 'addAfter', 'addRateLimited'),
     fc.constantFrom('a', 'b', 'c', '__proto__'),
     fc.nat(300),
   )
@@ -215,7 +215,7 @@ test('no key is with two workers, and each is worked on after its last add, what
       const run = queue.run({
         workers: 3,
         signal: stop.signal,
-        work: async key => {
+        reconcile: async key => {
           isShared ||= working.has(key)
           working.add(key)
           lastStart.set(key, order++)

@@ -5,11 +5,11 @@
  * number of objects.
  */
 import { backoffMs } from '#/base/backoff.ts'
-import { Deque } from '#/base/deque.ts'
+import { Queue } from '#/base/queue.ts'
 import { TokenBucket, type BucketLimits } from '#/base/token-bucket.ts'
 import { isApiError } from '#/api/errors.ts'
 import type { Clock, Platform } from '#/platform/platform.ts'
-import { DelayedKeys } from './workqueue/delayed-keys.ts'
+import { DelayingQueue } from './delaying-queue.ts'
 
 export interface WorkQueueOptions {
   readonly platform: Pick<Platform, 'clock' | 'log'>
@@ -22,10 +22,10 @@ export interface WorkQueueOptions {
 }
 
 /** Processes a key. The key is requeued with backoff on an error, or after the returned delay. */
-export type KeyWorker = (key: string, signal: AbortSignal) => Promise<void | Again>
+export type Reconciler = (key: string, signal: AbortSignal) => Promise<void | ReconcileResult>
 
-export interface Again {
-  readonly againAfterMs: number
+export interface ReconcileResult {
+  readonly requeueAfterMs: number
 }
 
 /** Totals since creation, or current values; there are none per key. */
@@ -33,14 +33,14 @@ export interface WorkQueueMetrics {
   /** Number of keys that are ready. */
   readonly depth: number
   readonly delayed: number
-  readonly working: number
+  readonly processing: number
   /** Processing time so far of the longest running key. */
-  readonly longestWorkMs: number
+  readonly longestRunningProcessorMs: number
   readonly adds: number
   readonly retries: number
   readonly done: number
-  readonly waitedMs: number
-  readonly workedMs: number
+  readonly queueDurationMs: number
+  readonly workDurationMs: number
 }
 
 const retryMsUsual = { first: 5, max: 1_000_000 }
@@ -52,22 +52,22 @@ export class WorkQueue {
   readonly #log: Platform['log']
   readonly #retryMs: { readonly first: number; readonly max: number }
   readonly #bucket: TokenBucket
-  readonly #delayed: DelayedKeys
+  readonly #delayed: DelayingQueue
   /**
    * Keys to process, and when they were added. They are in `#ready`, or in `#working` and become ready
    * afterwards.
    */
   readonly #dirty = new Map<string, number>()
   /** Keys being processed, and when that began. */
-  readonly #working = new Map<string, number>()
+  readonly #processing = new Map<string, number>()
   /** Keys for the next workers, in FIFO order: each is in `#dirty` and not in `#working`. */
-  readonly #ready = new Deque<string>()
+  readonly #ready = new Queue<string>()
   readonly #failures = new Map<string, number>()
-  /** Wakes one pending `take` each, in FIFO order. */
-  readonly #takers = new Set<() => void>()
+  /** Wakes one pending `get` each, in FIFO order. */
+  readonly #getters = new Set<() => void>()
   readonly #drainers = new Set<() => void>()
-  #closed = false
-  #counts = { adds: 0, retries: 0, done: 0, waitedMs: 0, workedMs: 0 }
+  #isShutDown = false
+  #counts = { adds: 0, retries: 0, done: 0, queueDurationMs: 0, workDurationMs: 0 }
 
   constructor(options: WorkQueueOptions) {
     this.name = options.name
@@ -75,7 +75,7 @@ export class WorkQueue {
     this.#log = options.platform.log
     this.#retryMs = options.retryMs ?? retryMsUsual
     this.#bucket = new TokenBucket(options.retryRate ?? retryRateUsual, this.#clock.monotonicMs())
-    this.#delayed = new DelayedKeys(this.#clock, key => this.add(key))
+    this.#delayed = new DelayingQueue(this.#clock, key => this.add(key))
   }
 
   /** Number of keys that are ready. */
@@ -84,21 +84,21 @@ export class WorkQueue {
   }
 
   add(key: string): void {
-    if (this.#closed || this.#dirty.has(key)) return
+    if (this.#isShutDown || this.#dirty.has(key)) return
     this.#counts.adds++
     this.#dirty.set(key, this.#clock.monotonicMs())
-    if (!this.#working.has(key)) this.#offer(key)
+    if (!this.#processing.has(key)) this.#offer(key)
   }
 
   addAfter(key: string, delayMs: number): void {
     if (delayMs <= 0) this.add(key)
     // Rounded up to whole milliseconds: a fractional delay could fire before the time has passed.
-    else if (!this.#closed) this.#delayed.add(key, Math.ceil(delayMs))
+    else if (!this.#isShutDown) this.#delayed.add(key, Math.ceil(delayMs))
   }
 
   /** Requeues a key with backoff after a failure. */
-  addAgain(key: string): void {
-    if (this.#closed) return
+  addRateLimited(key: string): void {
+    if (this.#isShutDown) return
     this.#counts.retries++
     const failures = (this.#failures.get(key) ?? 0) + 1
     this.#failures.set(key, failures)
@@ -113,100 +113,100 @@ export class WorkQueue {
   }
 
   /** Number of failures since the last success. */
-  failuresOf(key: string): number {
+  numRequeues(key: string): number {
     return this.#failures.get(key) ?? 0
   }
 
   /**
-   * Waits for the next key, which the caller must pass to `done`. Undefined when the queue is closed and
+   * Waits for the next key, which the caller must pass to `done`. Undefined when the queue is shut down and
    * empty.
    */
-  async take(signal?: AbortSignal): Promise<string | undefined> {
+  async get(signal?: AbortSignal): Promise<string | undefined> {
     for (;;) {
       if (signal?.aborted) {
-        // Passes the wakeup on, since this caller does not take the key.
-        this.#wakeTaker()
+        // Passes the wakeup on, since this caller does not get the key.
+        this.#wakeGetter()
         throw signal.reason
       }
       const [key] = this.#ready.take(1)
       if (key !== undefined) return this.#begin(key)
-      if (this.#closed && this.#dirty.size === 0) return undefined
-      await wakeUp(this.#takers, signal)
+      if (this.#isShutDown && this.#dirty.size === 0) return undefined
+      await waitForWake(this.#getters, signal)
     }
   }
 
   done(key: string): void {
-    const startedMs = this.#working.get(key)
+    const startedMs = this.#processing.get(key)
     if (startedMs === undefined) return
-    this.#working.delete(key)
+    this.#processing.delete(key)
     this.#counts.done++
-    this.#counts.workedMs += this.#clock.monotonicMs() - startedMs
+    this.#counts.workDurationMs += this.#clock.monotonicMs() - startedMs
     if (this.#dirty.has(key)) this.#offer(key)
-    else if (this.#closed) this.#wakeAll()
+    else if (this.#isShutDown) this.#wakeAll()
   }
 
   /** Rejects new keys and drops delayed ones; keys that are ready are still handed out. */
-  close(): void {
-    this.#closed = true
+  shutDown(): void {
+    this.#isShutDown = true
     this.#delayed.clear()
     this.#wakeAll()
   }
 
-  /** Closes the queue; resolves when the last key is done. */
-  async drain(signal?: AbortSignal): Promise<void> {
-    this.close()
-    while (this.#dirty.size > 0 || this.#working.size > 0) {
+  /** Shuts the queue down; resolves when the last key is done. */
+  async shutDownWithDrain(signal?: AbortSignal): Promise<void> {
+    this.shutDown()
+    while (this.#dirty.size > 0 || this.#processing.size > 0) {
       signal?.throwIfAborted()
-      await wakeUp(this.#drainers, signal)
+      await waitForWake(this.#drainers, signal)
     }
   }
 
   /**
-   * Processes keys with this many workers until aborted; then closes the queue and resolves when the running
+   * Processes keys with this many workers until aborted; then shuts the queue down and resolves when the running
    * workers are done.
    */
   async run(options: {
     readonly workers: number
     readonly signal: AbortSignal
-    readonly work: KeyWorker
+    readonly reconcile: Reconciler
   }): Promise<void> {
-    const { workers, signal, work } = options
-    await Promise.all(Array.from({ length: workers }, () => this.#workUntil(signal, work)))
-    this.close()
+    const { workers, signal, reconcile } = options
+    await Promise.all(Array.from({ length: workers }, () => this.#workUntil(signal, reconcile)))
+    this.shutDown()
   }
 
   /** Keys that are ready or being processed. */
   busyKeys(): readonly string[] {
-    return [...new Set([...this.#working.keys(), ...this.#dirty.keys()])]
+    return [...new Set([...this.#processing.keys(), ...this.#dirty.keys()])]
   }
 
   metrics(): WorkQueueMetrics {
-    const oldestMs = Math.min(...this.#working.values(), this.#clock.monotonicMs())
+    const oldestMs = Math.min(...this.#processing.values(), this.#clock.monotonicMs())
     return {
       depth: this.#ready.length,
       delayed: this.#delayed.size,
-      working: this.#working.size,
-      longestWorkMs: this.#clock.monotonicMs() - oldestMs,
+      processing: this.#processing.size,
+      longestRunningProcessorMs: this.#clock.monotonicMs() - oldestMs,
       ...this.#counts,
     }
   }
 
-  async #workUntil(signal: AbortSignal, work: KeyWorker): Promise<void> {
+  async #workUntil(signal: AbortSignal, reconcile: Reconciler): Promise<void> {
     while (!signal.aborted) {
-      const key = await this.take(signal).catch(() => undefined)
+      const key = await this.get(signal).catch(() => undefined)
       if (key === undefined) return
       try {
-        const result = await work(key, signal)
+        const result = await reconcile(key, signal)
         this.forget(key)
-        if (result) this.addAfter(key, result.againAfterMs)
+        if (result) this.addAfter(key, result.requeueAfterMs)
       } catch (error) {
-        this.addAgain(key)
-        const failures = this.failuresOf(key)
+        this.addRateLimited(key)
+        const failures = this.numRequeues(key)
         // A lost race is expected: the retry sees the object that won.
         const isRace = isApiError(error, 'Conflict') || (isApiError(error, 'NotFound') && failures === 1)
         const level = isRace ? 'debug' : 'warn'
         if (!signal.aborted) {
-          this.#log[level]('work failed and is tried again', { queue: this.name, key, failures, error })
+          this.#log[level]('Reconciler error, requeuing', { queue: this.name, key, failures, error })
         }
       } finally {
         this.done(key)
@@ -216,29 +216,29 @@ export class WorkQueue {
 
   #begin(key: string): string {
     const nowMs = this.#clock.monotonicMs()
-    this.#counts.waitedMs += nowMs - (this.#dirty.get(key) ?? nowMs)
+    this.#counts.queueDurationMs += nowMs - (this.#dirty.get(key) ?? nowMs)
     this.#dirty.delete(key)
-    this.#working.set(key, nowMs)
+    this.#processing.set(key, nowMs)
     return key
   }
 
   #offer(key: string): void {
     this.#ready.push(key)
-    this.#wakeTaker()
+    this.#wakeGetter()
   }
 
-  #wakeTaker(): void {
-    for (const wake of this.#takers) return wake()
+  #wakeGetter(): void {
+    for (const wake of this.#getters) return wake()
   }
 
   #wakeAll(): void {
-    for (const wake of this.#takers) wake()
+    for (const wake of this.#getters) wake()
     for (const wake of this.#drainers) wake()
   }
 }
 
 /** Resolves when woken or aborted; the caller checks the state again. */
-function wakeUp(sleepers: Set<() => void>, signal: AbortSignal | undefined): Promise<void> {
+function waitForWake(sleepers: Set<() => void>, signal: AbortSignal | undefined): Promise<void> {
   return new Promise(resolve => {
     const wake = (): void => {
       sleepers.delete(wake)

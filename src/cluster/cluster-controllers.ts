@@ -8,10 +8,10 @@ import type { Controller } from '#/controllers/controller.ts'
 import { controllersOf } from '#/controllers/controllers.ts'
 import { hostPathProvisioner } from '#/controllers/host-path-provisioner.ts'
 import type { ClusterCertificates } from '#/kubeadm/certificates.ts'
-import { requestSigner } from '#/kubeadm/request-signer.ts'
+import { csrSigner } from '#/kubeadm/csr-signer.ts'
 import type { ClusterNetwork } from '#/network/cluster-network.ts'
 import type { Platform } from '#/platform/platform.ts'
-import { simulatedPodCidr } from '#/simulated-nodes.ts'
+import { simulatedPodCidr } from './simulated-nodes.ts'
 
 export interface ClusterControllersOptions {
   readonly platform: Platform
@@ -41,13 +41,13 @@ export function clusterControllers(options: ClusterControllersOptions): readonly
     node && options.loadBalancerAddresses.length === 0
       ? [node.network.loadBalancerAddresses]
       : options.loadBalancerAddresses
-  const { authority, serviceAccounts } = certificates
+  const { ca, serviceAccounts } = certificates
   const privateKey = createPrivateKey(serviceAccounts.privateKey)
   const keyId = keyIdOf(privateKey)
   return controllersOf({
-    authority: authority.cert,
-    ...(authority.key !== undefined && {
-      signCertificate: requestSigner({ platform, crypto }, { cert: authority.cert, key: authority.key }),
+    caCertificate: ca.cert,
+    ...(ca.key !== undefined && {
+      signCertificate: csrSigner({ platform, crypto }, { cert: ca.cert, key: ca.key }),
     }),
     signToken: claims => signToken(claims, { privateKey, keyId }),
     checkPolicyTypes: policy => checkPolicyTypes(policy, resources()),

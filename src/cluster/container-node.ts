@@ -12,17 +12,17 @@ import { PrivateContainerd, registryFolder } from '#/cri/private-containerd.ts'
 import { ensureRegistryMirrors, type RegistryMirror } from '#/cri/registry-mirrors.ts'
 import type { ClusterCertificates } from '#/kubeadm/certificates.ts'
 import { ClusterDns } from '#/dns/dns.ts'
-import { dnsAccount, ensureDnsRights, ensureDnsService } from '#/dns/ensure-dns.ts'
+import { dnsServiceAccount, ensureDnsRbac, ensureDnsService } from '#/dns/ensure-dns.ts'
 import { ensureKubeletCertificates, type KubeletCertificates } from '#/kubeadm/kubelet-certificates.ts'
 import { renewCertificates } from '#/kubeadm/renew-certificates.ts'
 import { Kubelet } from '#/kubelet/kubelet.ts'
-import { nodeSettings, type NodeSettings } from '#/kubelet/node-settings.ts'
+import { kubeletConfiguration, type KubeletConfiguration } from '#/kubelet/kubelet-configuration.ts'
 import { KubeletServer } from '#/kubelet/server.ts'
 import {
   allNodesCidr,
   planClusterNetwork,
   type ClusterNetwork,
-  type ClusterNetworkChoice,
+  type ClusterNetworkOverrides,
 } from '#/network/cluster-network.ts'
 import { claimNetworkSlot, type NetworkSlot } from '#/network/network-slot.ts'
 import { NodeNetwork } from '#/network/node-network.ts'
@@ -34,14 +34,14 @@ import type { Platform } from '#/platform/platform.ts'
 import type { ProcessUsage } from '#/platform/process-usage.ts'
 import { removeNftablesRules, type ProxyNetwork } from '#/proxy/nftables.ts'
 import { ServiceProxy } from '#/proxy/proxy.ts'
-import type { ControlPlane } from '#/control-plane.ts'
+import type { ControlPlane } from './control-plane.ts'
 import { nodeCgroup, nodeFolders, type NodeFolders } from './node-folders.ts'
-import { endNodeProcesses } from './node-processes.ts'
-import { nodesAreReady } from './nodes-are-ready.ts'
+import { terminateNodeProcesses } from './node-processes.ts'
+import { waitForNodesReady } from './wait-for-nodes-ready.ts'
 import { removeShimSockets } from './shim-sockets.ts'
-import { cniPluginFolder } from './why-no-containers.ts'
+import { cniPluginFolder } from './container-preflight.ts'
 
-export interface ContainersChoice {
+export interface ContainerNodeSettings {
   readonly type: 'containers'
   readonly linux: Linux
   readonly podCidrs?: readonly string[]
@@ -54,7 +54,7 @@ export interface ContainerNodeOptions {
   readonly machine: ContainerNodeMachine
   /** Folder of the cluster. */
   readonly folder: string
-  readonly choice: ClusterNetworkChoice
+  readonly choice: ClusterNetworkOverrides
   readonly registryMirrors: readonly RegistryMirror[]
   /** The kubelet's version in the node status. */
   readonly version: string
@@ -128,7 +128,7 @@ export class ContainerNode implements AsyncDisposable {
     const node = new ContainerNode(options, claim)
     await node.#nodeNetwork.ensure()
     const { nodeAddress, podCidrs, serviceCidrs } = node.network
-    onProgress(`the network is node ${nodeAddress}, pods ${podCidrs.join()}, services ${serviceCidrs.join()}`)
+    onProgress(`network: node ${nodeAddress}, pods ${podCidrs.join()}, services ${serviceCidrs.join()}`)
     return node
   }
 
@@ -139,7 +139,7 @@ export class ContainerNode implements AsyncDisposable {
     const containerd = await this.#containerd
     const runtime = containerd.connect()
     await this.#loadPauseImage(runtime)
-    onProgress(`containerd runs, its log is ${this.folders.containerd}/containerd.log`)
+    onProgress(`containerd started, log: ${this.folders.containerd}/containerd.log`)
     await this.#startKubelet({ controlPlane, certificates, settings, runtime })
     const proxy = new ServiceProxy({
       platform,
@@ -150,13 +150,13 @@ export class ContainerNode implements AsyncDisposable {
       onRulesLost: () => {
         this.#nodeNetwork
           .ensure()
-          .catch((error: unknown) => platform.log.error('the network of the node is broken', { error }))
+          .catch((error: unknown) => platform.log.error('Failed to restore the node network', { error }))
       },
     })
     this.#run(proxy.run(this.#stopping.signal))
     this.#run(this.#followPodCidrs(client, settings.name))
     await this.#startDns({ controlPlane, client, settings })
-    await Promise.all([nodesAreReady(client, 1, signal), proxy.synced])
+    await Promise.all([waitForNodesReady(client, 1, signal), proxy.synced])
     onProgress(`node ${settings.name} is ready`)
   }
 
@@ -168,23 +168,23 @@ export class ContainerNode implements AsyncDisposable {
     await Promise.all(this.#running)
     const cgroupRoot = nodeCgroup(this.#claim.slot)
     const { containerdSocket } = this.folders
-    await endNodeProcesses({ platform, linux, cgroupRoot, containerdSocket }, containerGraceMs)
+    await terminateNodeProcesses({ platform, linux, cgroupRoot, containerdSocket }, containerGraceMs)
     const containerd = await this.#containerd.catch(() => undefined)
     await containerd?.[Symbol.asyncDispose]()
     await removeShimSockets(platform, this.folders)
     await removeNftablesRules(linux, this.network.tables.proxy)
   }
 
-  #settings(): NodeSettings {
+  #settings(): KubeletConfiguration {
     const { linux } = this.#options
     const { nodeAddress, dnsAddress, slot } = this.network
-    return nodeSettings({
+    return kubeletConfiguration({
       name: linux.machine.hostname.toLowerCase(),
       addresses: [nodeAddress],
-      folder: this.folders.kubelet,
-      manifestsFolder: this.folders.manifests,
+      rootDirectory: this.folders.kubelet,
+      staticPodPath: this.folders.manifests,
       cgroupRoot: nodeCgroup(slot),
-      clusterDns: [dnsAddress],
+      clusterDNS: [dnsAddress],
     })
   }
 
@@ -213,7 +213,7 @@ export class ContainerNode implements AsyncDisposable {
     const { containerdSocket: socketPath } = this.folders
     const connectGrpc = await machine.loadGrpc()
     const state = await ensurePauseImage({ platform, linux, connectGrpc, socketPath, runtime })
-    if (state === 'missing') onProgress('there is no catatonit: the first pod has to pull the pause image')
+    if (state === 'missing') onProgress('catatonit is not installed: the first pod pulls the pause image')
   }
 
   async #startKubelet({
@@ -222,12 +222,12 @@ export class ContainerNode implements AsyncDisposable {
     settings,
     runtime,
   }: Pick<StartContainerNode, 'controlPlane' | 'certificates'> & {
-    readonly settings: NodeSettings
+    readonly settings: KubeletConfiguration
     readonly runtime: Containerd
   }): Promise<void> {
     const { platform, linux, machine } = this.#options
     const { name, addresses } = settings
-    const { authority } = certificates
+    const { ca } = certificates
     const client = controlPlane.clientAs(`system:node:${name}`, ['system:nodes'])
     const kubelet = new Kubelet({
       platform,
@@ -244,11 +244,11 @@ export class ContainerNode implements AsyncDisposable {
         platform,
         crypto: machine.crypto,
         folder: this.folders.certificates,
-        authority,
+        ca: ca,
         nodeName: name,
         addresses,
       })
-    const tlsOf = ({ server }: KubeletCertificates): HttpTls => ({ ...server, clientCa: authority.cert })
+    const tlsOf = ({ server }: KubeletCertificates): HttpTls => ({ ...server, clientCa: ca.cert })
     const current = await ensure()
     const server = await KubeletServer.start({
       platform,
@@ -270,25 +270,28 @@ export class ContainerNode implements AsyncDisposable {
   async #startDns({
     controlPlane,
     client,
-    settings: { name: nodeName, clusterDomain, hostResolvConf },
+    settings: { name: nodeName, clusterDomain, resolvConf },
   }: Pick<StartContainerNode, 'controlPlane' | 'client'> & {
-    readonly settings: NodeSettings
+    readonly settings: KubeletConfiguration
   }): Promise<void> {
     const { nodeAddress, dnsAddress } = this.network
     const at = { address: nodeAddress, port: 53 }
-    await ensureDnsRights(client)
+    await ensureDnsRbac(client)
     const whose = await ensureDnsService(client, { ...at, clusterIp: dnsAddress, nodeName })
     if (whose === 'elsewhere') return
     const dns = new ClusterDns({
       platform: this.#options.platform,
-      client: controlPlane.clientAs(`system:serviceaccount:kube-system:${dnsAccount}`, serviceAccountGroups),
+      client: controlPlane.clientAs(
+        `system:serviceaccount:kube-system:${dnsServiceAccount}`,
+        serviceAccountGroups,
+      ),
       domain: clusterDomain,
       listen: [{ host: nodeAddress, port: at.port }],
       nameServers: [dnsAddress],
-      upstream: { resolvConf: hostResolvConf },
+      upstream: { resolvConf },
     })
     this.#run(dns.run(this.#stopping.signal))
-    await dns.listening
+    await dns.boundAddresses
   }
 
   /** The node IPAM controller assigns the pod CIDRs after the node has registered. */
@@ -300,12 +303,12 @@ export class ContainerNode implements AsyncDisposable {
       resource: nodes,
       selection: { fieldSelector: `metadata.name=${name}` },
     })
-    informer.onChange((_key, { after }) => {
-      const podCidrs = after?.spec?.podCIDRs ?? []
+    informer.addEventHandler((_key, { newObject }) => {
+      const podCidrs = newObject?.spec?.podCIDRs ?? []
       if (podCidrs.length === 0) return
       this.#nodeNetwork
         .ensurePodNetwork(podCidrs)
-        .catch((error: unknown) => platform.log.error('pods of this node get no network', { error }))
+        .catch((error: unknown) => platform.log.error('Failed to configure the pod network', { error }))
     })
     await informer.run(this.#stopping.signal)
   }

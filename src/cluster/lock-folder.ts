@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import type { Listener, Platform } from '#/platform/platform.ts'
 
 /** The process that holds the lock, and its state. */
-export interface FolderOwner {
+export interface LockHolder {
   readonly pid: number
   /** The URL of the API server, once it listens. */
   readonly url?: string
@@ -20,7 +20,7 @@ export interface FolderOwner {
 export async function lockFolder(
   { network }: Platform,
   folder: string,
-  describe: () => FolderOwner,
+  describe: () => LockHolder,
 ): Promise<Listener> {
   try {
     return await network.listen({ path: socketPath(folder) }, connection => {
@@ -30,23 +30,26 @@ export async function lockFolder(
     })
   } catch (cause) {
     const isTaken = (cause as NodeJS.ErrnoException).code === 'EADDRINUSE'
-    const wayOut = 'stop it, or choose another folder with --data-dir'
-    throw new Error(isTaken ? `another k8ts is running on ${folder}: ${wayOut}` : `cannot lock ${folder}`, {
-      cause,
-    })
+    const wayOut = 'stop it, or set --data-dir'
+    throw new Error(
+      isTaken ? `${folder} is in use by another k8ts process: ${wayOut}` : `cannot lock ${folder}`,
+      {
+        cause,
+      },
+    )
   }
 }
 
 /** Undefined when no process holds the lock. */
-export async function folderOwner(platform: Platform, folder: string): Promise<FolderOwner | undefined> {
+export async function readLockHolder(platform: Platform, folder: string): Promise<LockHolder | undefined> {
   const { clock } = platform
   const endMs = clock.monotonicMs() + answerTimeoutMs
   for (;;) {
     const answer = await askOwner(platform, folder)
     if (answer === undefined) return undefined
-    if (answer !== '') return JSON.parse(answer) as FolderOwner
+    if (answer !== '') return JSON.parse(answer) as LockHolder
     // A process that is shutting down closes the connection without a response and exits soon.
-    if (clock.monotonicMs() > endMs) throw new Error(`the k8ts that runs on ${folder} does not answer`)
+    if (clock.monotonicMs() > endMs) throw new Error(`the k8ts process of ${folder} does not respond`)
     await clock.sleep(askAgainMs)
   }
 }
@@ -55,7 +58,7 @@ async function askOwner({ network, clock }: Platform, folder: string): Promise<s
   const pieces: Uint8Array[] = []
   try {
     const connection = await network.connect({ path: socketPath(folder) })
-    const timer = clock.setTimer(answerTimeoutMs, () => connection.destroy(new Error('no answer')))
+    const timer = clock.setTimer(answerTimeoutMs, () => connection.destroy(new Error('no response')))
     try {
       for await (const piece of connection) pieces.push(piece as Uint8Array)
     } finally {
@@ -65,7 +68,7 @@ async function askOwner({ network, clock }: Platform, folder: string): Promise<s
     const { code = '' } = cause as NodeJS.ErrnoException
     if (['ENOENT', 'ECONNREFUSED'].includes(code)) return undefined
     if (code === 'ECONNRESET') return ''
-    throw new Error(`the k8ts that runs on ${folder} does not answer`, { cause })
+    throw new Error(`the k8ts process of ${folder} does not respond`, { cause })
   }
   return Buffer.concat(pieces).toString()
 }

@@ -24,7 +24,7 @@ export interface NodeProcesses {
  * Sends SIGTERM to all containers, then SIGKILL after the grace period; then waits for the shims, which exit
  * automatically while their containerd runs.
  */
-export async function endNodeProcesses(options: NodeProcessesOptions, graceMs: number): Promise<void> {
+export async function terminateNodeProcesses(options: NodeProcessesOptions, graceMs: number): Promise<void> {
   const { linux } = options
   const containers = async (): Promise<readonly number[]> => (await nodeProcesses(options)).containers
   const shims = async (): Promise<readonly number[]> => (await nodeProcesses(options)).shims

@@ -12,7 +12,7 @@ function named(names: string): readonly NodeProgram[] {
   })
 }
 
-test('one command installs what is missing, with the names of the system', () => {
+test('one command installs the missing packages of the distribution', () => {
   const check = (osRelease: string, missing: string, expected: string): void => {
     assert.equal(installCommand(osRelease.replaceAll('; ', '\n'), named(missing)), expected, osRelease)
   }
@@ -49,12 +49,12 @@ test('one command installs what is missing, with the names of the system', () =>
   check('', 'nft', unknown)
 })
 
-test('programs of BusyBox do not count', () => {
+test('BusyBox applets do not count as installed programs', () => {
   assert.ok(isBusyBox('/bin/busybox'))
   assert.ok(!isBusyBox('/usr/bin/ip'))
 })
 
-test('set-up installs the same packages', async () => {
+test('tools/setup installs the packages of the node programs', async () => {
   const { files } = nodePlatform({ log: { level: 'error', format: 'text' } })
   const path = fileURLToPath(new URL('../../tools/packages/run.txt', import.meta.url))
   const list = Buffer.from(await files.read(path)).toString()

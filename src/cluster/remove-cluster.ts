@@ -10,7 +10,7 @@ import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { removeNftablesRules } from '#/proxy/nftables.ts'
 import { nodeCgroup, nodeFolders } from './node-folders.ts'
-import { endNodeProcesses } from './node-processes.ts'
+import { terminateNodeProcesses } from './node-processes.ts'
 import { removeShimSockets } from './shim-sockets.ts'
 
 export interface RemoveClusterOptions {
@@ -30,12 +30,12 @@ export async function removeCluster({
   const claim = await readNetworkSlot(platform.files, folder)
   if (linux && claim) {
     await removeContainers({ platform, linux, folder, claim })
-    onProgress('containers are gone')
+    onProgress('containers removed')
     await removeNetwork({ platform, linux, folder, claim })
-    onProgress('the network is gone')
+    onProgress('network removed')
   }
   await removeFolder(platform, folder)
-  onProgress(`${folder} is gone`)
+  onProgress(`${folder} removed`)
 }
 
 /** A folder that is a mount point is emptied but kept. */
@@ -58,7 +58,7 @@ const graceMs = 1_000
 async function removeContainers({ platform, linux, folder, claim }: Left): Promise<void> {
   const cgroupRoot = nodeCgroup(claim.slot)
   const { containerdSocket } = nodeFolders(folder)
-  await endNodeProcesses({ platform, linux, cgroupRoot, containerdSocket }, graceMs)
+  await terminateNodeProcesses({ platform, linux, cgroupRoot, containerdSocket }, graceMs)
   await removeShimSockets(platform, nodeFolders(folder))
   // Unmounts in reverse order: later mounts may be on top of earlier ones.
   const mounts = (await linux.mounts.list()).filter(({ path }) => path.startsWith(join(folder, '/')))

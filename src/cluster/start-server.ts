@@ -16,7 +16,7 @@ function whyNotListening(error: unknown): string {
 }
 
 const listenErrors: ReadonlyMap<string, string> = new Map([
-  ['EADDRINUSE', 'the port is taken; choose another with --port'],
-  ['EADDRNOTAVAIL', 'this machine does not have the address; choose another with --bind'],
-  ['EACCES', 'that needs more rights; choose another port with --port'],
+  ['EADDRINUSE', 'port already in use; set --port'],
+  ['EADDRNOTAVAIL', 'address not available on this machine; set --bind'],
+  ['EACCES', 'permission denied; set --port'],
 ])

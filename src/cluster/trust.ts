@@ -12,20 +12,20 @@ import type { HttpClientTls } from '#/platform/http-client.ts'
 export const serviceAccountIssuer = 'https://kubernetes.default.svc.cluster.local'
 
 export function tlsOf(certificates: ClusterCertificates, settings: ApiServerSettings): HttpTls {
-  const { frontProxyAuthority, apiServer } = certificates
-  const proxies = settings.authentication.frontProxy.authorities ?? frontProxyAuthority.cert
-  return { ...apiServer, clientCa: `${clientAuthorities(certificates, settings)}\n${proxies}` }
+  const { frontProxyCa, apiServer } = certificates
+  const proxies = settings.authentication.frontProxy.authorities ?? frontProxyCa.cert
+  return { ...apiServer, clientCa: `${clientCaBundle(certificates, settings)}\n${proxies}` }
 }
 
 /** Client certificate of the API server for kubelets, and the authority of their serving certificates. */
-export function kubeletTlsOf({ authority, kubeletClient }: ClusterCertificates): HttpClientTls {
-  return { ca: authority.cert, ...kubeletClient }
+export function kubeletTlsOf({ ca, kubeletClient }: ClusterCertificates): HttpClientTls {
+  return { ca: ca.cert, ...kubeletClient }
 }
 
 /** Authorities for client certificates: the cluster's own, and those of `--client-ca-file`. */
-export function clientAuthorities({ authority }: ClusterCertificates, settings: ApiServerSettings): string {
+export function clientCaBundle({ ca }: ClusterCertificates, settings: ApiServerSettings): string {
   const { clientAuthorities: more } = settings.authentication
-  return more === undefined ? authority.cert : `${authority.cert}\n${more}`
+  return more === undefined ? ca.cert : `${ca.cert}\n${more}`
 }
 
 /** Bootstrap tokens are enabled unless turned off; the other defaults are kubeadm's. */
@@ -33,14 +33,14 @@ export function authenticationOf(
   certificates: ClusterCertificates,
   settings: ApiServerSettings,
 ): AuthenticationSettings {
-  const { frontProxyAuthority, serviceAccounts } = certificates
+  const { frontProxyCa, serviceAccounts } = certificates
   const { clientAuthorities: _authorities, ...given } = settings.authentication
   return {
     bootstrapTokens: true,
     ...given,
-    certificates: { authorities: clientAuthorities(certificates, settings) },
+    certificates: { authorities: clientCaBundle(certificates, settings) },
     frontProxy: {
-      authorities: frontProxyAuthority.cert,
+      authorities: frontProxyCa.cert,
       allowedNames: ['front-proxy-client'],
       ...given.frontProxy,
     },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { parseArgs } from 'node:util'
 import { test } from 'node:test'
+import { boolFlag, parseFlags } from '#/base/flags.ts'
 import { runCommandLine, type CommandTable } from './command-line.ts'
 
 const loaded: string[] = []
@@ -21,7 +21,7 @@ function entry(
 
 const commands: CommandTable = {
   go: entry('go', 'Start something', parameters => {
-    parseArgs({ args: [...parameters], options: { fast: { type: 'boolean' } } })
+    parseFlags(parameters, { fast: boolFlag('fast') })
     return 0
   }),
   kubectl: entry('kubectl', 'Be kubectl', parameters => parameters.length),
@@ -60,13 +60,13 @@ test('without a command, and with --help, the commands are listed and none is lo
   }
 })
 
-test('a command that does not exist is named and ends with 2, whatever its name', async () => {
+test('an unknown command is named and exits with 2', async () => {
   for (const name of ['up', 'constructor', '__proto__', 'toString', '--fast']) {
     const { code, written, complained } = await run(name)
     assert.equal(code, 2)
     assert.equal(written, '')
     const what = name.startsWith('-') ? 'option' : 'command'
-    assert.equal(complained, `k8ts: there is no ${what} "${name}"; k8ts --help lists what there is\n`)
+    assert.equal(complained, `k8ts: unknown ${what} "${name}"; see k8ts --help\n`)
   }
 })
 
@@ -74,18 +74,18 @@ test('--help after a command shows its help without running it', async () => {
   assert.deepEqual(await run('broken --help'), { code: 0, written: 'Usage: k8ts broken\n', complained: '' })
 })
 
-test('a command gets all its parameters, --help further back among them, and its exit code is ours', async () => {
+test('a command gets all parameters after its name, and its exit code is returned', async () => {
   assert.deepEqual(await run('kubectl get pods --help'), { code: 3, written: '', complained: '' })
   assert.deepEqual(loaded, ['kubectl'])
 })
 
-test('a parameter that a command does not have ends with 2 and a way out', async () => {
+test('an unknown flag exits with 2 and a hint', async () => {
   assert.equal((await run('go --fast')).code, 0)
   const { code, complained } = await run('go --slow')
   assert.equal(code, 2)
-  assert.match(complained, /^k8ts go: .*'--slow'.*\nSee k8ts go --help\n$/s)
+  assert.match(complained, /^k8ts go: unknown flag: --slow\nSee k8ts go --help\n$/)
 })
 
-test('any other failure is not taken for a wrong command line', async () => {
+test('other errors are not usage errors', async () => {
   await assert.rejects(run('broken'), /the disk is full/)
 })

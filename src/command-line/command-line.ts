@@ -26,9 +26,7 @@ export async function runCommandLine(
   }
   if (!Object.hasOwn(commands, name)) {
     const what = name.startsWith('-') ? 'option' : 'command'
-    terminal.writeError(
-      `k8ts: there is no ${what} ${JSON.stringify(name)}; k8ts --help lists what there is\n`,
-    )
+    terminal.writeError(`k8ts: unknown ${what} ${JSON.stringify(name)}; see k8ts --help\n`)
     return 2
   }
   const { command } = await commands[name]!.load()
@@ -39,7 +37,7 @@ export async function runCommandLine(
   try {
     return await command.run(parameters, terminal)
   } catch (error) {
-    if (!isUsageError(error)) throw error
+    if (!(error instanceof UsageError)) throw error
     terminal.writeError(`k8ts ${name}: ${error.message}\nSee k8ts ${name} --help\n`)
     return 2
   }
@@ -48,14 +46,6 @@ export async function runCommandLine(
 /** True for `--help` and `-h`. */
 export function isHelp(word: string | undefined): boolean {
   return word === '--help' || word === '-h'
-}
-
-/** Includes the errors of `parseArgs` for unknown parameters. */
-function isUsageError(error: unknown): error is Error {
-  return (
-    error instanceof UsageError ||
-    (error instanceof Error && String(Reflect.get(error, 'code')).startsWith('ERR_PARSE_ARGS_'))
-  )
 }
 
 function overview(commands: CommandTable): string {
@@ -68,6 +58,6 @@ Usage: k8ts COMMAND [PARAMETERS]
 
 Commands:
 ${lines.join('')}
-k8ts COMMAND --help tells more about one.
+See k8ts COMMAND --help for a command.
 `
 }

@@ -3,8 +3,7 @@ export interface Command {
   /** Begins with the usage and ends with a line break. */
   readonly help: string
   /**
-   * Resolves to the exit code. Errors are thrown; usage errors, including those of `parseArgs`, lead to exit
-   * code 2 and a hint.
+   * Resolves to the exit code. Errors are thrown; a UsageError leads to exit code 2 and a hint.
    */
   run(parameters: readonly string[], terminal: Terminal): Promise<number>
 }

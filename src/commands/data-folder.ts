@@ -1,10 +1,10 @@
 /** The `--data-dir` flag, which selects a cluster on this machine. */
 import { join, resolve } from 'node:path'
-import { oneValue } from '#/base/flags.ts'
+import { valueFlag } from '#/base/flags.ts'
 import { homeFolder } from '#/platform/node.ts'
 
 export const dataFolderFlag = {
-  'data-dir': oneValue('DIR', 'where the state is kept (~/.k8ts)', { parse: resolve, what: 'a folder' }),
+  'data-dir': valueFlag('DIR', 'data directory (default ~/.k8ts)', { parse: resolve, what: 'a folder' }),
 }
 
 export function dataFolder(flags: { readonly 'data-dir'?: string }): string {

@@ -1,7 +1,7 @@
 /** `k8ts down`: stops a cluster on this machine and removes all its state. */
 import { join } from 'node:path'
-import { describeFlags, readFlags } from '#/base/flags.ts'
-import { folderOwner } from '#/cluster/lock-folder.ts'
+import { describeFlags, parseFlags } from '#/base/flags.ts'
+import { readLockHolder } from '#/cluster/lock-folder.ts'
 import { removeCluster } from '#/cluster/remove-cluster.ts'
 import type { Command } from '#/command-line/command.ts'
 import {
@@ -16,8 +16,8 @@ import { dataFolder, dataFolderFlag } from './data-folder.ts'
 
 const help = `Usage: k8ts down [--data-dir DIR]
 
-Stops the cluster of this folder, if it runs, and removes its containers, networks, mounts and the folder with all its
-state. What was in the cluster is gone for good; to only stop it, end k8ts up with ctrl-C or SIGTERM.
+Stops the cluster in this folder, if it is running, and removes its containers, networks, mounts and the folder. All
+data of the cluster is deleted. To only stop it, terminate k8ts up with ctrl-C or SIGTERM.
 
 ${describeFlags(dataFolderFlag)}
 Examples:
@@ -28,13 +28,13 @@ Examples:
 export const command: Command = {
   help,
   async run(parameters, terminal) {
-    const folder = dataFolder(readFlags(parameters, dataFolderFlag))
+    const folder = dataFolder(parseFlags(parameters, dataFolderFlag))
     const platform = nodePlatform({ log: { level: 'warn', format: 'text' } })
     if ((await platform.files.stat(folder)) === undefined) {
-      terminal.write(`there is no cluster in ${folder}\n`)
+      terminal.write(`no cluster in ${folder}\n`)
       return 0
     }
-    await refuseStrangersFolder(platform, folder)
+    await assertClusterFolder(platform, folder)
     await stopOwner(platform, folder, text => terminal.write(`${text}\n`))
     await removeCluster({
       platform,
@@ -47,12 +47,12 @@ export const command: Command = {
 }
 
 /** Prevents the removal of a folder that is not a cluster's, such as a home directory. */
-async function refuseStrangersFolder({ files }: Platform, folder: string): Promise<void> {
+async function assertClusterFolder({ files }: Platform, folder: string): Promise<void> {
   const marks = ['pki', 'admin.conf', 'network.json', 'lock.sock']
   const found = await Promise.all(marks.map(name => files.stat(join(folder, name))))
   if (found.some(each => each !== undefined)) return
   if ((await files.list(folder)).length === 0) return
-  throw new Error(`${folder} is no folder of a cluster: remove it yourself if you mean it`)
+  throw new Error(`${folder} is not a cluster folder: not removed`)
 }
 
 async function stopOwner(
@@ -60,24 +60,24 @@ async function stopOwner(
   folder: string,
   onProgress: (text: string) => void,
 ): Promise<void> {
-  const owner = await folderOwner(platform, folder)
+  const owner = await readLockHolder(platform, folder)
   if (owner === undefined) return
   onProgress(`stopping process ${owner.pid}`)
   signalProcess(owner.pid, 'SIGTERM')
   if (await hasEnded(platform, owner.pid, stopMs)) return
   signalProcess(owner.pid, 'SIGKILL')
-  if (!(await hasEnded(platform, owner.pid, stopMs))) throw new Error(`process ${owner.pid} does not end`)
+  if (!(await hasEnded(platform, owner.pid, stopMs))) throw new Error(`process ${owner.pid} did not exit`)
 }
 
 async function hasEnded({ clock }: Platform, pid: number, withinMs: number): Promise<boolean> {
   const endMs = clock.monotonicMs() + withinMs
   while (isProcessAlive(pid)) {
     if (clock.monotonicMs() > endMs) return false
-    await clock.sleep(lookAgainMs)
+    await clock.sleep(pollMs)
   }
   return true
 }
 
 /** A cluster stops within ten seconds after SIGTERM. */
 const stopMs = 12_000
-const lookAgainMs = 50
+const pollMs = 50

@@ -1,6 +1,6 @@
 /** `k8ts image`: manages the container images of a cluster's node on this machine. */
 import { resolve } from 'node:path'
-import { describeFlags, readWordsAndFlags, UsageError } from '#/base/flags.ts'
+import { describeFlags, parseArgumentsAndFlags, UsageError } from '#/base/flags.ts'
 import { nodeFolders } from '#/cluster/node-folders.ts'
 import type { Command } from '#/command-line/command.ts'
 import { isHelp } from '#/command-line/command-line.ts'
@@ -11,9 +11,9 @@ import { dataFolder, dataFolderFlag } from './data-folder.ts'
 
 const help = `Usage: k8ts image load FILE... [--data-dir DIR]
 
-Brings images into the cluster without a registry: archives as docker save, podman save and buildah push oci-archive:
-write them, compressed or not. A pod with imagePullPolicy IfNotPresent (the default but for the tag latest) or Never
-then runs them.
+Loads images into the cluster's node without a registry: archives of docker save, podman save or buildah push
+oci-archive:, compressed or not. Pods with imagePullPolicy IfNotPresent (the default except for the tag latest) or Never
+use them.
 
 ${describeFlags(dataFolderFlag)}
 Examples:
@@ -28,14 +28,14 @@ export const command: Command = {
       terminal.write(help)
       return 0
     }
-    const { words, values } = readWordsAndFlags(parameters, dataFolderFlag)
+    const { words, values } = parseArgumentsAndFlags(parameters, dataFolderFlag)
     const [verb, ...paths] = words
-    if (verb !== 'load' || paths.length === 0) throw new UsageError('what is meant: load FILE...')
+    if (verb !== 'load' || paths.length === 0) throw new UsageError('usage: k8ts image load FILE...')
     const platform = nodePlatform({ log: { level: 'warn', format: 'text' } })
     const folder = dataFolder(values)
     const socketPath = nodeFolders(folder).containerdSocket
     if ((await platform.files.stat(socketPath)) === undefined) {
-      throw new Error(`the cluster of ${folder} runs no containers: start it with k8ts up, as root`)
+      throw new Error(`the cluster in ${folder} has no node with containers: start it with k8ts up as root`)
     }
     const [linux, connectGrpc] = await Promise.all([nodeLinux(), loadGrpc()])
     await using runtime = Containerd.connect({ platform, connectGrpc, connectHttp, socketPath })

@@ -2,11 +2,11 @@
 import { once } from 'node:events'
 import { parseIp } from '#/api/ip.ts'
 import type { apiServerFlags } from '#/apiserver/flags.ts'
-import { oneValue, wholeNumber, type FlagValues } from '#/base/flags.ts'
-import type { Cluster, ControlPlaneChoice, StoreChoice } from '#/cluster.ts'
+import { valueFlag, integerFlag, type FlagValues } from '#/base/flags.ts'
+import type { Cluster, ControlPlaneSettings, StoreSettings } from '#/cluster.ts'
 import type { Terminal } from '#/command-line/command.ts'
 import {
-  collectWhenQuiet,
+  collectGarbageWhenIdle,
   connectHttp,
   importModule,
   loadGrpc,
@@ -24,25 +24,25 @@ import manifest from '../../package.json' with { type: 'json' }
 /** Flags of all commands that run an API server. */
 export const clusterFlags = {
   ...dataFolderFlag,
-  bind: oneValue('ADDRESS', 'the address to listen at (127.0.0.1)', {
+  bind: valueFlag('ADDRESS', 'address to listen on (default 127.0.0.1)', {
     parse: given => (parseIp(given) === undefined ? undefined : given),
     what: 'an address',
   }),
-  port: oneValue('N', 'the port of the API server (6443); 0 picks a free one', {
+  port: valueFlag('N', 'port of the API server (default 6443); 0 selects a free port', {
     parse: given => (/^\d{1,5}$/.test(given) && Number(given) < 2 ** 16 ? Number(given) : undefined),
     what: 'a port',
   }),
-  store: oneValue('STORE', 'embedded (the default), memory, or etcd://HOST:PORT,HOST:PORT', {
+  store: valueFlag('STORE', 'embedded (default), memory, or etcd://HOST:PORT,HOST:PORT', {
     parse: parseStore,
     what: 'embedded, memory or etcd://...',
   }),
-  v: wholeNumber('N', 'how much is logged: 0 what is wrong (the default), 2 what happens, 4 everything'),
+  v: integerFlag('N', 'log verbosity: 0 warnings (default), 2 info, 4 debug'),
 }
 
 export interface RunClusterOptions {
   readonly flags: FlagValues<typeof clusterFlags & typeof apiServerFlags>
   /** The control plane components beside the API server; none when absent. */
-  readonly controlPlane?: ControlPlaneChoice
+  readonly controlPlane?: ControlPlaneSettings
 }
 
 /** Runs until the process receives a termination signal. */
@@ -50,7 +50,7 @@ export async function runCluster(terminal: Terminal, options: RunClusterOptions)
   const { flags, controlPlane } = options
   const platform = nodePlatform({ log: { level: logLevel(flags.v ?? 0), format: 'text' } })
   const { clock } = platform
-  using _ = collectWhenQuiet(clock)
+  using _ = collectGarbageWhenIdle(clock)
   const startedMs = clock.monotonicMs()
   const ended = terminationSignal({ deadlineMs: stopDeadlineMs })
   let cluster: Cluster
@@ -98,7 +98,7 @@ function logLevel(verbosity: number): 'debug' | 'info' | 'warn' {
 /** The process exits within ten seconds after SIGTERM in any case. */
 const stopDeadlineMs = 9_000
 
-function parseStore(given: string): StoreChoice | undefined {
+function parseStore(given: string): StoreSettings | undefined {
   if (given === 'embedded' || given === 'memory') return { type: given }
   const endpoints = /^etcd:\/\/(.+)$/.exec(given)?.[1]?.split(',')
   if (endpoints === undefined || !endpoints.every(endpoint => endpointForm.test(endpoint))) return undefined

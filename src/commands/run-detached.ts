@@ -37,12 +37,12 @@ export async function runDetached(
     said += news.toString()
     terminal.write(news.toString())
     if (/^ready in .*\n/m.test(said)) {
-      terminal.write(`running in the background as process ${child.pid}; its log is ${output}\n`)
+      terminal.write(`running in the background as process ${child.pid}, log: ${output}\n`)
       return 0
     }
     if (isLast) return 1
-    await clock.sleep(lookAgainMs)
+    await clock.sleep(pollMs)
   }
 }
 
-const lookAgainMs = 50
+const pollMs = 50

@@ -3,19 +3,19 @@ import { resolve } from 'node:path'
 import { isTrue } from '#/api/conditions.ts'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
-import { describeFlags, readFlags } from '#/base/flags.ts'
+import { describeFlags, parseFlags } from '#/base/flags.ts'
 import { clientOf } from '#/client/client.ts'
 import { openConnection } from '#/client/connection.ts'
 import { loadKubeconfig, settingsOf } from '#/client/kubeconfig.ts'
-import { folderOwner, type FolderOwner } from '#/cluster/lock-folder.ts'
+import { readLockHolder, type LockHolder } from '#/cluster/lock-folder.ts'
 import type { Command } from '#/command-line/command.ts'
 import { connectHttp, environmentVariables, nodePlatform } from '#/platform/node.ts'
 import { adminKubeconfig, dataFolder, dataFolderFlag } from './data-folder.ts'
 
 const help = `Usage: k8ts status [--data-dir DIR]
 
-Says whether the cluster of this folder runs, where its API is, and how its nodes and pods are. Ends with 0 when the
-cluster is ready, with 1 when it is not, or does not run.
+Shows the state of the cluster in this folder: the URL of the API server, nodes and pods. Exits with 0 if the cluster is
+ready, otherwise with 1.
 
 ${describeFlags(dataFolderFlag)}
 Examples:
@@ -26,11 +26,11 @@ Examples:
 export const command: Command = {
   help,
   async run(parameters, terminal) {
-    const folder = dataFolder(readFlags(parameters, dataFolderFlag))
+    const folder = dataFolder(parseFlags(parameters, dataFolderFlag))
     const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
-    const owner = await folderOwner(platform, folder)
+    const owner = await readLockHolder(platform, folder)
     if (owner === undefined) {
-      terminal.write(`no cluster runs on ${folder}: start it with k8ts up\n`)
+      terminal.write(`no cluster is running in ${folder}: start it with k8ts up\n`)
       return 1
     }
     terminal.write(describeOwner(owner, platform.clock.now()))
@@ -50,14 +50,14 @@ async function readObjects(
   const sources = { environment: environmentVariables(), workingFolder: resolve() }
   const kubeconfig = await loadKubeconfig(platform, { ...sources, explicitPath: adminKubeconfig(folder) })
   const settings = settingsOf(kubeconfig)
-  if (settings === undefined) throw new Error(`${adminKubeconfig(folder)} names no cluster`)
+  if (settings === undefined) throw new Error(`${adminKubeconfig(folder)} has no cluster`)
   await using transport = await openConnection({ platform, connect: connectHttp, settings })
   const client = clientOf({ platform, transport, userAgent: 'k8ts-status' })
   const [allNodes, allPods] = await Promise.all([client.listAll(nodes), client.listAll(pods)])
   return { nodes: allNodes.items, pods: allPods.items }
 }
 
-function describeOwner({ pid, url, isReady: ready, startedMs }: FolderOwner, nowMs: number): string {
+function describeOwner({ pid, url, isReady: ready, startedMs }: LockHolder, nowMs: number): string {
   const minutes = Math.floor((nowMs - startedMs) / 60_000)
   const state = ready ? `ready at ${url}` : 'starting'
   return `${state}, process ${pid}, for ${minutes < 1 ? 'less than a minute' : `${minutes} min`}\n`
@@ -72,7 +72,7 @@ function describeNodes(all: readonly Node[]): string {
   })
   const shown = lines.slice(0, nodesShownMax)
   const rest = lines.length - shown.length
-  return [...shown, rest > 0 ? `and ${rest} nodes more\n` : ''].join('')
+  return [...shown, rest > 0 ? `and ${rest} more nodes\n` : ''].join('')
 }
 
 const nodesShownMax = 10

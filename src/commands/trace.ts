@@ -1,26 +1,38 @@
 /** `k8ts trace`: explains decisions of the scheduler. */
 import { resolve } from 'node:path'
-import { parseArgs } from 'node:util'
 import { isApiError } from '#/api/errors.ts'
-import { UsageError } from '#/base/flags.ts'
+import {
+  boolFlag,
+  describeFlags,
+  enumFlag,
+  parseArgumentsAndFlags,
+  stringFlag,
+  UsageError,
+} from '#/base/flags.ts'
 import { clientOf } from '#/client/client.ts'
 import { openConnection } from '#/client/connection.ts'
 import { loadKubeconfig, settingsOf } from '#/client/kubeconfig.ts'
 import type { Command } from '#/command-line/command.ts'
 import { connectHttp, environmentVariables, nodePlatform } from '#/platform/node.ts'
 import type { PodDecision } from '#/scheduler/scheduler.ts'
-import { formatDecision } from './trace/format-decision.ts'
+import { formatDecision } from './format-decision.ts'
+
+const flags = {
+  namespace: {
+    ...stringFlag('NAMESPACE', "namespace of the pod (default: the kubeconfig's, or default)"),
+    shorthand: 'n',
+  },
+  scheduling: boolFlag('the scheduling decision (currently the only option)'),
+  kubeconfig: stringFlag('FILE', 'kubeconfig of the cluster (default: KUBECONFIG)'),
+  output: { ...enumFlag(['json'], 'the complete decision as JSON'), shorthand: 'o' },
+}
 
 const help = `Usage: k8ts trace pod NAME --scheduling [-n NAMESPACE] [--kubeconfig FILE] [-o json]
 
-Shows how the scheduler last decided on a pod: which nodes it refused, by which plugin and why, and how the others
-scored. The scheduler remembers its last thousand decisions, as long as it runs.
+Shows the last scheduling decision for a pod: the nodes rejected by each plugin with the reasons, and the scores of the
+others. The scheduler keeps its last thousand decisions in memory.
 
-  -n, --namespace NAMESPACE  where the pod is (that of the kubeconfig, or default)
-      --scheduling           how it was placed, or why not; the only thing that can be asked yet
-      --kubeconfig FILE      the cluster (that of the environment's KUBECONFIG)
-  -o, --output json          all of it, for programs
-
+${describeFlags(flags)}
 Examples:
   k8ts trace pod web-0 --scheduling
   k8ts trace pod web-0 -n shop --scheduling -o json | jq .refused
@@ -29,25 +41,14 @@ Examples:
 export const command: Command = {
   help,
   async run(parameters, terminal) {
-    const { values, positionals } = parseArgs({
-      args: [...parameters],
-      allowPositionals: true,
-      options: {
-        namespace: { type: 'string', short: 'n' },
-        scheduling: { type: 'boolean', default: false },
-        kubeconfig: { type: 'string' },
-        output: { type: 'string', short: 'o', default: '' },
-      },
-    })
-    const [kind, name, ...more] = positionals
-    if (kind !== 'pod' || name === undefined || more.length > 0)
-      throw new UsageError('what is meant: pod NAME')
-    if (!values.scheduling) throw new UsageError('what is asked: --scheduling')
-    if (values.output !== '' && values.output !== 'json')
-      throw new UsageError(`-o ${values.output}: not json`)
-    const { decision, namespace } = await ask(name, values)
+    const { values, words } = parseArgumentsAndFlags(parameters, flags)
+    const [kind, name, ...more] = words
+    if (kind !== 'pod' || name === undefined || more.length > 0 || !values.scheduling) {
+      throw new UsageError('usage: k8ts trace pod NAME --scheduling')
+    }
+    const { decision, namespace } = await readDecision(name, values)
     if (decision === undefined) {
-      terminal.writeError(`the scheduler knows nothing of pod ${namespace}/${name}: it may be too long ago\n`)
+      terminal.writeError(`no scheduling decision is kept for pod ${namespace}/${name}\n`)
       return 1
     }
     terminal.write(
@@ -57,20 +58,20 @@ export const command: Command = {
   },
 }
 
-interface Asked {
+interface DecisionSource {
   readonly namespace?: string | undefined
   readonly kubeconfig?: string | undefined
 }
 
-async function ask(
+async function readDecision(
   name: string,
-  { namespace: given, kubeconfig: explicitPath }: Asked,
+  { namespace: given, kubeconfig: explicitPath }: DecisionSource,
 ): Promise<{ readonly decision: PodDecision | undefined; readonly namespace: string }> {
   const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
   const sources = { environment: environmentVariables(), workingFolder: resolve() }
   const kubeconfig = await loadKubeconfig(platform, { ...sources, ...(explicitPath && { explicitPath }) })
   const settings = settingsOf(kubeconfig)
-  if (settings === undefined) throw new Error('no cluster is known: set KUBECONFIG or use --kubeconfig')
+  if (settings === undefined) throw new Error('no cluster configured: set KUBECONFIG or --kubeconfig')
   const namespace = given ?? settings.namespace
   await using transport = await openConnection({ platform, connect: connectHttp, settings })
   const client = clientOf({ platform, transport, userAgent: 'k8ts-trace' })

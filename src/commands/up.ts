@@ -1,11 +1,19 @@
-/** `k8ts up`: a cluster on this machine, until it is told to end. */
+/** `k8ts up`: runs a cluster on this machine until terminated. */
 import { resolve } from 'node:path'
 import { parseCidr } from '#/api/cidr.ts'
 import { apiServerFlags, describeApiServerFlags } from '#/apiserver/flags.ts'
-import { choice, describeFlags, list, oneValue, readFlags, toggle, UsageError } from '#/base/flags.ts'
+import {
+  enumFlag,
+  describeFlags,
+  stringSliceFlag,
+  valueFlag,
+  parseFlags,
+  boolFlag,
+  UsageError,
+} from '#/base/flags.ts'
 import type { Flag, FlagValues } from '#/base/flags.ts'
-import type { NodesChoice } from '#/cluster.ts'
-import { whichFeaturesLack, whyNoContainers } from '#/cluster/why-no-containers.ts'
+import type { NodesSettings } from '#/cluster.ts'
+import { missingFeatures, checkContainerPreflight } from '#/cluster/container-preflight.ts'
 import type { Command, Terminal } from '#/command-line/command.ts'
 import { parseRegistryMirror, type RegistryMirror } from '#/cri/registry-mirrors.ts'
 import { isLinux, nodeLinux, nodePlatform } from '#/platform/node.ts'
@@ -25,60 +33,62 @@ const registryMirrors: Flag<readonly RegistryMirror[]> = {
 }
 
 const upFlags = {
-  'nodes': oneValue('N', 'how many nodes (1); several are simulated ones', nodeCount),
-  'runtime': choice(
+  'nodes': valueFlag('N', 'number of nodes (default 1); more than one are simulated', nodeCount),
+  'runtime': enumFlag(
     ['auto', 'containerd', 'simulated'],
-    'what runs pods; auto is containerd where it can run (root on Linux), else simulated',
+    'container runtime; auto selects containerd if available (root on Linux), else simulated',
   ),
-  'simulated-nodes': oneValue('N', 'number of simulated nodes', nodeCount),
-  'no-node': toggle('no node at all'),
-  'detach': toggle('run in the background, with the log in DIR/k8ts.log; k8ts down ends it'),
-  'pod-cidr': list('CIDRS', 'addresses of pods (10.244.0.0/16 for the first cluster of a machine)'),
-  'load-balancer-addresses': list(
+  'simulated-nodes': valueFlag('N', 'number of simulated nodes (no containers)', nodeCount),
+  'no-node': boolFlag('run without nodes'),
+  'detach': boolFlag('run in the background, log in DIR/k8ts.log; see k8ts status and k8ts down'),
+  'pod-cidr': stringSliceFlag(
+    'CIDRS',
+    'pod CIDRs (default 10.244.0.0/16 for the first cluster of a machine)',
+  ),
+  'load-balancer-addresses': stringSliceFlag(
     'RANGES',
-    'for services of type LoadBalancer: 192.0.2.0/28,192.0.2.40-192.0.2.50',
+    'addresses of LoadBalancer services: 192.0.2.0/28,192.0.2.40-192.0.2.50',
   ),
   'registry-mirror': registryMirrors,
-  'scheduler-config': oneValue('FILE', "the scheduler's configuration (KubeSchedulerConfiguration)", file),
-  'policy-config-file': oneValue('FILE', 'the same in the form that it once had (Policy)', file),
+  'scheduler-config': valueFlag('FILE', "the scheduler's configuration (KubeSchedulerConfiguration)", file),
+  'policy-config-file': valueFlag('FILE', 'legacy scheduler configuration (Policy)', file),
   ...clusterFlags,
 }
 
 const help = `Usage: k8ts up [FLAGS]
 
-Runs a cluster on this machine in one process: API server, controllers, scheduler, and this machine as a node that runs
-containers, with services and DNS. Writes the administrator's kubeconfig to DIR/admin.conf and says when it is ready.
-SIGTERM or ctrl-C stops everything it started and leaves the state in DIR; the next k8ts up goes on from there.
-Where containers cannot be run (no root, no containerd) it says so, and pods only seem to run.
+Runs a cluster on this machine in one process: API server, controllers, scheduler, and a node that runs containers, with
+service proxy and DNS. Writes the administrator's kubeconfig to DIR/admin.conf and prints a line when it is ready.
+SIGTERM or ctrl-C stops everything that was started; the state remains in DIR and the next k8ts up continues with it.
+If containers are not supported (no root, no containerd), a message is printed and the node is simulated.
 
 ${describeFlags(upFlags)}
-The flags that follow are kube-apiserver's, and mean what they mean there. What a file says is checked before
-anything starts.
+The following flags are those of kube-apiserver. Configuration files are validated before anything is started.
 ${describeApiServerFlags()}
 Examples:
   k8ts up
       a cluster with real containers: export KUBECONFIG=~/.k8ts/admin.conf, then kubectl as usual
   k8ts up --detach && k8ts status
-      the same in the background; k8ts down removes it with all it had
+      the same in the background; k8ts down removes it with all its data
   k8ts up --data-dir /tmp/second --port 0
-      another one beside it
+      a second cluster
   k8ts up --registry-mirror docker.io=https://mirror.example.com --registry-mirror _default=http://10.0.0.5:5000
       pulls images through mirrors; several mirrors of one registry are tried in order, then the registry itself
   k8ts up --simulated-nodes 3 --port 0 --store memory
-      one for a test, of which nothing is left: pods go through all their phases, and no container runs
+      an in-memory cluster for tests: pods pass through all phases without containers
   k8ts up --no-node --audit-policy-file policy.yaml --audit-log-path /var/log/audit.log
-      writes down who did what
+      enables the audit log
   k8ts up --no-node --oidc-issuer-url https://id.example.com --oidc-client-id k8s --oidc-groups-claim groups
-      takes tokens of a company's own issuer
+      accepts tokens of an OIDC issuer
   k8ts up --no-node --authorization-mode Node,RBAC,Webhook --authorization-webhook-config-file ask.kubeconfig
-      asks a service whether somebody may do what no role allows
+      authorizes with a webhook what RBAC does not allow
 `
 
 export const command: Command = {
   help,
   async run(parameters, terminal) {
-    const flags = readFlags(parameters, { ...upFlags, ...apiServerFlags })
-    refuseContradictions(flags)
+    const flags = parseFlags(parameters, { ...upFlags, ...apiServerFlags })
+    validateFlags(flags)
     if (flags.detach) return runDetached(terminal, { parameters, flags })
     const nodes = await chooseNodes(flags, terminal)
     const { 'scheduler-config': schedulerConfig, 'policy-config-file': policyConfigFile } = flags
@@ -94,40 +104,40 @@ export const command: Command = {
 
 type UpFlags = FlagValues<typeof upFlags>
 
-function refuseContradictions(flags: UpFlags): void {
+function validateFlags(flags: UpFlags): void {
   const given = (['nodes', 'simulated-nodes', 'no-node'] as const).filter(name => flags[name])
-  if (given.length > 1) throw new UsageError(`--${given[0]} and --${given[1]} cannot both be had`)
+  if (given.length > 1) throw new UsageError(`--${given[0]} and --${given[1]} are mutually exclusive`)
   if (flags['scheduler-config'] !== undefined && flags['policy-config-file'] !== undefined) {
-    throw new UsageError('--scheduler-config and --policy-config-file cannot both be had')
+    throw new UsageError('--scheduler-config and --policy-config-file are mutually exclusive')
   }
   for (const cidr of flags['pod-cidr'] ?? []) {
-    if (parseCidr(cidr) === undefined) throw new UsageError(`--pod-cidr ${cidr}: not a range of addresses`)
+    if (parseCidr(cidr) === undefined) throw new UsageError(`--pod-cidr ${cidr}: invalid CIDR`)
   }
   const { runtime = 'auto', nodes = 1 } = flags
   if (runtime === 'containerd' && nodes > 1) {
     throw new UsageError(
-      'several nodes with containers are not there yet: use --nodes 1 or --runtime simulated',
+      'multiple nodes with containers are not supported yet: use --nodes 1 or --runtime simulated',
     )
   }
   const isWithoutContainers =
     flags['no-node'] || flags['simulated-nodes'] || runtime === 'simulated' || nodes > 1
   if (flags['registry-mirror'] && isWithoutContainers) {
-    throw new UsageError('--registry-mirror needs a node that runs containers, and there would be none')
+    throw new UsageError('--registry-mirror requires a node with containers')
   }
 }
 
 /** Explains in one line a node that is simulated although no flag asks for it. */
-async function chooseNodes(flags: UpFlags, terminal: Terminal): Promise<NodesChoice> {
+async function chooseNodes(flags: UpFlags, terminal: Terminal): Promise<NodesSettings> {
   const { runtime = 'auto', nodes: count = 1 } = flags
   if (flags['no-node']) return { type: 'none' }
   if (flags['simulated-nodes']) return { type: 'simulated', count: flags['simulated-nodes'] }
   if (runtime === 'simulated' || (runtime === 'auto' && count > 1)) return { type: 'simulated', count }
   const linux = isLinux() ? await nodeLinux() : undefined
   const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
-  const why = await whyNoContainers(platform, linux)
+  const why = await checkContainerPreflight(platform, linux)
   const { 'pod-cidr': podCidrs, 'registry-mirror': mirrors } = flags
   if (linux !== undefined && why === undefined) {
-    const lacks = await whichFeaturesLack(platform, linux)
+    const lacks = await missingFeatures(platform, linux)
     if (lacks !== undefined) terminal.write(`${lacks}\n`)
     return {
       type: 'containers',
@@ -137,7 +147,7 @@ async function chooseNodes(flags: UpFlags, terminal: Terminal): Promise<NodesCho
     }
   }
   if (runtime === 'containerd') throw new Error(`cannot run containers: ${why}`)
-  if (mirrors) throw new UsageError(`--registry-mirror needs a node that runs containers: ${why}`)
+  if (mirrors) throw new UsageError(`--registry-mirror requires a node with containers: ${why}`)
   terminal.write(`no containers, the node is simulated: ${why}\n`)
   return { type: 'simulated', count }
 }

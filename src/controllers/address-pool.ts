@@ -8,56 +8,57 @@ import type { LoadBalancerStatus, Service } from '#/api/generated/core/v1.ts'
 import { services } from '#/api/generated/core/v1-resources.ts'
 import { keyOf } from '#/api/metadata.ts'
 import type { Client } from '#/client/client.ts'
-import type { ObjectIndex } from '#/client/object-store.ts'
+import type { Index } from '#/client/indexer.ts'
 import { planAddresses } from './address-pool/plan.ts'
 import { parseRange, type AddressRange } from './address-pool/ranges.ts'
 import type { ControllerContext } from './controller.ts'
-import type { ConnectLoadBalancers, LoadBalancers } from './load-balancers.ts'
+import type { LoadBalancerFactory, LoadBalancer } from './shared/load-balancer.ts'
 
 /** Each range is a CIDR, a `first-last` pair or a single address. Throws Error for any other format. */
-export function addressPool(ranges: readonly string[]): ConnectLoadBalancers {
+export function addressPool(ranges: readonly string[]): LoadBalancerFactory {
   const parsed = ranges.map(parseRange)
   return context => new AddressPool(parsed, context)
 }
 
-class AddressPool implements LoadBalancers {
+class AddressPool implements LoadBalancer {
   readonly #ranges: readonly AddressRange[]
-  readonly #holders: ObjectIndex<Service>
+  readonly #servicesByAddress: Index<Service>
   /**
    * Allocated addresses that the informer does not show in the service's status yet, by the service's uid.
    */
-  readonly #given = new Map<string, { readonly key: string; readonly addresses: readonly string[] }>()
+  readonly #allocated = new Map<string, { readonly key: string; readonly addresses: readonly string[] }>()
   /** Keys of services that could not get an address. */
   readonly #waiting = new Set<string>()
   readonly #client: Client
   readonly #enqueue: ControllerContext['enqueue']
-  #learning: Promise<void> | undefined
+  #loading: Promise<void> | undefined
 
   constructor(ranges: readonly AddressRange[], { client, informer, enqueue }: ControllerContext) {
     const all = informer(services)
     this.#ranges = ranges
     this.#client = client
     this.#enqueue = enqueue
-    this.#holders = all.index('load-balancer-address', addressesOf)
-    all.onChange((_key, { before, after }) => {
-      const has = after ? addressesOf(after) : []
-      const uid = (after ?? before)?.metadata?.uid ?? ''
-      const isShown = this.#given.get(uid)?.addresses.every(address => has.includes(address))
-      if (after === undefined || isShown) this.#given.delete(uid)
-      const isSomeFree = before !== undefined && addressesOf(before).some(address => !has.includes(address))
-      if (isSomeFree) this.#wake()
+    this.#servicesByAddress = all.index('load-balancer-address', addressesOf)
+    all.addEventHandler((_key, { oldObject, newObject }) => {
+      const has = newObject ? addressesOf(newObject) : []
+      const uid = (newObject ?? oldObject)?.metadata?.uid ?? ''
+      const isShown = this.#allocated.get(uid)?.addresses.every(address => has.includes(address))
+      if (newObject === undefined || isShown) this.#allocated.delete(uid)
+      const isSomeFree =
+        oldObject !== undefined && addressesOf(oldObject).some(address => !has.includes(address))
+      if (isSomeFree) this.#enqueueWaiting()
     })
   }
 
-  async find(service: Service): Promise<LoadBalancerStatus | undefined> {
+  async getLoadBalancer(service: Service): Promise<LoadBalancerStatus | undefined> {
     const addresses = this.#addressesOf(service)
     return addresses.length === 0 ? undefined : statusOf(addresses)
   }
 
-  async ensure(service: Service): Promise<LoadBalancerStatus> {
-    this.#learning ??= this.#learn()
-    await this.#learning.catch((error: unknown) => {
-      this.#learning = undefined
+  async ensureLoadBalancer(service: Service): Promise<LoadBalancerStatus> {
+    this.#loading ??= this.#loadAllocations()
+    await this.#loading.catch((error: unknown) => {
+      this.#loading = undefined
       throw error
     })
     const key = keyOf(service)
@@ -65,53 +66,55 @@ class AddressPool implements LoadBalancers {
       service,
       ranges: this.#ranges,
       current: this.#addressesOf(service),
-      holderOf: address => this.#holderOf(address, service, () => true),
-      elderHolderOf: address => this.#holderOf(address, service, other => isElder(other, service)),
+      allocatedTo: address => this.#allocatedTo(address, service, () => true),
+      allocatedToOlder: address => this.#allocatedTo(address, service, other => isOlder(other, service)),
     })
     if (plan.problem !== undefined) {
       this.#waiting.add(key)
-      throw new Error(`cannot give ${key} an address: ${plan.problem}`)
+      throw new Error(`failed to allocate a load balancer IP for service ${key}: ${plan.problem}`)
     }
     this.#waiting.delete(key)
-    this.#given.set(service.metadata?.uid ?? '', { key, addresses: plan.addresses })
+    this.#allocated.set(service.metadata?.uid ?? '', { key, addresses: plan.addresses })
     return statusOf(plan.addresses)
   }
 
-  async updateNodes(): Promise<void> {
+  async updateLoadBalancer(): Promise<void> {
     // The address does not depend on the set of nodes.
   }
 
-  async remove(service: Service): Promise<void> {
+  async ensureLoadBalancerDeleted(service: Service): Promise<void> {
     this.#waiting.delete(keyOf(service))
-    if (this.#given.delete(service.metadata?.uid ?? '')) this.#wake()
+    if (this.#allocated.delete(service.metadata?.uid ?? '')) this.#enqueueWaiting()
   }
 
   /** Requeues the services that are waiting for an address, after one has been released. */
-  #wake(): void {
+  #enqueueWaiting(): void {
     for (const key of this.#waiting) this.#enqueue(key)
   }
 
   /** Loads the allocations that a previous process wrote last and that the informer may not show yet. */
-  async #learn(): Promise<void> {
+  async #loadAllocations(): Promise<void> {
     for (const service of (await this.#client.listAll(services)).items) {
       const addresses = addressesOf(service)
       const { uid = '' } = service.metadata ?? {}
       const isShown = addresses.every(address => {
-        return this.#holders.get(address).some(({ metadata }) => metadata?.uid === uid)
+        return this.#servicesByAddress.get(address).some(({ metadata }) => metadata?.uid === uid)
       })
-      if (!isShown) this.#given.set(uid, { key: keyOf(service), addresses })
+      if (!isShown) this.#allocated.set(uid, { key: keyOf(service), addresses })
     }
   }
 
   #addressesOf(service: Service): readonly string[] {
-    return this.#given.get(service.metadata?.uid ?? '')?.addresses ?? addressesOf(service)
+    return this.#allocated.get(service.metadata?.uid ?? '')?.addresses ?? addressesOf(service)
   }
 
-  #holderOf(address: string, service: Service, counts: (other: Service) => boolean): string | undefined {
+  #allocatedTo(address: string, service: Service, counts: (other: Service) => boolean): string | undefined {
     const uid = service.metadata?.uid
-    const shown = this.#holders.get(address).find(other => other.metadata?.uid !== uid && counts(other))
+    const shown = this.#servicesByAddress
+      .get(address)
+      .find(other => other.metadata?.uid !== uid && counts(other))
     if (shown !== undefined) return keyOf(shown)
-    for (const [other, { key, addresses }] of this.#given) {
+    for (const [other, { key, addresses }] of this.#allocated) {
       if (other !== uid && addresses.includes(address)) return key
     }
     return undefined
@@ -127,7 +130,7 @@ function statusOf(addresses: readonly string[]): LoadBalancerStatus {
 }
 
 /** If two services have the same address (two processes may have allocated it), the older one keeps it. */
-function isElder(left: Service, right: Service): boolean {
+function isOlder(left: Service, right: Service): boolean {
   const ageOf = ({ metadata }: Service): string => `${metadata?.creationTimestamp} ${metadata?.uid}`
   return ageOf(left) < ageOf(right)
 }

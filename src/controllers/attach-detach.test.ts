@@ -75,7 +75,7 @@ const onNode = (name: string, nodeName: string): ReturnType<typeof podWithClaims
   return podWithClaims(name, ['data'], { nodeName })
 }
 
-test('a volume is attached for a pod, the node is told, and it goes when the node has let it go', async t => {
+test('a volume is attached for a pod, reported to the node, and detached after unmount', async t => {
   const plane = await start(t)
   await plane.create(pods, podWithClaims('waiting', ['data']))
   assert.equal(await show(plane), '')
@@ -100,7 +100,7 @@ test('a volume is attached for a pod, the node is told, and it goes when the nod
   assert.equal(await show(plane), '')
 })
 
-test('a pod that has finished needs its volume no longer', async t => {
+test('the volume of a finished pod is detached', async t => {
   const plane = await start(t)
   await plane.create(pods, onNode('web', 'n1'))
   await attach(plane, 'n1')
@@ -108,7 +108,7 @@ test('a pod that has finished needs its volume no longer', async t => {
   assert.equal(await show(plane), '')
 })
 
-test('a driver that attaches nothing, and a node that does it itself, are left alone', async t => {
+test('drivers without attach and nodes that attach themselves are ignored', async t => {
   const plane = await start(t)
   await plane.create(csiDrivers, { metadata: { name: 'csi.example.com' }, spec: { attachRequired: false } })
   await plane.create(pods, onNode('web', 'n1'))
@@ -122,7 +122,7 @@ test('a driver that attaches nothing, and a node that does it itself, are left a
   assert.equal(await show(plane), '')
 })
 
-test('a failure is told once, and again when it is another', async t => {
+test('an attach failure is recorded once per message', async t => {
   const plane = await start(t)
   await plane.create(pods, onNode('web', 'n1'))
   for (const message of ['no', 'no', 'never']) {
@@ -136,7 +136,7 @@ test('a failure is told once, and again when it is another', async t => {
   ])
 })
 
-test('a volume for one node goes to the next when the first has let it go', async t => {
+test('a single-node volume is attached to the next node after detach', async t => {
   const plane = await start(t)
   await plane.create(pods, onNode('first', 'n1'))
   await attach(plane, 'n1')
@@ -155,7 +155,7 @@ test('a volume for one node goes to the next when the first has let it go', asyn
   assert.equal(await show(plane), 'n2* [n2 v]')
 })
 
-test('two nodes that want a volume at the same moment do not both get it', async t => {
+test('two nodes never attach a single-node volume at the same time', async t => {
   const plane = await start(t)
   const { client } = plane
   await plane.run(
@@ -165,7 +165,7 @@ test('two nodes that want a volume at the same moment do not both get it', async
   assert.match(await show(plane), /^n[12]$/)
 })
 
-test('a volume for many nodes goes to all that want it', async t => {
+test('a multi-attach volume is attached to all nodes that need it', async t => {
   const plane = await start(t, { accessModes: ['ReadWriteMany'] })
   await plane.create(pods, onNode('a', 'n1'))
   await plane.create(pods, onNode('b', 'n2'))
@@ -185,7 +185,7 @@ const silences: Readonly<Record<string, (plane: TestControlPlane) => Promise<voi
 }
 
 for (const [name, silence] of Object.entries(silences)) {
-  test(`a volume is taken from a node by force after six minutes: ${name}`, async t => {
+  test(`a volume is force-detached after six minutes: ${name}`, async t => {
     const plane = await start(t)
     await plane.create(pods, onNode('web', 'n1'))
     await attach(plane, 'n1')
@@ -203,7 +203,7 @@ for (const [name, silence] of Object.entries(silences)) {
   })
 }
 
-test('a volume is taken at once from a node that is out of service', async t => {
+test('a volume is detached at once from an out-of-service node', async t => {
   const plane = await start(t)
   await plane.create(pods, onNode('web', 'n1'))
   await attach(plane, 'n1')
@@ -214,7 +214,7 @@ test('a volume is taken at once from a node that is out of service', async t => 
   assert.equal(await show(plane), '')
 })
 
-test('attachments of others are not touched, and what was attached in another way stays', async t => {
+test('foreign VolumeAttachments and volumesAttached entries stay', async t => {
   const plane = await start(t)
   await plane.create(volumeAttachments, {
     metadata: { name: 'by-hand' },
@@ -229,7 +229,7 @@ test('attachments of others are not touched, and what was attached in another wa
   assert.equal(await show(plane), 'n2 [n1 kubernetes.io/iscsi/x]')
 })
 
-test('an attachment whose volume is gone is removed all the same', async t => {
+test('the VolumeAttachment of a deleted volume is deleted', async t => {
   const plane = await start(t)
   await plane.create(pods, onNode('web', 'n1'))
   await attach(plane, 'n1')

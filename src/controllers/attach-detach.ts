@@ -12,120 +12,126 @@ import { equalJson } from '#/api/json-value.ts'
 import { quote } from '#/api/quote.ts'
 import type { Client } from '#/client/client.ts'
 import type { EventRecorder } from '#/client/event-recorder.ts'
-import type { Again } from '#/client/workqueue.ts'
+import type { ReconcileResult } from '#/client/workqueue.ts'
 import {
   attachmentFor,
   blockedMessage,
-  planNode,
+  planAttachDetach,
   type Detachment,
-  type NodePlan,
-  type WantedVolume,
+  type AttachDetachPlan,
+  type VolumeToAttach,
 } from './attach-detach/plan.ts'
-import { VolumesOfNodes } from './attach-detach/world.ts'
-import type { Controller, ControllerContext, Work } from './controller.ts'
+import { StateOfWorld } from './attach-detach/state-of-world.ts'
+import type { Controller, ControllerContext, ReconcileRequest } from './controller.ts'
 
 export const attachDetachController: Controller = {
   name: 'persistentvolume-attach-detach-controller',
   account: 'attachdetach-controller',
   setUp: context => {
     const controller = new AttachDetach(context)
-    return work => controller.work(work)
+    return request => controller.reconcile(request)
   },
 }
 
 /** In-memory state of a node. Replaced as a whole by each reconcile. */
-interface Memory {
+interface NodeState {
   /** Monotonic time at which a volume became unwanted, by unique volume name. */
   readonly unwantedSinceMs: ReadonlyMap<string, number>
   /** Warnings already recorded as events, so that each is recorded once. */
-  readonly told: ReadonlySet<string>
+  readonly reported: ReadonlySet<string>
 }
 
-const noMemory: Memory = { unwantedSinceMs: new Map(), told: new Set() }
+const noNodeState: NodeState = { unwantedSinceMs: new Map(), reported: new Set() }
 
 class AttachDetach {
   readonly #clock: ControllerContext['platform']['clock']
   readonly #recorder: EventRecorder
-  readonly #world: VolumesOfNodes
-  readonly #memories = new Map<string, Memory>()
+  readonly #world: StateOfWorld
+  readonly #nodeStates = new Map<string, NodeState>()
   /** Last reported `volumesInUse` of deleted nodes, by node name. */
-  readonly #departed = new Map<string, readonly string[]>()
+  readonly #volumesInUseOfDeleted = new Map<string, readonly string[]>()
   /**
    * Node that a volume is being attached to, by volume name: set from the decision until the informer shows
    * the VolumeAttachment or its creation fails. Prevents two nodes from attaching a volume at once.
    */
-  readonly #taken = new Map<string, string>()
+  readonly #attaching = new Map<string, string>()
   readonly #enqueue: (nodeName: string) => void
 
   constructor(context: ControllerContext) {
     this.#clock = context.platform.clock
     this.#recorder = context.recorder
-    this.#world = new VolumesOfNodes(context)
-    this.#world.nodes.onChange((name, { before, after }) => {
-      if (after === undefined) this.#departed.set(name, before?.status?.volumesInUse ?? [])
-      else this.#departed.delete(name)
+    this.#world = new StateOfWorld(context)
+    this.#world.nodes.addEventHandler((name, { oldObject, newObject }) => {
+      if (newObject === undefined)
+        this.#volumesInUseOfDeleted.set(name, oldObject?.status?.volumesInUse ?? [])
+      else this.#volumesInUseOfDeleted.delete(name)
     })
     this.#enqueue = name => context.enqueue(name)
-    this.#world.onAttachment((volume, node) => {
-      if (this.#taken.get(volume) === node) this.#taken.delete(volume)
+    this.#world.onVolumeAttachmentAdded((volume, node) => {
+      if (this.#attaching.get(volume) === node) this.#attaching.delete(volume)
     })
-    this.#world.wakeUp(this.#enqueue)
+    this.#world.enqueueOnChange(this.#enqueue)
   }
 
-  async work({ key: nodeName, client }: Work): Promise<void | Again> {
+  async reconcile({ key: nodeName, client }: ReconcileRequest): Promise<void | ReconcileResult> {
     const world = this.#world
     const node = world.nodes.get(nodeName)
     // The informer shows everything that the previous reconcile wrote, so reservations left over from it are
     // stale.
-    for (const [volumeName, taker] of this.#taken) if (taker === nodeName) this.#giveBack(volumeName)
+    for (const [volumeName, attachingNode] of this.#attaching)
+      if (attachingNode === nodeName) this.#stopAttaching(volumeName)
     const attachments = world.attachments(nodeName)
     if (node === undefined && attachments.size === 0) return this.#forget(nodeName)
     if (node !== undefined && !world.isManaged(nodeName)) return undefined
-    const memory = this.#memories.get(nodeName) ?? noMemory
-    const plan = planNode({
+    const state = this.#nodeStates.get(nodeName) ?? noNodeState
+    const plan = planAttachDetach({
       nodeName,
       node,
       attachments,
-      volumesInUse: node === undefined ? this.#departed.get(nodeName) : (node.status?.volumesInUse ?? []),
+      volumesInUse:
+        node === undefined ? this.#volumesInUseOfDeleted.get(nodeName) : (node.status?.volumesInUse ?? []),
       wanted: world.wanted(nodeName),
       elsewhere: volume => world.elsewhere(volume.name, nodeName),
-      isTaken: ({ name }) => (this.#taken.get(name) ?? nodeName) !== nodeName,
-      unwantedSinceMs: memory.unwantedSinceMs,
+      isAttachingElsewhere: ({ name }) => (this.#attaching.get(name) ?? nodeName) !== nodeName,
+      unwantedSinceMs: state.unwantedSinceMs,
       nowMs: this.#clock.monotonicMs(),
     })
-    for (const { name } of plan.attach) this.#taken.set(name, nodeName)
+    for (const { name } of plan.attach) this.#attaching.set(name, nodeName)
     try {
       await this.#perform(plan, nodeName, client)
     } catch (error) {
-      for (const { name } of plan.attach) this.#giveBack(name)
+      for (const { name } of plan.attach) this.#stopAttaching(name)
       throw error
     }
-    return plan.againAfterMs === undefined ? undefined : { againAfterMs: plan.againAfterMs }
+    return plan.requeueAfterMs === undefined ? undefined : { requeueAfterMs: plan.requeueAfterMs }
   }
 
-  async #perform(plan: NodePlan, nodeName: string, client: Client): Promise<void> {
+  async #perform(plan: AttachDetachPlan, nodeName: string, client: Client): Promise<void> {
     const node = this.#world.nodes.get(nodeName)
-    const told = this.#tell(plan, this.#memories.get(nodeName)?.told ?? noMemory.told)
-    if (plan.unwantedSinceMs.size + told.size === 0) this.#memories.delete(nodeName)
-    else this.#memories.set(nodeName, { unwantedSinceMs: plan.unwantedSinceMs, told })
+    const reported = this.#recordProblems(
+      plan,
+      this.#nodeStates.get(nodeName)?.reported ?? noNodeState.reported,
+    )
+    if (plan.unwantedSinceMs.size + reported.size === 0) this.#nodeStates.delete(nodeName)
+    else this.#nodeStates.set(nodeName, { unwantedSinceMs: plan.unwantedSinceMs, reported })
     // Remove the volume from `volumesAttached` before reading `volumesInUse`: a kubelet does not mount a
     // volume that is not listed there, so the answer cannot become outdated.
     if (node !== undefined && !equalJson(plan.volumesAttached, node.status?.volumesAttached ?? [])) {
       const patch = { status: { volumesAttached: plan.volumesAttached } }
       await client.patch(nodes, { name: nodeName, subresource: 'status' }, { type: 'merge', patch })
     }
-    this.#announce(plan.attached)
+    this.#recordAttached(plan.attached)
     await this.#detach(nodeName, plan.detach, client)
     for (const volume of plan.attach) await attach(volume, nodeName, client)
   }
 
-  #giveBack(volumeName: string): void {
-    if (this.#taken.delete(volumeName)) this.#world.enqueueUsers(volumeName, this.#enqueue)
+  #stopAttaching(volumeName: string): void {
+    if (this.#attaching.delete(volumeName)) this.#world.enqueueUsers(volumeName, this.#enqueue)
   }
 
   #forget(nodeName: string): void {
-    this.#memories.delete(nodeName)
-    this.#departed.delete(nodeName)
+    this.#nodeStates.delete(nodeName)
+    this.#volumesInUseOfDeleted.delete(nodeName)
   }
 
   async #detach(nodeName: string, detachments: readonly Detachment[], client: Client): Promise<void> {
@@ -143,7 +149,7 @@ class AttachDetach {
     }
   }
 
-  #announce(attached: readonly WantedVolume[]): void {
+  #recordAttached(attached: readonly VolumeToAttach[]): void {
     for (const { name, pods } of attached) {
       const message = `AttachVolume.Attach succeeded for volume ${quote(name)} `
       for (const pod of pods)
@@ -152,14 +158,14 @@ class AttachDetach {
   }
 
   /** Records events for new problems. Returns the problems that are now reported. */
-  #tell({ failed, blocked }: NodePlan, before: ReadonlySet<string>): ReadonlySet<string> {
-    const told = new Set<string>()
-    const tell = (
-      { pods }: WantedVolume,
+  #recordProblems({ failed, blocked }: AttachDetachPlan, before: ReadonlySet<string>): ReadonlySet<string> {
+    const reported = new Set<string>()
+    const report = (
+      { pods }: VolumeToAttach,
       token: string,
       messageFor: (pod: (typeof pods)[number]) => string,
     ): void => {
-      told.add(token)
+      reported.add(token)
       if (before.has(token)) return
       for (const pod of pods)
         this.#recorder.record(pod, {
@@ -170,17 +176,17 @@ class AttachDetach {
     }
     for (const { volume, message } of failed) {
       const text = `AttachVolume.Attach failed for volume ${quote(volume.name)} : ${message}`
-      tell(volume, text, () => text)
+      report(volume, text, () => text)
     }
     for (const { volume, nodes: others } of blocked) {
       const using = this.#world.podsUsing(volume.name, others)
-      tell(volume, `blocked ${volume.name}`, pod => blockedMessage(volume.name, pod, using))
+      report(volume, `blocked ${volume.name}`, pod => blockedMessage(volume.name, pod, using))
     }
-    return told
+    return reported
   }
 }
 
-async function attach(volume: WantedVolume, nodeName: string, client: Client): Promise<void> {
+async function attach(volume: VolumeToAttach, nodeName: string, client: Client): Promise<void> {
   try {
     await client.create(volumeAttachments, attachmentFor(volume, nodeName))
   } catch (error) {

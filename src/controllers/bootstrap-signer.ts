@@ -6,8 +6,10 @@
 import { isApiError } from '#/api/errors.ts'
 import { configMaps, secrets } from '#/api/generated/core/v1-resources.ts'
 import { equalJson } from '#/api/json-value.ts'
-import { planSignatures } from './bootstrap-signer/plan.ts'
-import { isBootstrapToken } from './bootstrap-tokens/bootstrap-token.ts'
+import { signDetached, type SharedSecret } from '#/base/detached-signature.ts'
+import type { ConfigMap, Secret } from '#/api/generated/core/v1.ts'
+import { isBeingDeleted } from '#/api/metadata.ts'
+import { isBootstrapToken, expiresAtMs, valueOf } from './shared/bootstrap-token.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 
 const clusterInfo = 'kube-public/cluster-info'
@@ -22,11 +24,11 @@ function setUp({ platform, informer, enqueue }: ControllerContext): Reconcile {
   const maps = informer(configMaps)
   const allSecrets = informer(secrets)
   const tokens = allSecrets.index('bootstrap tokens', secret => (isBootstrapToken(secret) ? [''] : []))
-  maps.onChange(key => {
+  maps.addEventHandler(key => {
     if (key === clusterInfo) enqueue(clusterInfo)
   })
-  allSecrets.onChange((_key, { before, after }) => {
-    if (isBootstrapToken(after ?? before)) enqueue(clusterInfo)
+  allSecrets.addEventHandler((_key, { oldObject, newObject }) => {
+    if (isBootstrapToken(newObject ?? oldObject)) enqueue(clusterInfo)
   })
 
   return async ({ client, signal }) => {
@@ -40,6 +42,51 @@ function setUp({ platform, informer, enqueue }: ControllerContext): Reconcile {
     } catch (error) {
       if (!isApiError(error, 'NotFound')) throw error
     }
-    return plan.untilMs === Infinity ? undefined : { againAfterMs: plan.untilMs - nowMs }
+    return plan.untilMs === Infinity ? undefined : { requeueAfterMs: plan.untilMs - nowMs }
   }
+}
+
+const signaturePrefix = 'jws-kubeconfig-'
+
+interface Signatures {
+  /** Complete desired data of the ConfigMap. */
+  readonly data: Readonly<Record<string, string>>
+  /** Expiration time of the first token to expire. */
+  readonly untilMs: number
+}
+
+/** Undefined if the ConfigMap has no `kubeconfig`. */
+export function planSignatures(
+  { data = {} }: ConfigMap,
+  tokens: readonly Secret[],
+  nowMs: number,
+): Signatures | undefined {
+  const content = Object.hasOwn(data, 'kubeconfig') ? data['kubeconfig'] : undefined
+  if (content === undefined) return undefined
+  const signing = tokens.flatMap(token => {
+    const secret = signingSecretOf(token, nowMs)
+    return secret === undefined ? [] : [{ secret, expiresMs: expiresAtMs(token) }]
+  })
+  const others = Object.entries(data).filter(([key]) => !key.startsWith(signaturePrefix))
+  const signatures = signing.map(({ secret }) => {
+    return [`${signaturePrefix}${secret.keyId}`, signDetached(content, secret)] as const
+  })
+  return {
+    data: Object.fromEntries([...others, ...signatures]),
+    untilMs: Math.min(Infinity, ...signing.map(({ expiresMs }) => expiresMs)),
+  }
+}
+
+/** Undefined if the token is malformed, expired, being deleted or not enabled for signing. */
+function signingSecretOf(token: Secret, nowMs: number): SharedSecret | undefined {
+  const [, named] = /^bootstrap-token-([a-z0-9]{6})$/.exec(token.metadata?.name ?? '') ?? []
+  const keyId = valueOf(token, 'token-id')
+  const secret = valueOf(token, 'token-secret')
+  const isGood =
+    keyId === named &&
+    secret !== '' &&
+    valueOf(token, 'usage-bootstrap-signing') === 'true' &&
+    expiresAtMs(token) > nowMs &&
+    !isBeingDeleted(token)
+  return isGood ? { keyId, secret } : undefined
 }

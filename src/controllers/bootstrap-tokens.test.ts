@@ -5,8 +5,7 @@ import { signDetached } from '#/base/detached-signature.ts'
 import type { Secret } from '#/api/generated/core/v1.ts'
 import { configMaps, secrets } from '#/api/generated/core/v1-resources.ts'
 import { formatTime } from '#/api/time.ts'
-import { planSignatures } from './bootstrap-signer/plan.ts'
-import { bootstrapSignerController } from './bootstrap-signer.ts'
+import { bootstrapSignerController, planSignatures } from './bootstrap-signer.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 import { tokenCleanerController } from './token-cleaner.ts'
 
@@ -26,7 +25,7 @@ function tokenOf(id: string, values: Readonly<Record<string, string>> = {}, name
   }
 }
 
-test('every token that is for signing and good has its signature, and nobody else', () => {
+test('every valid signing token has a signature, others have none', () => {
   const nowMs = Date.UTC(2026, 5, 1)
   const check = (
     data: Readonly<Record<string, string>>,
@@ -84,7 +83,7 @@ async function infoOf(plane: TestControlPlane): Promise<Readonly<Record<string, 
   return map?.data
 }
 
-test('what everybody may read is signed with the tokens that there are, and anew when it changes', async t => {
+test('cluster-info is signed with all bootstrap tokens, and again when it changes', async t => {
   const plane = await start(t)
   await plane.create(secrets, tokenOf('abcdef'))
   const shared = { keyId: 'abcdef', secret: 'secret-abcdef' }
@@ -102,7 +101,7 @@ test('what everybody may read is signed with the tokens that there are, and anew
   assert.deepEqual(await infoOf(plane), { kubeconfig: 'new' })
 })
 
-test('nothing is signed with a token that has expired, though nobody has deleted it', async t => {
+test('an expired bootstrap token that still exists signs nothing', async t => {
   const plane = await start(t, [bootstrapSignerController])
   await plane.create(
     secrets,
@@ -113,7 +112,7 @@ test('nothing is signed with a token that has expired, though nobody has deleted
   assert.deepEqual(Object.keys((await infoOf(plane)) ?? {}), ['kubeconfig'])
 })
 
-test('a token goes when it expires, and its signature with it; one of another kind or place stays', async t => {
+test('an expired bootstrap token and its signature are deleted, other secrets stay', async t => {
   const plane = await start(t)
   const expiration = formatTime(plane.platform.clock.now() + 600_000)
   await plane.create(secrets, tokenOf('abcdef', { expiration }))

@@ -12,9 +12,9 @@ import { isApiError } from '#/api/errors.ts'
 import { formatTime } from '#/api/time.ts'
 import type { Client } from '#/client/client.ts'
 import { readCertificateRequest } from './certificates/certificate-request.ts'
-import { isDecided, isIssued } from './certificates/decisions.ts'
-import { kubeletClientSigner, whyNotKubeletClient } from './certificates/signers.ts'
-import type { Controller, ControllerContext, Reconcile } from './controller.ts'
+import { isApprovedOrDenied, isIssued } from './certificates/csr-conditions.ts'
+import { kubeletClientSigner, validateKubeletClientRequest } from './certificates/signers.ts'
+import type { Controller, ControllerContext, Reconcile, ReconcileRequest } from './controller.ts'
 
 export const certificateApprovingController: Controller = {
   name: 'certificatesigningrequest-approving-controller',
@@ -44,8 +44,8 @@ function setUp({ platform, informer, enqueue }: ControllerContext): Reconcile {
   const requests = informer(certificateSigningRequests)
   /** Number of denied access reviews, by request name. */
   const refusals = new Map<string, number>()
-  requests.onChange((key, { after }) => {
-    if (after !== undefined && isOpen(after)) enqueue(key)
+  requests.addEventHandler((key, { newObject }) => {
+    if (newObject !== undefined && isOpen(newObject)) enqueue(key)
     else refusals.delete(key)
   })
 
@@ -54,7 +54,7 @@ function setUp({ platform, informer, enqueue }: ControllerContext): Reconcile {
     if (request === undefined || !isOpen(request)) return undefined
     const permissions = await permissionsFor(request)
     for (const permission of permissions) {
-      if (!(await isAllowed(request, permission, client, signal))) continue
+      if (!(await isAllowed(request, permission, { client, signal }))) continue
       await approve(request, permission, { client, now: formatTime(platform.clock.now()) })
       return undefined
     }
@@ -62,26 +62,28 @@ function setUp({ platform, informer, enqueue }: ControllerContext): Reconcile {
     // Permission changes cannot be watched, so the access review is repeated with backoff.
     const times = (refusals.get(key) ?? 0) + 1
     refusals.set(key, times)
-    return { againAfterMs: backoffMs(times, askAgain, 0) }
+    return { requeueAfterMs: backoffMs(times, askAgain, 0) }
   }
 }
 
 function isOpen(request: CertificateSigningRequest): boolean {
-  return request.spec?.signerName === kubeletClientSigner && !isDecided(request) && !isIssued(request)
+  return (
+    request.spec?.signerName === kubeletClientSigner && !isApprovedOrDenied(request) && !isIssued(request)
+  )
 }
 
 /** Any one of them suffices. Empty if the request is not for a kubelet client certificate. */
 async function permissionsFor({ spec }: CertificateSigningRequest): Promise<readonly Permission[]> {
   const wanted = await readCertificateRequest(spec?.request ?? '')
-  if (wanted === undefined || whyNotKubeletClient(wanted, spec?.usages ?? []) !== undefined) return []
+  if (wanted === undefined || validateKubeletClientRequest(wanted, spec?.usages ?? []) !== undefined)
+    return []
   return wanted.commonName === spec?.username ? [renewal, bootstrap] : [bootstrap]
 }
 
 async function isAllowed(
   { spec }: CertificateSigningRequest,
   { subresource }: Permission,
-  client: Client,
-  signal: AbortSignal,
+  { client, signal }: Pick<ReconcileRequest, 'client' | 'signal'>,
 ): Promise<boolean> {
   const { username: user, uid, groups, extra } = spec ?? {}
   const review = {

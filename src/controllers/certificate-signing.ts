@@ -12,9 +12,8 @@ import type {
 import { certificateSigningRequests } from '#/api/generated/certificates/v1-resources.ts'
 import { formatTime } from '#/api/time.ts'
 import { readCertificateRequest, requestPemOf } from './certificates/certificate-request.ts'
-import { hasFailed, isApproved, isIssued } from './certificates/decisions.ts'
-import { signerOf } from './certificates/signers.ts'
-import { planValidity } from './certificates/validity.ts'
+import { hasFailed, isApproved, isIssued } from './certificates/csr-conditions.ts'
+import { validatorForSigner } from './certificates/signers.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 
 export interface CertificateSigningSettings {
@@ -48,16 +47,16 @@ function setUp(
   { sign, durationMs = durationMsUsual }: CertificateSigningSettings,
 ): Reconcile {
   const requests = informer(certificateSigningRequests)
-  requests.onChange((key, { after }) => {
-    if (after !== undefined && isToSign(after)) enqueue(key)
+  requests.addEventHandler((key, { newObject }) => {
+    if (newObject !== undefined && isToSign(newObject)) enqueue(key)
   })
 
   return async ({ key, client }) => {
     const request = requests.get(key)
     if (request === undefined || !isToSign(request)) return
     const nowMs = platform.clock.now()
-    const change = await answer(request, nowMs)
-    if (change === undefined) return platform.log.warn('a request for a certificate cannot be read', { key })
+    const change = await statusChange(request, nowMs)
+    if (change === undefined) return platform.log.warn('Unable to parse CertificateSigningRequest', { key })
     try {
       const status = { ...request.status, ...change }
       await client.updateStatus(certificateSigningRequests, { ...request, status })
@@ -67,7 +66,7 @@ function setUp(
   }
 
   /** The status fields to change; undefined if the request cannot be parsed. */
-  async function answer(
+  async function statusChange(
     { spec, status }: CertificateSigningRequest,
     nowMs: number,
   ): Promise<CertificateSigningRequestStatus | undefined> {
@@ -75,8 +74,8 @@ function setUp(
     const pem = requestPemOf(request)
     const wanted = await readCertificateRequest(request)
     if (pem === undefined || wanted === undefined) return undefined
-    const whyNot = signerOf(signerName)?.(wanted, usages)
-    if (whyNot === undefined) {
+    const rejection = validatorForSigner(signerName)?.(wanted, usages)
+    if (rejection === undefined) {
       const validity = planValidity({ expirationSeconds, nowMs, durationMs })
       const certificate = await sign({ request: pem, usages, ...validity })
       return { certificate: Buffer.from(certificate).toString('base64') }
@@ -85,7 +84,7 @@ function setUp(
       type: 'Failed',
       status: 'True',
       reason: 'SignerValidationFailure',
-      message: whyNot,
+      message: rejection,
       lastUpdateTime: formatTime(nowMs),
     }
     return { conditions: [...(status?.conditions ?? []), failed] }
@@ -93,6 +92,36 @@ function setUp(
 }
 
 function isToSign(request: CertificateSigningRequest): boolean {
-  const isOurs = signerOf(request.spec.signerName) !== undefined
+  const isOurs = validatorForSigner(request.spec.signerName) !== undefined
   return isOurs && isApproved(request) && !hasFailed(request) && !isIssued(request)
+}
+
+/** Validity period of an issued certificate. */
+
+interface Validity {
+  readonly notBeforeMs: number
+  readonly notAfterMs: number
+}
+
+interface ValidityRequest {
+  readonly expirationSeconds: number | undefined
+  readonly nowMs: number
+  /** Maximum validity, and the default if `expirationSeconds` is not set. */
+  readonly durationMs: number
+}
+
+/** Tolerates clock skew: the certificate is already valid on machines with a slow clock. */
+const backdatedMs = 5 * 60_000
+
+/** Minimum validity, even if `expirationSeconds` is lower. */
+const durationMsMin = 10 * 60_000
+
+/** For certificates shorter than this, the backdating is not subtracted from the validity. */
+const shortMs = 8 * 3_600_000
+
+export function planValidity({ expirationSeconds, nowMs, durationMs }: ValidityRequest): Validity {
+  const askedMs = expirationSeconds === undefined ? durationMs : expirationSeconds * 1_000
+  const givenMs = Math.min(durationMs, Math.max(durationMsMin, askedMs))
+  const notAfterMs = nowMs + givenMs - (givenMs < shortMs ? 0 : backdatedMs)
+  return { notBeforeMs: nowMs - backdatedMs, notAfterMs }
 }

@@ -39,7 +39,7 @@ test('the group, its version and its resources can be discovered', async t => {
   }
 })
 
-test('requests support every operation, and their parts theirs', async t => {
+test('CSRs and their subresources support every operation', async t => {
   const request = await testRequest({ commonName: 'e2e.example.com' })
   const plane = await startTestControlPlane(t, [])
   const { client, run } = plane

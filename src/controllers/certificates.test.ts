@@ -6,7 +6,7 @@ import type { CertificateSigningRequest } from '#/api/generated/certificates/v1.
 import { certificateSigningRequests } from '#/api/generated/certificates/v1-resources.ts'
 import { clusterRoleBindings } from '#/api/generated/rbac/v1-resources.ts'
 import { ensureClusterCertificates, type KeyAndCertificate } from '#/kubeadm/certificates.ts'
-import { requestSigner } from '#/kubeadm/request-signer.ts'
+import { csrSigner } from '#/kubeadm/csr-signer.ts'
 import { nodeCrypto } from '#/platform/node.ts'
 import { certificateApprovingController } from './certificate-approving.ts'
 import { certificateCleanerController } from './certificate-cleaner.ts'
@@ -61,7 +61,7 @@ async function allow(plane: TestControlPlane, group: string, role: string): Prom
 
 const roles = 'system:certificates.k8s.io:certificatesigningrequests'
 
-test('a kubelet that may join, or renew, gets its client certificate approved', async t => {
+test('kubelet client certificate requests with permission are approved', async t => {
   const check = async (user: readonly [string, string], role: string, message: RegExp): Promise<void> => {
     const plane = await startTestControlPlane(t, [certificateApprovingController])
     const [name, group] = user
@@ -86,7 +86,7 @@ test('a kubelet that may join, or renew, gets its client certificate approved', 
   await check(running, 'nodeclient', /^Auto approving kubelet client certificate/)
 })
 
-test('nothing else is approved by itself', async t => {
+test('no other CSR is approved automatically', async t => {
   const others = [
     requestOf(client),
     requestOf(kubeletClient, { usages: ['server auth', 'digital signature'] }),
@@ -107,7 +107,7 @@ test('nothing else is approved by itself', async t => {
   assert.deepEqual(await stateOf(plane), ['Approved AutoApproved'])
 })
 
-test('an approved request is signed for as long as was asked, once; others are not', async t => {
+test('an approved CSR is signed once for the requested time, others are not', async t => {
   const signed: CertificateToSign[] = []
   const sign = async (certificate: CertificateToSign): Promise<string> => {
     signed.push(certificate)
@@ -132,8 +132,8 @@ test('an approved request is signed for as long as was asked, once; others are n
   assert.equal(signed.length, 1)
 })
 
-test('what a signer does not sign has failed, and the request says why', async t => {
-  const sign = (): Promise<string> => Promise.reject(new Error('nobody asks'))
+test('a CSR that the signer rejects gets the Failed condition with the reason', async t => {
+  const sign = (): Promise<string> => Promise.reject(new Error('not called'))
   const plane = await startTestControlPlane(t, [certificateSigningController({ sign })])
   await plane.create(certificateSigningRequests, requestOf(client, { usages: ['server auth'] }))
   await decide(plane, 'Approved')
@@ -143,7 +143,7 @@ test('what a signer does not sign has failed, and the request says why', async t
   assert.equal(failed?.message, 'invalid usage for client certificate: server auth')
 })
 
-test('a signer that fails is asked again, and one that is not ours is left to its own', async t => {
+test('a failing signer is retried, and other signers are ignored', async t => {
   let failures = 2
   const sign = async (): Promise<string> => {
     if (failures-- > 0) throw new Error('the key is locked')
@@ -160,7 +160,7 @@ test('a signer that fails is asked again, and one that is not ours is left to it
   }
 })
 
-test('with the authority of a cluster the certificate is one that the cluster trusts', async t => {
+test('a certificate signed by the cluster CA is trusted', async t => {
   const crypto = nodeCrypto()
   const authorities: KeyAndCertificate[] = []
   // Signing takes real time, which does not pass on the virtual clock.
@@ -168,7 +168,7 @@ test('with the authority of a cluster the certificate is one that the cluster tr
   const plane = await startTestControlPlane(t, [
     certificateSigningController({
       sign: certificate => {
-        signing = requestSigner({ platform: plane.platform, crypto }, authorities[0]!)(certificate)
+        signing = csrSigner({ platform: plane.platform, crypto }, authorities[0]!)(certificate)
         return signing
       },
     }),
@@ -179,7 +179,7 @@ test('with the authority of a cluster the certificate is one that the cluster tr
     void made.finally(() => (done = true))
     await plane.settle()
   }
-  const { cert, key = '' } = (await made).authority
+  const { cert, key = '' } = (await made).ca
   authorities.push({ cert, key })
   await plane.create(certificateSigningRequests, requestOf(client))
   await decide(plane, 'Approved')
@@ -192,7 +192,7 @@ test('with the authority of a cluster the certificate is one that the cluster tr
   assert.ok(certificate.verify(new X509Certificate(cert).publicKey))
 })
 
-test('requests are deleted when nobody needs them any more', async t => {
+test('CSRs are deleted after they expire', async t => {
   const hourMs = 3_600_000
   for (const [decision, hours] of [
     ['Denied', 1],

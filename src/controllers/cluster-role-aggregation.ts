@@ -2,11 +2,10 @@
  * Fills ClusterRoles with the rules of other ClusterRoles that their `aggregationRule` selects.
  * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#aggregated-clusterroles
  */
-import type { ClusterRole } from '#/api/generated/rbac/v1.ts'
+import type { ClusterRole, PolicyRule } from '#/api/generated/rbac/v1.ts'
 import { clusterRoles } from '#/api/generated/rbac/v1-resources.ts'
 import { equalJson } from '#/api/json-value.ts'
 import { compileLabelSelector } from '#/api/selector.ts'
-import { planRules } from './cluster-role-aggregation/plan.ts'
 import type { Controller } from './controller.ts'
 
 export const clusterRoleAggregationController: Controller = {
@@ -15,10 +14,10 @@ export const clusterRoleAggregationController: Controller = {
   setUp: ({ informer, enqueue }) => {
     const roles = informer(clusterRoles)
     const aggregating = roles.index('aggregating', role => (role.aggregationRule ? [''] : []))
-    roles.onChange((key, { before, after }) => {
-      if (after?.aggregationRule) enqueue(key)
+    roles.addEventHandler((key, { oldObject, newObject }) => {
+      if (newObject?.aggregationRule) enqueue(key)
       for (const role of aggregating.get('')) {
-        if (selects(role, before) || selects(role, after)) enqueue(role.metadata?.name ?? '')
+        if (selects(role, oldObject) || selects(role, newObject)) enqueue(role.metadata?.name ?? '')
       }
     })
     return async ({ key, client, signal }) => {
@@ -43,4 +42,24 @@ function selects({ aggregationRule }: ClusterRole, role: ClusterRole | undefined
       return compileLabelSelector(selector).matches(role.metadata?.labels ?? {})
     })
   )
+}
+
+/** The rules of all selected roles without duplicates, ordered by selector and then by role name. */
+function planRules(role: ClusterRole, all: readonly ClusterRole[]): readonly PolicyRule[] {
+  const rules: PolicyRule[] = []
+  const byName = all.toSorted((left, right) => (nameOf(left) < nameOf(right) ? -1 : 1))
+  for (const selector of role.aggregationRule?.clusterRoleSelectors ?? []) {
+    const compiled = compileLabelSelector(selector)
+    for (const each of byName) {
+      if (nameOf(each) === nameOf(role) || !compiled.matches(each.metadata?.labels ?? {})) continue
+      for (const rule of each.rules ?? []) {
+        if (!rules.some(known => equalJson(known, rule))) rules.push(rule)
+      }
+    }
+  }
+  return rules
+}
+
+function nameOf({ metadata }: ClusterRole): string {
+  return metadata?.name ?? ''
 }

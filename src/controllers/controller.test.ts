@@ -7,10 +7,10 @@ import { configMaps, pods } from '#/api/generated/core/v1-resources.ts'
 import type { Client } from '#/client/client.ts'
 import { Informers } from '#/client/informers.ts'
 import type { Platform } from '#/platform/platform.ts'
-import { OwnWrites } from './controller/own-writes.ts'
-import { rememberingClient } from './controller/remembering-client.ts'
+import { WriteBarrier } from './controller/write-barrier.ts'
+import { recordingClient } from './controller/recording-client.ts'
 import { ControllerLoop, type Controller, type Reconcile } from './controller.ts'
-import { replicaSetController } from './replicas.ts'
+import { replicaSetController } from './replica-set.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 
 /** Delays all watch events by `lateMs`. */
@@ -22,7 +22,7 @@ function lateClient(client: Client, { clock }: Platform, lateMs: number): Client
     }
   }
   return {
-    ...rememberingClient(client, new OwnWrites(), ''),
+    ...recordingClient(client, new WriteBarrier(), ''),
     watch: (resource, options) => late(client.watch(resource, options), options?.signal),
     watchBatches: (resource, options) => late(client.watchBatches(resource, options), options?.signal),
   }
@@ -61,7 +61,7 @@ function controllerOf(reconcile: (get: (key: string) => ConfigMap | undefined) =
     account: 'test-controller',
     setUp: ({ informer, enqueue }) => {
       const all = informer(configMaps)
-      all.onChange(key => enqueue(key))
+      all.addEventHandler(key => enqueue(key))
       return reconcile(key => all.get(key))
     },
   }
@@ -69,7 +69,7 @@ function controllerOf(reconcile: (get: (key: string) => ConfigMap | undefined) =
 
 const map = { metadata: { namespace: 'default', name: 'map' }, data: { a: '1' } }
 
-test('informers that lag behind make nobody create twice, or remove more than there is', async t => {
+test('a lagging informer causes no duplicate creation or deletion', async t => {
   const { plane } = await runLoop(t, replicaSetController, 700)
   const made = new Set<string>()
   const removed = new Set<string>()
@@ -108,7 +108,7 @@ test('informers that lag behind make nobody create twice, or remove more than th
   await plane.run(watch)
 })
 
-test('a pass that loses a race is repeated with what the winner wrote', async t => {
+test('a reconcile with a conflict is repeated with the newer object', async t => {
   let passes = 0
   const controller = controllerOf(get => async ({ key, client }) => {
     const seen = get(key)
@@ -126,7 +126,7 @@ test('a pass that loses a race is repeated with what the winner wrote', async t 
   assert.ok(passes > 1, `${passes}`)
 })
 
-test('work that fails comes back later and later, and at once when the object changes', async t => {
+test('a failed key is requeued with backoff, and at once when the object changes', async t => {
   const atMs: number[] = []
   let isBroken = true
   const plain = controllerOf(() => async () => undefined)
@@ -155,7 +155,7 @@ test('work that fails comes back later and later, and at once when the object ch
   assert.ok(atMs.length <= after + 1)
 })
 
-test('nothing is tried again in a namespace that goes away', async t => {
+test('errors in a terminating namespace are not retried', async t => {
   let passes = 0
   const details = { causes: [{ reason: 'NamespaceTerminating' }] }
   const controller = controllerOf(get => async ({ key }) => {
@@ -169,12 +169,12 @@ test('nothing is tried again in a namespace that goes away', async t => {
   assert.equal(passes, 1)
 })
 
-test('a key comes back when the work says so, and what runs beside the work is ended with it', async t => {
+test('a key is requeued after the returned delay, and background tasks end with the loop', async t => {
   let passes = 0
   const background: string[] = []
   const plain = controllerOf(get => async ({ key }) => {
     if (get(key)?.metadata?.name !== 'map') return undefined
-    return ++passes < 3 ? { againAfterMs: 10_000 } : undefined
+    return ++passes < 3 ? { requeueAfterMs: 10_000 } : undefined
   })
   const controller: Controller = {
     ...plain,
@@ -202,7 +202,7 @@ test('a key comes back when the work says so, and what runs beside the work is e
   assert.deepEqual(background, ['begun', 'ended'])
 })
 
-test('to stop is to finish what is under way and to begin nothing', async t => {
+test('stopping finishes reconciles in progress and starts none', async t => {
   const done: string[] = []
   let began = 0
   const controller: Controller = {

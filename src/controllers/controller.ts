@@ -2,14 +2,14 @@
  * The reconcile loop shared by all controllers. A controller is a value that names its informers, maps
  * changes to work queue keys, and reconciles one key. The loop runs several keys in parallel but never the
  * same key twice, requeues failed keys with backoff, and starts a reconcile only when the informers show
- * everything that the previous reconcile of that key wrote (`own-writes.ts`). That replaces upstream's
- * expectations.
+ * everything that the previous reconcile of that key wrote (`controller/write-barrier.ts`). That replaces
+ * upstream's expectations.
  *
  * A reconcile reads from informers, calls a pure `planX` function and performs the plan. It may be
  * interrupted between any two writes; the next reconcile, possibly in another process, must complete the
  * rest.
  */
-import { isNamespaceGoing } from '#/api/errors.ts'
+import { isNamespaceTerminating } from '#/api/errors.ts'
 import { parseKey, type KubernetesObject, type NamespacedName } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Client } from '#/client/client.ts'
@@ -17,10 +17,10 @@ import { EventRecorder } from '#/client/event-recorder.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { Informers } from '#/client/informers.ts'
 import type { Selection } from '#/client/reflector.ts'
-import { WorkQueue, type Again, type WorkQueueMetrics } from '#/client/workqueue.ts'
+import { WorkQueue, type ReconcileResult, type WorkQueueMetrics } from '#/client/workqueue.ts'
 import type { Platform } from '#/platform/platform.ts'
-import { OwnWrites } from './controller/own-writes.ts'
-import { rememberingClient } from './controller/remembering-client.ts'
+import { WriteBarrier } from './controller/write-barrier.ts'
+import { recordingClient } from './controller/recording-client.ts'
 
 export interface Controller {
   /** As in the `--controllers` flag: `replicaset-controller`. */
@@ -36,10 +36,10 @@ export interface Controller {
 }
 
 /** Reconciles a key. The key is requeued with backoff if it throws, or after the returned delay. */
-export type Reconcile = (work: Work) => Promise<void | Again>
+export type Reconcile = (request: ReconcileRequest) => Promise<void | ReconcileResult>
 
 /** One reconcile of one key. */
-export interface Work extends NamespacedName {
+export interface ReconcileRequest extends NamespacedName {
   readonly key: string
   /** Writes through this client must be visible in the informers before the key is reconciled again. */
   readonly client: Client
@@ -78,7 +78,7 @@ export class ControllerLoop {
   readonly #options: ControllerLoopOptions
   readonly #queue: WorkQueue
   readonly #recorder: EventRecorder
-  readonly #writes = new OwnWrites()
+  readonly #writes = new WriteBarrier()
   readonly #informers = new Set<Pick<Informer<KubernetesObject>, 'waitForSync'>>()
   readonly #backgrounds: ((signal: AbortSignal) => Promise<void>)[] = []
   readonly #reconcile: Reconcile
@@ -109,17 +109,18 @@ export class ControllerLoop {
       try {
         await run(signal)
       } catch (error) {
-        if (!signal.aborted) platform.log.error('a controller lost a part', { controller: this.name, error })
+        if (!signal.aborted)
+          platform.log.error('Controller background task failed', { controller: this.name, error })
       }
     })
     const { workers = workersUsual } = controller
-    await this.#queue.run({ workers, signal, work: key => this.#work(key, signal) })
+    await this.#queue.run({ workers, signal, reconcile: key => this.#reconcileKey(key, signal) })
     await Promise.all([recording, ...backgrounds])
   }
 
   /** True if no key is due or being reconciled; delayed keys do not count. */
   get isIdle(): boolean {
-    const { depth, working } = this.#queue.metrics()
+    const { depth, processing: working } = this.#queue.metrics()
     return depth === 0 && working === 0
   }
 
@@ -132,14 +133,14 @@ export class ControllerLoop {
     return this.#queue.metrics()
   }
 
-  async #work(key: string, signal: AbortSignal): Promise<void | Again> {
-    await this.#writes.seen(key, signal)
-    const client = rememberingClient(this.#options.client, this.#writes, key)
+  async #reconcileKey(key: string, signal: AbortSignal): Promise<void | ReconcileResult> {
+    await this.#writes.waitUntilVisible(key, signal)
+    const client = recordingClient(this.#options.client, this.#writes, key)
     try {
       return await this.#reconcile({ ...nameIn(key), key, client, signal })
     } catch (error) {
       // Nothing can be created in a terminating namespace, and the owner will be deleted soon.
-      if (isNamespaceGoing(error)) return undefined
+      if (isNamespaceTerminating(error)) return undefined
       throw error
     }
   }

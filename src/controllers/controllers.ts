@@ -29,8 +29,8 @@ import { persistentVolumeClaimProtectionController } from './persistent-volume-c
 import { persistentVolumeExpanderController } from './persistent-volume-expander.ts'
 import { persistentVolumeProtectionController } from './persistent-volume-protection.ts'
 import { podGarbageCollectorController } from './pod-garbage-collector.ts'
-import type { Provisioner } from './provisioner.ts'
-import { replicaSetController, replicationControllerController } from './replicas.ts'
+import type { Provisioner } from './shared/provisioner.ts'
+import { replicaSetController, replicationControllerController } from './replica-set.ts'
 import { resourceClaimController } from './resource-claim.ts'
 import { resourceQuotaController } from './resource-quota.ts'
 import { rootCaPublisherController } from './root-ca-publisher.ts'
@@ -57,7 +57,7 @@ import { volumeAttributesClassProtectionController } from './volume-attributes-c
  */
 export interface ControllersSettings {
   /** CA certificate of the cluster, PEM. */
-  readonly authority?: string
+  readonly caCertificate?: string
   readonly signCertificate?: CertificateSigningSettings['sign']
   /** Signs service account tokens that are stored in secrets. */
   readonly signToken?: ServiceAccountTokensSettings['sign']
@@ -117,17 +117,17 @@ export function controllersOf(settings: ControllersSettings = {}): readonly Cont
 
 /** Controllers that depend on a setting. */
 function controllersWith(settings: ControllersSettings): readonly Controller[] {
-  const { authority, signCertificate, signToken, checkPolicyTypes } = settings
+  const { caCertificate, signCertificate, signToken, checkPolicyTypes } = settings
   const { clusterCidrs, serviceCidrs = [], loadBalancerAddresses } = settings
   return [
     ...(signCertificate ? [certificateSigningController({ sign: signCertificate })] : []),
     ...(clusterCidrs ? [nodeIpamController({ clusterCidrs, serviceCidrs })] : []),
-    ...(authority ? [rootCaPublisherController({ authority })] : []),
+    ...(caCertificate ? [rootCaPublisherController({ caCertificate })] : []),
     ...(signToken
-      ? [serviceAccountTokensController({ sign: signToken, ...(authority && { authority }) })]
+      ? [serviceAccountTokensController({ sign: signToken, ...(caCertificate && { caCertificate }) })]
       : []),
     ...(loadBalancerAddresses
-      ? [serviceLoadBalancerController({ connect: addressPool(loadBalancerAddresses) })]
+      ? [serviceLoadBalancerController({ createLoadBalancer: addressPool(loadBalancerAddresses) })]
       : []),
     ...(checkPolicyTypes
       ? [validatingAdmissionPolicyStatusController({ checkTypes: checkPolicyTypes })]

@@ -6,7 +6,7 @@ import { events } from '#/api/generated/core/v1-resources.ts'
 import { controllerOf, keyOf } from '#/api/metadata.ts'
 import { formatTime, parseTime } from '#/api/time.ts'
 import { cronJobController } from './cron-job.ts'
-import { isJobFinished } from './finished-jobs.ts'
+import { isJobFinished } from './shared/finished-jobs.ts'
 import { crashingController } from './test-crashes.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 
@@ -53,7 +53,7 @@ const running = async (plane: TestControlPlane): Promise<readonly Job[]> => {
   return (await plane.list(jobs)).filter(job => !isJobFinished(job))
 }
 
-test('a job is started every minute, named by it, and its end is noted', async t => {
+test('a CronJob starts a job every minute, named by the time, and records its end', async t => {
   const plane = await startTestControlPlane(t, [cronJobController])
   await plane.create(cronJobs, cronJobOf({ timeZone: 'Asia/Tokyo' }))
   await plane.advance(minuteMs)
@@ -82,7 +82,7 @@ test('a job is started every minute, named by it, and its end is noted', async t
   assert.deepEqual(await reasonsOf(plane), new Set(['SuccessfulCreate', 'SawCompletedJob']))
 })
 
-test('only so many finished jobs are kept', async t => {
+test('finished jobs beyond the history limits are deleted', async t => {
   const plane = await startTestControlPlane(t, [cronJobController])
   await plane.create(cronJobs, cronJobOf({ successfulJobsHistoryLimit: 2 }))
   const names: (string | undefined)[] = []
@@ -103,7 +103,7 @@ test('only so many finished jobs are kept', async t => {
   assert.ok((await reasonsOf(plane)).has('SuccessfulDelete'))
 })
 
-test('a schedule that changes does not start what would have been due before', async t => {
+test('a changed schedule starts no job that was due before', async t => {
   const plane = await startTestControlPlane(t, [cronJobController])
   await plane.create(cronJobs, cronJobOf({ schedule: '0 0 1 1 *' }))
   await plane.advance(10 * minuteMs)
@@ -195,7 +195,7 @@ test('CronJob should support CronJob API operations', async t => {
   assert.deepEqual(await plane.list(cronJobs), [])
 })
 
-test('no job is started twice for one minute, whatever write is the last', async t => {
+test('after a crash at any write, no job is started twice for one time', async t => {
   for (let writes = 1; writes <= 5; writes++) {
     const { controller, hasCrashed } = crashingController(cronJobController, writes)
     const plane = await startTestControlPlane(t, [controller])

@@ -3,6 +3,7 @@
  * after a crash finds the existing Job instead of creating another.
  * https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/
  */
+import { messageOf } from '#/base/message-of.ts'
 import { isApiError } from '#/api/errors.ts'
 import { cronJobs, jobs } from '#/api/generated/batch/v1-resources.ts'
 import type { CronJob, CronJobStatus, Job } from '#/api/generated/batch/v1.ts'
@@ -14,8 +15,7 @@ import type { EventRecorder } from '#/client/event-recorder.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 import { jobOfCronJob } from './cron-job/job-of-cron-job.ts'
 import { planCronJob, withoutActive, withStarted, type CronJobPlan } from './cron-job/plan.ts'
-import { onOwnedChange, ownedIndex } from './owned.ts'
-import { messageOf } from './message-of.ts'
+import { enqueueForOwner, controllerRefIndex } from './shared/controller-ref-index.ts'
 
 export const cronJobController: Controller = {
   name: 'cronjob-controller',
@@ -26,15 +26,15 @@ export const cronJobController: Controller = {
 function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Reconcile {
   const allCronJobs = informer(cronJobs)
   const allJobs = informer(jobs)
-  const owned = ownedIndex(allJobs)
+  const owned = controllerRefIndex(allJobs)
   /** Time at which the schedule was last seen to change, by key. */
   const changedAtMs = new Map<string, number>()
-  allCronJobs.onChange((key, { before, after }) => {
-    if (before === undefined || after === undefined) changedAtMs.delete(key)
-    else if (hasOtherSchedule(before, after)) changedAtMs.set(key, platform.clock.now())
+  allCronJobs.addEventHandler((key, { oldObject, newObject }) => {
+    if (oldObject === undefined || newObject === undefined) changedAtMs.delete(key)
+    else if (hasOtherSchedule(oldObject, newObject)) changedAtMs.set(key, platform.clock.now())
     enqueue(key)
   })
-  onOwnedChange(allJobs, cronJobs, key => enqueue(key))
+  enqueueForOwner(allJobs, cronJobs, key => enqueue(key))
 
   return async ({ key, client }) => {
     const cronJob = allCronJobs.get(key)
@@ -53,7 +53,7 @@ function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Re
     const { status, error } = await start(pass, plan)
     if (!equalJson(status, cronJob.status ?? {})) await client.updateStatus(cronJobs, { ...cronJob, status })
     if (error !== undefined) throw error
-    return plan.againAfterMs === undefined ? undefined : { againAfterMs: plan.againAfterMs }
+    return plan.requeueAfterMs === undefined ? undefined : { requeueAfterMs: plan.requeueAfterMs }
   }
 }
 

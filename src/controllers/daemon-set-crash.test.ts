@@ -21,7 +21,7 @@ function setOf(image: string, rollingUpdate: RollingUpdateDaemonSet): DaemonSet 
 }
 
 for (const bound of [{ maxUnavailable: 1 }, { maxUnavailable: 0, maxSurge: 1 }]) {
-  test(`whatever write is the last, the next process goes on: ${JSON.stringify(bound)}`, async t => {
+  test(`after a crash at any write, the next DaemonSet controller continues: ${JSON.stringify(bound)}`, async t => {
     for (let writes = 1; ; writes++) {
       const { controller, hasCrashed } = crashingController(daemonSetController, writes)
       const plane = await startTestControlPlane(t, [controller])

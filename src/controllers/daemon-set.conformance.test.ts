@@ -92,7 +92,7 @@ test('DaemonSet-NodeSelection', async t => {
   assert.equal(set.status.numberAvailable, 1)
 })
 
-test('DaemonSet with node affinity runs where the affinity lets it', async t => {
+test('DaemonSet with node affinity runs on matching nodes', async t => {
   const plane = await startWithNodes(t)
   const matchExpressions = [{ key: 'color', operator: 'In', values: ['blue'] }]
   const requiredDuringSchedulingIgnoredDuringExecution = { nodeSelectorTerms: [{ matchExpressions }] }

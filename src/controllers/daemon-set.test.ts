@@ -50,7 +50,7 @@ async function statusOf(plane: TestControlPlane): Promise<NonNullable<DaemonSet[
   return set!.status!
 }
 
-test('every node that should have a pod gets one that can go nowhere else', async t => {
+test('every eligible node gets a daemon pod with affinity to it', async t => {
   const plane = await startTestControlPlane(t, [daemonSetController])
   await addNodes(plane, 'a', 'b')
   await plane.create(daemonSets, setOf())
@@ -99,7 +99,7 @@ test('every node that should have a pod gets one that can go nowhere else', asyn
   )
 })
 
-test('taints keep pods off, or drive them out', async t => {
+test('NoSchedule taints prevent daemon pods, NoExecute taints delete them', async t => {
   const plane = await startTestControlPlane(t, [daemonSetController])
   const taint = (key: string, effect: string): Node => ({
     ...nodeOf(key),
@@ -132,7 +132,7 @@ test('taints keep pods off, or drive them out', async t => {
   assert.equal(await shown(plane), 'b:one c:one d:one')
 })
 
-test('pods that fail are replaced, later and later', async t => {
+test('failed daemon pods are replaced with backoff', async t => {
   const plane = await startTestControlPlane(t, [daemonSetController])
   await addNodes(plane, 'a')
   await plane.create(daemonSets, setOf())
@@ -165,7 +165,7 @@ test('pods that fail are replaced, later and later', async t => {
   )
 })
 
-test('an update stops so many at a time as may be missing', async t => {
+test('a rolling update deletes at most maxUnavailable daemon pods at a time', async t => {
   const plane = await startTestControlPlane(t, [daemonSetController])
   await addNodes(plane, 'a', 'b', 'c', 'd')
   const rollingUpdate = { maxUnavailable: '50%' }
@@ -180,7 +180,7 @@ test('an update stops so many at a time as may be missing', async t => {
   assert.equal(await shown(plane), 'a:two* b:two* c:two* d:two*')
 })
 
-test('with a surge the new pod comes beside the old one, which goes when the new one is available', async t => {
+test('with surge, the old pod is deleted when the new one is available', async t => {
   const plane = await startTestControlPlane(t, [daemonSetController])
   await addNodes(plane, 'a', 'b')
   const rollingUpdate = { maxSurge: 1, maxUnavailable: 0 }
@@ -202,7 +202,7 @@ test('with a surge the new pod comes beside the old one, which goes when the new
   assert.equal(await shown(plane), 'a:two* b:two')
 })
 
-test('with OnDelete pods are updated when they are deleted', async t => {
+test('with OnDelete, pods are updated when they are deleted', async t => {
   const plane = await startTestControlPlane(t, [daemonSetController])
   await addNodes(plane, 'a', 'b')
   await plane.create(daemonSets, setOf({ updateStrategy: { type: 'OnDelete' } }))
@@ -216,7 +216,7 @@ test('with OnDelete pods are updated when they are deleted', async t => {
   assert.equal(await shown(plane), nodeNameOf(pod!) === 'a' ? 'a:two b:one*' : 'a:one* b:two')
 })
 
-test('so many old revisions are kept as the set says, and those that pods have', async t => {
+test('revisions beyond revisionHistoryLimit are deleted unless pods have them', async t => {
   const plane = await startTestControlPlane(t, [daemonSetController])
   await addNodes(plane, 'a')
   await plane.create(daemonSets, setOf({ revisionHistoryLimit: 0, updateStrategy: { type: 'OnDelete' } }))
@@ -226,7 +226,7 @@ test('so many old revisions are kept as the set says, and those that pods have',
   assert.deepEqual(await revisionNumbers(plane), [3])
 })
 
-test('a name that another revision has is no obstacle', async t => {
+test('a revision name collision is resolved', async t => {
   const plane = await startTestControlPlane(t, [daemonSetController])
   await plane.create(daemonSets, setOf())
   const [revision] = await plane.list(controllerRevisions)

@@ -3,7 +3,7 @@
  * scheduler's rules; the scheduler binds each pod to the node that its affinity names.
  * https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/
  */
-import { isApiError, isNamespaceGoing } from '#/api/errors.ts'
+import { isApiError, isNamespaceTerminating } from '#/api/errors.ts'
 import type { ControllerRevision, DaemonSet } from '#/api/generated/apps/v1.ts'
 import { daemonSets } from '#/api/generated/apps/v1-resources.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
@@ -14,19 +14,19 @@ import { compileLabelSelector } from '#/api/selector.ts'
 import type { Client } from '#/client/client.ts'
 import type { EventRecorder } from '#/client/event-recorder.ts'
 import type { Informer } from '#/client/informer.ts'
-import { claim } from './claim.ts'
+import { claimObjects } from './shared/controller-ref.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 import { daemonPod, hashLabel } from './daemon-set/daemon-pod.ts'
-import { eligibilityOf } from './daemon-set/eligibility.ts'
-import { FailedPods } from './daemon-set/failed-pods.ts'
+import { nodeShouldRunDaemonPod } from './daemon-set/eligibility.ts'
+import { FailedPodsBackoff } from './daemon-set/failed-pods-backoff.ts'
 import { planDaemons, type DaemonPlan } from './daemon-set/plan.ts'
 import { planStatus } from './daemon-set/status.ts'
-import { placesOf } from './daemon-set/world.ts'
-import { onOrphan, onOwnedChange, orphanIndex, ownedIndex } from './owned.ts'
+import { daemonNodesOf } from './daemon-set/world.ts'
+import { onOrphan, enqueueForOwner, orphanIndex, controllerRefIndex } from './shared/controller-ref-index.ts'
 import { nextAvailableMs } from './pods.ts'
-import { deleteRevisions, recordRevision, revisionHistory } from './revision-history.ts'
-import { slowStart } from './slow-start.ts'
-import { messageOf } from './message-of.ts'
+import { deleteRevisions, recordRevision, revisionHistory } from './shared/revision-history.ts'
+import { slowStartBatch } from './shared/slow-start-batch.ts'
+import { messageOf } from '#/base/message-of.ts'
 
 export const daemonSetController: Controller = {
   name: 'daemonset-controller',
@@ -41,18 +41,18 @@ function setUp(context: ControllerContext): Reconcile {
   const sets = informer(daemonSets)
   const allNodes = informer(nodes)
   const allPods = informer(pods)
-  const owned = ownedIndex(allPods)
+  const owned = controllerRefIndex(allPods)
   const orphans = orphanIndex(allPods)
   const history = revisionHistory(context, daemonSets, sets)
-  const failedPods = new FailedPods()
-  sets.onChange(key => enqueue(key))
-  onOwnedChange(allPods, daemonSets, key => enqueue(key))
+  const failedPods = new FailedPodsBackoff()
+  sets.addEventHandler(key => enqueue(key))
+  enqueueForOwner(allPods, daemonSets, key => enqueue(key))
   onOrphan(allPods, orphan => {
     for (const set of sets.inNamespace(orphan.metadata?.namespace ?? '')) {
       if (compileLabelSelector(set.spec?.selector).matches(orphan.metadata?.labels)) enqueue(keyOf(set))
     }
   })
-  wakeByNode(allNodes, sets, enqueue)
+  enqueueOnNodeChange(allNodes, sets, enqueue)
 
   return async ({ key, client, signal }) => {
     const set = sets.get(key)
@@ -60,8 +60,8 @@ function setUp(context: ControllerContext): Reconcile {
     // computed.
     if (set === undefined || isBeingDeleted(set)) return undefined
     const { uid = '', namespace = '', generation } = set.metadata ?? {}
-    const revisions = await history.claimed(set, client)
-    const claimed = await claim({
+    const revisions = await history.claimRevisions(set, client)
+    const claimed = await claimObjects({
       client,
       owner: set,
       ownerResource: daemonSets,
@@ -73,55 +73,55 @@ function setUp(context: ControllerContext): Reconcile {
     const hash = hashOf(recorded.revision)
     if (recorded.duplicates.length > 0) {
       await mergeDuplicates(recorded.duplicates, { pods: claimed, hash, client })
-      return { againAfterMs: 0 }
+      return { requeueAfterMs: 0 }
     }
     const nowMs = platform.clock.now()
-    const world = { set, hash, places: placesOf(set, allNodes.list(), claimed), nowMs }
+    const world = { set, hash, daemonNodes: daemonNodesOf(set, allNodes.list(), claimed), nowMs }
     const failedKey = (nodeName: string): string => `${uid}/${generation}/${nodeName}`
     const monotonicMs = platform.clock.monotonicMs()
-    const waitMsOn = (nodeName: string): number => failedPods.waitMs(failedKey(nodeName), monotonicMs)
-    const plan = planDaemons({ ...world, waitMsOn })
+    const backoffMsOn = (nodeName: string): number => failedPods.remainingMs(failedKey(nodeName), monotonicMs)
+    const plan = planDaemons({ ...world, backoffMsOn })
     for (const { pod, nodeName } of plan.finished) {
-      if (pod.status?.phase === 'Failed') failedPods.replaced(failedKey(nodeName), monotonicMs)
+      if (pod.status?.phase === 'Failed') failedPods.next(failedKey(nodeName), monotonicMs)
     }
     const failure = await perform(plan, { set, hash, client, recorder })
     const status = planStatus({ ...world, collisionCount: recorded.collisionCount })
     if (status !== set.status) await client.updateStatus(daemonSets, { ...set, status }, { signal })
     if (failure) throw failure.error
     await truncate(revisions, { set, pods: claimed, current: recorded.revision, client })
-    return soonest(plan.againAfterMs, nextAvailableMs(claimed, set.spec?.minReadySeconds ?? 0, nowMs))
+    return soonest(plan.requeueAfterMs, nextAvailableMs(claimed, set.spec?.minReadySeconds ?? 0, nowMs))
   }
 }
 
-function soonest(...waits: readonly (number | undefined)[]): { readonly againAfterMs: number } | undefined {
+function soonest(...waits: readonly (number | undefined)[]): { readonly requeueAfterMs: number } | undefined {
   const known = waits.filter(each => each !== undefined)
-  return known.length === 0 ? undefined : { againAfterMs: Math.min(...known) }
+  return known.length === 0 ? undefined : { requeueAfterMs: Math.min(...known) }
 }
 
 /** Node status changes frequently; only changes of a node's eligibility enqueue a DaemonSet. */
-function wakeByNode(
+function enqueueOnNodeChange(
   allNodes: Informer<Node>,
   sets: Informer<DaemonSet>,
   enqueue: ControllerContext['enqueue'],
 ): void {
-  allNodes.onChange((_key, { before, after }) => {
-    if (before && after && isAlike(before, after)) return
+  allNodes.addEventHandler((_key, { oldObject, newObject }) => {
+    if (oldObject && newObject && isAlike(oldObject, newObject)) return
     for (const set of sets.list()) {
-      const eligibility = eligibilityOf(set)
-      const then = before && eligibility(before)
-      const now = after && eligibility(after)
+      const eligibilityOf = nodeShouldRunDaemonPod(set)
+      const then = oldObject && eligibilityOf(oldObject)
+      const now = newObject && eligibilityOf(newObject)
       const isSame =
         (then?.shouldRun ?? false) === (now?.shouldRun ?? false) &&
-        (then?.mayStay ?? false) === (now?.mayStay ?? false)
+        (then?.shouldContinueRunning ?? false) === (now?.shouldContinueRunning ?? false)
       if (!isSame) enqueue(keyOf(set))
     }
   })
 }
 
-function isAlike(before: Node, after: Node): boolean {
+function isAlike(oldObject: Node, newObject: Node): boolean {
   return (
-    equalJson(before.metadata?.labels, after.metadata?.labels) &&
-    equalJson(before.spec?.taints, after.spec?.taints)
+    equalJson(oldObject.metadata?.labels, newObject.metadata?.labels) &&
+    equalJson(oldObject.spec?.taints, newObject.spec?.taints)
   )
 }
 
@@ -172,7 +172,7 @@ async function perform(
       message: `Found ${what} ${keyOf(pod)} on node ${nodeName}, will try to ${isFailed ? 'kill' : 'delete'} it`,
     })
   }
-  const created = await slowStart(plan.create.length, index => create(plan.create[index]!, performance))
+  const created = await slowStartBatch(plan.create.length, index => create(plan.create[index]!, performance))
   const deleted = await Promise.allSettled(plan.delete.map(pod => remove(pod, performance)))
   if (created.error !== undefined) return { error: created.error }
   const failed = deleted.find(result => result.status === 'rejected')
@@ -186,7 +186,8 @@ async function create(nodeName: string, { set, hash, client, recorder }: Perform
     recorder.record(set, { type: 'Normal', reason: 'SuccessfulCreate', message })
   } catch (error) {
     const message = `Error creating: ${messageOf(error)}`
-    if (!isNamespaceGoing(error)) recorder.record(set, { type: 'Warning', reason: 'FailedCreate', message })
+    if (!isNamespaceTerminating(error))
+      recorder.record(set, { type: 'Warning', reason: 'FailedCreate', message })
     throw error
   }
 }

@@ -5,7 +5,7 @@ import type { Deployment } from '#/api/generated/apps/v1.ts'
 import { deployments, replicaSets } from '#/api/generated/apps/v1-resources.ts'
 import { crashingController } from './test-crashes.ts'
 import { deploymentController } from './deployment.ts'
-import { replicaSetController } from './replicas.ts'
+import { replicaSetController } from './replica-set.ts'
 import { startTestControlPlane } from './test-control-plane.ts'
 import { runAllPods } from './test-pods.ts'
 
@@ -15,7 +15,7 @@ function specOf(image: string, replicas: number): NonNullable<Deployment['spec']
   return { replicas, revisionHistoryLimit: 0, selector: { matchLabels: labels }, template }
 }
 
-test('a rollout that is cut off after any write is brought to its end by whoever comes next', async t => {
+test('a rollout interrupted after any write is completed by the next process', async t => {
   for (let writes = 1, hasCrashed = true; hasCrashed; writes++) {
     const crashing = crashingController(deploymentController, writes)
     const plane = await startTestControlPlane(t, [crashing.controller, replicaSetController])

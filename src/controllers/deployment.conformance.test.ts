@@ -10,7 +10,7 @@ import type { Scale } from '#/api/generated/autoscaling/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import { deploymentController } from './deployment.ts'
-import { replicaSetController } from './replicas.ts'
+import { replicaSetController } from './replica-set.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 import { runAllPods, runPods } from './test-pods.ts'
 
@@ -105,7 +105,7 @@ test('a Recreate Deployment deletes old pods and creates new ones', async t => {
   assert.ok(![...images].some(each => each.includes('+')), [...images].join(' '))
 })
 
-test('a RollingUpdate Deployment deletes old pods and creates new ones, also those of a set it adopts', async t => {
+test('a RollingUpdate Deployment replaces old pods, including those of an adopted ReplicaSet', async t => {
   const plane = await start(t)
   const earlier = orphanOf('httpd', 1)
   const annotations = { 'deployment.kubernetes.io/revision': '3546343826724305832' }
@@ -171,7 +171,7 @@ test('a Deployment supports rollover', async t => {
   assert.deepEqual([sizes.length, Math.max(...sizes)], [3, 1])
 })
 
-test('a Deployment runs through its life', async t => {
+test('a Deployment supports its lifecycle', async t => {
   const plane = await start(t)
   const selector = { labelSelector: 'test=deployment' }
   await plane.create(deployments, deploymentOf({ replicas: 2 }))

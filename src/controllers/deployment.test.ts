@@ -6,7 +6,7 @@ import { deployments, replicaSets } from '#/api/generated/apps/v1-resources.ts'
 import { events, namespaces, pods } from '#/api/generated/core/v1-resources.ts'
 import { keyOf } from '#/api/metadata.ts'
 import { deploymentController } from './deployment.ts'
-import { replicaSetController } from './replicas.ts'
+import { replicaSetController } from './replica-set.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 import { refuseCreation, usualAdmission } from './test-admission.ts'
 import { bindPod, runAllPods, runPods, stopPods } from './test-pods.ts'
@@ -64,7 +64,7 @@ async function messagesOf(plane: TestControlPlane): Promise<string[]> {
   return all.map(({ reason, message }) => `${reason}: ${message?.replace(/web-\w+/, 'web-x')}`).toSorted()
 }
 
-test('a deployment becomes available, says so, and rests', async t => {
+test('a Deployment becomes available, reports it and settles', async t => {
   const plane = await start(t)
   await plane.create(deployments, deploymentOf('a'))
   assert.deepEqual(await conditionsOf(plane), [
@@ -98,7 +98,7 @@ test('a deployment becomes available, says so, and rests', async t => {
   assert.equal((await plane.list(deployments))[0]?.metadata?.resourceVersion, version)
 })
 
-test('a new template is rolled out within bounds at every revision, and an old one is found again', async t => {
+test('a rollout stays within its limits at every revision, and a rollback reuses the old ReplicaSet', async t => {
   const plane = await start(t)
   const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 1 } }
   await plane.create(deployments, deploymentOf('a', { replicas: 4, strategy }))
@@ -132,7 +132,7 @@ test('a new template is rolled out within bounds at every revision, and an old o
   assert.equal(went?.metadata?.annotations?.['deployment.kubernetes.io/revision-history'], '1')
 })
 
-test('a rollout that gets stuck exceeds its deadline, and recovers when it gets on', async t => {
+test('a stuck rollout exceeds its progress deadline and recovers with progress', async t => {
   const plane = await start(t)
   await plane.create(deployments, deploymentOf('a', { progressDeadlineSeconds: 60 }))
   await runAllPods(plane)
@@ -148,7 +148,7 @@ test('a rollout that gets stuck exceeds its deadline, and recovers when it gets 
   assert.ok((await conditionsOf(plane)).includes('Progressing True NewReplicaSetAvailable'))
 })
 
-test('paused, a deployment scales but keeps its revision; resumed, it rolls out', async t => {
+test('a paused Deployment scales but does not roll out until resumed', async t => {
   const plane = await start(t)
   await plane.create(deployments, deploymentOf('a'))
   await runAllPods(plane)
@@ -162,7 +162,7 @@ test('paused, a deployment scales but keeps its revision; resumed, it rolls out'
   assert.equal(await shapeOf(plane), 'a:0/0#1 b:5/5#2')
 })
 
-test('to recreate is to wait for the last old pod', async t => {
+test('the Recreate strategy waits for the last old pod', async t => {
   const plane = await start(t)
   await plane.create(deployments, deploymentOf('a', { replicas: 2, strategy: { type: 'Recreate' } }))
   for (const pod of await plane.list(pods)) await bindPod(plane, pod, 'n1')
@@ -186,7 +186,7 @@ test('to recreate is to wait for the last old pod', async t => {
   assert.ok((await conditionsOf(plane)).includes('Progressing True NewReplicaSetAvailable'))
 })
 
-test('unhealthy pods of an old revision do not hold up the next', async t => {
+test('unhealthy pods of an old ReplicaSet do not block the rollout', async t => {
   const plane = await start(t)
   await plane.create(deployments, deploymentOf('a', { replicas: 4 }))
   await changeSpec(plane, { template: templateOf('b') })
@@ -196,7 +196,7 @@ test('unhealthy pods of an old revision do not hold up the next', async t => {
   assert.equal(await shapeOf(plane), 'a:0/0#1 b:0/0#2 c:4/4#3')
 })
 
-test('a name that another has is gone around, and the collision is counted', async t => {
+test('a hash collision increments collisionCount and uses another name', async t => {
   const plane = await start(t)
   await plane.create(deployments, deploymentOf('a'))
   const [first] = await plane.list(replicaSets)
@@ -218,7 +218,7 @@ test('a name that another has is gone around, and the collision is counted', asy
   assert.notEqual(owned[0]?.metadata?.name, name)
 })
 
-test('a replica set that nobody manages is adopted, and let go when it matches no longer', async t => {
+test('a matching orphan ReplicaSet is adopted, and released when it no longer matches', async t => {
   const plane = await start(t)
   await plane.create(replicaSets, {
     metadata: { namespace: 'default', name: 'orphan', labels: { app: 'web' } },
@@ -248,7 +248,7 @@ test('a replica set that nobody manages is adopted, and let go when it matches n
   assert.deepEqual(await ownersOf(), ['web'])
 })
 
-test('the annotation of old asks to go back', async t => {
+test('the deprecated rollback annotation triggers a rollback', async t => {
   const plane = await start(t)
   await plane.create(deployments, deploymentOf('a'))
   await runAllPods(plane)
@@ -274,7 +274,7 @@ test('the annotation of old asks to go back', async t => {
 
 const quotaExceeded = forbidden({ group: '', kind: 'pods', name: 'web-x' }, 'exceeded quota: q')
 
-test('what a replica set fails with the deployment tells', async t => {
+test('the ReplicaFailure condition is copied to the Deployment', async t => {
   const admission = refuseCreation(plural => (plural === 'pods' ? quotaExceeded : undefined))
   const plane = await startTestControlPlane(t, controllers, { admission })
   await plane.create(deployments, deploymentOf('a', { progressDeadlineSeconds: 30 }))
@@ -288,7 +288,7 @@ test('what a replica set fails with the deployment tells', async t => {
   assert.equal(deployment?.status?.unavailableReplicas, 3)
 })
 
-test('a deployment whose replica sets are refused says why and tries again', async t => {
+test('a rejected ReplicaSet creation is reported and retried', async t => {
   let isRefused = true
   const admission = refuseCreation(plural =>
     isRefused && plural === 'replicasets' ? quotaExceeded : undefined,
@@ -312,7 +312,7 @@ test('a deployment whose replica sets are refused says why and tries again', asy
   assert.ok((await conditionsOf(plane)).includes('Progressing True NewReplicaSetAvailable'))
 })
 
-test('in a namespace that goes away nothing is made, and nothing told', async t => {
+test('a Deployment in a terminating namespace creates no objects and events', async t => {
   const plane = await startTestControlPlane(t, controllers, { admission: await usualAdmission() })
   await plane.create(namespaces, { metadata: { name: 'gone' } })
   const web = deploymentOf('a')

@@ -11,15 +11,15 @@ import type { Pod } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import { controllerOf, formatKey, isBeingDeleted, isControlledBy, keyOf } from '#/api/metadata.ts'
 import { compileLabelSelector } from '#/api/selector.ts'
-import { claim } from './claim.ts'
+import { claimObjects } from './shared/controller-ref.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 import { performPlan, type PerformWork } from './deployment/perform.ts'
 import { planDeployment } from './deployment/plan.ts'
 import { revisionAnnotation, revisionsOf, withAnnotations } from './deployment/revisions.ts'
 import { planRollback } from './deployment/rollback.ts'
 import { nextProgressCheckMs, planStatus, type StatusWorld } from './deployment/status.ts'
-import { onOrphan, onOwnedChange, orphanIndex, ownedIndex } from './owned.ts'
-import { isPodFinished } from './pods.ts'
+import { onOrphan, enqueueForOwner, orphanIndex, controllerRefIndex } from './shared/controller-ref-index.ts'
+import { isPodTerminal } from './pods.ts'
 
 export const deploymentController: Controller = {
   name: 'deployment-controller',
@@ -31,18 +31,18 @@ function setUp(context: ControllerContext): Reconcile {
   const { platform, recorder, informer } = context
   const allDeployments = informer(deployments)
   const allSets = informer(replicaSets)
-  const ownedSets = ownedIndex(allSets)
+  const ownedSets = controllerRefIndex(allSets)
   const orphanSets = orphanIndex(allSets)
-  const ownedPods = ownedIndex(informer(pods))
-  wakeUp(context)
+  const ownedPods = controllerRefIndex(informer(pods))
+  enqueueOnChange(context)
 
   return async ({ key, client }) => {
     const deployment = allDeployments.get(key)
     if (deployment === undefined) return undefined
     const work = { deployment, client, recorder }
-    if (selectsAll(deployment)) return refuse(work)
+    if (selectsAll(deployment)) return rejectSelectingAll(work)
     const { uid = '', namespace = '' } = deployment.metadata ?? {}
-    const claimed = await claim({
+    const claimed = await claimObjects({
       client,
       owner: deployment,
       ownerResource: deployments,
@@ -59,29 +59,29 @@ function setUp(context: ControllerContext): Reconcile {
     const plan = planDeployment({
       deployment,
       replicaSets: claimed,
-      hasRunningPods: set => ownedPods.get(set.metadata?.uid ?? '').some(pod => !isPodFinished(pod)),
+      hasRunningPods: set => ownedPods.get(set.metadata?.uid ?? '').some(pod => !isPodTerminal(pod)),
     })
     const { error, ...performed } = await performPlan(work, plan, claimed)
-    const { present } = revisionsOf(deployment, performed.replicaSets)
+    const { newReplicaSet } = revisionsOf(deployment, performed.replicaSets)
     const { isRollout } = plan
-    const againAfterMs = await tell(work, {
+    const requeueAfterMs = await updateStatus(work, {
       ...performed,
       deployment,
-      present,
+      newReplicaSet,
       isRollout,
       nowMs: platform.clock.now(),
     })
     if (error !== undefined) throw error
-    return againAfterMs === undefined ? undefined : { againAfterMs }
+    return requeueAfterMs === undefined ? undefined : { requeueAfterMs }
   }
 }
 
 /** Maps changes to the Deployments that must be reconciled. */
-function wakeUp({ informer, enqueue }: ControllerContext): void {
+function enqueueOnChange({ informer, enqueue }: ControllerContext): void {
   const allDeployments = informer(deployments)
   const allSets = informer(replicaSets)
-  allDeployments.onChange(key => enqueue(key))
-  onOwnedChange(allSets, deployments, key => enqueue(key))
+  allDeployments.addEventHandler(key => enqueue(key))
+  enqueueForOwner(allSets, deployments, key => enqueue(key))
   onOrphan(allSets, orphan => {
     for (const each of allDeployments.inNamespace(orphan.metadata?.namespace ?? '')) {
       if (compileLabelSelector(each.spec?.selector).matches(orphan.metadata?.labels)) enqueue(keyOf(each))
@@ -97,10 +97,11 @@ function wakeUp({ informer, enqueue }: ControllerContext): void {
   }
   // The Recreate strategy waits for the last old pod to stop, and the ReplicaSet's status does not change for
   // every terminating pod.
-  informer(pods).onChange((_key, { before, after }) => {
-    if (before === undefined || isPodFinished(before) || (after && !isPodFinished(after))) return
-    const waiting = deploymentOf(before)
-    if (waiting?.spec?.strategy?.type === 'Recreate') enqueue(keyOf(waiting))
+  informer(pods).addEventHandler((_key, { oldObject, newObject }) => {
+    if (oldObject === undefined || isPodTerminal(oldObject) || (newObject && !isPodTerminal(newObject)))
+      return
+    const deployment = deploymentOf(oldObject)
+    if (deployment?.spec?.strategy?.type === 'Recreate') enqueue(keyOf(deployment))
   })
 }
 
@@ -110,7 +111,7 @@ function selectsAll({ spec }: Deployment): boolean {
 }
 
 /** An empty selector would match all pods of the namespace. */
-async function refuse({ deployment, client, recorder }: PerformWork): Promise<undefined> {
+async function rejectSelectingAll({ deployment, client, recorder }: PerformWork): Promise<undefined> {
   const message = 'This deployment is selecting all pods. A non-empty selector is required.'
   recorder.record(deployment, { type: 'Warning', reason: 'SelectingAll', message })
   const { generation = 0 } = deployment.metadata ?? {}
@@ -120,9 +121,12 @@ async function refuse({ deployment, client, recorder }: PerformWork): Promise<un
 }
 
 /** Updates the status. Returns the delay until the next progress check. */
-async function tell({ deployment, client }: PerformWork, world: StatusWorld): Promise<number | undefined> {
+async function updateStatus(
+  { deployment, client }: PerformWork,
+  world: StatusWorld,
+): Promise<number | undefined> {
   const status = planStatus(world)
-  const revision = world.present?.metadata?.annotations?.[revisionAnnotation]
+  const revision = world.newReplicaSet?.metadata?.annotations?.[revisionAnnotation]
   const numbered = withAnnotations(deployment, {
     ...deployment.metadata?.annotations,
     ...(revision && { [revisionAnnotation]: revision }),

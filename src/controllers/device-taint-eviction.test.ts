@@ -10,8 +10,7 @@ import type {
 } from '#/api/generated/resource/v1.ts'
 import { resourceClaims, resourceSlices } from '#/api/generated/resource/v1-resources.ts'
 import { formatTime } from '#/api/time.ts'
-import { deviceTaintEvictionController } from './device-taint-eviction.ts'
-import { evictionTimeMs } from './device-taint-eviction/eviction-time.ts'
+import { deviceTaintEvictionController, evictionTimeMs } from './device-taint-eviction.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 import { allocate, claimOf, driver, podWithClaims } from './test-devices.ts'
 
@@ -20,7 +19,7 @@ function sliceOf(name: string, taints: readonly DeviceTaint[], generation = 1): 
   return { metadata: { name }, spec: { driver, pool, nodeName: 'n1', devices: [{ name: 'gpu-0', taints }] } }
 }
 
-test('when a pod has to leave its devices', () => {
+test('evictionTimeMs: taints, tolerations and generations of devices', () => {
   const atMs = Date.UTC(2026, 0, 1)
   const timeAdded = formatTime(atMs)
   const broken = { key: 'broken', value: 'yes', effect: 'NoExecute', timeAdded }
@@ -104,7 +103,7 @@ async function messages(plane: TestControlPlane): Promise<readonly (string | und
   return (await plane.list(events)).map(({ reason, message }) => `${reason}: ${message}`)
 }
 
-test('a pod leaves a device that breaks', async t => {
+test('a pod is evicted when its device gets a NoExecute taint', async t => {
   const { plane, taint } = await startUsed(t)
   assert.equal((await plane.list(pods)).length, 1)
   await taint(true)
@@ -118,7 +117,7 @@ test('a pod leaves a device that breaks', async t => {
   assert.deepEqual(await messages(plane), ['DeviceTaintManagerEviction: Marking for deletion'])
 })
 
-test('a pod that tolerates it for a while leaves after it, unless the device is well again', async t => {
+test('a tolerating pod is evicted after tolerationSeconds unless the taint is removed', async t => {
   const tolerations = [{ key: 'broken', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 }]
   const { plane, taint } = await startUsed(t, tolerations)
   const isLeaving = async (): Promise<boolean> => {
@@ -137,7 +136,7 @@ test('a pod that tolerates it for a while leaves after it, unless the device is 
   assert.equal(await isLeaving(), true)
 })
 
-test('a pod that comes to a broken device leaves at once', async t => {
+test('a pod that is bound to a tainted device is evicted at once', async t => {
   const plane = await startTestControlPlane(t, [deviceTaintEvictionController])
   const timeAdded = formatTime(plane.platform.clock.now())
   await plane.create(resourceSlices, sliceOf('s', [{ key: 'broken', effect: 'NoExecute', timeAdded }]))

@@ -8,18 +8,31 @@ import { withCondition } from '#/api/conditions.ts'
 import { isApiError } from '#/api/errors.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
-import type { Device, ResourceClaim, ResourceSlice } from '#/api/generated/resource/v1.ts'
+import type {
+  Device,
+  ResourceClaim,
+  ResourceSlice,
+  DeviceRequestAllocationResult,
+  DeviceTaint,
+  DeviceToleration,
+} from '#/api/generated/resource/v1.ts'
 import { resourceClaims, resourceSlices } from '#/api/generated/resource/v1-resources.ts'
 import { equalJson } from '#/api/json-value.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
-import { hasSameClaims } from '#/api/pod-resource-claims.ts'
-import { formatTime } from '#/api/time.ts'
+import {
+  hasSameClaims,
+  resourceClaimNameOf,
+  isReservedFor,
+  isClaimUsableByPod,
+} from '#/api/pod-resource-claims.ts'
+import { formatTime, parseTime } from '#/api/time.ts'
 import type { Informer } from '#/client/informer.ts'
-import type { ObjectIndex } from '#/client/object-store.ts'
-import type { Again } from '#/client/workqueue.ts'
-import type { Controller, ControllerContext, Work } from './controller.ts'
-import { evictionTimeMs, isDriving } from './device-taint-eviction/eviction-time.ts'
-import { isPodFinished } from './pods.ts'
+import type { Index } from '#/client/indexer.ts'
+import type { ReconcileResult } from '#/client/workqueue.ts'
+import { toleratesDeviceTaint } from '#/api/device-taints.ts'
+import { compareInt64, type Int64 } from '#/api/int64.ts'
+import type { Controller, ControllerContext, ReconcileRequest } from './controller.ts'
+import { isPodTerminal } from './pods.ts'
 
 export const deviceTaintEvictionController: Controller = {
   name: 'device-taint-eviction-controller',
@@ -27,7 +40,7 @@ export const deviceTaintEvictionController: Controller = {
   workers: 8,
   setUp: context => {
     const eviction = new DeviceTaintEviction(context)
-    return work => eviction.look(work)
+    return request => eviction.reconcile(request)
   },
 }
 
@@ -35,10 +48,10 @@ class DeviceTaintEviction {
   readonly #context: ControllerContext
   readonly #pods: Informer<Pod>
   readonly #claims: Informer<ResourceClaim>
-  readonly #slices: ObjectIndex<ResourceSlice>
-  readonly #claimsByDevice: ObjectIndex<ResourceClaim>
+  readonly #slices: Index<ResourceSlice>
+  readonly #claimsByDevice: Index<ResourceClaim>
   /** The uids of pods that are scheduled for eviction, by pod key. */
-  readonly #leaving = new Map<string, string>()
+  readonly #scheduledEvictions = new Map<string, string>()
 
   constructor(context: ControllerContext) {
     const { informer, enqueue } = context
@@ -48,56 +61,61 @@ class DeviceTaintEviction {
     const slices = informer(resourceSlices)
     this.#slices = slices.index('pool', ({ spec }) => [poolKey(spec.driver, spec.pool.name)])
     this.#claimsByDevice = this.#claims.index('device', devicesOf)
-    this.#pods.onChange((key, { before, after }) => {
-      if (after === undefined) this.#leaving.delete(key)
-      else if (usesClaims(after) && !(before && hasSameClaims(before, after))) enqueue(key)
+    this.#pods.addEventHandler((key, { oldObject, newObject }) => {
+      if (newObject === undefined) this.#scheduledEvictions.delete(key)
+      else if (usesClaims(newObject) && !(oldObject && hasSameClaims(oldObject, newObject))) enqueue(key)
     })
-    this.#claims.onChange((_key, { before, after }) => {
-      if (equalJson(before?.status, after?.status)) return
-      for (const claim of [before, after]) if (claim) this.#wakeConsumers(claim)
+    this.#claims.addEventHandler((_key, { oldObject, newObject }) => {
+      if (equalJson(oldObject?.status, newObject?.status)) return
+      for (const claim of [oldObject, newObject]) if (claim) this.#enqueueConsumers(claim)
     })
-    slices.onChange((_key, { before, after }) => this.#onSlice(before, after))
+    slices.addEventHandler((_key, { oldObject, newObject }) => this.#onSlice(oldObject, newObject))
   }
 
   #onSlice(before: ResourceSlice | undefined, after: ResourceSlice | undefined): void {
     const { driver, pool } = (after ?? before)?.spec ?? {}
     if (driver === undefined || pool === undefined) return
-    const taintsBefore = drivingTaints(before)
-    const taintsAfter = drivingTaints(after)
+    const taintsBefore = noExecuteTaints(before)
+    const taintsAfter = noExecuteTaints(after)
     const isOtherGeneration = before?.spec.pool.generation !== after?.spec.pool.generation
     for (const device of new Set([...taintsBefore.keys(), ...taintsAfter.keys()])) {
       if (!isOtherGeneration && equalJson(taintsBefore.get(device), taintsAfter.get(device))) continue
       for (const claim of this.#claimsByDevice.get(deviceKey(driver, pool.name, device)))
-        this.#wakeConsumers(claim)
+        this.#enqueueConsumers(claim)
     }
   }
 
-  #wakeConsumers({ metadata, status }: ResourceClaim): void {
+  #enqueueConsumers({ metadata, status }: ResourceClaim): void {
     for (const { apiGroup = '', resource, name } of status?.reservedFor ?? []) {
       if (apiGroup === '' && resource === 'pods')
         this.#context.enqueue(`${metadata?.namespace ?? ''}/${name}`)
     }
   }
 
-  async look({ key, namespace, client, signal }: Work): Promise<Again | undefined> {
+  async reconcile({
+    key,
+    namespace,
+    client,
+    signal,
+  }: ReconcileRequest): Promise<ReconcileResult | undefined> {
     const { clock } = this.#context.platform
     const pod = this.#pods.get(key)
-    if (pod === undefined || isBeingDeleted(pod) || isPodFinished(pod)) return undefined
+    if (pod === undefined || isBeingDeleted(pod) || isPodTerminal(pod)) return undefined
     const dueMs = evictionTimeMs(pod, {
       claimNamed: name => this.#claims.get(`${namespace}/${name}`),
       slicesOf: (driver, pool) => this.#slices.get(poolKey(driver, pool)),
     })
     const uid = pod.metadata?.uid ?? ''
     if (dueMs === undefined) {
-      if (this.#leaving.get(key) === uid) this.#record(pod, 'Cancelling deletion')
-      this.#leaving.delete(key)
+      if (this.#scheduledEvictions.get(key) === uid) this.#record(pod, 'Cancelling deletion')
+      this.#scheduledEvictions.delete(key)
       return undefined
     }
     if (dueMs > clock.now()) {
-      this.#leaving.set(key, uid)
-      return { againAfterMs: dueMs - clock.now() }
+      this.#scheduledEvictions.set(key, uid)
+      return { requeueAfterMs: dueMs - clock.now() }
     }
-    this.#leaving.delete(key)
+    this.#scheduledEvictions.delete(key)
     this.#record(pod, 'Marking for deletion')
     await this.#evict(pod, client, signal)
     return undefined
@@ -107,7 +125,7 @@ class DeviceTaintEviction {
     this.#context.recorder.record(pod, { type: 'Normal', reason: 'DeviceTaintManagerEviction', message })
   }
 
-  async #evict(pod: Pod, client: Work['client'], signal: AbortSignal): Promise<void> {
+  async #evict(pod: Pod, client: ReconcileRequest['client'], signal: AbortSignal): Promise<void> {
     const { namespace = '', name = '', uid = '' } = pod.metadata ?? {}
     const conditions = withCondition(pod.status?.conditions, {
       type: 'DisruptionTarget',
@@ -138,9 +156,9 @@ function devicesOf({ status }: ResourceClaim): readonly string[] {
 }
 
 /** NoExecute taints by device name; devices without any are omitted. */
-function drivingTaints(slice: ResourceSlice | undefined): ReadonlyMap<string, Device['taints']> {
-  const tainted = (slice?.spec.devices ?? []).filter(({ taints }) => taints?.some(isDriving))
-  return new Map(tainted.map(({ name, taints }) => [name, taints?.filter(isDriving)]))
+function noExecuteTaints(slice: ResourceSlice | undefined): ReadonlyMap<string, Device['taints']> {
+  const tainted = (slice?.spec.devices ?? []).filter(({ taints }) => taints?.some(isNoExecute))
+  return new Map(tainted.map(({ name, taints }) => [name, taints?.filter(isNoExecute)]))
 }
 
 /** The separator is a space, since pool names may contain slashes. */
@@ -150,4 +168,69 @@ function poolKey(driver: string, pool: string): string {
 
 function deviceKey(driver: string, pool: string, device: string): string {
   return `${poolKey(driver, pool)} ${device}`
+}
+
+interface DevicesWorld {
+  readonly claimNamed: (name: string) => ResourceClaim | undefined
+  /** All slices of a pool, including outdated generations. */
+  readonly slicesOf: (driver: string, pool: string) => readonly ResourceSlice[]
+}
+
+/** Time at which a pod must be evicted because of device taints; undefined if it may stay. */
+export function evictionTimeMs(pod: Pod, { claimNamed, slicesOf }: DevicesWorld): number | undefined {
+  if (!pod.spec?.nodeName) return undefined
+  const times = (pod.spec.resourceClaims ?? []).flatMap(entry => {
+    const known = resourceClaimNameOf(pod, entry)
+    const claim = typeof known === 'string' ? undefined : claimNamed(known.name)
+    if (typeof known === 'string' || claim === undefined) return []
+    if (!isClaimUsableByPod(claim, pod, known.isGenerated) || !isReservedFor(claim, pod)) return []
+    return (claim.status?.allocation?.devices?.results ?? []).flatMap(device => {
+      return taintsOf(device, slicesOf(device.driver, device.pool)).flatMap(({ taint, sinceMs }) => {
+        const toleratedMs = tolerationMs(taint, device.tolerations ?? [])
+        return toleratedMs === Infinity ? [] : [sinceMs + toleratedMs]
+      })
+    })
+  })
+  return times.length === 0 ? undefined : Math.min(...times)
+}
+
+interface NoExecuteTaint {
+  readonly taint: DeviceTaint
+  readonly sinceMs: number
+}
+
+/** NoExecute taints of a device according to the newest generation of the pool. */
+function taintsOf(
+  { device: name }: DeviceRequestAllocationResult,
+  slices: readonly ResourceSlice[],
+): readonly NoExecuteTaint[] {
+  const newest = slices.reduce<Int64>((highest, { spec }) => {
+    return compareInt64(spec.pool.generation, highest) > 0 ? spec.pool.generation : highest
+  }, 0)
+  return slices
+    .filter(({ spec }) => compareInt64(spec.pool.generation, newest) === 0)
+    .flatMap(({ metadata, spec }) => {
+      const device = spec.devices?.find(each => each.name === name)
+      return (device?.taints ?? []).filter(isNoExecute).map(taint => {
+        const since = taint.timeAdded ?? metadata?.creationTimestamp ?? ''
+        return { taint, sinceMs: parseTime(since) ?? 0 }
+      })
+    })
+}
+
+function isNoExecute({ effect }: DeviceTaint): boolean {
+  return effect === 'NoExecute'
+}
+
+/**
+ * Time for which a taint is tolerated: the minimum `tolerationSeconds` of the matching tolerations; Infinity
+ * if one of them has none.
+ */
+function tolerationMs(taint: DeviceTaint, tolerations: readonly DeviceToleration[]): number {
+  const matching = tolerations.filter(
+    each => each.effect === taint.effect && toleratesDeviceTaint(each, taint),
+  )
+  if (matching.some(({ tolerationSeconds }) => tolerationSeconds === undefined)) return Infinity
+  if (matching.length === 0) return 0
+  return Math.min(...matching.map(each => Math.max(0, Number(each.tolerationSeconds)) * 1_000))
 }

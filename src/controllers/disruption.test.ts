@@ -8,8 +8,8 @@ import type { PodDisruptionBudget } from '#/api/generated/policy/v1.ts'
 import { podDisruptionBudgets } from '#/api/generated/policy/v1-resources.ts'
 import { keyOf } from '#/api/metadata.ts'
 import { disruptionController } from './disruption.ts'
-import { planBudget } from './disruption/plan.ts'
-import { replicaSetController } from './replicas.ts'
+import { planDisruptionBudget } from './disruption/plan.ts'
+import { replicaSetController } from './replica-set.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 
 const labels = { app: 'web' }
@@ -20,7 +20,7 @@ function podOf(name: string, isReady: boolean): Pod {
   return { metadata: { namespace: 'default', name, labels }, ...(isReady && { status: ready }) }
 }
 
-test('how many pods may go', () => {
+test('planDisruptionBudget computes the allowed disruptions', () => {
   const cases: readonly [PodDisruptionBudget['spec'], string, number | undefined, string][] = [
     // Columns: budget, pods (+ ready, - not ready), replicas of their controllers, expected `currentHealthy
     // desiredHealthy expectedPods disruptionsAllowed`.
@@ -37,7 +37,7 @@ test('how many pods may go', () => {
     [{ maxUnavailable: 1 }, '++', undefined, '2 0 0 0'],
   ]
   for (const [spec, marks, wanted, expected] of cases) {
-    const { status } = planBudget({
+    const { status } = planDisruptionBudget({
       budget: { spec: spec! },
       pods: marks.split('').map((mark, index) => podOf(`p${index}`, mark === '+')),
       scales: wanted === undefined ? [] : [{ uid: 'u', replicas: wanted }],
@@ -49,11 +49,16 @@ test('how many pods may go', () => {
   }
 })
 
-test('when the number of pods cannot be known nobody goes', () => {
+test('no disruption is allowed if the expected pods cannot be computed', () => {
   const budget: PodDisruptionBudget = {
     status: { currentHealthy: 3, desiredHealthy: 2, expectedPods: 3, disruptionsAllowed: 1 },
   }
-  const { status } = planBudget({ budget, pods: [], scales: { error: new Error('no such kind') }, nowMs: 0 })
+  const { status } = planDisruptionBudget({
+    budget,
+    pods: [],
+    scales: { error: new Error('no such kind') },
+    nowMs: 0,
+  })
   assert.equal(status.disruptionsAllowed, 0)
   assert.deepEqual(
     status.conditions?.map(({ reason, message }) => [reason, message]),
@@ -73,7 +78,7 @@ async function startSet(t: TestContext, count: number): Promise<TestControlPlane
   return plane
 }
 
-test('the eviction API lets go as many as the budget says, and more when others are back', async t => {
+test('the eviction API evicts as many pods as the budget allows, more after recovery', async t => {
   const plane = await startSet(t, 3)
   await plane.create(podDisruptionBudgets, {
     metadata: { namespace: 'default', name: 'budget' },
@@ -99,7 +104,7 @@ test('the eviction API lets go as many as the budget says, and more when others 
   await evict(second!)
 })
 
-test('an announcement of a disruption that did not come is taken back', async t => {
+test('a stale DisruptionTarget condition is reset', async t => {
   const plane = await startSet(t, 1)
   const [pod] = await plane.list(pods)
   await plane.changeStatus(pods, keyOf(pod!), each => ({

@@ -3,6 +3,7 @@
  * stale DisruptionTarget conditions of pods.
  * https://kubernetes.io/docs/concepts/workloads/pods/disruptions/
  */
+import { messageOf } from '#/base/message-of.ts'
 import { isApiError } from '#/api/errors.ts'
 import { deployments, replicaSets, statefulSets } from '#/api/generated/apps/v1-resources.ts'
 import type { Scale } from '#/api/generated/autoscaling/v1.ts'
@@ -13,15 +14,15 @@ import { podDisruptionBudgets } from '#/api/generated/policy/v1-resources.ts'
 import { parseGroupVersion } from '#/api/group-version.ts'
 import { equalJson } from '#/api/json-value.ts'
 import { controllerOf, keyOf, type KubernetesObject, type OwnerReference } from '#/api/metadata.ts'
+import { quote } from '#/api/quote.ts'
 import type { Resource } from '#/api/resource.ts'
 import { compileLabelSelector, type Selector } from '#/api/selector.ts'
 import { discoverResources } from '#/client/discovery.ts'
 import type { Informer } from '#/client/informer.ts'
-import type { Again } from '#/client/workqueue.ts'
-import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
-import { planBudget, type ControllerScale } from './disruption/plan.ts'
-import { staleTarget } from './disruption/stale-target.ts'
-import { messageOf } from './message-of.ts'
+import type { ReconcileResult } from '#/client/workqueue.ts'
+import type { Controller, ControllerContext, Reconcile, ReconcileRequest } from './controller.ts'
+import { planDisruptionBudget, type ControllerScale } from './disruption/plan.ts'
+import { staleDisruptionTarget } from './disruption/stale-disruption-target.ts'
 
 export const disruptionController: Controller = {
   name: 'disruption-controller',
@@ -32,7 +33,8 @@ export const disruptionController: Controller = {
 
 function setUp(context: ControllerContext): Reconcile {
   const disruption = new Disruption(context)
-  return work => (work.key.startsWith(podPrefix) ? disruption.lookAtPod(work) : disruption.lookAtBudget(work))
+  return request =>
+    request.key.startsWith(podPrefix) ? disruption.reconcilePod(request) : disruption.reconcileBudget(request)
 }
 
 /** Distinguishes keys of pods from keys of budgets. */
@@ -60,20 +62,21 @@ class Disruption {
         return [kindKey(resource), scaled]
       }),
     )
-    this.#budgets.onChange(key => enqueue(key))
-    this.#pods.onChange((key, { before, after }) => {
-      for (const pod of [before, after]) if (pod) this.#wakeBudgets(pod)
-      if (after && staleTarget(after, context.platform.clock.now())) enqueue(`${podPrefix}${key}`)
+    this.#budgets.addEventHandler(key => enqueue(key))
+    this.#pods.addEventHandler((key, { oldObject, newObject }) => {
+      for (const pod of [oldObject, newObject]) if (pod) this.#enqueueBudgets(pod)
+      if (newObject && staleDisruptionTarget(newObject, context.platform.clock.now()))
+        enqueue(`${podPrefix}${key}`)
     })
     for (const scaled of this.#scaled.values()) {
-      scaled.onChange((_key, { before, after }) => {
-        if (before?.spec?.replicas !== after?.spec?.replicas)
-          this.#wakeNamespace((after ?? before)?.metadata?.namespace)
+      scaled.addEventHandler((_key, { oldObject, newObject }) => {
+        if (oldObject?.spec?.replicas !== newObject?.spec?.replicas)
+          this.#enqueueNamespace((newObject ?? oldObject)?.metadata?.namespace)
       })
     }
   }
 
-  async lookAtBudget({ key, client, signal }: Work): Promise<Again | undefined> {
+  async reconcileBudget({ key, client, signal }: ReconcileRequest): Promise<ReconcileResult | undefined> {
     const budget = this.#budgets.get(key)
     if (budget === undefined) return undefined
     const { platform, recorder } = this.#context
@@ -92,7 +95,7 @@ class Disruption {
       recorder.record(budget, { type: 'Warning', reason: 'CalculateExpectedPodCountFailed', message })
       scales = { error }
     }
-    const { status, againAfterMs } = planBudget({
+    const { status, requeueAfterMs } = planDisruptionBudget({
       budget,
       pods: matching,
       scales,
@@ -101,15 +104,15 @@ class Disruption {
     if (!equalJson(status, budget.status)) {
       await client.updateStatus(podDisruptionBudgets, { ...budget, status }, { signal })
     }
-    return againAfterMs === undefined ? undefined : { againAfterMs }
+    return requeueAfterMs === undefined ? undefined : { requeueAfterMs }
   }
 
   /** Resets the DisruptionTarget condition of a pod that was not deleted in time. */
-  async lookAtPod({ key, client, signal }: Work): Promise<Again | undefined> {
+  async reconcilePod({ key, client, signal }: ReconcileRequest): Promise<ReconcileResult | undefined> {
     const pod = this.#pods.get(key.slice(podPrefix.length))
-    const stale = pod && staleTarget(pod, this.#context.platform.clock.now())
+    const stale = pod && staleDisruptionTarget(pod, this.#context.platform.clock.now())
     if (pod === undefined || stale === undefined) return undefined
-    if (stale.inMs > 0) return { againAfterMs: stale.inMs }
+    if (stale.inMs > 0) return { requeueAfterMs: stale.inMs }
     try {
       await client.updateStatus(
         pods,
@@ -122,13 +125,13 @@ class Disruption {
     return undefined
   }
 
-  #wakeBudgets(pod: Pod): void {
+  #enqueueBudgets(pod: Pod): void {
     for (const budget of this.#budgets.inNamespace(pod.metadata?.namespace ?? '')) {
       if (this.#selectorOf(budget).matches(pod.metadata?.labels ?? {})) this.#context.enqueue(keyOf(budget))
     }
   }
 
-  #wakeNamespace(namespace = ''): void {
+  #enqueueNamespace(namespace = ''): void {
     for (const budget of this.#budgets.inNamespace(namespace)) this.#context.enqueue(keyOf(budget))
   }
 
@@ -143,14 +146,18 @@ class Disruption {
   /** Desired replicas of the pods' controllers, each controller once. */
   async #scalesOf(
     matching: readonly Pod[],
-    client: Work['client'],
+    client: ReconcileRequest['client'],
     signal: AbortSignal,
   ): Promise<ControllerScale[]> {
     const scales = new Map<string, ControllerScale>()
     for (const pod of matching) {
       const reference = controllerOf(pod)
       if (reference === undefined) continue
-      const scale = await this.#scaleOf(pod.metadata?.namespace ?? '', reference, client, signal)
+      const scale = await this.#scaleOf(reference, {
+        namespace: pod.metadata?.namespace ?? '',
+        client,
+        signal,
+      })
       scales.set(scale.uid, scale)
     }
     return [...scales.values()]
@@ -158,19 +165,19 @@ class Disruption {
 
   /** For a ReplicaSet of a Deployment, the Deployment's replicas count. */
   async #scaleOf(
-    namespace: string,
     reference: OwnerReference,
-    client: Work['client'],
-    signal: AbortSignal,
+    request: Pick<ReconcileRequest, 'namespace' | 'client' | 'signal'>,
   ): Promise<ControllerScale> {
     const { uid, kind, name, apiVersion } = reference
+    const { namespace, client, signal } = request
     const group = parseGroupVersion(apiVersion)?.group ?? ''
     const scaled = this.#scaled.get(kindKey({ group, kind }))
     if (scaled === undefined) {
       const resource = (await discoverResources(client, signal)).find(
         each => each.group === group && each.kind === kind,
       )
-      if (resource === undefined) throw new Error(`no kind ${kind} in ${apiVersion}`)
+      if (resource === undefined)
+        throw new Error(`no matches for kind ${quote(kind)} in version ${quote(apiVersion)}`)
       const at = { namespace, name, subresource: 'scale' }
       const scale = await client.getSubresource<Scale>(resource, at, { signal })
       return { uid, replicas: scale.spec?.replicas ?? 0 }
@@ -178,7 +185,7 @@ class Disruption {
     const object = scaled.get(`${namespace}/${name}`)
     if (object === undefined || object.metadata?.uid !== uid) return { uid, replicas: 0 }
     const owner = controllerOf(object)
-    if (owner?.kind === 'Deployment') return this.#scaleOf(namespace, owner, client, signal)
+    if (owner?.kind === 'Deployment') return this.#scaleOf(owner, request)
     return { uid, replicas: object.spec?.replicas ?? 1 }
   }
 }

@@ -27,14 +27,14 @@ function setUp({ recorder, informer, enqueue }: ControllerContext): Reconcile {
   const allEndpoints = informer(endpoints)
   const allSlices = informer(endpointSlices)
   const slicesOf = slicesByService(allSlices, managedBy)
-  allServices.onChange((key, { before, after }) => {
-    const isSame = before && after && hasSelector(before) === hasSelector(after)
+  allServices.addEventHandler((key, { oldObject, newObject }) => {
+    const isSame = oldObject && newObject && hasSelector(oldObject) === hasSelector(newObject)
     if (!isSame) enqueue(key)
   })
-  allEndpoints.onChange((key, { before, after }) => {
+  allEndpoints.addEventHandler((key, { oldObject, newObject }) => {
     // Skips Endpoints of services with a selector, which are most of them and change with every pod.
     const service = allServices.get(key)
-    const isMirrored = (before && mayMirror(before)) || (after && mayMirror(after))
+    const isMirrored = (oldObject && mayMirror(oldObject)) || (newObject && mayMirror(newObject))
     if (isMirrored && !(service && hasSelector(service))) enqueue(key)
   })
   onSliceChange(allSlices, managedBy, key => enqueue(key))

@@ -4,7 +4,7 @@
  * service and garbage collected with it.
  * https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/
  */
-import { isApiError, isNamespaceGoing } from '#/api/errors.ts'
+import { isApiError, isNamespaceTerminating } from '#/api/errors.ts'
 import type { Service } from '#/api/generated/core/v1.ts'
 import { nodes, pods, services } from '#/api/generated/core/v1-resources.ts'
 import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
@@ -12,9 +12,9 @@ import { isBeingDeleted } from '#/api/metadata.ts'
 import type { EventContent } from '#/client/event-recorder.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 import { managedBy, planSlices, wantsZoneHints } from './endpoint-slice/plan.ts'
-import { isSameShare, zoneOf, zoneShares, type ZoneShares } from './endpoint-slice/zone-shares.ts'
-import { messageOf } from './message-of.ts'
-import { hasMembers, ServiceMembers } from './service-endpoints/members.ts'
+import { isSameShare, zoneKeyOf, zoneShares, type ZoneShares } from './endpoint-slice/zone-shares.ts'
+import { messageOf } from '#/base/message-of.ts'
+import { hasSelector, ServiceSelectorIndex } from './service-endpoints/service-selector-index.ts'
 import { onSliceChange, slicesByService } from './service-endpoints/slices.ts'
 import { TriggerTimes } from './service-endpoints/trigger-times.ts'
 import { writeSlices } from './service-endpoints/write-slices.ts'
@@ -22,12 +22,12 @@ import { podsByNode } from './pods.ts'
 
 export interface EndpointSliceSettings {
   /** Maximum number of endpoints per slice; the API allows up to 1000. */
-  readonly endpointsMax?: number
+  readonly maxEndpointsPerSlice?: number
   /** Debounce: pod changes within this time are handled in one sync. */
-  readonly gatherMs?: number
+  readonly endpointUpdatesBatchPeriodMs?: number
 }
 
-const endpointsMaxUsual = 100
+const maxEndpointsPerSliceUsual = 100
 
 /** Debounce for changes of slices, which are mostly this controller's own writes. */
 const sliceChangeMs = 1_000
@@ -42,37 +42,37 @@ export function endpointSliceController(settings: EndpointSliceSettings = {}): C
 }
 
 function setUp(context: ControllerContext, settings: EndpointSliceSettings): Reconcile {
-  const { endpointsMax = endpointsMaxUsual, gatherMs = 0 } = settings
+  const { maxEndpointsPerSlice = maxEndpointsPerSliceUsual, endpointUpdatesBatchPeriodMs = 0 } = settings
   const { recorder, informer, enqueue } = context
   const allServices = informer(services)
   const allPods = informer(pods)
   const allNodes = informer(nodes)
   const slicesOf = slicesByService(informer(endpointSlices), managedBy)
-  const members = new ServiceMembers({ services: allServices, pods: allPods })
+  const selectorIndex = new ServiceSelectorIndex({ services: allServices, pods: allPods })
   const triggerTimes = new TriggerTimes()
-  const shares = followNodes(context, members)
+  const shares = enqueueOnNodeChange(context, selectorIndex)
   /** Last reported state of topology aware hints, by service and address type. */
-  const told = new Map<string, string>()
-  allServices.onChange(key => enqueue(key))
-  members.onChange(key => enqueue(key, gatherMs))
+  const reported = new Map<string, string>()
+  allServices.addEventHandler(key => enqueue(key))
+  selectorIndex.enqueueOnChange(key => enqueue(key, endpointUpdatesBatchPeriodMs))
   onSliceChange(informer(endpointSlices), managedBy, key => {
-    enqueue(key, Math.max(sliceChangeMs, gatherMs))
+    enqueue(key, Math.max(sliceChangeMs, endpointUpdatesBatchPeriodMs))
   })
 
   return async ({ key, client }) => {
     const service = allServices.get(key)
-    if (service === undefined || !hasMembers(service)) {
+    if (service === undefined || !hasSelector(service)) {
       triggerTimes.forget(key)
-      for (const type of ['IPv4', 'IPv6']) told.delete(`${key} ${type}`)
+      for (const type of ['IPv4', 'IPv6']) reported.delete(`${key} ${type}`)
       return undefined
     }
-    const podsOfService = members.podsOf(service)
+    const podsOfService = selectorIndex.podsOf(service)
     const plan = planSlices({
       service,
       pods: podsOfService,
       nodeOf: name => allNodes.get(name),
       slices: slicesOf.get(key).filter(slice => !isBeingDeleted(slice)),
-      endpointsMax,
+      maxEndpointsPerSlice,
       triggerTime: triggerTimes.observe(key, service, podsOfService),
       shares: wantsZoneHints(service) ? shares() : undefined,
     })
@@ -81,8 +81,8 @@ function setUp(context: ControllerContext, settings: EndpointSliceSettings): Rec
       throw error
     })
     for (const [type, state] of plan.zoneHints) {
-      const event = zoneHintsEvent(told.get(`${key} ${type}`) ?? 'off', state, type)
-      told.set(`${key} ${type}`, state)
+      const event = zoneHintsEvent(reported.get(`${key} ${type}`) ?? 'off', state, type)
+      reported.set(`${key} ${type}`, state)
       if (event) recorder.record(service, event)
     }
     return undefined
@@ -90,7 +90,8 @@ function setUp(context: ControllerContext, settings: EndpointSliceSettings): Rec
 
   function recordFailure(service: Service, error: unknown): void {
     // Losing a race is not a failure.
-    if (isApiError(error, 'Conflict') || isApiError(error, 'NotFound') || isNamespaceGoing(error)) return
+    if (isApiError(error, 'Conflict') || isApiError(error, 'NotFound') || isNamespaceTerminating(error))
+      return
     const { namespace = '', name = '' } = service.metadata ?? {}
     recorder.record(service, {
       type: 'Warning',
@@ -103,9 +104,9 @@ function setUp(context: ControllerContext, settings: EndpointSliceSettings): Rec
 /**
  * Enqueues the services affected by node changes. Returns a function that computes the zone shares lazily.
  */
-function followNodes(
+function enqueueOnNodeChange(
   { informer, enqueue }: ControllerContext,
-  members: ServiceMembers,
+  selectorIndex: ServiceSelectorIndex,
 ): () => ZoneShares | undefined {
   const allNodes = informer(nodes)
   const placed = podsByNode(informer(pods))
@@ -113,11 +114,11 @@ function followNodes(
     return wantsZoneHints(service) ? ['wanted'] : []
   })
   let known: { readonly shares: ZoneShares | undefined } | undefined
-  allNodes.onChange((name, { before, after }) => {
-    if (before === undefined || after === undefined || zoneOf(before) !== zoneOf(after)) {
-      for (const pod of placed.get(name)) members.servicesOf(pod).forEach(key => enqueue(key))
+  allNodes.addEventHandler((name, { oldObject, newObject }) => {
+    if (oldObject === undefined || newObject === undefined || zoneKeyOf(oldObject) !== zoneKeyOf(newObject)) {
+      for (const pod of placed.get(name)) selectorIndex.servicesOf(pod).forEach(key => enqueue(key))
     }
-    if (before !== undefined && after !== undefined && isSameShare(before, after)) return
+    if (oldObject !== undefined && newObject !== undefined && isSameShare(oldObject, newObject)) return
     known = undefined
     for (const key of hintedServices.keys('wanted')) enqueue(key)
   })
@@ -127,9 +128,9 @@ function followNodes(
   }
 }
 
-function zoneHintsEvent(before: string, now: string, type: string): EventContent | undefined {
+function zoneHintsEvent(oldObject: string, now: string, type: string): EventContent | undefined {
   const about = (text: string): string => `${text}, addressType: ${type}`
-  if (before === now || (now === 'off' && before !== 'on')) return undefined
+  if (oldObject === now || (now === 'off' && oldObject !== 'on')) return undefined
   if (now === 'on') {
     const message = about('Topology Aware Hints has been enabled')
     return { type: 'Normal', reason: 'TopologyAwareHintsEnabled', message }

@@ -3,19 +3,19 @@
  * EndpointSlices.
  * https://kubernetes.io/docs/concepts/services-networking/service/#endpoints
  */
-import { isApiError, isNamespaceGoing } from '#/api/errors.ts'
+import { isApiError, isNamespaceTerminating } from '#/api/errors.ts'
 import { endpoints, pods, services } from '#/api/generated/core/v1-resources.ts'
 import type { Endpoints } from '#/api/generated/core/v1.ts'
 import { keyOf, type NamespacedName } from '#/api/metadata.ts'
-import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
+import type { Controller, ControllerContext, Reconcile, ReconcileRequest } from './controller.ts'
 import { planEndpoints } from './endpoints/plan.ts'
-import { messageOf } from './message-of.ts'
-import { hasMembers, ServiceMembers } from './service-endpoints/members.ts'
+import { messageOf } from '#/base/message-of.ts'
+import { hasSelector, ServiceSelectorIndex } from './service-endpoints/service-selector-index.ts'
 import { TriggerTimes } from './service-endpoints/trigger-times.ts'
 
 export interface EndpointsSettings {
   /** Debounce: pod changes within this time are handled in one sync. */
-  readonly gatherMs?: number
+  readonly endpointUpdatesBatchPeriodMs?: number
 }
 
 export function endpointsController(settings: EndpointsSettings = {}): Controller {
@@ -29,16 +29,19 @@ export function endpointsController(settings: EndpointsSettings = {}): Controlle
 /** Legacy leader election locks are Endpoints without a service. */
 const leaderAnnotation = 'control-plane.alpha.kubernetes.io/leader'
 
-function setUp(context: ControllerContext, { gatherMs = 0 }: EndpointsSettings): Reconcile {
+function setUp(
+  context: ControllerContext,
+  { endpointUpdatesBatchPeriodMs = 0 }: EndpointsSettings,
+): Reconcile {
   const { recorder, informer, enqueue, background } = context
   const allServices = informer(services)
   const allEndpoints = informer(endpoints)
-  const members = new ServiceMembers({ services: allServices, pods: informer(pods) })
+  const selectorIndex = new ServiceSelectorIndex({ services: allServices, pods: informer(pods) })
   const triggerTimes = new TriggerTimes()
-  allServices.onChange(key => enqueue(key))
-  members.onChange(key => enqueue(key, gatherMs))
-  allEndpoints.onChange((key, { after }) => {
-    if (after === undefined && allServices.get(key) !== undefined) enqueue(key)
+  allServices.addEventHandler(key => enqueue(key))
+  selectorIndex.enqueueOnChange(key => enqueue(key, endpointUpdatesBatchPeriodMs))
+  allEndpoints.addEventHandler((key, { newObject }) => {
+    if (newObject === undefined && allServices.get(key) !== undefined) enqueue(key)
   })
   // Finds Endpoints of services that were deleted while the controller was not running.
   background(async () => {
@@ -55,8 +58,8 @@ function setUp(context: ControllerContext, { gatherMs = 0 }: EndpointsSettings):
       return remove({ namespace, name }, current, client)
     }
     // The Endpoints of a service without a selector, or of type ExternalName, are not managed here.
-    if (!hasMembers(service)) return undefined
-    const podsOfService = members.podsOf(service)
+    if (!hasSelector(service)) return undefined
+    const podsOfService = selectorIndex.podsOf(service)
     const triggerTime = triggerTimes.observe(key, service, podsOfService)
     const planned = planEndpoints({ service, pods: podsOfService, current, triggerTime })
     if (planned === undefined) return undefined
@@ -72,7 +75,8 @@ function setUp(context: ControllerContext, { gatherMs = 0 }: EndpointsSettings):
 
   function recordFailure({ key, planned, isNew, error }: Failure): void {
     // Losing a race is not a failure.
-    if (isApiError(error, 'Conflict') || isApiError(error, 'AlreadyExists') || isNamespaceGoing(error)) return
+    if (isApiError(error, 'Conflict') || isApiError(error, 'AlreadyExists') || isNamespaceTerminating(error))
+      return
     const what = isNew ? `create endpoint for service ${key}` : `update endpoint ${key}`
     const about = { apiVersion: 'v1', kind: 'Endpoints', metadata: planned.metadata ?? {} }
     recorder.record(about, {
@@ -96,7 +100,7 @@ interface Failure {
 async function remove(
   at: NamespacedName,
   known: Endpoints | undefined,
-  client: Work['client'],
+  client: ReconcileRequest['client'],
 ): Promise<void> {
   const uid = known?.metadata?.uid
   try {

@@ -2,6 +2,7 @@
  * Generic ephemeral volumes: creates a PersistentVolumeClaim owned by the pod for each.
  * https://kubernetes.io/docs/concepts/storage/ephemeral-volumes/#generic-ephemeral-volumes
  */
+import { messageOf } from '#/base/message-of.ts'
 import { persistentVolumeClaims, pods } from '#/api/generated/core/v1-resources.ts'
 import type { PersistentVolumeClaim, Pod, Volume } from '#/api/generated/core/v1.ts'
 import { controllerReference, formatKey, isBeingDeleted, keyOf } from '#/api/metadata.ts'
@@ -9,8 +10,7 @@ import { ephemeralClaimName, isClaimForPod } from '#/api/pod-volumes.ts'
 import type { Client } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
-import { messageOf } from './message-of.ts'
-import { podsByClaim } from './pod-volumes.ts'
+import { podsByClaim } from './shared/pod-volumes.ts'
 
 export const ephemeralVolumeController: Controller = {
   name: 'ephemeral-volume-controller',
@@ -23,12 +23,12 @@ function setUp({ recorder, informer, enqueue }: ControllerContext): Reconcile {
   const allPods = informer(pods)
   const claims = informer(persistentVolumeClaims)
   const byClaim = podsByClaim(allPods)
-  allPods.onChange((key, { before, after }) => {
-    if (before === undefined && after !== undefined && wantsClaims(after)) enqueue(key)
+  allPods.addEventHandler((key, { oldObject, newObject }) => {
+    if (oldObject === undefined && newObject !== undefined && wantsClaims(newObject)) enqueue(key)
   })
   // A deleted claim may be one that the pod needs, or one with a conflicting name.
-  claims.onChange((key, { after }) => {
-    if (after === undefined) for (const pod of byClaim.get(key)) if (wantsClaims(pod)) enqueue(keyOf(pod))
+  claims.addEventHandler((key, { newObject }) => {
+    if (newObject === undefined) for (const pod of byClaim.get(key)) if (wantsClaims(pod)) enqueue(keyOf(pod))
   })
 
   return async ({ key, client }) => {

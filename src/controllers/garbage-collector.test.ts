@@ -36,7 +36,7 @@ function refer(owner: KubernetesObject, blockOwnerDeletion = false): OwnerRefere
   return { apiVersion, kind, name, uid, blockOwnerDeletion }
 }
 
-test('in the background the owner goes at once, and all that it owned follows', async t => {
+test('Background: the owner is deleted at once, then its dependents', async t => {
   const world = await start(t)
   const top = await world.make('top')
   const middle = await world.make('middle', refer(top))
@@ -46,7 +46,7 @@ test('in the background the owner goes at once, and all that it owned follows', 
   assert.deepEqual(await world.names(), ['bystander'])
 })
 
-test('in the foreground the owner goes last', async t => {
+test('Foreground: the owner is deleted last', async t => {
   const world = await start(t)
   const top = await world.make('top')
   const middle = await world.make('middle', refer(top, true))
@@ -64,7 +64,7 @@ test('in the foreground the owner goes last', async t => {
   assert.deepEqual(await world.names(), [])
 })
 
-test('what does not block the owner follows it', async t => {
+test('Foreground: dependents without blockOwnerDeletion are deleted after the owner', async t => {
   const world = await start(t)
   const top = await world.make('top')
   await world.make('free', refer(top))
@@ -76,7 +76,7 @@ test('what does not block the owner follows it', async t => {
   assert.deepEqual(await world.names(), ['free'])
 })
 
-test('orphans stay, and are owned no more', async t => {
+test('Orphan: dependents stay and lose the owner reference', async t => {
   const world = await start(t)
   const top = await world.make('top')
   await world.make('child', refer(top))
@@ -86,7 +86,7 @@ test('orphans stay, and are owned no more', async t => {
   assert.deepEqual(child?.metadata?.ownerReferences ?? [], [])
 })
 
-test('an object with another owner stays, and forgets the one that went', async t => {
+test('an object with another owner stays and loses the dangling reference', async t => {
   const world = await start(t)
   const [first, second] = [await world.make('first'), await world.make('second')]
   await world.make('child', refer(first, true), refer(second))
@@ -103,7 +103,7 @@ test('an object with another owner stays, and forgets the one that went', async 
   )
 })
 
-test('those that own each other in a circle do not block each other', async t => {
+test('a cycle of owners does not block foreground deletion', async t => {
   const world = await start(t)
   const [a, b, c] = [await world.make('a'), await world.make('b'), await world.make('c')]
   const own = (key: string, owner: ConfigMap): Promise<unknown> => {
@@ -119,7 +119,7 @@ test('those that own each other in a circle do not block each other', async t =>
   assert.deepEqual(await world.names(), [])
 })
 
-test('an owner that never was is absent, also one in another namespace', async t => {
+test('a missing owner, or one in another namespace, is dangling', async t => {
   const world = await start(t)
   await world.create(namespaces, { metadata: { name: 'other' } })
   const elsewhere = await world.create(secrets, { metadata: { namespace: 'other', name: 'elsewhere' } })
@@ -132,7 +132,7 @@ test('an owner that never was is absent, also one in another namespace', async t
   assert.deepEqual(reasons, ['OwnerRefInvalidNamespace'])
 })
 
-test('pods of a replica set go with it', async t => {
+test('pods of a ReplicaSet are deleted with it', async t => {
   const world = await start(t)
   const template = { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'c', image: 'i' }] } }
   const set = await world.create(replicaSets, {

@@ -10,18 +10,18 @@ import { parseGroupVersion } from '#/api/group-version.ts'
 import { quote } from '#/api/quote.ts'
 import { withoutFinalizer, type KubernetesObject, type OwnerReference } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
-import type { Client, ObjectAddress } from '#/client/client.ts'
+import type { Client, ObjectKey } from '#/client/client.ts'
 import type { Change } from '#/client/informer.ts'
-import type { Again } from '#/client/workqueue.ts'
-import { followAllKinds } from './all-kinds.ts'
-import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
+import type { ReconcileResult } from '#/client/workqueue.ts'
+import { watchAllResources } from './shared/watch-all-resources.ts'
+import type { Controller, ControllerContext, Reconcile, ReconcileRequest } from './controller.ts'
 import { OwnerGraph, ownersOf, type GraphNode } from './garbage-collector/owner-graph.ts'
 import {
-  dependsOnOthers,
-  isWaiting,
+  isBlockedByDependents,
+  isDeletingDependents,
   planDependent,
-  planOwner,
-  type CollectPlan,
+  planDeletingOwner,
+  type GarbageCollectionPlan,
   type OwnerState,
 } from './garbage-collector/plan.ts'
 
@@ -39,11 +39,11 @@ const absentOwnersMax = 500
 const unseenOwnerMs = 5_000
 
 function setUp(context: ControllerContext): Reconcile {
-  const collector = new Collector(context)
-  return work => collector.look(work)
+  const collector = new GarbageCollector(context)
+  return request => collector.reconcile(request)
 }
 
-class Collector {
+class GarbageCollector {
   readonly #context: ControllerContext
   readonly #graph = new OwnerGraph()
   readonly #kinds = new Map<string, Resource>()
@@ -51,57 +51,60 @@ class Collector {
 
   constructor(context: ControllerContext) {
     this.#context = context
-    followAllKinds(context, (resource, informer) => {
+    watchAllResources(context, (resource, informer) => {
       this.#kinds.set(kindKey(resource.group, resource.kind), resource)
-      informer.onChange((_key, change) => {
-        this.#graph.change(resource, change.before, change.after)
-        for (const uid of concerned(this.#graph, change)) context.enqueue(uid)
+      informer.addEventHandler((_key, change) => {
+        this.#graph.change(resource, change.oldObject, change.newObject)
+        for (const uid of affectedUids(this.#graph, change)) context.enqueue(uid)
       })
     })
   }
 
   /** The key is an object's uid. */
-  async look(work: Work): Promise<void | Again> {
-    const node = this.#graph.get(work.key)
+  async reconcile(request: ReconcileRequest): Promise<void | ReconcileResult> {
+    const node = this.#graph.get(request.key)
     if (node === undefined) return undefined
-    const owner = planOwner(this.#graph, node.object)
-    if (owner.action !== 'nothing') return this.#perform(node, owner, work)
+    const owner = planDeletingOwner(this.#graph, node.object)
+    if (owner.action !== 'nothing') return this.#perform(node, owner, request)
     const states = new Map<string, OwnerState>()
     for (const reference of ownersOf(node.object)) {
-      states.set(reference.uid, await this.#stateOf(node, reference, work))
+      states.set(reference.uid, await this.#stateOf(node, reference, request))
     }
     const plan = planDependent(this.#graph, node.object, ({ uid }) => states.get(uid) ?? 'solid')
-    await this.#perform(node, plan, work)
+    await this.#perform(node, plan, request)
     // No watch event will report the deletion of an owner that no informer has seen.
     const isUnseen = [...states].some(
-      ([uid, state]) => state !== 'absent' && this.#graph.get(uid) === undefined,
+      ([uid, state]) => state !== 'dangling' && this.#graph.get(uid) === undefined,
     )
-    return isUnseen ? { againAfterMs: unseenOwnerMs } : undefined
+    return isUnseen ? { requeueAfterMs: unseenOwnerMs } : undefined
   }
 
   async #stateOf(
     { resource, object }: GraphNode,
     reference: OwnerReference,
-    work: Work,
+    request: ReconcileRequest,
   ): Promise<OwnerState> {
     const known = this.#graph.get(reference.uid)
     const namespace = object.metadata?.namespace ?? ''
     if (known !== undefined) {
       if (!mayOwn(known, namespace)) return this.#misplaced(object, reference)
-      return isWaiting(known.object) ? 'waiting' : 'solid'
+      return isDeletingDependents(known.object) ? 'waitingForDependentsDeletion' : 'solid'
     }
-    if (this.#absent.get(`${namespace}/${reference.uid}`)) return 'absent'
+    if (this.#absent.get(`${namespace}/${reference.uid}`)) return 'dangling'
     const { apiVersion, kind: kindName, name, uid } = reference
     const kind = this.#kinds.get(kindKey(parseGroupVersion(apiVersion)?.group ?? '', kindName))
     // An unknown kind proves nothing: its API may be temporarily unavailable.
     if (kind === undefined)
-      throw new Error(`cannot look for owner ${name}: no kind ${kindName} in ${apiVersion}`)
+      throw new Error(
+        `cannot resolve owner ${name}: no matches for kind ${quote(kindName)} in version ${quote(apiVersion)}`,
+      )
     if (kind.scope === 'Namespaced' && resource.scope === 'Cluster') return this.#misplaced(object, reference)
     const at = { name, ...(kind.scope === 'Namespaced' && { namespace }) }
-    const found = await work.client.find(kind, at, { signal: work.signal })
-    if (found?.metadata?.uid === uid) return isWaiting(found) ? 'waiting' : 'solid'
+    const found = await request.client.find(kind, at, { signal: request.signal })
+    if (found?.metadata?.uid === uid)
+      return isDeletingDependents(found) ? 'waitingForDependentsDeletion' : 'solid'
     this.#absent.set(`${namespace}/${uid}`, true)
-    return 'absent'
+    return 'dangling'
   }
 
   /** An owner in another namespace counts as absent; an event reports the invalid reference. */
@@ -110,11 +113,11 @@ class Collector {
     const owner = `[${apiVersion}/${kind}, namespace: ${where}, name: ${name}, uid: ${uid}]`
     const message = `ownerRef ${owner} does not exist in namespace ${quote(where)}`
     this.#context.recorder.record(object, { type: 'Warning', reason: 'OwnerRefInvalidNamespace', message })
-    return 'absent'
+    return 'dangling'
   }
 
-  async #perform(node: GraphNode, plan: CollectPlan, { client }: Work): Promise<void> {
-    const { resource, object } = node
+  async #perform(node: GraphNode, plan: GarbageCollectionPlan, { client }: ReconcileRequest): Promise<void> {
+    const { object } = node
     const uid = object.metadata?.uid ?? ''
     switch (plan.action) {
       case 'nothing':
@@ -133,27 +136,35 @@ class Collector {
       case 'set-owners':
         return patchMetadata(client, node, { ownerReferences: plan.owners })
       case 'delete':
-        return remove(client, resource, object, plan.policy)
+        return remove(client, node, plan.policy)
     }
   }
 }
 
 /** The uids to reconcile after a change: the object, its dependents or its owners. */
-function concerned(graph: OwnerGraph, { before, after }: Change<KubernetesObject>): readonly string[] {
-  const uid = (after ?? before)?.metadata?.uid ?? ''
-  if (after === undefined) return [...graph.dependentUids(uid), ...waitingOwners(graph, before)]
-  if (before !== undefined && !hasNews(before, after)) return []
-  const concernedOwners = before === undefined ? [] : waitingOwners(graph, before)
-  const areOwnersFine = ownersOf(after).every(owner => {
+function affectedUids(
+  graph: OwnerGraph,
+  { oldObject, newObject }: Change<KubernetesObject>,
+): readonly string[] {
+  const uid = (newObject ?? oldObject)?.metadata?.uid ?? ''
+  if (newObject === undefined) return [...graph.dependentUids(uid), ...waitingOwners(graph, oldObject)]
+  if (oldObject !== undefined && !isRelevantChange(oldObject, newObject)) return []
+  const concernedOwners = oldObject === undefined ? [] : waitingOwners(graph, oldObject)
+  const areOwnersFine = ownersOf(newObject).every(owner => {
     const known = graph.get(owner.uid)
-    return known !== undefined && mayOwn(known, after.metadata?.namespace ?? '') && !isWaiting(known.object)
+    return (
+      known !== undefined &&
+      mayOwn(known, newObject.metadata?.namespace ?? '') &&
+      !isDeletingDependents(known.object)
+    )
   })
-  const isFine = areOwnersFine && after.metadata?.deletionTimestamp === undefined && before === undefined
+  const isFine =
+    areOwnersFine && newObject.metadata?.deletionTimestamp === undefined && oldObject === undefined
   return isFine ? [] : [uid, ...concernedOwners]
 }
 
 /** True if owner references or the deletion state changed; most changes are status updates. */
-function hasNews(before: KubernetesObject, after: KubernetesObject): boolean {
+function isRelevantChange(before: KubernetesObject, after: KubernetesObject): boolean {
   if (before.metadata?.deletionTimestamp !== after.metadata?.deletionTimestamp) return true
   if (after.metadata?.deletionTimestamp !== undefined) return true
   if (before.metadata?.ownerReferences === after.metadata?.ownerReferences) return false
@@ -168,7 +179,7 @@ function hasNews(before: KubernetesObject, after: KubernetesObject): boolean {
 function waitingOwners(graph: OwnerGraph, object: KubernetesObject): readonly string[] {
   return ownersOf(object)
     .map(({ uid }) => uid)
-    .filter(uid => dependsOnOthers(graph.get(uid)?.object ?? {}))
+    .filter(uid => isBlockedByDependents(graph.get(uid)?.object ?? {}))
 }
 
 /** An owner must be cluster-scoped or in the same namespace. */
@@ -196,8 +207,7 @@ async function patchMetadata(client: Client, { resource, object }: GraphNode, ch
 
 async function remove(
   client: Client,
-  resource: Resource,
-  object: KubernetesObject,
+  { resource, object }: GraphNode,
   propagationPolicy: 'Orphan' | 'Background' | 'Foreground',
 ): Promise<void> {
   const { uid = '', resourceVersion = '' } = object.metadata ?? {}
@@ -209,7 +219,7 @@ async function remove(
   }
 }
 
-function addressOf({ metadata }: KubernetesObject): ObjectAddress {
+function addressOf({ metadata }: KubernetesObject): ObjectKey {
   return { name: metadata?.name ?? '', ...(metadata?.namespace && { namespace: metadata.namespace }) }
 }
 

@@ -11,7 +11,7 @@ import type { ControllerContext } from './controller.ts'
 import { deploymentController } from './deployment.ts'
 import { horizontalPodAutoscalerController } from './horizontal-pod-autoscaler.ts'
 import type { Metrics } from './horizontal-pod-autoscaler/metrics.ts'
-import { replicaSetController } from './replicas.ts'
+import { replicaSetController } from './replica-set.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 
 const labels = { app: 'web' }
@@ -49,7 +49,7 @@ interface Numbers {
 }
 
 function metricsOf(numbers: Numbers, { client, platform }: ControllerContext): Metrics {
-  const unknown = (): Promise<never> => Promise.reject(new Error('nobody knows'))
+  const unknown = (): Promise<never> => Promise.reject(new Error('metrics unavailable'))
   return {
     resource: async ({ selector }) => {
       const { milliCores: milliValue } = numbers
@@ -136,7 +136,7 @@ async function eventsOf(plane: TestControlPlane): Promise<readonly string[]> {
     .map(({ reason, message }) => `${reason}: ${message}`)
 }
 
-test('a target grows with its load, and shrinks when there was less for five minutes', async t => {
+test('a target is scaled up with its load, and down after five minutes', async t => {
   const { plane, numbers, pass, replicas, autoscaler } = await start(t)
   await plane.create(horizontalPodAutoscalers, autoscalerOf())
   assert.equal(await replicas(), 2)
@@ -176,7 +176,7 @@ test('a target grows with its load, and shrinks when there was less for five min
   )
 })
 
-test('nothing is written while nothing changes', async t => {
+test('an unchanged autoscaler causes no writes', async t => {
   const { plane, pass, autoscaler } = await start(t)
   await plane.create(horizontalPodAutoscalers, autoscalerOf())
   const version = (await autoscaler())?.metadata?.resourceVersion
@@ -184,7 +184,7 @@ test('nothing is written while nothing changes', async t => {
   assert.equal((await autoscaler())?.metadata?.resourceVersion, version)
 })
 
-test('policies are kept over time', async t => {
+test('scaling policies hold over time', async t => {
   const { plane, numbers, pass, replicas } = await start(t)
   const policies = [{ type: 'Pods', value: 1, periodSeconds: 60 }]
   await plane.create(
@@ -203,7 +203,7 @@ test('policies are kept over time', async t => {
   assert.equal(await replicas(), 6)
 })
 
-test('the metric that asks for most decides, and nothing shrinks while one is unknown', async t => {
+test('the highest proposal wins, and nothing is scaled down while a metric is unknown', async t => {
   const { plane, numbers, pass, replicas, autoscaler } = await start(t, 4)
   numbers.queue = 80_000n
   await plane.create(horizontalPodAutoscalers, autoscalerOf({ metrics: [cpu, external] }))
@@ -224,7 +224,7 @@ test('the metric that asks for most decides, and nothing shrinks while one is un
       'False',
       'FailedGetResourceMetric',
       'the HPA was unable to compute the replica count: ' +
-        'failed to get cpu utilization: unable to get metrics for resource cpu: nobody knows',
+        'failed to get cpu utilization: unable to get metrics for resource cpu: metrics unavailable',
     ],
   )
   const current = { averageValue: '1250m' }
@@ -236,7 +236,7 @@ test('the metric that asks for most decides, and nothing shrinks while one is un
     (await eventsOf(plane)).includes(
       'FailedComputeMetricsReplicas: invalid metrics (1 invalid out of 2), first error is: ' +
         'failed to get cpu resource metric value: failed to get cpu utilization: ' +
-        'unable to get metrics for resource cpu: nobody knows',
+        'unable to get metrics for resource cpu: metrics unavailable',
     ),
   )
   // The available metric proposes more replicas.
@@ -245,7 +245,7 @@ test('the metric that asks for most decides, and nothing shrinks while one is un
   assert.equal(await replicas(), 10)
 })
 
-test('bounds hold without metrics, and a target at zero is left alone', async t => {
+test('minReplicas and maxReplicas hold without metrics, and a target at zero is ignored', async t => {
   const { plane, numbers, pass, replicas, autoscaler } = await start(t, 2)
   numbers.milliCores = undefined
   await plane.create(horizontalPodAutoscalers, autoscalerOf({ minReplicas: 4, maxReplicas: 6 }))
@@ -275,7 +275,7 @@ test('bounds hold without metrics, and a target at zero is left alone', async t 
   assert.ok(conditionsOf(stopped).includes('ScalingActive=False ScalingDisabled'))
 })
 
-test('a target that is not there, or cannot be scaled, is told of and waited for', async t => {
+test('a missing or unscalable target is reported and retried', async t => {
   const { plane, autoscaler } = await start(t)
   const cases = {
     gone: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'gone' },
@@ -305,7 +305,7 @@ test('a target that is not there, or cannot be scaled, is told of and waited for
   assert.equal(conditionsOf(await autoscaler('gone'))[0], 'AbleToScale=True ReadyForNewScale')
 })
 
-test('two autoscalers over the same pods do nothing', async t => {
+test('two autoscalers that select the same pods do nothing', async t => {
   const { plane, numbers, pass, replicas, autoscaler } = await start(t)
   await plane.create(horizontalPodAutoscalers, autoscalerOf({}, 'a'))
   await plane.create(horizontalPodAutoscalers, autoscalerOf({}, 'b'))
@@ -323,7 +323,7 @@ test('two autoscalers over the same pods do nothing', async t => {
   assert.equal(await replicas(), 4)
 })
 
-test('a cluster without metrics says so in the words that people look for', async t => {
+test('without a metrics API the messages of Kubernetes are recorded', async t => {
   const plane = await startTestControlPlane(t, [
     deploymentController,
     replicaSetController,
@@ -360,7 +360,7 @@ test('a cluster without metrics says so in the words that people look for', asyn
   assert.equal(await replicas(), 3)
 })
 
-test('who writes meanwhile is written over, but for what is not ours', async t => {
+test('conflicting writes are retried and keep foreign fields', async t => {
   const { plane, numbers, pass, replicas, autoscaler } = await start(t)
   await plane.create(horizontalPodAutoscalers, autoscalerOf())
   const at = { namespace: 'default', name: 'web' }
@@ -377,7 +377,7 @@ test('who writes meanwhile is written over, but for what is not ours', async t =
   assert.equal((await plane.list(deployments))[0]?.metadata?.annotations?.['by'], 'another')
 })
 
-test('anything that has a scale can be a target', async t => {
+test('any resource with a scale subresource can be a target', async t => {
   const numbers: Numbers = { milliCores: undefined, queue: 30_000n }
   const plane = await startTestControlPlane(t, [
     horizontalPodAutoscalerController({ metrics: context => metricsOf(numbers, context) }),

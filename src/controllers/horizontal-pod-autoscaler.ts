@@ -3,6 +3,7 @@
  * watched, so each HorizontalPodAutoscaler is reconciled every 15 seconds and when its spec changes.
  * https://kubernetes.io/docs/concepts/workloads/autoscaling/horizontal-pod-autoscale/
  */
+import { messageOf } from '#/base/message-of.ts'
 import { isApiError } from '#/api/errors.ts'
 import type { Scale } from '#/api/generated/autoscaling/v1.ts'
 import type { HorizontalPodAutoscaler } from '#/api/generated/autoscaling/v2.ts'
@@ -15,25 +16,24 @@ import { keyOf, parseKey } from '#/api/metadata.ts'
 import { parseSelector } from '#/api/parse-selector.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Selector } from '#/api/selector.ts'
-import type { SubresourceAddress } from '#/client/client.ts'
+import type { SubresourceKey } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
-import type { Again } from '#/client/workqueue.ts'
-import type { Controller, ControllerContext, Work } from './controller.ts'
+import type { ReconcileResult } from '#/client/workqueue.ts'
+import type { Controller, ControllerContext, ReconcileRequest } from './controller.ts'
 import { ApiMetrics } from './horizontal-pod-autoscaler/api-metrics.ts'
-import { newHistory, withChange, type ScaleHistory } from './horizontal-pod-autoscaler/history.ts'
-import { KindLookup } from './horizontal-pod-autoscaler/kind-lookup.ts'
+import { initialScaleHistory, withChange, type ScaleHistory } from './horizontal-pod-autoscaler/history.ts'
+import { RestMapper } from './horizontal-pod-autoscaler/rest-mapper.ts'
 import type { Metrics } from './horizontal-pod-autoscaler/metrics.ts'
 import {
   planByMetrics,
   planStatus,
   planWithoutMetrics,
   planWithoutPods,
-  withWords,
-  type ConditionWords,
+  withConditions,
+  type ConditionFields,
   type ScaleDecision,
 } from './horizontal-pod-autoscaler/plan.ts'
-import { readMetric } from './horizontal-pod-autoscaler/reading.ts'
-import { messageOf } from './message-of.ts'
+import { readMetric } from './horizontal-pod-autoscaler/read-metric.ts'
 
 export interface AutoscalingSettings {
   /** Source of metrics; default the metrics APIs, which an add-on such as metrics-server must serve. */
@@ -64,7 +64,7 @@ export function horizontalPodAutoscalerController(settings: AutoscalingSettings 
     account: 'horizontal-pod-autoscaler',
     setUp: context => {
       const autoscaling = new Autoscaling(context, settings)
-      return work => autoscaling.look(work)
+      return request => autoscaling.reconcile(request)
     },
   }
 }
@@ -74,7 +74,7 @@ class Autoscaling {
   readonly #settings: AutoscalingSettings & typeof settingsUsual
   readonly #autoscalers: Informer<HorizontalPodAutoscaler>
   readonly #pods: Informer<Pod>
-  readonly #kinds: KindLookup
+  readonly #restMapper: RestMapper
   readonly #metrics: Metrics
   /** By HorizontalPodAutoscaler key. */
   readonly #histories = new Map<string, ScaleHistory>()
@@ -87,48 +87,53 @@ class Autoscaling {
     this.#settings = { ...settingsUsual, ...settings }
     this.#autoscalers = informer(horizontalPodAutoscalers)
     this.#pods = informer(pods)
-    this.#kinds = new KindLookup(client)
-    this.#metrics = settings.metrics?.(context) ?? new ApiMetrics(client, this.#kinds)
-    this.#autoscalers.onChange((key, { before, after }) => {
-      if (after === undefined) {
+    this.#restMapper = new RestMapper(client)
+    this.#metrics = settings.metrics?.(context) ?? new ApiMetrics(client, this.#restMapper)
+    this.#autoscalers.addEventHandler((key, { oldObject, newObject }) => {
+      if (newObject === undefined) {
         this.#histories.delete(key)
         this.#selectors.delete(key)
-      } else if (!equalJson(before?.spec, after.spec)) enqueue(key)
+      } else if (!equalJson(oldObject?.spec, newObject.spec)) enqueue(key)
     })
   }
 
-  async look(work: Work): Promise<Again | undefined> {
-    const autoscaler = this.#autoscalers.get(work.key)
+  async reconcile(request: ReconcileRequest): Promise<ReconcileResult | undefined> {
+    const autoscaler = this.#autoscalers.get(request.key)
     if (autoscaler === undefined) return undefined
     try {
-      await this.#scale(autoscaler, work)
+      await this.#scale(autoscaler, request)
     } catch (error) {
-      if (work.signal.aborted) throw error
+      if (request.signal.aborted) throw error
       // Not retried with backoff: missing metrics will not appear before the next sync.
       const level = isApiError(error, 'NotFound') ? 'debug' : 'warn'
-      this.#context.platform.log[level]('an autoscaler could not be looked at', { key: work.key, error })
+      this.#context.platform.log[level]('Failed to reconcile HorizontalPodAutoscaler', {
+        key: request.key,
+        error,
+      })
     }
-    return { againAfterMs: this.#settings.syncMs }
+    return { requeueAfterMs: this.#settings.syncMs }
   }
 
-  async #scale(autoscaler: HorizontalPodAutoscaler, work: Work): Promise<void> {
+  async #scale(autoscaler: HorizontalPodAutoscaler, request: ReconcileRequest): Promise<void> {
     const { clock } = this.#context.platform
     let target: Target
     try {
-      target = await this.#targetOf(autoscaler, work)
+      target = await this.#targetOf(autoscaler, request)
     } catch (error) {
-      if (work.signal.aborted) throw error
-      return this.#lostTarget(autoscaler, messageOf(error), work)
+      if (request.signal.aborted) throw error
+      return this.#recordLostTarget(autoscaler, messageOf(error), request)
     }
     const currentReplicas = target.scale.spec?.replicas ?? 0
-    const history = this.#histories.get(work.key) ?? newHistory(currentReplicas, clock.monotonicMs())
-    this.#histories.set(work.key, history)
+    const history =
+      this.#histories.get(request.key) ?? initialScaleHistory(currentReplicas, clock.monotonicMs())
+    this.#histories.set(request.key, history)
     const decision =
-      planWithoutMetrics(autoscaler, currentReplicas) ?? (await this.#decide(autoscaler, target.scale, work))
+      planWithoutMetrics(autoscaler, currentReplicas) ??
+      (await this.#decide(autoscaler, target.scale, request))
     const { recommendations = history.recommendations } = decision
-    this.#histories.set(work.key, { ...history, recommendations })
+    this.#histories.set(request.key, { ...history, recommendations })
     for (const event of decision.events) this.#context.recorder.record(autoscaler, event)
-    const rescaled = await this.#rescale(autoscaler, target, decision, work)
+    const rescaled = await this.#rescale(autoscaler, target, decision, request)
     const status = planStatus(autoscaler, {
       currentReplicas,
       desiredReplicas: rescaled?.hasFailed ? undefined : decision.replicas,
@@ -137,47 +142,58 @@ class Autoscaling {
       hasScaled: rescaled?.hasFailed === false,
       nowMs: clock.now(),
     })
-    await this.#writeStatus(autoscaler, status, work)
+    await this.#writeStatus(autoscaler, status, request)
   }
 
-  async #targetOf({ metadata, spec }: HorizontalPodAutoscaler, { client, signal }: Work): Promise<Target> {
+  async #targetOf(
+    { metadata, spec }: HorizontalPodAutoscaler,
+    { client, signal }: ReconcileRequest,
+  ): Promise<Target> {
     const { apiVersion = '', kind, name } = spec.scaleTargetRef
     const version = parseGroupVersion(apiVersion)
     if (version === undefined) throw new Error(`unexpected GroupVersion string: ${apiVersion}`)
     const groupKind = { group: version.group, kind }
-    const resource = await this.#kinds.find(groupKind, signal)
+    const resource = await this.#restMapper.find(groupKind, signal)
     const at = { namespace: metadata?.namespace, name, subresource: 'scale' }
     try {
       return { resource, at, scale: await client.getSubresource<Scale>(resource, at, { signal }) }
     } catch (error) {
-      this.#kinds.forget(groupKind)
+      this.#restMapper.forget(groupKind)
       throw error
     }
   }
 
-  async #lostTarget(autoscaler: HorizontalPodAutoscaler, why: string, work: Work): Promise<void> {
+  async #recordLostTarget(
+    autoscaler: HorizontalPodAutoscaler,
+    why: string,
+    request: ReconcileRequest,
+  ): Promise<void> {
     const { platform, recorder } = this.#context
     const reason = 'FailedGetScale'
     recorder.record(autoscaler, { type: 'Warning', reason, message: why })
     const message = `the HPA controller was unable to get the target's current scale: ${why}`
-    const words: ConditionWords = { type: 'AbleToScale', status: 'False', reason, message }
+    const condition: ConditionFields = { type: 'AbleToScale', status: 'False', reason, message }
     const { status } = autoscaler
-    const conditions = withWords(status?.conditions, [words], platform.clock.now())
-    await this.#writeStatus(autoscaler, { desiredReplicas: 0, ...status, conditions }, work)
+    const conditions = withConditions(status?.conditions, [condition], platform.clock.now())
+    await this.#writeStatus(autoscaler, { desiredReplicas: 0, ...status, conditions }, request)
   }
 
-  async #decide(autoscaler: HorizontalPodAutoscaler, scale: Scale, work: Work): Promise<ScaleDecision> {
-    const { key, namespace, signal } = work
+  async #decide(
+    autoscaler: HorizontalPodAutoscaler,
+    scale: Scale,
+    request: ReconcileRequest,
+  ): Promise<ScaleDecision> {
+    const { key, namespace, signal } = request
     const { clock } = this.#context.platform
     const selector = this.#selectorOf(key, scale.status?.selector ?? '')
     if ('condition' in selector) return planWithoutPods(selector)
     const selected = this.#pods.inNamespace(namespace).filter(pod => selector.matches(pod.metadata?.labels))
-    const rivals = this.#rivalsOver(namespace, selected)
-    if (rivals.length > 1) {
+    const autoscalers = this.#autoscalersSelecting(namespace, selected)
+    if (autoscalers.length > 1) {
       const which = `pods by selector ${scale.status?.selector}`
-      const message = `${which} are controlled by multiple HPAs: [${rivals.join(' ')}]`
-      const words = { reason: 'AmbiguousSelector', message }
-      return planWithoutPods({ condition: words, event: words })
+      const message = `${which} are controlled by multiple HPAs: [${autoscalers.join(' ')}]`
+      const fields = { reason: 'AmbiguousSelector', message }
+      return planWithoutPods({ condition: fields, event: fields })
     }
     const { metrics = [] } = autoscaler.spec
     const readings = await Promise.all(
@@ -190,7 +206,7 @@ class Autoscaling {
       statusReplicas: scale.status?.replicas ?? 0,
       pods: selected,
       readings,
-      history: this.#histories.get(key) ?? newHistory(0, clock.monotonicMs()),
+      history: this.#histories.get(key) ?? initialScaleHistory(0, clock.monotonicMs()),
       times: this.#settings,
       tolerance: this.#settings.tolerance,
       downscaleWindowMs: this.#settings.downscaleWindowMs,
@@ -214,13 +230,13 @@ class Autoscaling {
     } catch (error) {
       const why = messageOf(error)
       const message = `couldn't convert selector into a corresponding internal selector object: ${why}`
-      const words = { reason: 'InvalidSelector', message }
-      return { condition: words, event: words }
+      const fields = { reason: 'InvalidSelector', message }
+      return { condition: fields, event: fields }
     }
   }
 
   /** HorizontalPodAutoscalers that select any of these pods, formatted for messages. */
-  #rivalsOver(namespace: string, selected: readonly Pod[]): readonly string[] {
+  #autoscalersSelecting(namespace: string, selected: readonly Pod[]): readonly string[] {
     return this.#autoscalers
       .inNamespace(namespace)
       .filter(each => {
@@ -236,13 +252,13 @@ class Autoscaling {
     autoscaler: HorizontalPodAutoscaler,
     { resource, at, scale }: Target,
     { replicas, reason }: ScaleDecision,
-    { key, client, signal }: Work,
+    { key, client, signal }: ReconcileRequest,
   ): Promise<Rescaled | undefined> {
-    const before = scale.spec?.replicas ?? 0
-    if (replicas === undefined || replicas === before) return undefined
+    const oldObject = scale.spec?.replicas ?? 0
+    if (replicas === undefined || replicas === oldObject) return undefined
     const { recorder, platform } = this.#context
     try {
-      await withTries(
+      await retryOnConflict(
         current => client.updateSubresource(resource, at, { ...current, spec: { replicas } }, { signal }),
         () => client.getSubresource<Scale>(resource, at, { signal }),
         scale,
@@ -264,7 +280,7 @@ class Autoscaling {
     const message = `New size: ${replicas}; reason: ${reason}`
     recorder.record(autoscaler, { type: 'Normal', reason: 'SuccessfulRescale', message })
     const history = this.#histories.get(key)
-    const change = { replicas: replicas - before, atMs: platform.clock.monotonicMs() }
+    const change = { replicas: replicas - oldObject, atMs: platform.clock.monotonicMs() }
     if (history !== undefined) this.#histories.set(key, withChange(history, change))
     return {
       hasFailed: false,
@@ -280,11 +296,11 @@ class Autoscaling {
   async #writeStatus(
     autoscaler: HorizontalPodAutoscaler,
     status: NonNullable<HorizontalPodAutoscaler['status']>,
-    { key, client, signal }: Work,
+    { key, client, signal }: ReconcileRequest,
   ): Promise<void> {
     if (equalJson(status, autoscaler.status)) return
     try {
-      await withTries(
+      await retryOnConflict(
         current => client.updateStatus(horizontalPodAutoscalers, { ...current, status }, { signal }),
         () => client.get(horizontalPodAutoscalers, parseKey(key), { signal }),
         autoscaler,
@@ -302,16 +318,16 @@ class Autoscaling {
 
 interface Target {
   readonly resource: Resource
-  readonly at: SubresourceAddress
+  readonly at: SubresourceKey
   readonly scale: Scale
 }
 
 interface Rescaled {
   readonly hasFailed: boolean
-  readonly condition: ConditionWords
+  readonly condition: ConditionFields
 }
 
-const gotScale: ConditionWords = {
+const gotScale: ConditionFields = {
   type: 'AbleToScale',
   status: 'True',
   reason: 'SucceededGetScale',
@@ -319,7 +335,7 @@ const gotScale: ConditionWords = {
 }
 
 /** Writes; on a conflict reads the current version and tries again. */
-async function withTries<T>(
+async function retryOnConflict<T>(
   write: (current: T) => Promise<T>,
   read: () => Promise<T>,
   first: T,

@@ -62,7 +62,7 @@ function selecting(claim: PersistentVolumeClaim, node: string): PersistentVolume
   return { ...claim, metadata: { ...claim.metadata, annotations } }
 }
 
-test('a claim works out of the box: a folder on the node of its first pod, which goes with the claim', async t => {
+test('a claim gets a directory on the node of its first pod, deleted with the claim', async t => {
   const { plane, removed, select } = await start(t)
   const claim = await plane.create(persistentVolumeClaims, claimOf('data', '3Gi'))
   assert.equal(claim.spec?.storageClassName, 'standard')
@@ -105,7 +105,7 @@ test('a claim works out of the box: a folder on the node of its first pod, which
   assert.deepEqual(removed, [`n1:${path}`])
 })
 
-test('a folder that cannot be removed keeps its volume, which says why, until it can', async t => {
+test('a volume whose directory cannot be deleted is Failed until it can', async t => {
   const { plane, removed, select, trouble } = await start(t)
   trouble.message = 'node n1 does not answer'
   const claim = await plane.create(persistentVolumeClaims, claimOf('data'))
@@ -127,7 +127,7 @@ test('a folder that cannot be removed keeps its volume, which says why, until it
   assert.equal(removed.length, 1)
 })
 
-test('a volume whose policy is changed to Retain keeps its folder', async t => {
+test('a volume with reclaim policy changed to Retain keeps its directory', async t => {
   const { plane, removed, select } = await start(t)
   const claim = await plane.create(persistentVolumeClaims, claimOf('data'))
   await select('data', 'n1')
@@ -175,13 +175,13 @@ const refusals: Readonly<Record<string, readonly [Partial<StorageClass>, Persist
   'no node': [
     { ...ownClass, volumeBindingMode: 'Immediate' },
     claimOf('data', '1Gi', { storageClassName: 'own' }),
-    'Failed to provision volume with StorageClass "own": no node was selected: ' +
-      'the class needs volumeBindingMode WaitForFirstConsumer',
+    'Failed to provision volume with StorageClass "own": no node selected: ' +
+      'the storage class must have volumeBindingMode WaitForFirstConsumer',
   ],
 }
 
 for (const [name, [storageClass, claim, message]] of Object.entries(refusals)) {
-  test(`a claim for what cannot be made is told so: ${name}`, async t => {
+  test(`an unsupported claim gets an event: ${name}`, async t => {
     const { plane, select } = await start(t)
     await plane.create(storageClasses, classOf('own', storageClass))
     const { metadata } = await plane.create(persistentVolumeClaims, claim)
@@ -194,7 +194,7 @@ for (const [name, [storageClass, claim, message]] of Object.entries(refusals)) {
   })
 }
 
-test('a claim whose node comes later gets its volume then', async t => {
+test('a claim is provisioned when its node appears', async t => {
   const { plane } = await start(t)
   await plane.create(persistentVolumeClaims, selecting(claimOf('data'), 'n2'))
   assert.equal(await showClaims(plane), 'data:Pending')
@@ -202,7 +202,7 @@ test('a claim whose node comes later gets its volume then', async t => {
   assert.match(await showClaims(plane), /^data:Bound>pvc-/)
 })
 
-test('only the folder of the volume itself is ever removed', async () => {
+test('only the directory of the volume itself is deleted', async () => {
   const removed: string[] = []
   const provisioner = hostPathProvisioner({
     root: '/data',
@@ -211,13 +211,13 @@ test('only the folder of the volume itself is ever removed', async () => {
   for (const path of ['/', '/data', '/data/other', '/data/v/../../etc', '/etc'])
     await assert.rejects(
       provisioner.delete({ metadata: { name: 'v' }, spec: { hostPath: { path } } }),
-      /only folders in \/data/,
+      /refusing to delete .* in \/data/,
     )
   await provisioner.delete({ metadata: { name: 'v' }, spec: { hostPath: { path: '/data/v' } } })
   assert.deepEqual(removed, ['/data/v'])
 })
 
-test('the first class of a cluster is made once, and not where there are others', async t => {
+test('the default storage class is created once, and only if none exists', async t => {
   const plane = await startTestControlPlane(t, [])
   const names = async (): Promise<readonly unknown[]> => {
     return (await plane.list(storageClasses)).map(({ metadata }) => metadata?.name)

@@ -4,7 +4,7 @@
  */
 import { posix } from 'node:path'
 import type { Node, PersistentVolume } from '#/api/generated/core/v1.ts'
-import type { Provisioner } from './provisioner.ts'
+import type { Provisioner } from './shared/provisioner.ts'
 
 export const hostPathProvisionerName = 'k8ts.io/host-path'
 
@@ -26,7 +26,9 @@ export function hostPathProvisioner({ root = rootUsual, removeFolder }: HostPath
       if (claim.spec?.volumeMode === 'Block')
         throw new Error(`${hostPathProvisionerName} does not support block volume provisioning`)
       if (selectedNode === undefined)
-        throw new Error('no node was selected: the class needs volumeBindingMode WaitForFirstConsumer')
+        throw new Error(
+          'no node selected: the storage class must have volumeBindingMode WaitForFirstConsumer',
+        )
       const { accessModes = [], resources } = claim.spec ?? {}
       const { reclaimPolicy } = storageClass
       return {
@@ -45,7 +47,7 @@ export function hostPathProvisioner({ root = rootUsual, removeFolder }: HostPath
       // directories.
       if (path !== posix.join(root, volume.metadata?.name ?? ''))
         throw new Error(
-          `only folders in ${root} are removed, and ${JSON.stringify(path)} is not that of the volume`,
+          `refusing to delete ${JSON.stringify(path)}: it is not the directory of the volume in ${root}`,
         )
       await removeFolder(path, nodeOf(volume))
     },

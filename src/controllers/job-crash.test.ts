@@ -5,8 +5,8 @@ import type { Job, JobStatus } from '#/api/generated/batch/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import { jobController } from './job.ts'
 import { crashingController } from './test-crashes.ts'
-import { activePods, endPod, jobOf } from './job/play-pods.ts'
-import { completionIndexOf, isTracked } from './job/tracked-pods.ts'
+import { activePods, finishPod, jobOf } from './job/test-job-pods.ts'
+import { completionIndexOf, hasJobTrackingFinalizer } from './job/tracked-pods.ts'
 import { startTestControlPlane } from './test-control-plane.ts'
 
 interface Story {
@@ -45,7 +45,7 @@ const stories: Readonly<Record<string, Story>> = {
 }
 
 for (const [name, { spec, codes, expected, podsMade }] of Object.entries(stories)) {
-  test(`pods are counted exactly once whatever write is the last: ${name}`, async t => {
+  test(`after a crash at any write, pods are counted exactly once: ${name}`, async t => {
     for (let writes = 1; ; writes++) {
       const { controller, hasCrashed } = crashingController(jobController, writes)
       const plane = await startTestControlPlane(t, [controller])
@@ -54,7 +54,7 @@ for (const [name, { spec, codes, expected, podsMade }] of Object.entries(stories
         await plane.advance(30_000)
         const [pod] = await activePods(plane)
         if (pod === undefined) break
-        await endPod(plane, pod, { code: codes(ended, completionIndexOf(pod) ?? 0) })
+        await finishPod(plane, pod, { code: codes(ended, completionIndexOf(pod) ?? 0) })
       }
       const [job] = await plane.list(jobs)
       const { succeeded, failed, completedIndexes, failedIndexes } = job?.status ?? {}
@@ -69,7 +69,7 @@ for (const [name, { spec, codes, expected, podsMade }] of Object.entries(stories
       assert.deepEqual(job?.status?.uncountedTerminatedPods, {})
       assert.equal(job?.status?.conditions?.length, 2, `${writes} writes`)
       const made = await plane.list(pods)
-      assert.equal(made.filter(isTracked).length, 0)
+      assert.equal(made.filter(hasJobTrackingFinalizer).length, 0)
       assert.ok(made.length <= podsMade, `${made.length} pods with ${writes} writes`)
       if (!hasCrashed()) {
         assert.ok(writes > 10)

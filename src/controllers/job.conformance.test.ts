@@ -8,8 +8,8 @@ import type { Pod } from '#/api/generated/core/v1.ts'
 import { controllerOf, keyOf } from '#/api/metadata.ts'
 import { garbageCollectorController } from './garbage-collector.ts'
 import { jobController } from './job.ts'
-import { activePods, endPod, jobOf, runPod, type Ending } from './job/play-pods.ts'
-import { completionIndexOf, isTracked } from './job/tracked-pods.ts'
+import { activePods, finishPod, jobOf, runPod, type PodExit } from './job/test-job-pods.ts'
+import { completionIndexOf, hasJobTrackingFinalizer } from './job/tracked-pods.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 
 const at = { namespace: 'default', name: 'work' }
@@ -28,13 +28,13 @@ function conditionsIn({ conditions = [] }: JobStatus): readonly string[] {
  */
 async function playAll(
   plane: TestControlPlane,
-  endingOf: (index: number, pod: Pod) => Ending | undefined,
+  endingOf: (index: number, pod: Pod) => PodExit | undefined,
 ): Promise<number> {
   for (let ended = 0; ; ended++) {
     const active = await activePods(plane)
     const next = active.find(pod => endingOf(completionIndexOf(pod) ?? 0, pod) !== undefined)
     if (next === undefined) return ended
-    await endPod(plane, next, endingOf(completionIndexOf(next) ?? 0, next)!)
+    await finishPod(plane, next, endingOf(completionIndexOf(next) ?? 0, next)!)
     await plane.advance(60_000)
   }
 }
@@ -62,13 +62,13 @@ test('Job should adopt matching orphans and release non-matching pods', async t 
   const find = async (): Promise<Pod | undefined> => (await plane.list(pods)).find(pod => keyOf(pod) === key)
   const adopted = await find()
   assert.equal(controllerOf(adopted!)?.name, 'work')
-  assert.ok(isTracked(adopted!))
+  assert.ok(hasJobTrackingFinalizer(adopted!))
   assert.equal((await plane.list(pods)).length, 2)
   await plane.change(pods, key, pod => ({ ...pod, metadata: { ...pod.metadata, labels: {} } }))
   await plane.advance(2_000)
   const released = await find()
   assert.equal(controllerOf(released!), undefined)
-  assert.ok(!isTracked(released!))
+  assert.ok(!hasJobTrackingFinalizer(released!))
   assert.equal((await plane.list(pods)).length, 3)
 })
 
@@ -85,7 +85,7 @@ test('Job should allow to use a pod failure policy to ignore failure matching on
     },
   })
   const evicted = await activePods(plane)
-  for (const pod of evicted) await endPod(plane, pod, { code: 137, conditions: ['DisruptionTarget'] })
+  for (const pod of evicted) await finishPod(plane, pod, { code: 137, conditions: ['DisruptionTarget'] })
   await plane.advance(60_000)
   assert.equal(await playAll(plane, () => ({ code: 0 })), 2)
   const status = await statusOf(plane)
@@ -101,7 +101,7 @@ test('Job should allow to use the pod failure policy on exit code to fail the jo
   })
   const [failed, running] = await activePods(plane)
   await runPod(plane, running!)
-  await endPod(plane, failed!, { code: 1 })
+  await finishPod(plane, failed!, { code: 1 })
   const status = await statusOf(plane)
   assert.deepEqual(conditionsIn(status), [
     'FailureTarget=True PodFailurePolicy',
@@ -238,7 +238,7 @@ test('Job should run a job to completion when tasks sometimes fail and are local
         },
       }))
     }
-    for (const pod of running) await endPod(plane, pod, { code: 0 })
+    for (const pod of running) await finishPod(plane, pod, { code: 0 })
   }
   const status = await statusOf(plane)
   assert.equal(conditionsIn(status).at(-1), 'Complete=True CompletionsReached')

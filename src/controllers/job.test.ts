@@ -6,8 +6,8 @@ import { events, pods } from '#/api/generated/core/v1-resources.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { isBeingDeleted, keyOf } from '#/api/metadata.ts'
 import { jobController } from './job.ts'
-import { activePods, endPod, jobOf, runPod } from './job/play-pods.ts'
-import { isTracked } from './job/tracked-pods.ts'
+import { activePods, finishPod, jobOf, runPod } from './job/test-job-pods.ts'
+import { hasJobTrackingFinalizer } from './job/tracked-pods.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 import { bindPod } from './test-pods.ts'
 
@@ -37,7 +37,7 @@ function changeSpec(plane: TestControlPlane, spec: Partial<Job['spec']>): Promis
   }))
 }
 
-test('a job runs so many pods at a time until enough have succeeded', async t => {
+test('a job runs up to parallelism pods until completions is reached', async t => {
   const plane = await startTestControlPlane(t, [jobController])
   await plane.create(jobs, jobOf({ completions: 3, parallelism: 2 }))
   const first = await activePods(plane)
@@ -49,9 +49,9 @@ test('a job runs so many pods at a time until enough have succeeded', async t =>
   }
   await runPod(plane, first[0]!)
   assert.equal(show(await statusOf(plane)), 'active 2 ready 1 terminating 0 succeeded 0 failed 0')
-  await endPod(plane, first[0]!, { code: 0 })
+  await finishPod(plane, first[0]!, { code: 0 })
   assert.equal(show(await statusOf(plane)), 'active 2 ready 0 terminating 0 succeeded 1 failed 0')
-  for (const pod of await activePods(plane)) await endPod(plane, pod, { code: 0 })
+  for (const pod of await activePods(plane)) await finishPod(plane, pod, { code: 0 })
   const { startTime, completionTime, conditions, ...status } = await statusOf(plane)
   assert.deepEqual(status, { ready: 0, succeeded: 3, terminating: 0, uncountedTerminatedPods: {} })
   assert.ok(startTime !== undefined && completionTime !== undefined)
@@ -62,35 +62,35 @@ test('a job runs so many pods at a time until enough have succeeded', async t =>
     }),
   )
   assert.deepEqual(await reasonsOf(plane), ['SuccessfulCreate', 'Completed'])
-  assert.equal((await plane.list(pods)).filter(isTracked).length, 0)
+  assert.equal((await plane.list(pods)).filter(hasJobTrackingFinalizer).length, 0)
 })
 
-test('without a number to reach, one success is enough once the others have ended', async t => {
+test('without completions, one success suffices after all pods have finished', async t => {
   const plane = await startTestControlPlane(t, [jobController])
   await plane.create(jobs, jobOf({ parallelism: 3 }))
   const [first, ...others] = await activePods(plane)
-  await endPod(plane, first!, { code: 0 })
+  await finishPod(plane, first!, { code: 0 })
   assert.equal(show(await statusOf(plane)), 'active 2 ready 0 terminating 0 succeeded 1 failed 0')
   assert.deepEqual(conditionsIn(await statusOf(plane)), [])
-  await endPod(plane, others[0]!, { code: 1 })
+  await finishPod(plane, others[0]!, { code: 1 })
   assert.equal((await activePods(plane)).length, 1)
-  await endPod(plane, others[1]!, { code: 0 })
+  await finishPod(plane, others[1]!, { code: 0 })
   assert.equal(conditionsIn(await statusOf(plane)).at(-1), 'Complete=True CompletionsReached')
 })
 
-test('failed pods are replaced after a time that doubles, until the limit is exceeded', async t => {
+test('failed pods are replaced with exponential backoff until backoffLimit is exceeded', async t => {
   const plane = await startTestControlPlane(t, [jobController])
   await plane.create(jobs, jobOf({ backoffLimit: 2 }))
   for (const waitMs of [10_000, 20_000]) {
     const [pod] = await activePods(plane)
-    await endPod(plane, pod!, { code: 1 })
+    await finishPod(plane, pod!, { code: 1 })
     await plane.advance(waitMs - 3_500)
     assert.deepEqual(await activePods(plane), [])
     await plane.advance(3_500)
     assert.equal((await activePods(plane)).length, 1)
   }
   const [last] = await activePods(plane)
-  await endPod(plane, last!, { code: 1 })
+  await finishPod(plane, last!, { code: 1 })
   const status = await statusOf(plane)
   assert.equal(show(status), 'active 0 ready 0 terminating 0 succeeded 0 failed 3')
   assert.deepEqual(conditionsIn(status), [
@@ -102,7 +102,7 @@ test('failed pods are replaced after a time that doubles, until the limit is exc
   assert.ok((await reasonsOf(plane)).includes('BackoffLimitExceeded'))
 })
 
-test('a job that takes too long fails, takes its pods with it, and waits for them', async t => {
+test('a job past activeDeadlineSeconds deletes its pods, waits for them and fails', async t => {
   const plane = await startTestControlPlane(t, [jobController])
   await plane.create(jobs, jobOf({ activeDeadlineSeconds: 60, parallelism: 2 }))
   const [first] = await activePods(plane)
@@ -114,7 +114,7 @@ test('a job that takes too long fails, takes its pods with it, and waits for the
   assert.deepEqual(conditionsIn(status), ['FailureTarget=True DeadlineExceeded'])
   const [left, ...gone] = await plane.list(pods)
   assert.deepEqual(gone, [])
-  assert.ok(isBeingDeleted(left!) && !isTracked(left!))
+  assert.ok(isBeingDeleted(left!) && !hasJobTrackingFinalizer(left!))
   const at = { namespace: 'default', name: left!.metadata!.name! }
   await plane.run(plane.client.delete(pods, at, { gracePeriodSeconds: 0 }))
   await plane.advance(2_000)
@@ -122,7 +122,7 @@ test('a job that takes too long fails, takes its pods with it, and waits for the
   assert.equal(show(await statusOf(plane)), 'active 0 ready 0 terminating 0 succeeded 0 failed 2')
 })
 
-test('a suspended job has no pods and counts none of those it had as failed; resumed it begins anew', async t => {
+test('a suspended job has no pods and counts none as failed; resuming restarts it', async t => {
   const plane = await startTestControlPlane(t, [jobController])
   await plane.create(jobs, jobOf({ parallelism: 2, completions: 4, activeDeadlineSeconds: 100 }))
   await changeSpec(plane, { suspend: true })
@@ -146,7 +146,7 @@ test('a suspended job has no pods and counts none of those it had as failed; res
   )
 })
 
-test('fewer at a time removes pods, more adds some', async t => {
+test('changing parallelism deletes or creates pods', async t => {
   const plane = await startTestControlPlane(t, [jobController])
   await plane.create(jobs, jobOf({ parallelism: 4, completions: 10 }))
   const [kept] = await activePods(plane)
@@ -158,7 +158,7 @@ test('fewer at a time removes pods, more adds some', async t => {
   assert.equal(show(await statusOf(plane)), 'active 3 ready 1 terminating 0 succeeded 0 failed 0')
 })
 
-test('a pod that is deleted has failed and is replaced, at once or only when it has ended', async t => {
+test('a deleted pod counts as failed and is replaced according to podReplacementPolicy', async t => {
   const cases = [
     { policy: 'TerminatingOrFailed', expected: 'active 1 ready 0 terminating 1 succeeded 0 failed 1' },
     { policy: 'Failed', expected: 'active 0 ready 0 terminating 1 succeeded 0 failed 0' },
@@ -172,13 +172,13 @@ test('a pod that is deleted has failed and is replaced, at once or only when it 
     await plane.run(plane.client.delete(pods, at))
     await plane.advance(15_000)
     assert.equal(show(await statusOf(plane)), expected)
-    await endPod(plane, pod!, { code: 143 })
+    await finishPod(plane, pod!, { code: 143 })
     await plane.advance(30_000)
     assert.equal(show(await statusOf(plane)), 'active 1 ready 0 terminating 0 succeeded 0 failed 1')
   }
 })
 
-test('pods of a job that has gone lose their finalizer', async t => {
+test('pods of a deleted job lose their tracking finalizer', async t => {
   const plane = await startTestControlPlane(t, [jobController])
   await plane.create(jobs, jobOf({ parallelism: 3 }))
   await plane.run(
@@ -187,10 +187,10 @@ test('pods of a job that has gone lose their finalizer', async t => {
   await plane.advance(2_000)
   const left = await plane.list(pods)
   assert.equal(left.length, 3)
-  assert.equal(left.filter(isTracked).length, 0)
+  assert.equal(left.filter(hasJobTrackingFinalizer).length, 0)
 })
 
-test('a job that somebody else manages is left alone', async t => {
+test('a job with another managedBy is ignored', async t => {
   const plane = await startTestControlPlane(t, [jobController])
   await plane.create(jobs, jobOf({ managedBy: 'example.com/other' }))
   await plane.advance(5_000)
@@ -198,7 +198,7 @@ test('a job that somebody else manages is left alone', async t => {
   assert.deepEqual(await statusOf(plane), {})
 })
 
-test('nothing is written once nothing happens', async t => {
+test('a settled job causes no writes', async t => {
   const plane = await startTestControlPlane(t, [jobController])
   await plane.create(jobs, jobOf({ parallelism: 2 }))
   await plane.advance(3_000)

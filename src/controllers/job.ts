@@ -10,14 +10,14 @@ import type { Pod } from '#/api/generated/core/v1.ts'
 import { controllerOf, formatKey, isBeingDeleted, keyOf } from '#/api/metadata.ts'
 import { compileLabelSelector } from '#/api/selector.ts'
 import type { Informer } from '#/client/informer.ts'
-import { claim } from './claim.ts'
+import { claimObjects } from './shared/controller-ref.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
-import { isJobFinished } from './finished-jobs.ts'
+import { isJobFinished } from './shared/finished-jobs.ts'
 import type { Failures } from './job/backoff.ts'
-import { releasePod } from './job/change-pods.ts'
-import { runPass } from './job/run-pass.ts'
-import { isTracked, trackingFinalizer } from './job/tracked-pods.ts'
-import { onOwnedChange, orphanIndex, ownedIndex } from './owned.ts'
+import { removeTrackingFinalizer } from './job/change-pods.ts'
+import { syncJob } from './job/sync-job.ts'
+import { hasJobTrackingFinalizer, trackingFinalizer } from './job/tracked-pods.ts'
+import { enqueueForOwner, orphanIndex, controllerRefIndex } from './shared/controller-ref-index.ts'
 
 export const jobController: Controller = { name: 'job-controller', account: 'job-controller', setUp }
 
@@ -26,32 +26,32 @@ function setUp(context: ControllerContext): Reconcile {
   const { clock } = platform
   const allJobs = informer(jobs)
   const allPods = informer(pods)
-  const owned = ownedIndex(allPods)
+  const owned = controllerRefIndex(allPods)
   const orphans = orphanIndex(allPods)
   /** By job uid, until the job finishes. */
   const failuresOf = new Map<string, Failures>()
   /** Start of the last reconcile, by key. */
-  const passedAtMs = new Map<string, number>()
-  wakeUp({ ...context, allJobs, allPods, passedAtMs })
-  allJobs.onChange((key, { before, after }) => {
-    if (after !== undefined && !isJobFinished(after)) return
-    failuresOf.delete((after ?? before)?.metadata?.uid ?? '')
-    passedAtMs.delete(key)
+  const syncedAtMs = new Map<string, number>()
+  enqueueOnChange({ ...context, allJobs, allPods, syncedAtMs })
+  allJobs.addEventHandler((key, { oldObject, newObject }) => {
+    if (newObject !== undefined && !isJobFinished(newObject)) return
+    failuresOf.delete((newObject ?? oldObject)?.metadata?.uid ?? '')
+    syncedAtMs.delete(key)
   })
 
   return async ({ key, client }) => {
-    if (key.startsWith(strayPrefix)) {
-      const pod = allPods.get(key.slice(strayPrefix.length))
+    if (key.startsWith(orphanPrefix)) {
+      const pod = allPods.get(key.slice(orphanPrefix.length))
       // With a resourceVersion precondition: the pod may have been adopted meanwhile.
-      if (pod && isTracked(pod) && isStray(pod, allJobs))
-        await releasePod(client, pod, { resourceVersion: pod.metadata?.resourceVersion })
+      if (pod && hasJobTrackingFinalizer(pod) && isOrphan(pod, allJobs))
+        await removeTrackingFinalizer(client, pod, { resourceVersion: pod.metadata?.resourceVersion })
       return undefined
     }
     const job = allJobs.get(key)
     if (job === undefined || isJobFinished(job) || isManagedElsewhere(job)) return undefined
-    passedAtMs.set(key, clock.monotonicMs())
+    syncedAtMs.set(key, clock.monotonicMs())
     const { uid = '', namespace = '' } = job.metadata ?? {}
-    const claimed = await claim({
+    const claimed = await claimObjects({
       client,
       owner: job,
       ownerResource: jobs,
@@ -60,7 +60,7 @@ function setUp(context: ControllerContext): Reconcile {
       candidates: [...owned.get(uid), ...orphans.get(namespace)],
       finalizer: trackingFinalizer,
     })
-    return runPass({
+    return syncJob({
       job,
       pods: claimed,
       client,
@@ -73,47 +73,47 @@ function setUp(context: ControllerContext): Reconcile {
 }
 
 /** Prefix of keys of orphaned pods that must only lose their finalizer. */
-const strayPrefix = 'stray/'
+const orphanPrefix = 'orphan/'
 
 /**
  * Minimum interval between reconciles triggered by pods, so that the status is not written for each of a
  * thousand pods.
  */
-const passesApartMs = 1_000
+const syncJobBatchPeriodMs = 1_000
 
-interface WakeUps extends Pick<ControllerContext, 'platform' | 'enqueue'> {
+interface EventHandlersWorld extends Pick<ControllerContext, 'platform' | 'enqueue'> {
   readonly allJobs: Informer<Job>
   readonly allPods: Informer<Pod>
-  readonly passedAtMs: ReadonlyMap<string, number>
+  readonly syncedAtMs: ReadonlyMap<string, number>
 }
 
-function wakeUp({ platform, enqueue, allJobs, allPods, passedAtMs }: WakeUps): void {
-  const owned = ownedIndex(allPods)
+function enqueueOnChange({ platform, enqueue, allJobs, allPods, syncedAtMs }: EventHandlersWorld): void {
+  const owned = controllerRefIndex(allPods)
   const enqueueSoon = (key: string): void => {
-    const lastMs = passedAtMs.get(key) ?? -Infinity
-    enqueue(key, Math.max(0, lastMs + passesApartMs - platform.clock.monotonicMs()))
+    const lastMs = syncedAtMs.get(key) ?? -Infinity
+    enqueue(key, Math.max(0, lastMs + syncJobBatchPeriodMs - platform.clock.monotonicMs()))
   }
-  allJobs.onChange((key, { before, after }) => {
-    if (after === undefined || isJobFinished(after)) {
-      for (const pod of owned.get((after ?? before)?.metadata?.uid ?? ''))
-        if (isTracked(pod)) enqueue(strayPrefix + keyOf(pod))
-    } else if (isWantedOtherwise(before, after)) enqueue(key)
+  allJobs.addEventHandler((key, { oldObject, newObject }) => {
+    if (newObject === undefined || isJobFinished(newObject)) {
+      for (const pod of owned.get((newObject ?? oldObject)?.metadata?.uid ?? ''))
+        if (hasJobTrackingFinalizer(pod)) enqueue(orphanPrefix + keyOf(pod))
+    } else if (isImmediate(oldObject, newObject)) enqueue(key)
     else enqueueSoon(key)
   })
-  onOwnedChange(allPods, jobs, enqueueSoon)
-  allPods.onChange((key, { after }) => {
-    if (after === undefined) return
-    if (isTracked(after) && isStray(after, allJobs)) enqueue(strayPrefix + key)
-    if (controllerOf(after) !== undefined) return
-    for (const job of allJobs.inNamespace(after.metadata?.namespace ?? '')) {
-      if (!isJobFinished(job) && compileLabelSelector(job.spec?.selector).matches(after.metadata?.labels))
+  enqueueForOwner(allPods, jobs, enqueueSoon)
+  allPods.addEventHandler((key, { newObject }) => {
+    if (newObject === undefined) return
+    if (hasJobTrackingFinalizer(newObject) && isOrphan(newObject, allJobs)) enqueue(orphanPrefix + key)
+    if (controllerOf(newObject) !== undefined) return
+    for (const job of allJobs.inNamespace(newObject.metadata?.namespace ?? '')) {
+      if (!isJobFinished(job) && compileLabelSelector(job.spec?.selector).matches(newObject.metadata?.labels))
         enqueueSoon(keyOf(job))
     }
   })
 }
 
 /** True if the spec or the deletion state changed; such changes are reconciled without delay. */
-function isWantedOtherwise(before: Job | undefined, after: Job): boolean {
+function isImmediate(before: Job | undefined, after: Job): boolean {
   if (before === undefined) return true
   return (
     before.metadata?.generation !== after.metadata?.generation ||
@@ -122,7 +122,7 @@ function isWantedOtherwise(before: Job | undefined, after: Job): boolean {
 }
 
 /** True if no job will ever count the pod. */
-function isStray(pod: Pod, allJobs: Informer<Job>): boolean {
+function isOrphan(pod: Pod, allJobs: Informer<Job>): boolean {
   const owner = controllerOf(pod)
   if (owner === undefined) return true
   if (owner.kind !== 'Job' || !owner.apiVersion.startsWith('batch/')) return false

@@ -44,7 +44,7 @@ async function state(plane: TestControlPlane): Promise<readonly string[]> {
   })
 }
 
-test('a generated token that nobody uses is marked, and later deleted; others stay', async t => {
+test('an unused auto-generated token is marked and later deleted, others stay', async t => {
   const plane = await start(t)
   await plane.advance(0.9 * hourMs)
   assert.deepEqual(await state(plane), ['by-hand', 'generated', 'mounted'])
@@ -58,7 +58,7 @@ test('a generated token that nobody uses is marked, and later deleted; others st
   assert.deepEqual(await state(plane), ['by-hand', 'mounted marked'])
 })
 
-test('a token in use stays, also one that is used again after it was marked', async t => {
+test('a token in use stays, even if it was marked before', async t => {
   const plane = await start(t)
   const use = (): Promise<unknown> => {
     return plane.change(secrets, 'here/generated', ({ metadata, ...secret }) => {
@@ -75,7 +75,7 @@ test('a token in use stays, also one that is used again after it was marked', as
   assert.deepEqual(await state(plane), ['by-hand', 'generated marked', 'mounted'])
 })
 
-test('nothing is cleaned while nobody notes which tokens are used', async t => {
+test('no token is deleted before usage is tracked', async t => {
   const plane = await start(t)
   await plane.run(plane.client.delete(configMaps, { namespace: 'kube-system', name: tracking }))
   await plane.advance(2 * hourMs)

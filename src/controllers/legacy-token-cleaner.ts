@@ -6,15 +6,14 @@
  */
 import { isApiError } from '#/api/errors.ts'
 import { configMaps, pods, secrets, serviceAccounts } from '#/api/generated/core/v1-resources.ts'
-import type { Secret } from '#/api/generated/core/v1.ts'
+import type { Secret, Container, Pod, Volume } from '#/api/generated/core/v1.ts'
 import { equalJson } from '#/api/json-value.ts'
 import type { Client } from '#/client/client.ts'
-import type { Again } from '#/client/workqueue.ts'
-import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
+import type { ReconcileResult } from '#/client/workqueue.ts'
+import type { Controller, ControllerContext, Reconcile, ReconcileRequest } from './controller.ts'
 import { dayMs, parseDay, planByAge, planUnused, type UnusedPlan } from './legacy-token-cleaner/plan.ts'
 import { invalidSince } from './legacy-token-cleaner/labels.ts'
-import { secretNamesOf } from './legacy-token-cleaner/secret-names.ts'
-import { accountKeyOf, isAccountToken } from './service-account-tokens/token-secret.ts'
+import { accountKeyOf, isAccountToken } from './shared/token-secret.ts'
 
 export interface LegacyTokenCleanerSettings {
   /** Time for which a token must be unused. */
@@ -38,12 +37,12 @@ function setUp({ platform, informer, enqueue }: ControllerContext, periodMs: num
   const ofAccount = allSecrets.index('service account', secret => {
     return isAccountToken(secret) ? [accountKeyOf(secret)] : []
   })
-  allSecrets.onChange((key, { after }) => {
-    if (after !== undefined && isAccountToken(after)) enqueue(key)
+  allSecrets.addEventHandler((key, { newObject }) => {
+    if (newObject !== undefined && isAccountToken(newObject)) enqueue(key)
   })
   // Only secrets that the service account references were auto-generated.
-  accounts.onChange((key, { before, after }) => {
-    if (equalJson(before?.secrets, after?.secrets)) return
+  accounts.addEventHandler((key, { oldObject, newObject }) => {
+    if (equalJson(oldObject?.secrets, newObject?.secrets)) return
     for (const secretKey of ofAccount.keys(key)) enqueue(secretKey)
   })
 
@@ -53,7 +52,7 @@ function setUp({ platform, informer, enqueue }: ControllerContext, periodMs: num
     const nowMs = platform.clock.now()
     const byAge = planByAge({ secret, account: accounts.get(accountKeyOf(secret)), nowMs, periodMs })
     if (byAge.action === 'keep') return undefined
-    if (byAge.action === 'wait') return { againAfterMs: byAge.untilMs - nowMs }
+    if (byAge.action === 'wait') return { requeueAfterMs: byAge.untilMs - nowMs }
     const namespace = secret.metadata?.namespace ?? ''
     const name = secret.metadata?.name ?? ''
     const isMounted = allPods.inNamespace(namespace).some(pod => secretNamesOf(pod).has(name))
@@ -63,7 +62,7 @@ function setUp({ platform, informer, enqueue }: ControllerContext, periodMs: num
   }
 }
 
-interface Performance extends Pick<Work, 'client'> {
+interface Performance extends Pick<ReconcileRequest, 'client'> {
   readonly nowMs: number
 }
 
@@ -71,12 +70,12 @@ async function perform(
   { metadata = {} }: Secret,
   plan: UnusedPlan,
   { client, nowMs }: Performance,
-): Promise<Again | undefined> {
+): Promise<ReconcileResult | undefined> {
   const { namespace, name = '', uid = '', resourceVersion = '' } = metadata
   try {
     switch (plan.action) {
       case 'wait':
-        return { againAfterMs: plan.untilMs - nowMs }
+        return { requeueAfterMs: plan.untilMs - nowMs }
       case 'invalidate': {
         const patch = { metadata: { uid, labels: { [invalidSince]: plan.day } } }
         await client.patch(secrets, { namespace, name }, { type: 'merge', patch })
@@ -97,4 +96,37 @@ async function findTrackedSince(client: Client, signal: AbortSignal): Promise<nu
   const at = { namespace: 'kube-system', name: 'kube-apiserver-legacy-service-account-token-tracking' }
   const tracking = await client.find(configMaps, at, { signal })
   return parseDay(tracking?.data?.['since'])
+}
+
+export function secretNamesOf({ spec }: Pod): ReadonlySet<string> {
+  const containers: readonly Container[] = [
+    ...(spec?.initContainers ?? []),
+    ...(spec?.containers ?? []),
+    ...(spec?.ephemeralContainers ?? []),
+  ]
+  const names = [
+    ...(spec?.imagePullSecrets ?? []).map(({ name }) => name),
+    ...containers.flatMap(({ env = [], envFrom = [] }) => [
+      ...env.map(({ valueFrom }) => valueFrom?.secretKeyRef?.name),
+      ...envFrom.map(({ secretRef }) => secretRef?.name),
+    ]),
+    ...(spec?.volumes ?? []).flatMap(ofVolume),
+  ]
+  return new Set(names.flatMap(name => (name ? [name] : [])))
+}
+
+function ofVolume(volume: Volume): readonly (string | undefined)[] {
+  return [
+    volume.secret?.secretName,
+    volume.azureFile?.secretName,
+    ...(volume.projected?.sources ?? []).map(({ secret }) => secret?.name),
+    volume.cephfs?.secretRef?.name,
+    volume.cinder?.secretRef?.name,
+    volume.csi?.nodePublishSecretRef?.name,
+    volume.flexVolume?.secretRef?.name,
+    volume.iscsi?.secretRef?.name,
+    volume.rbd?.secretRef?.name,
+    volume.scaleIO?.secretRef.name,
+    volume.storageos?.secretRef?.name,
+  ]
 }

@@ -7,7 +7,7 @@ import { startTestControlPlane } from './test-control-plane.ts'
 
 const spec = { containers: [{ name: 'web', image: 'web' }] }
 
-test('a namespace goes with everything in it, and takes nothing from others', async t => {
+test('deleting a namespace deletes its objects and no others', async t => {
   const plane = await startTestControlPlane(t, [namespaceController])
   await plane.create(namespaces, { metadata: { name: 'doomed' } })
   for (const namespace of ['doomed', 'default']) {
@@ -33,7 +33,7 @@ test('a namespace goes with everything in it, and takes nothing from others', as
   )
 })
 
-test('pods go first, and the conditions say what is left', async t => {
+test('namespace deletion deletes pods first and reports remaining content in conditions', async t => {
   const plane = await startTestControlPlane(t, [namespaceController])
   await plane.create(nodes, { metadata: { name: 'n1' } })
   await plane.create(namespaces, { metadata: { name: 'doomed' } })

@@ -5,7 +5,7 @@
  * https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/
  */
 import { isApiError } from '#/api/errors.ts'
-import type { Namespace } from '#/api/generated/core/v1.ts'
+import type { Namespace, NamespaceCondition } from '#/api/generated/core/v1.ts'
 import { namespaces } from '#/api/generated/core/v1-resources.ts'
 import { equalJson } from '#/api/json-value.ts'
 import { isBeingDeleted, type KubernetesObject } from '#/api/metadata.ts'
@@ -13,8 +13,9 @@ import type { Resource } from '#/api/resource.ts'
 import { formatTime } from '#/api/time.ts'
 import type { Client } from '#/client/client.ts'
 import { discoverResources } from '#/client/discovery.ts'
+import { withCondition } from '#/api/conditions.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
-import { planConditions, type Remains } from './namespace/conditions.ts'
+import { messageOf } from '#/base/message-of.ts'
 
 export const namespaceController: Controller = {
   name: 'namespace-controller',
@@ -33,9 +34,10 @@ function setUp({ platform, informer, enqueue }: ControllerContext): Reconcile {
   const all = informer(namespaces)
   /** Number of checks that found remaining objects, by namespace. */
   const looks = new Map<string, number>()
-  all.onChange((key, { before, after }) => {
-    if (after === undefined) looks.delete(key)
-    else if (isBeingDeleted(after) && !(before !== undefined && isBeingDeleted(before))) enqueue(key)
+  all.addEventHandler((key, { oldObject, newObject }) => {
+    if (newObject === undefined) looks.delete(key)
+    else if (isBeingDeleted(newObject) && !(oldObject !== undefined && isBeingDeleted(oldObject)))
+      enqueue(key)
   })
 
   return async ({ key, client, signal }) => {
@@ -54,14 +56,14 @@ function setUp({ platform, informer, enqueue }: ControllerContext): Reconcile {
     }
     const times = looks.get(key) ?? 0
     looks.set(key, times + 1)
-    return { againAfterMs: Math.min(lookAgainMs.max, lookAgainMs.first * 2 ** Math.min(times, 10)) }
+    return { requeueAfterMs: Math.min(lookAgainMs.max, lookAgainMs.first * 2 ** Math.min(times, 10)) }
   }
 }
 
 /** Deletes all objects in the namespace that are not being deleted already. Returns those that remain. */
-async function empty(namespace: string, client: Client, signal: AbortSignal): Promise<Remains> {
-  const failures: Remains['failures'][number][] = []
-  const left: Remains['left'][number][] = []
+async function empty(namespace: string, client: Client, signal: AbortSignal): Promise<RemainingContent> {
+  const failures: RemainingContent['failures'][number][] = []
+  const left: RemainingContent['left'][number][] = []
   const kinds = await discoverResources(client, signal).catch((error: unknown) => {
     failures.push({ type: 'discovery', error })
     return []
@@ -72,7 +74,7 @@ async function empty(namespace: string, client: Client, signal: AbortSignal): Pr
     await Promise.all(
       step.map(async resource => {
         try {
-          const items = await emptyKind(resource, namespace, client, signal)
+          const items = await emptyKind({ resource, namespace, client, signal })
           if (items.length > 0) left.push({ resource, items })
         } catch (error) {
           failures.push({ type: 'content', error })
@@ -84,28 +86,28 @@ async function empty(namespace: string, client: Client, signal: AbortSignal): Pr
   return { left, failures }
 }
 
-async function emptyKind(
-  resource: Resource,
-  namespace: string,
-  client: Client,
-  signal: AbortSignal,
-): Promise<readonly KubernetesObject[]> {
+interface KindInNamespace {
+  readonly resource: Resource
+  readonly namespace: string
+  readonly client: Client
+  readonly signal: AbortSignal
+}
+
+async function emptyKind(kind: KindInNamespace): Promise<readonly KubernetesObject[]> {
+  const { resource, namespace, client, signal } = kind
   const list = async (): Promise<readonly KubernetesObject[]> => {
     return (await client.listAll(resource, { namespace, signal })).items
   }
   const found = await list()
   const stays = found.filter(object => !isBeingDeleted(object))
   if (found.length === 0) return found
-  if (stays.length > 0) await removeAll(resource, namespace, stays, client, signal)
+  if (stays.length > 0) await removeAll(stays, kind)
   return stays.length > 0 ? list() : found
 }
 
 async function removeAll(
-  resource: Resource,
-  namespace: string,
   objects: readonly KubernetesObject[],
-  client: Client,
-  signal: AbortSignal,
+  { resource, namespace, client, signal }: KindInNamespace,
 ): Promise<void> {
   const propagationPolicy = 'Background'
   if (resource.verbs.includes('deletecollection')) {
@@ -134,4 +136,101 @@ async function finalize(namespace: Namespace, client: Client, signal: AbortSigna
   } catch (error) {
     if (!isApiError(error, 'NotFound')) throw error
   }
+}
+
+/** Remaining objects of a terminating namespace, and failures. */
+interface RemainingContent {
+  readonly left: readonly { readonly resource: Resource; readonly items: readonly KubernetesObject[] }[]
+  readonly failures: readonly { readonly type: 'discovery' | 'content'; readonly error: unknown }[]
+}
+
+interface ConditionProblem {
+  readonly type: string
+  readonly reason: string
+  readonly problem: string | undefined
+  readonly well: readonly [reason: string, message: string]
+}
+
+/** Conditions of a terminating namespace. A condition is added when its problem first occurs. */
+function planConditions(
+  namespace: Namespace,
+  remains: RemainingContent,
+  now: string,
+): readonly NamespaceCondition[] | undefined {
+  let conditions = namespace.status?.conditions
+  for (const { type, reason, problem, well } of conditionProblems(remains)) {
+    const [wellReason, wellMessage] = well
+    conditions = withCondition(conditions, {
+      type,
+      status: problem === undefined ? 'False' : 'True',
+      reason: problem === undefined ? wellReason : reason,
+      message: problem ?? wellMessage,
+      lastTransitionTime: now,
+    })
+  }
+  return conditions
+}
+
+function conditionProblems({ left, failures }: RemainingContent): readonly ConditionProblem[] {
+  const failed = (type: string): string | undefined => {
+    const errors = failures.filter(failure => failure.type === type).map(({ error }) => messageOf(error))
+    return errors.length === 0 ? undefined : `${prefixes.get(type)}: ${errors.join(', ')}`
+  }
+  return [
+    {
+      type: 'NamespaceDeletionDiscoveryFailure',
+      reason: 'DiscoveryFailed',
+      problem: failed('discovery'),
+      well: ['ResourcesDiscovered', 'All resources successfully discovered'],
+    },
+    {
+      type: 'NamespaceDeletionGroupVersionParsingFailure',
+      reason: 'GroupVersionParsingFailed',
+      problem: undefined,
+      well: ['ParsedGroupVersions', 'All legacy kube types successfully parsed'],
+    },
+    {
+      type: 'NamespaceDeletionContentFailure',
+      reason: 'ContentDeletionFailed',
+      problem: failed('content'),
+      well: ['ContentDeleted', 'All content successfully deleted, may be waiting on finalization'],
+    },
+    {
+      type: 'NamespaceContentRemaining',
+      reason: 'SomeResourcesRemain',
+      problem: remaining(left),
+      well: ['ContentRemoved', 'All content successfully removed'],
+    },
+    {
+      type: 'NamespaceFinalizersRemaining',
+      reason: 'SomeFinalizersRemain',
+      problem: finalizersLeft(left),
+      well: ['ContentHasNoFinalizers', 'All content-preserving finalizers finished'],
+    },
+  ]
+}
+
+const prefixes: ReadonlyMap<string, string> = new Map([
+  ['discovery', 'Discovery failed for some groups, 1 failing'],
+  ['content', 'Failed to delete all resource types, 1 remaining'],
+])
+
+function remaining(left: RemainingContent['left']): string | undefined {
+  if (left.length === 0) return undefined
+  const parts = left.map(({ resource, items }) => {
+    return `${resource.plural}.${resource.group} has ${items.length} resource instances`
+  })
+  return `Some resources are remaining: ${parts.toSorted().join(', ')}`
+}
+
+function finalizersLeft(left: RemainingContent['left']): string | undefined {
+  const counts = new Map<string, number>()
+  for (const finalizer of left.flatMap(({ items }) =>
+    items.flatMap(item => item.metadata?.finalizers ?? []),
+  )) {
+    counts.set(finalizer, (counts.get(finalizer) ?? 0) + 1)
+  }
+  if (counts.size === 0) return undefined
+  const parts = [...counts].map(([finalizer, count]) => `${finalizer} in ${count} resource instances`)
+  return `Some content in the namespace has finalizers remaining: ${parts.toSorted().join(', ')}`
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { events, nodes } from '#/api/generated/core/v1-resources.ts'
 import { formatCidr, parseCidr } from '#/api/cidr.ts'
 import { nodeIpamController } from './node-ipam.ts'
-import { Subnets } from './node-ipam/subnets.ts'
+import { CidrSet } from './node-ipam/cidr-set.ts'
 import { nodeTtlController, planTtlStep } from './node-ttl.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 import { crashingController } from './test-crashes.ts'
@@ -14,7 +14,7 @@ async function rangesOf(plane: TestControlPlane): Promise<readonly string[]> {
   )
 }
 
-test('each node gets a range of each family, and nodes that have one keep it', async t => {
+test('each node gets a pod CIDR per IP family, and existing ones are kept', async t => {
   const controller = nodeIpamController({
     clusterCidrs: ['10.244.0.0/16', 'fd00::/48'],
     serviceCidrs: ['10.244.1.0/24'],
@@ -32,7 +32,7 @@ test('each node gets a range of each family, and nodes that have one keep it', a
   assert.equal((await plane.list(nodes))[1]?.spec?.podCIDR, '10.244.2.0/24')
 })
 
-test('a node for which nothing is left is told so, and gets what comes free', async t => {
+test('a node without a free CIDR records an event and gets the next free one', async t => {
   const plane = await startTestControlPlane(t, [nodeIpamController({ clusterCidrs: ['10.244.0.0/23'] })])
   for (const name of ['a', 'b', 'c']) await plane.create(nodes, { metadata: { name } })
   assert.deepEqual(await rangesOf(plane), ['a 10.244.0.0/24', 'b 10.244.1.0/24', 'c '])
@@ -43,7 +43,7 @@ test('a node for which nothing is left is told so, and gets what comes free', as
   assert.deepEqual(await rangesOf(plane), ['b 10.244.1.0/24', 'c 10.244.0.0/24'])
 })
 
-test('many nodes at once get as many ranges', async t => {
+test('many concurrent nodes get distinct pod CIDRs', async t => {
   const plane = await startTestControlPlane(t, [nodeIpamController({ clusterCidrs: ['10.0.0.0/16'] })])
   const names = Array.from({ length: 100 }, (_, index) => `n${index}`)
   await plane.run(Promise.all(names.map(name => plane.client.create(nodes, { metadata: { name } }))))
@@ -51,7 +51,7 @@ test('many nodes at once get as many ranges', async t => {
   assert.equal(new Set((await plane.list(nodes)).flatMap(({ spec }) => spec?.podCIDRs ?? [])).size, 100)
 })
 
-test('whatever write is the last, no range is given twice', async t => {
+test('after a crash at any write, no pod CIDR is allocated twice', async t => {
   for (let writes = 1; ; writes++) {
     // One worker, so that the order of writes is deterministic.
     const ipam = { ...nodeIpamController({ clusterCidrs: ['10.0.0.0/16'] }), workers: 1 }
@@ -66,38 +66,38 @@ test('whatever write is the last, no range is given twice', async t => {
   }
 })
 
-test('mistakes in the ranges are told at once', () => {
+test('invalid cluster CIDRs and mask sizes are rejected at startup', () => {
   const check = (clusterCidr: string, ipv4: number, expected: RegExp): void => {
     assert.throws(
       () => nodeIpamController({ clusterCidrs: [clusterCidr], prefixLengths: { ipv4 } }),
       expected,
     )
   }
-  check('10.0.0.0/24', 16, /nodes cannot have a \/16 of 10\.0\.0\.0\/24: there is none in it/)
-  check('10.0.0.0', 24, /is no range of addresses/)
+  check('10.0.0.0/24', 16, /node mask size \/16 does not fit in cluster CIDR 10\.0\.0\.0\/24/)
+  check('10.0.0.0', 24, /invalid cluster CIDR/)
   assert.throws(() => nodeIpamController({ clusterCidrs: ['fd00::/16'] }), /too many/)
 })
 
-test('ranges go round, and are free when the last holder lets go', () => {
-  const subnets = new Subnets('10.0.0.0/22', 24)
-  const take = (): string | undefined => {
-    const cidr = subnets.take()
+test('CidrSet allocates round-robin and frees a CIDR after its last release', () => {
+  const subnets = new CidrSet('10.0.0.0/22', 24)
+  const allocateNext = (): string | undefined => {
+    const cidr = subnets.allocateNext()
     return cidr && formatCidr(cidr)
   }
   const first = parseCidr('10.0.0.0/24')!
-  assert.deepEqual([take(), take()], ['10.0.0.0/24', '10.0.1.0/24'])
-  subnets.hold(first)
+  assert.deepEqual([allocateNext(), allocateNext()], ['10.0.0.0/24', '10.0.1.0/24'])
+  subnets.occupy(first)
   subnets.release(first)
-  subnets.hold(parseCidr('10.0.2.128/25')!)
-  assert.deepEqual([take(), take()], ['10.0.3.0/24', undefined])
+  subnets.occupy(parseCidr('10.0.2.128/25')!)
+  assert.deepEqual([allocateNext(), allocateNext()], ['10.0.3.0/24', undefined])
   subnets.release(first)
-  subnets.hold(parseCidr('192.168.0.0/16')!)
-  assert.deepEqual([take(), take()], ['10.0.0.0/24', undefined])
+  subnets.occupy(parseCidr('192.168.0.0/16')!)
+  assert.deepEqual([allocateNext(), allocateNext()], ['10.0.0.0/24', undefined])
   subnets.release(parseCidr('10.0.0.0/8')!)
-  assert.equal(take(), '10.0.1.0/24')
+  assert.equal(allocateNext(), '10.0.1.0/24')
 })
 
-test('nodes are told how long to go on with what they know, by how many there are', async t => {
+test('the node TTL annotation depends on the number of nodes', async t => {
   const plane = await startTestControlPlane(t, [nodeTtlController])
   const make = (name: string) => plane.client.create(nodes, { metadata: { name } })
   await plane.run(Promise.all(Array.from({ length: 100 }, (_, index) => make(`n${index}`))))
@@ -114,7 +114,7 @@ test('nodes are told how long to go on with what they know, by how many there ar
   assert.deepEqual(await texts(), ['15'])
 })
 
-test('a few nodes more or less do not change how long', () => {
+test('the node TTL has hysteresis', () => {
   const check = (counts: readonly number[], expected: readonly number[]): void => {
     let step = 0
     assert.deepEqual(

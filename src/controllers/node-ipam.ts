@@ -9,8 +9,8 @@ import { nodes } from '#/api/generated/core/v1-resources.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
 import type { Client } from '#/client/client.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
-import { NodeRanges } from './node-ipam/node-ranges.ts'
-import { Subnets } from './node-ipam/subnets.ts'
+import { NodeCidrs } from './node-ipam/node-cidrs.ts'
+import { CidrSet } from './node-ipam/cidr-set.ts'
 
 export interface NodeIpamSettings {
   /** One CIDR, or one per IP family with the preferred family first. */
@@ -26,12 +26,12 @@ const prefixLengthsUsual = { ipv4: 24, ipv6: 64 }
 /** Throws Error if the CIDRs or prefix lengths are invalid. */
 export function nodeIpamController(settings: NodeIpamSettings): Controller {
   const prefixLengths = { ...prefixLengthsUsual, ...settings.prefixLengths }
-  const pools = (): readonly Subnets[] => {
+  const pools = (): readonly CidrSet[] => {
     return settings.clusterCidrs.map(cluster => {
-      const subnets = new Subnets(cluster, cluster.includes(':') ? prefixLengths.ipv6 : prefixLengths.ipv4)
+      const subnets = new CidrSet(cluster, cluster.includes(':') ? prefixLengths.ipv6 : prefixLengths.ipv4)
       for (const text of settings.serviceCidrs ?? []) {
         const cidr = parseCidr(text)
-        if (cidr) subnets.hold(cidr)
+        if (cidr) subnets.occupy(cidr)
       }
       return subnets
     })
@@ -47,66 +47,66 @@ export function nodeIpamController(settings: NodeIpamSettings): Controller {
   }
 }
 
-function setUp({ recorder, informer, enqueue }: ControllerContext, pools: readonly Subnets[]): Reconcile {
+function setUp({ recorder, informer, enqueue }: ControllerContext, pools: readonly CidrSet[]): Reconcile {
   const allNodes = informer(nodes)
-  const ranges = new NodeRanges(pools)
+  const nodeCidrs = new NodeCidrs(pools)
   /** Nodes for which no CIDR was left. */
   const waiting = new Set<string>()
-  allNodes.onChange((name, { before, after }) => {
-    const has = after ? rangesOf(after) : []
-    if (after === undefined) {
-      ranges.release(name)
+  allNodes.addEventHandler((name, { oldObject, newObject }) => {
+    const has = newObject ? podCidrsOf(newObject) : []
+    if (newObject === undefined) {
+      nodeCidrs.release(name)
       waiting.delete(name)
       for (const other of waiting) enqueue(other)
-    } else if (has.length > 0) ranges.hold(name, has)
-    else if (before === undefined || rangesOf(before).length > 0) enqueue(name)
+    } else if (has.length > 0) nodeCidrs.occupy(name, has)
+    else if (oldObject === undefined || podCidrsOf(oldObject).length > 0) enqueue(name)
   })
   /**
    * Allocations that a previous process wrote last may not be visible in the informer yet, and an allocated
    * CIDR never changes.
    */
-  let learning: Promise<void> | undefined
-  const learn = async (client: Client): Promise<void> => {
+  let loading: Promise<void> | undefined
+  const loadAllocations = async (client: Client): Promise<void> => {
     for (const node of (await client.listAll(nodes)).items) {
-      const has = rangesOf(node)
-      if (has.length > 0) ranges.hold(node.metadata?.name ?? '', has)
+      const has = podCidrsOf(node)
+      if (has.length > 0) nodeCidrs.occupy(node.metadata?.name ?? '', has)
     }
   }
-  const tell = (node: Node, status: string): void => {
+  const recordStatus = (node: Node, status: string): void => {
     const message = `Node ${node.metadata?.name} status is now: ${status}`
     recorder.record(node, { type: 'Normal', reason: status, message })
   }
 
   return async ({ key: name, client }) => {
     const node = allNodes.get(name)
-    if (node === undefined || isBeingDeleted(node) || rangesOf(node).length > 0) return undefined
-    learning ??= learn(client)
-    await learning.catch((error: unknown) => {
-      learning = undefined
+    if (node === undefined || isBeingDeleted(node) || podCidrsOf(node).length > 0) return undefined
+    loading ??= loadAllocations(client)
+    await loading.catch((error: unknown) => {
+      loading = undefined
       throw error
     })
     // The allocation is kept even if the write fails: it may have succeeded, and the retry uses the same
     // CIDRs.
-    const given = ranges.give(name)
-    if (given === undefined) {
+    const allocated = nodeCidrs.allocate(name)
+    if (allocated === undefined) {
       waiting.add(name)
-      tell(node, 'CIDRNotAvailable')
+      recordStatus(node, 'CIDRNotAvailable')
       return undefined
     }
     waiting.delete(name)
-    const podCIDRs = given.map(formatCidr)
+    const podCIDRs = allocated.map(formatCidr)
     const patch = { metadata: { uid: node.metadata?.uid }, spec: { podCIDR: podCIDRs[0], podCIDRs } }
     try {
       await client.patch(nodes, { name }, { type: 'strategic', patch })
     } catch (error) {
-      tell(node, 'CIDRAssignmentFailed')
+      recordStatus(node, 'CIDRAssignmentFailed')
       throw error
     }
     return undefined
   }
 }
 
-function rangesOf({ spec }: Node): readonly Cidr[] {
+function podCidrsOf({ spec }: Node): readonly Cidr[] {
   const { podCIDR, podCIDRs = podCIDR ? [podCIDR] : [] } = spec ?? {}
   return podCIDRs.flatMap(text => parseCidr(text) ?? [])
 }

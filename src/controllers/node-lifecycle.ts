@@ -12,15 +12,15 @@ import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { equalJson } from '#/api/json-value.ts'
 import { keyOf } from '#/api/metadata.ts'
 import { formatTime } from '#/api/time.ts'
-import { zoneOf } from '#/api/zone.ts'
+import { zoneKeyOf } from '#/api/zone.ts'
 import type { Client } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
-import type { ObjectIndex } from '#/client/object-store.ts'
-import type { Again } from '#/client/workqueue.ts'
-import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
-import { heartbeatOf, silentConditions, type Observation } from './node-lifecycle/heartbeat.ts'
-import { planTaints, stableLabels } from './node-lifecycle/taints.ts'
-import { Zones } from './node-lifecycle/zones.ts'
+import type { Index } from '#/client/indexer.ts'
+import type { ReconcileResult } from '#/client/workqueue.ts'
+import type { Controller, ControllerContext, Reconcile, ReconcileRequest } from './controller.ts'
+import { heartbeatOf, unknownConditions, type NodeHealth } from './node-lifecycle/heartbeat.ts'
+import { planTaints, reconciledLabels } from './node-lifecycle/taints.ts'
+import { ZoneEvictionLimiter } from './node-lifecycle/zone-eviction-limiter.ts'
 import { isPodReady, podsByNode } from './pods.ts'
 
 export interface NodeLifecycleSettings {
@@ -46,7 +46,7 @@ export function nodeLifecycleController(settings: NodeLifecycleSettings = {}): C
 
 function setUp(context: ControllerContext, settings: NodeLifecycleSettings): Reconcile {
   const lifecycle = new NodeLifecycle(context, settings)
-  return work => lifecycle.look(work)
+  return request => lifecycle.reconcile(request)
 }
 
 class NodeLifecycle {
@@ -55,10 +55,10 @@ class NodeLifecycle {
   readonly #startupGraceMs: number
   readonly #nodes: Informer<Node>
   readonly #leases: Informer<Lease>
-  readonly #podsByNode: ObjectIndex<Pod>
+  readonly #podsByNode: Index<Pod>
   /** Last observed heartbeat by node, with this process's time, since node clocks may differ. */
-  readonly #observations = new Map<string, Observation>()
-  readonly #zones = new Zones()
+  readonly #health = new Map<string, NodeHealth>()
+  readonly #evictionLimiter = new ZoneEvictionLimiter()
   /** Nodes as last reconciled, for detecting the changes that events report. */
   readonly #seen = new Map<string, Node>()
 
@@ -70,43 +70,44 @@ class NodeLifecycle {
     this.#nodes = informer(nodes)
     this.#leases = informer(leases, { namespace: 'kube-node-lease' })
     this.#podsByNode = podsByNode(informer(pods))
-    this.#nodes.onChange((name, { before, after }) => {
-      if (after === undefined) this.#forget(name)
-      else this.#observe(name, after, this.#leases.get(`kube-node-lease/${name}`))
-      if (after === undefined || before === undefined || mattersHere(before, after)) enqueue(name)
+    this.#nodes.addEventHandler((name, { oldObject, newObject }) => {
+      if (newObject === undefined) this.#forget(name)
+      else this.#observe(name, newObject, this.#leases.get(`kube-node-lease/${name}`))
+      if (newObject === undefined || oldObject === undefined || mattersHere(oldObject, newObject))
+        enqueue(name)
     })
-    this.#leases.onChange((key, { after }) => {
+    this.#leases.addEventHandler((key, { newObject }) => {
       const name = key.slice(key.indexOf('/') + 1)
       const node = this.#nodes.get(name)
-      if (after !== undefined) this.#observe(name, node, after)
-      if (isSilent(node)) enqueue(name)
+      if (newObject !== undefined) this.#observe(name, node, newObject)
+      if (isUnknown(node)) enqueue(name)
     })
   }
 
-  async look({ key: name, client, signal }: Work): Promise<Again | undefined> {
+  async reconcile({ key: name, client, signal }: ReconcileRequest): Promise<ReconcileResult | undefined> {
     const node = this.#nodes.get(name)
-    this.#tell(name, node)
+    this.#recordEvents(name, node)
     if (node === undefined) return undefined
-    const silentMs = this.#silentMs(name, node)
+    const graceLeftMs = this.#graceLeftMs(name, node)
     const { clock } = this.#context.platform
-    if (silentMs <= 0) {
-      const conditions = silentConditions(node, formatTime(clock.now()))
+    if (graceLeftMs <= 0) {
+      const conditions = unknownConditions(node, formatTime(clock.now()))
       if (!equalJson(conditions, node.status?.conditions)) {
         await client.updateStatus(nodes, { ...node, status: { ...node.status, conditions } }, { signal })
-        return { againAfterMs: 0 }
+        return { requeueAfterMs: 0 }
       }
     }
     const ready = conditionOf(node.status?.conditions, 'Ready')
-    const change = this.#zones.observe(name, { zone: zoneOf(node), isReady: isReady(node) })
+    const change = this.#evictionLimiter.observe(name, { zone: zoneKeyOf(node), isReady: isReady(node) })
     if (change === 'changed') for (const each of this.#nodes.list()) this.#context.enqueue(keyOf(each))
     if (ready !== undefined && !isReady(node)) await this.#markPodsNotReady(node, client)
     const waitMs = await this.#taint(node, client, signal)
-    const againAfterMs = Math.min(silentMs > 0 ? silentMs : Infinity, waitMs)
-    return againAfterMs === Infinity ? undefined : { againAfterMs }
+    const requeueAfterMs = Math.min(graceLeftMs > 0 ? graceLeftMs : Infinity, waitMs)
+    return requeueAfterMs === Infinity ? undefined : { requeueAfterMs }
   }
 
   /** Records events for added, removed and failed nodes. */
-  #tell(name: string, node: Node | undefined): void {
+  #recordEvents(name: string, node: Node | undefined): void {
     const before = this.#seen.get(name)
     const isSame = before?.metadata?.uid === node?.metadata?.uid
     if (node === undefined) this.#seen.delete(name)
@@ -128,19 +129,19 @@ class NodeLifecycle {
 
   #observe(name: string, node: Node | undefined, lease: Lease | undefined): void {
     const heartbeat = heartbeatOf(node, lease)
-    if (this.#observations.get(name)?.heartbeat === heartbeat) return
-    this.#observations.set(name, { heartbeat, atMs: this.#context.platform.clock.monotonicMs() })
+    if (this.#health.get(name)?.heartbeat === heartbeat) return
+    this.#health.set(name, { heartbeat, atMs: this.#context.platform.clock.monotonicMs() })
   }
 
   #forget(name: string): void {
-    this.#observations.delete(name)
-    this.#zones.forget(name)
+    this.#health.delete(name)
+    this.#evictionLimiter.forget(name)
   }
 
   /** Remaining time until the node's heartbeat is overdue. */
-  #silentMs(name: string, node: Node): number {
+  #graceLeftMs(name: string, node: Node): number {
     const nowMs = this.#context.platform.clock.monotonicMs()
-    const heardMs = this.#observations.get(name)?.atMs ?? nowMs
+    const heardMs = this.#health.get(name)?.atMs ?? nowMs
     const isNew = conditionOf(node.status?.conditions, 'Ready') === undefined
     return (isNew ? this.#startupGraceMs : this.#graceMs) - (nowMs - heardMs)
   }
@@ -153,12 +154,12 @@ class NodeLifecycle {
     const name = keyOf(node)
     const plan = planTaints(node, {
       nowText: formatTime(clock.now()),
-      areEvictionsOff: this.#zones.areAllDown,
+      areEvictionsOff: this.#evictionLimiter.areAllFullyDisrupted,
     })
-    if (!plan.isEvicting) this.#zones.release(name)
-    const waitMs = plan.isEvicting ? this.#zones.reserve(name, clock.monotonicMs()) : 0
+    if (!plan.isEvicting) this.#evictionLimiter.release(name)
+    const waitMs = plan.isEvicting ? this.#evictionLimiter.reserveEviction(name, clock.monotonicMs()) : 0
     const taints = waitMs > 0 ? plan.taintsWithoutEviction : plan.taints
-    const labels = stableLabels(node)
+    const labels = reconciledLabels(node)
     if (!equalJson(taints, node.spec?.taints ?? []) || labels !== node.metadata?.labels) {
       const metadata = { ...node.metadata, ...(labels && { labels }) }
       await client.update(nodes, { ...node, metadata, spec: { ...node.spec, taints } }, { signal })
@@ -185,7 +186,7 @@ function isReady(node: Node | undefined): boolean {
   return conditionOf(node?.status?.conditions, 'Ready')?.status === 'True'
 }
 
-function isSilent(node: Node | undefined): boolean {
+function isUnknown(node: Node | undefined): boolean {
   return conditionOf(node?.status?.conditions, 'Ready')?.status === 'Unknown'
 }
 

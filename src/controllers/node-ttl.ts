@@ -35,13 +35,13 @@ function setUp({ informer, enqueue }: ControllerContext): Reconcile {
   let step = 0
   const wanted = (): string => String(steps[step]!.ttlSeconds)
   const isRight = (node: Node): boolean => node.metadata?.annotations?.[annotation] === wanted()
-  allNodes.onChange((name, { before, after }) => {
-    count += (after ? 1 : 0) - (before ? 1 : 0)
+  allNodes.addEventHandler((name, { oldObject, newObject }) => {
+    count += (newObject ? 1 : 0) - (oldObject ? 1 : 0)
     const next = planTtlStep(step, count)
     const isMoved = next !== step
     step = next
     if (isMoved) for (const node of allNodes.list()) enqueue(node.metadata?.name ?? '')
-    else if (after && !isRight(after)) enqueue(name)
+    else if (newObject && !isRight(newObject)) enqueue(name)
   })
 
   return async ({ key: name, client }) => {

@@ -5,8 +5,7 @@ import type { Node, Taint } from '#/api/generated/core/v1.ts'
 import { events, nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { nodeLifecycleController } from './node-lifecycle.ts'
 import { planTaints } from './node-lifecycle/taints.ts'
-import { tolerationMs } from './taint-eviction/toleration-ms.ts'
-import { taintEvictionController } from './taint-eviction.ts'
+import { taintEvictionController, minTolerationMs } from './taint-eviction.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 
 const controllers = [nodeLifecycleController(), taintEvictionController]
@@ -46,7 +45,7 @@ const pod = {
   },
 }
 
-test('a node that falls silent is tainted, and its pods leave when their time is over', async t => {
+test('a node without heartbeats is tainted, and its pods are evicted after their toleration', async t => {
   const plane = await startTestControlPlane(t, controllers)
   await plane.create(nodes, nodeOf('n1'))
   await plane.create(nodes, nodeOf('n2'))
@@ -72,7 +71,7 @@ test('a node that falls silent is tainted, and its pods leave when their time is
   assert.equal(await left(), 0)
 })
 
-test('a node that speaks again loses its taints, and its pods stay', async t => {
+test('a node with heartbeats again loses its taints, and its pods stay', async t => {
   const plane = await startTestControlPlane(t, controllers)
   await plane.create(nodes, nodeOf('n1'))
   await plane.create(nodes, nodeOf('n2'))
@@ -91,7 +90,7 @@ test('a node that speaks again loses its taints, and its pods stay', async t => 
   assert.equal((await plane.list(pods))[0]?.metadata?.deletionTimestamp, undefined)
 })
 
-test('what becomes of a node is told once', async t => {
+test('node lifecycle events are recorded once', async t => {
   const plane = await startTestControlPlane(t, controllers)
   await plane.create(nodes, nodeOf('n1'))
   await plane.create(nodes, nodeOf('n2'))
@@ -115,7 +114,7 @@ test('what becomes of a node is told once', async t => {
   assert.ok(told.every(({ involvedObject }) => involvedObject.uid === n1?.metadata?.uid))
 })
 
-test('when every node is silent nobody is driven away', async t => {
+test('no pod is evicted when all nodes are unreachable', async t => {
   const plane = await startTestControlPlane(t, controllers)
   await plane.create(nodes, nodeOf('n1'))
   await speak(plane, 'n1')
@@ -125,7 +124,7 @@ test('when every node is silent nobody is driven away', async t => {
   assert.equal((await plane.list(pods)).length, 1)
 })
 
-test('a cordoned node has the taint of one', async t => {
+test('a cordoned node has the unschedulable taint', async t => {
   const plane = await startTestControlPlane(t, controllers)
   await plane.create(nodes, { ...nodeOf('n1'), spec: { unschedulable: true } })
   await speak(plane, 'n1')
@@ -134,7 +133,7 @@ test('a cordoned node has the taint of one', async t => {
   assert.deepEqual(await taintsOf(plane, 'n1'), [])
 })
 
-test('taints of others stay, and those of a condition come and go with it', () => {
+test('foreign taints stay, condition taints follow the conditions', () => {
   const foreign: Taint = { key: 'gpu', effect: 'NoSchedule' }
   const pressed: Node = {
     spec: { taints: [foreign, { key: 'node.kubernetes.io/disk-pressure', effect: 'NoSchedule' }] },
@@ -146,17 +145,17 @@ test('taints of others stay, and those of a condition come and go with it', () =
   assert.equal(isEvicting, false)
 })
 
-test('how long a pod may stay', () => {
+test('minTolerationMs is the shortest toleration of all taints', () => {
   const taint = { key: 'a', effect: 'NoExecute' }
   const forSeconds = (
     tolerationSeconds?: number,
   ): { key: string; operator: string; tolerationSeconds?: number } => {
     return { key: 'a', operator: 'Exists', ...(tolerationSeconds !== undefined && { tolerationSeconds }) }
   }
-  assert.equal(tolerationMs([], []), Infinity)
-  assert.equal(tolerationMs([taint], []), 0)
-  assert.equal(tolerationMs([taint], [forSeconds()]), Infinity)
-  assert.equal(tolerationMs([taint], [forSeconds(5), forSeconds(3), forSeconds()]), 3_000)
-  assert.equal(tolerationMs([taint], [forSeconds(-1)]), 0)
-  assert.equal(tolerationMs([taint, { key: 'b', effect: 'NoExecute' }], [forSeconds(5)]), 0)
+  assert.equal(minTolerationMs([], []), Infinity)
+  assert.equal(minTolerationMs([taint], []), 0)
+  assert.equal(minTolerationMs([taint], [forSeconds()]), Infinity)
+  assert.equal(minTolerationMs([taint], [forSeconds(5), forSeconds(3), forSeconds()]), 3_000)
+  assert.equal(minTolerationMs([taint], [forSeconds(-1)]), 0)
+  assert.equal(minTolerationMs([taint, { key: 'b', effect: 'NoExecute' }], [forSeconds(5)]), 0)
 })

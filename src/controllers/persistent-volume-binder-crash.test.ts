@@ -26,7 +26,7 @@ function watcher(violations: string[]): Controller {
     account: 'persistent-volume-binder',
     setUp: ({ informer }) => {
       const claims = informer(persistentVolumeClaims)
-      claims.onChange(() => {
+      claims.addEventHandler(() => {
         const seen = new Map<string, string>()
         for (const { metadata, spec } of claims.list().filter(isBound)) {
           const [volume = '', name = ''] = [spec?.volumeName, metadata?.name]
@@ -67,7 +67,7 @@ async function checkRest(plane: TestControlPlane, about: string): Promise<void> 
   }
 }
 
-test('whatever write is the last, the binding is completed, and nothing is made twice', async t => {
+test('after a crash at any write, the binding completes and nothing is provisioned twice', async t => {
   for (let writes = 1; ; writes++) {
     const { controller, hasCrashed } = crashingController(binder, writes)
     const violations: string[] = []
@@ -173,7 +173,7 @@ async function perform({ client, settle }: TestControlPlane, action: Step): Prom
   }
 }
 
-test('no volume ever is two claims, whatever happens in whatever order, with two binders and a crash', async t => {
+test('no volume is bound to two claims with two binders and a crash, in any order of events', async t => {
   const steps = fc.array(step, { maxLength: 10 })
   const delays = fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: 7 })
   await fc.assert(

@@ -4,7 +4,7 @@ import { nodes, persistentVolumeClaims, persistentVolumes, pods } from '#/api/ge
 import type { PersistentVolume, PersistentVolumeSpec } from '#/api/generated/core/v1.ts'
 import { storageClasses } from '#/api/generated/storage/v1-resources.ts'
 import { persistentVolumeBinderController } from './persistent-volume-binder.ts'
-import type { Provisioner } from './provisioner.ts'
+import type { Provisioner } from './shared/provisioner.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 import {
   claimOf,
@@ -24,7 +24,7 @@ async function remove(plane: TestControlPlane, claim: string): Promise<void> {
   await plane.settle()
 }
 
-test('a claim gets the smallest volume that fits, and both say so', async t => {
+test('a claim is bound to the smallest matching volume', async t => {
   const plane = await startTestControlPlane(t, [binder])
   await plane.create(persistentVolumes, volumeOf('large', '10Gi'))
   await plane.create(persistentVolumes, volumeOf('middle', '5Gi'))
@@ -56,7 +56,7 @@ test('a claim gets the smallest volume that fits, and both say so', async t => {
   assert.equal(resourceVersion, made.metadata?.resourceVersion)
 })
 
-test('a claim waits, says why, and takes the volume that comes', async t => {
+test('a pending claim records an event and takes the next matching volume', async t => {
   const plane = await startTestControlPlane(t, [binder])
   await plane.create(persistentVolumeClaims, claimOf('data'))
   assert.equal(await showClaims(plane), 'data:Pending')
@@ -67,7 +67,7 @@ test('a claim waits, says why, and takes the volume that comes', async t => {
   assert.equal(await showClaims(plane), 'data:Bound>v')
 })
 
-test('a volume that is released is kept until somebody frees it', async t => {
+test('a released volume with policy Retain is kept until its claimRef is removed', async t => {
   const plane = await startTestControlPlane(t, [binder])
   await plane.create(persistentVolumes, volumeOf('v'))
   await plane.create(persistentVolumeClaims, claimOf('first'))
@@ -82,7 +82,7 @@ test('a volume that is released is kept until somebody frees it', async t => {
   assert.equal(await showClaims(plane), 'first:Bound>v')
 })
 
-test('policies that nobody here can carry out end in Failed', async t => {
+test('unsupported reclaim policies end in phase Failed', async t => {
   const plane = await startTestControlPlane(t, [binder])
   for (const [name, policy] of Object.entries({ recycled: 'Recycle', deleted: 'Delete' })) {
     const spec = { persistentVolumeReclaimPolicy: policy, storageClassName: name }
@@ -102,7 +102,7 @@ test('policies that nobody here can carry out end in Failed', async t => {
   )
 })
 
-test('what a driver made is left to the driver', async t => {
+test('volumes of an external provisioner are not reclaimed here', async t => {
   const plane = await startTestControlPlane(t, [binder])
   const csi = { driver: 'csi.example.com', volumeHandle: 'h' }
   const annotations = { 'pv.kubernetes.io/provisioned-by': 'csi.example.com' }
@@ -113,7 +113,7 @@ test('what a driver made is left to the driver', async t => {
   assert.equal(await showVolumes(plane), 'v:Released>data')
 })
 
-test('a claim and a volume that name each other are bound, whoever comes first', async t => {
+test('a pre-bound claim and volume are bound, in either order of creation', async t => {
   for (const isClaimFirst of [true, false]) {
     const plane = await startTestControlPlane(t, [binder])
     await plane.create(persistentVolumes, volumeOf('other', '1Gi'))
@@ -134,7 +134,7 @@ test('a claim and a volume that name each other are bound, whoever comes first',
   }
 })
 
-test('a claim that names a volume which does not fit is told so', async t => {
+test('a claim that names a mismatching volume gets an event', async t => {
   const plane = await startTestControlPlane(t, [binder])
   await plane.create(persistentVolumes, volumeOf('small', '1Gi'))
   await plane.create(persistentVolumeClaims, claimOf('data', '2Gi', { volumeName: 'small' }))
@@ -150,7 +150,7 @@ test('a claim that names a volume which does not fit is told so', async t => {
   ])
 })
 
-test('a claim whose volume goes is lost, and found again with it', async t => {
+test('a claim whose volume is deleted is Lost, and Bound when it returns', async t => {
   const plane = await startTestControlPlane(t, [binder])
   await plane.create(persistentVolumes, volumeOf('v'))
   const claim = await plane.create(persistentVolumeClaims, claimOf('data'))
@@ -170,7 +170,7 @@ test('a claim whose volume goes is lost, and found again with it', async t => {
   assert.equal(await showClaims(plane), 'data:Bound>v')
 })
 
-test('a claim without a class gets the default one when there is one', async t => {
+test('a claim without a class gets the default storage class when it exists', async t => {
   const plane = await startTestControlPlane(t, [binder])
   await plane.create(persistentVolumeClaims, claimOf('data'))
   await plane.create(persistentVolumeClaims, claimOf('none', '1Gi', { storageClassName: '' }))
@@ -200,7 +200,7 @@ test('a claim without a class gets the default one when there is one', async t =
   )
 })
 
-test('an external provisioner makes a volume for a claim, which gets it', async t => {
+test('a claim is bound to the volume of an external provisioner', async t => {
   const plane = await startTestControlPlane(t, [binder])
   await plane.create(storageClasses, classOf('fast'))
   const claim = await plane.create(
@@ -217,7 +217,7 @@ test('an external provisioner makes a volume for a claim, which gets it', async 
   assert.equal(await showVolumes(plane), 'pvc-1:Bound>data')
 })
 
-test('a class that waits for the first consumer says what it waits for', async t => {
+test('WaitForFirstConsumer records what the claim waits for', async t => {
   const plane = await startTestControlPlane(t, [binder])
   await plane.create(nodes, nodeOf('n1'))
   await plane.create(persistentVolumes, volumeOf('v', '1Gi', { storageClassName: 'lazy' }))
@@ -236,7 +236,7 @@ test('a class that waits for the first consumer says what it waits for', async t
   assert.match((await eventsAbout(plane, 'data')).at(-1) ?? '', /^ExternalProvisioning: /)
 })
 
-test('a class that nobody can serve, or that does not exist, is named', async t => {
+test('an unknown provisioner or missing storage class gives an event', async t => {
   const plane = await startTestControlPlane(t, [binder])
   await plane.create(storageClasses, classOf('local', { provisioner: 'kubernetes.io/no-provisioner' }))
   await plane.create(persistentVolumeClaims, claimOf('a', '1Gi', { storageClassName: 'local' }))
@@ -260,7 +260,7 @@ function provisionerOf(spec: PersistentVolumeSpec, fields: Partial<Provisioner> 
   }
 }
 
-test('storage that the server refuses to know is destroyed again', async t => {
+test('provisioned storage is deleted if the PersistentVolume cannot be created', async t => {
   const deleted: unknown[] = []
   const fail = async ({ metadata }: PersistentVolume): Promise<void> => {
     deleted.push(metadata?.name)
@@ -290,7 +290,7 @@ test('storage that the server refuses to know is destroyed again', async t => {
   )
 })
 
-test('a class that does not wait gets its volume at once, as its provisioner made it', async t => {
+test('volumeBindingMode Immediate provisions at once', async t => {
   const spec = { capacity: { storage: '4Gi' }, nfs: { server: 's', path: '/p' } }
   const provisioners = [provisionerOf(spec)]
   const plane = await startTestControlPlane(t, [persistentVolumeBinderController({ provisioners })])

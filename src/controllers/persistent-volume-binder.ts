@@ -8,26 +8,26 @@ import { nodes, persistentVolumeClaims, persistentVolumes, pods } from '#/api/ge
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '#/api/generated/core/v1.ts'
 import { storageClasses } from '#/api/generated/storage/v1-resources.ts'
 import { keyOf, parseKey } from '#/api/metadata.ts'
-import { isBoundTo } from '#/api/persistent-volumes.ts'
+import { isVolumeBoundToClaim } from '#/api/persistent-volumes.ts'
 import { quote } from '#/api/quote.ts'
 import { defaultClassOf, storageClassOf } from '#/api/storage-classes.ts'
 import type { Client } from '#/client/client.ts'
-import type { ObjectIndex } from '#/client/object-store.ts'
-import type { Again } from '#/client/workqueue.ts'
-import type { Controller, ControllerContext, Work } from './controller.ts'
+import type { Index } from '#/client/indexer.ts'
+import type { ReconcileResult } from '#/client/workqueue.ts'
+import type { Controller, ControllerContext, ReconcileRequest } from './controller.ts'
 import { unboundStatus } from './persistent-volume-binder/bound.ts'
-import { Latest } from './persistent-volume-binder/latest.ts'
-import { withProvisionerMarks } from './persistent-volume-binder/migrated.ts'
-import { planClaim, type ClaimPlan } from './persistent-volume-binder/plan-claim.ts'
+import { AssumeCache } from './persistent-volume-binder/assume-cache.ts'
+import { withMigrationAnnotations } from './persistent-volume-binder/csi-migration.ts'
+import { planVolumeClaim, type VolumeClaimPlan } from './persistent-volume-binder/plan-volume-claim.ts'
 import { planVolume } from './persistent-volume-binder/plan-volume.ts'
 import { provision, type Provisioning } from './persistent-volume-binder/provision.ts'
 import { reclaim } from './persistent-volume-binder/reclaim.ts'
 import {
   availableByClass,
   volumesByClaim,
-  wakeUp,
+  enqueueOnChange,
   type BinderInformers,
-} from './persistent-volume-binder/wake-ups.ts'
+} from './persistent-volume-binder/event-handlers.ts'
 import {
   bind,
   setClaimStatus,
@@ -36,8 +36,8 @@ import {
   updateClaim,
   updateVolume,
 } from './persistent-volume-binder/write.ts'
-import { isPodTerminated, podsByClaim } from './pod-volumes.ts'
-import type { Provisioner } from './provisioner.ts'
+import { isPodTerminated, podsByClaim } from './shared/pod-volumes.ts'
+import type { Provisioner } from './shared/provisioner.ts'
 
 export interface PersistentVolumeBinderSettings {
   /** In-process provisioners; all others are external. */
@@ -64,11 +64,11 @@ class Binder {
   readonly #enqueue: ControllerContext['enqueue']
   readonly #provisioners: ReadonlyMap<string, Provisioner>
   readonly #informers: BinderInformers
-  readonly #volumes: Latest<PersistentVolume>
-  readonly #claims: Latest<PersistentVolumeClaim>
-  readonly #available: ObjectIndex<PersistentVolume>
-  readonly #volumesByClaim: ObjectIndex<PersistentVolume>
-  readonly #podsByClaim: ObjectIndex<Pod>
+  readonly #volumes: AssumeCache<PersistentVolume>
+  readonly #claims: AssumeCache<PersistentVolumeClaim>
+  readonly #available: Index<PersistentVolume>
+  readonly #volumesByClaim: Index<PersistentVolume>
+  readonly #podsByClaim: Index<Pod>
   /** Names of volumes that are being bound. */
   readonly #binding = new Set<string>()
 
@@ -86,26 +86,26 @@ class Binder {
       pods: informer(pods),
       nodes: informer(nodes),
     }
-    this.#volumes = new Latest(this.#informers.volumes)
-    this.#claims = new Latest(this.#informers.claims)
+    this.#volumes = new AssumeCache(this.#informers.volumes)
+    this.#claims = new AssumeCache(this.#informers.claims)
     this.#available = availableByClass(this.#informers.volumes)
     this.#volumesByClaim = volumesByClaim(this.#informers.volumes)
     this.#podsByClaim = podsByClaim(this.#informers.pods)
-    wakeUp(this.#informers, key => enqueue(key))
+    enqueueOnChange(this.#informers, key => enqueue(key))
   }
 
   /** Only keys of claims have a namespace. */
-  async work({ key, namespace, client }: Work): Promise<void | Again> {
+  async work({ key, namespace, client }: ReconcileRequest): Promise<void | ReconcileResult> {
     return namespace === '' ? this.#workOnVolume(key, client) : this.#workOnClaim(key, client)
   }
 
-  async #workOnClaim(key: string, client: Client): Promise<void | Again> {
+  async #workOnClaim(key: string, client: Client): Promise<void | ReconcileResult> {
     const claim = this.#claims.get(key)
     if (claim === undefined) return undefined
     const candidates = this.#candidates(claim)
     const free = candidates.filter(volume => !this.#binding.has(volume.metadata?.name ?? ''))
     const plan = await this.#planClaim(claim, free, client)
-    if (plan.do !== 'bind' && free.length < candidates.length) return { againAfterMs: contendedMs }
+    if (plan.do !== 'bind' && free.length < candidates.length) return { requeueAfterMs: contendedMs }
     const writing = this.#provisioning(client)
     switch (plan.do) {
       case 'nothing':
@@ -127,7 +127,7 @@ class Binder {
       }
       case 'provision': {
         const provisioned = await provision(writing, claim, plan.storageClass)
-        if (provisioned && isBoundTo(provisioned.volume, provisioned.claim))
+        if (provisioned && isVolumeBoundToClaim(provisioned.volume, provisioned.claim))
           await this.#bind(client, provisioned.volume, provisioned.claim)
         return undefined
       }
@@ -138,7 +138,7 @@ class Binder {
     claim: PersistentVolumeClaim,
     candidates: readonly PersistentVolume[],
     client: Client,
-  ): Promise<ClaimPlan> {
+  ): Promise<VolumeClaimPlan> {
     const { classes } = this.#informers
     const name = claim.spec?.volumeName
     const world = {
@@ -149,10 +149,10 @@ class Binder {
       defaultClass: () => defaultClassOf(classes.list()),
       unscheduledPods: () => this.#unscheduledPods(claim),
     }
-    const plan = planClaim(world)
+    const plan = planVolumeClaim(world)
     // Confirm with the API server before marking a claim as Lost: the informer may lag behind.
     if (plan.do !== 'lose' || !name) return plan
-    return planClaim({ ...world, volume: await client.find(persistentVolumes, { name }) })
+    return planVolumeClaim({ ...world, volume: await client.find(persistentVolumes, { name }) })
   }
 
   #candidates(claim: PersistentVolumeClaim): readonly PersistentVolume[] {
@@ -182,7 +182,7 @@ class Binder {
     const found = this.#volumes.get(name)
     if (found === undefined) return
     const writing = this.#provisioning(client)
-    const marked = withProvisionerMarks(found, provisioner => this.#provisioners.has(provisioner))
+    const marked = withMigrationAnnotations(found, provisioner => this.#provisioners.has(provisioner))
     const volume = await updateVolume(writing, marked, found)
     const plan = planVolume(volume, await this.#claimOf(volume, client))
     switch (plan.do) {

@@ -6,9 +6,9 @@
 import { persistentVolumeClaims, pods } from '#/api/generated/core/v1-resources.ts'
 import type { PersistentVolumeClaim, Pod } from '#/api/generated/core/v1.ts'
 import { hasFinalizer, isBeingDeleted, withFinalizer, withoutFinalizer } from '#/api/metadata.ts'
-import { claimKeysOf, claimsOf, isClaimForPod } from '#/api/pod-volumes.ts'
+import { volumeClaimKeysOf, claimsOf, isClaimForPod } from '#/api/pod-volumes.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
-import { podsByClaim } from './pod-volumes.ts'
+import { podsByClaim } from './shared/pod-volumes.ts'
 
 export const persistentVolumeClaimProtectionController: Controller = {
   name: 'persistentvolumeclaim-protection-controller',
@@ -22,12 +22,14 @@ function setUp({ informer, enqueue }: ControllerContext): Reconcile {
   const claims = informer(persistentVolumeClaims)
   const allPods = informer(pods)
   const byClaim = podsByClaim(allPods)
-  claims.onChange((key, { after }) => {
-    if (after !== undefined && isBeingDeleted(after) === hasFinalizer(after, finalizer)) enqueue(key)
+  claims.addEventHandler((key, { newObject }) => {
+    if (newObject !== undefined && isBeingDeleted(newObject) === hasFinalizer(newObject, finalizer))
+      enqueue(key)
   })
-  allPods.onChange((_key, { before, after }) => {
-    if (after !== undefined && before !== undefined && isShutDown(before) === isShutDown(after)) return
-    for (const key of claimKeysOf(after ?? before)) {
+  allPods.addEventHandler((_key, { oldObject, newObject }) => {
+    if (newObject !== undefined && oldObject !== undefined && isShutDown(oldObject) === isShutDown(newObject))
+      return
+    for (const key of volumeClaimKeysOf(newObject ?? oldObject)) {
       const claim = claims.get(key)
       if (claim !== undefined && isBeingDeleted(claim)) enqueue(key)
     }

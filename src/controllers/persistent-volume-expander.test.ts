@@ -6,7 +6,7 @@ import { hostPathProvisioner } from './host-path-provisioner.ts'
 import { ensureDefaultStorageClass } from './default-storage-class.ts'
 import { persistentVolumeBinderController } from './persistent-volume-binder.ts'
 import { persistentVolumeExpanderController } from './persistent-volume-expander.ts'
-import type { Provisioner } from './provisioner.ts'
+import type { Provisioner } from './shared/provisioner.ts'
 import { crashingController } from './test-crashes.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 import { claimOf, eventsAbout, nodeOf, volumeOf } from './test-storage.ts'
@@ -42,7 +42,7 @@ async function sizes(plane: TestControlPlane): Promise<unknown> {
   return [volume?.spec?.capacity?.['storage'], claim?.status?.capacity?.['storage']]
 }
 
-test('a claim that asks for more gets it, and whatever write is the last, it is completed', async t => {
+test('an expansion is completed after a crash at any write', async t => {
   for (let writes = 1; ; writes++) {
     const { plane, hasCrashed } = await start(t, usual, writes)
     await plane.create(
@@ -65,7 +65,7 @@ test('a claim that asks for more gets it, and whatever write is the last, it is 
   }
 })
 
-test('an expansion that fails says so, and is tried again', async t => {
+test('a failed expansion records an event and is retried', async t => {
   let isFull = true
   const provisioner: Provisioner = {
     ...usual,
@@ -96,7 +96,7 @@ test('an expansion that fails says so, and is tried again', async t => {
   assert.deepEqual(await sizes(plane), ['2Gi', '2Gi'])
 })
 
-test('what nobody in here can expand is left to others', async t => {
+test('volumes of external provisioners are not expanded here', async t => {
   const { plane } = await start(t, usual)
   await plane.create(persistentVolumes, volumeOf('v', '1Gi', { storageClassName: 'other' }))
   await plane.create(persistentVolumeClaims, claimOf('data', '1Gi', { storageClassName: 'other' }))

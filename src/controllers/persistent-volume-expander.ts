@@ -3,16 +3,21 @@
  * an event reports that an external controller must do it.
  * https://kubernetes.io/docs/concepts/storage/persistent-volumes/#expanding-persistent-volumes-claims
  */
+import { messageOf } from '#/base/message-of.ts'
 import { annotationOf } from '#/api/annotations.ts'
 import { persistentVolumeClaims, persistentVolumes } from '#/api/generated/core/v1-resources.ts'
-import type { PersistentVolume, PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
+import type {
+  PersistentVolume,
+  PersistentVolumeClaim,
+  PersistentVolumeClaimCondition,
+  PersistentVolumeClaimStatus,
+} from '#/api/generated/core/v1.ts'
 import { keyOf, parseKey } from '#/api/metadata.ts'
 import { formatTime } from '#/api/time.ts'
 import type { Client } from '#/client/client.ts'
+import { compareQuantities, tryParseQuantity, zeroQuantity, type Quantity } from '#/api/quantity.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
-import { messageOf } from './message-of.ts'
-import { expandedStatus, expandingStatus, planExpansion } from './persistent-volume-expander/plan.ts'
-import type { Provisioner } from './provisioner.ts'
+import type { Provisioner } from './shared/provisioner.ts'
 
 export interface PersistentVolumeExpanderSettings {
   /** In-process provisioners; all others are external. */
@@ -40,13 +45,13 @@ function setUp(
   const claims = informer(persistentVolumeClaims)
   const volumes = informer(persistentVolumes)
   const known = new Map(provisioners.map(provisioner => [provisioner.name, provisioner]))
-  claims.onChange((key, { before, after }) => {
-    if (after !== undefined && isOtherSize(before, after)) enqueue(key)
+  claims.addEventHandler((key, { oldObject, newObject }) => {
+    if (newObject !== undefined && isOtherSize(oldObject, newObject)) enqueue(key)
   })
   // The informer may show the claim before its bound volume.
-  volumes.onChange((_name, { before, after }) => {
-    const { namespace, name, uid } = after?.spec?.claimRef ?? {}
-    if (namespace && name && uid && before?.spec?.claimRef?.uid !== uid) enqueue(`${namespace}/${name}`)
+  volumes.addEventHandler((_name, { oldObject, newObject }) => {
+    const { namespace, name, uid } = newObject?.spec?.claimRef ?? {}
+    if (namespace && name && uid && oldObject?.spec?.claimRef?.uid !== uid) enqueue(`${namespace}/${name}`)
   })
 
   return async ({ key, client }) => {
@@ -120,4 +125,64 @@ function isOtherSize(before: PersistentVolumeClaim | undefined, after: Persisten
     return `${spec?.resources?.requests?.['storage']} ${status?.capacity?.['storage']} ${status?.phase}`
   }
   return before === undefined || sizes(before) !== sizes(after)
+}
+
+/** The size to expand the volume to; undefined if it is large enough. */
+function planExpansion(claim: PersistentVolumeClaim, volume: PersistentVolume): string | undefined {
+  const { claimRef } = volume.spec ?? {}
+  const isBound = claimRef?.namespace === claim.metadata?.namespace && claimRef?.uid === claim.metadata?.uid
+  if (!isBound || claim.status?.phase !== 'Bound') return undefined
+  const wanted = claim.spec?.resources?.requests?.['storage']
+  if (wanted === undefined || !isLarger(wanted, claim.status.capacity?.['storage'])) return undefined
+  const allocated = claim.status.allocatedResources?.['storage']
+  // An expansion in progress is completed first: the storage may already have that size and cannot shrink.
+  const isBegun = claim.status.allocatedResourceStatuses?.['storage'] === 'ControllerResizeInProgress'
+  return isBegun && allocated !== undefined ? allocated : wanted
+}
+
+/** Conditions that report the progress of an expansion. */
+const progress: ReadonlySet<string> = new Set([
+  'Resizing',
+  'FileSystemResizePending',
+  'ControllerResizeError',
+  'NodeResizeError',
+])
+
+function expandingStatus(
+  { status = {} }: PersistentVolumeClaim,
+  size: string,
+  nowText: string,
+): PersistentVolumeClaimStatus {
+  const known = status.conditions?.find(({ type }) => type === 'Resizing')
+  const condition = known ?? { type: 'Resizing', status: 'True', lastTransitionTime: nowText }
+  return {
+    conditions: [...withoutProgress(status), condition],
+    allocatedResources: { storage: size },
+    allocatedResourceStatuses: { storage: 'ControllerResizeInProgress' },
+  }
+}
+
+/** A merge patch, in which `null` removes a field. */
+function expandedStatus(
+  { status = {} }: PersistentVolumeClaim,
+  size: string,
+): Readonly<Record<string, unknown>> {
+  const conditions = withoutProgress(status)
+  return {
+    capacity: { storage: size },
+    conditions: conditions.length === 0 ? null : conditions,
+    allocatedResourceStatuses: { storage: null },
+  }
+}
+
+function withoutProgress({ conditions = [] }: PersistentVolumeClaimStatus): PersistentVolumeClaimCondition[] {
+  return conditions.filter(({ type }) => !progress.has(type))
+}
+
+function isLarger(wanted: string, than: string | undefined): boolean {
+  return compareQuantities(amountOf(wanted), amountOf(than)) > 0
+}
+
+function amountOf(text: string | undefined): Quantity {
+  return (text !== undefined && tryParseQuantity(text)) || zeroQuantity
 }

@@ -17,8 +17,8 @@ const finalizer = 'kubernetes.io/pv-protection'
 
 function setUp({ informer, enqueue }: ControllerContext): Reconcile {
   const volumes = informer(persistentVolumes)
-  volumes.onChange((name, { after }) => {
-    if (after !== undefined && planOf(after) !== after) enqueue(name)
+  volumes.addEventHandler((name, { newObject }) => {
+    if (newObject !== undefined && planOf(newObject) !== newObject) enqueue(name)
   })
 
   return async ({ key, client }) => {

@@ -2,8 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
-import { podGarbageCollectorController } from './pod-garbage-collector.ts'
-import { isStuck, planFinished } from './pod-garbage-collector/plan.ts'
+import {
+  podGarbageCollectorController,
+  isTerminatingWithoutKubelet,
+  planTerminatedPods,
+} from './pod-garbage-collector.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 
 const namespace = 'default'
@@ -22,8 +25,8 @@ async function names(plane: TestControlPlane): Promise<readonly string[]> {
   return (await plane.list(pods)).map(({ metadata }) => metadata?.name ?? '').sort()
 }
 
-test('of finished pods only so many stay, and the oldest go', async t => {
-  const plane = await startTestControlPlane(t, [podGarbageCollectorController({ finishedMax: 2 })])
+test('terminated pods beyond the threshold are deleted, oldest first', async t => {
+  const plane = await startTestControlPlane(t, [podGarbageCollectorController({ terminatedPodThreshold: 2 })])
   for (const name of ['d', 'c', 'b', 'a']) {
     await plane.create(pods, podOf(name))
     await plane.changeStatus(pods, `${namespace}/${name}`, pod => ({
@@ -37,7 +40,7 @@ test('of finished pods only so many stay, and the oldest go', async t => {
   assert.deepEqual(await names(plane), ['a', 'b', 'running'])
 })
 
-test('pods of a node that is gone go after a while, and say why; those of one that comes back stay', async t => {
+test('pods of a deleted node are deleted after the quarantine with a condition, unless it returns', async t => {
   const plane = await startTestControlPlane(t, [podGarbageCollectorController()])
   for (const name of ['n1', 'n2']) await plane.create(nodes, { metadata: { name } })
   await plane.create(pods, podOf('a', { nodeName: 'n1', finalizers: ['example.com/look'] }))
@@ -60,7 +63,7 @@ test('pods of a node that is gone go after a while, and say why; those of one th
   assert.equal((await plane.list(pods))[0]?.metadata?.resourceVersion, version)
 })
 
-test('a node that is gone again begins its time anew', async t => {
+test('a node deleted again starts a new quarantine', async t => {
   const plane = await startTestControlPlane(t, [podGarbageCollectorController()])
   await plane.create(nodes, { metadata: { name: 'n1' } })
   await plane.create(pods, podOf('a', { nodeName: 'n1' }))
@@ -74,7 +77,7 @@ test('a node that is gone again begins its time anew', async t => {
   assert.deepEqual(await names(plane), [])
 })
 
-test('a pod that was never placed and is held by a finalizer has failed', async t => {
+test('an unscheduled terminating pod with a finalizer becomes Failed', async t => {
   const plane = await startTestControlPlane(t, [podGarbageCollectorController()])
   await plane.create(pods, podOf('a', { finalizers: ['example.com/look'] }))
   await plane.run(plane.client.delete(pods, { namespace, name: 'a' }))
@@ -82,7 +85,7 @@ test('a pod that was never placed and is held by a finalizer has failed', async 
   assert.equal((await plane.list(pods))[0]?.status?.phase, 'Failed')
 })
 
-test('pods on their way out of a node that is out of service go at once', async t => {
+test('terminating pods on an out-of-service node are deleted at once', async t => {
   const plane = await startTestControlPlane(t, [podGarbageCollectorController()])
   await plane.create(nodes, { metadata: { name: 'n1' } })
   await plane.create(pods, podOf('a', { nodeName: 'n1' }))
@@ -105,7 +108,7 @@ test('pods on their way out of a node that is out of service go at once', async 
   assert.deepEqual(await names(plane), [])
 })
 
-test('evicted pods go first, then the oldest', () => {
+test('planTerminatedPods deletes evicted pods first, then the oldest', () => {
   const pod = (name: string, created: string, reason?: string): Pod => ({
     metadata: { name, creationTimestamp: created },
     status: { phase: 'Failed', ...(reason && { reason }) },
@@ -117,16 +120,17 @@ test('evicted pods go first, then the oldest', () => {
     pod('out', '2026-01-04', 'Evicted'),
   ]
   const order = [3, 2, 1, 0, 9].map(max =>
-    planFinished(all, max)
+    planTerminatedPods(all, max)
       .map(({ metadata }) => metadata?.name)
       .join(' '),
   )
   assert.deepEqual(order, ['out', 'out a', 'out a b', 'out a b new', ''])
 })
 
-test('a pod is stuck as long as something is left to do for it', () => {
+test('isTerminatingWithoutKubelet is false once only finalizers are left', () => {
   const going = { deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 30 }
-  const check = (pod: Pod, expected: boolean): void => assert.equal(isStuck(pod, undefined), expected)
+  const check = (pod: Pod, expected: boolean): void =>
+    assert.equal(isTerminatingWithoutKubelet(pod, undefined), expected)
   check({ metadata: going }, true)
   check({ metadata: {} }, false)
   check({ metadata: going, spec: { nodeName: 'n1', containers: [] } }, false)

@@ -3,31 +3,30 @@
  * nodes, and terminating pods without a kubelet to stop them.
  * https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-garbage-collection
  */
-import { withCondition } from '#/api/conditions.ts'
+import { withCondition, isTrue } from '#/api/conditions.ts'
 import { isApiError } from '#/api/errors.ts'
-import type { Pod, PodCondition } from '#/api/generated/core/v1.ts'
+import type { Pod, PodCondition, Node } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
 import { formatTime } from '#/api/time.ts'
-import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
-import { isCollected, isOutOfService, isStuck, planFinished } from './pod-garbage-collector/plan.ts'
-import { isPodFinished, podsByNode } from './pods.ts'
+import type { Controller, ControllerContext, Reconcile, ReconcileRequest } from './controller.ts'
+import { isPodTerminal, podsByNode } from './pods.ts'
 
 export interface PodGarbageCollectorSettings {
   /** Number of finished pods to keep; 0 keeps all. */
-  readonly finishedMax?: number
+  readonly terminatedPodThreshold?: number
 }
 
-const finishedMaxUsual = 12_500
+const terminatedPodThresholdUsual = 12_500
 
 /** Debounce: pods that finish within this time are handled together. */
-const gatherMs = 20_000
+const gcCheckPeriodMs = 20_000
 
 /** Time after which pods of a missing node are deleted, since a node may be recreated immediately. */
 const quarantineMs = 40_000
 
 /** Not keys of pods, which contain a slash. */
-const finishedKey = 'finished'
+const terminatedKey = 'finished'
 const nodePrefix = 'node:'
 
 export function podGarbageCollectorController(settings: PodGarbageCollectorSettings = {}): Controller {
@@ -39,54 +38,57 @@ export function podGarbageCollectorController(settings: PodGarbageCollectorSetti
 }
 
 function setUp(context: ControllerContext, settings: PodGarbageCollectorSettings): Reconcile {
-  const { finishedMax = finishedMaxUsual } = settings
+  const { terminatedPodThreshold: finishedMax = terminatedPodThresholdUsual } = settings
   const { platform, informer, enqueue } = context
   const { clock } = platform
   const allPods = informer(pods)
   const allNodes = informer(nodes)
   const byNode = podsByNode(allPods)
-  const finished = allPods.index('finished', pod => (isFinishedAndStays(pod) ? ['stays'] : []))
+  const finished = allPods.index('finished', pod => (isTerminated(pod) ? ['stays'] : []))
   /** Time since when a node that pods name is missing, by node name. */
   const missing = new Map<string, number>()
-  let finishedCount = 0
+  let terminatedCount = 0
 
   const miss = (name: string): void => {
     if (!missing.has(name)) missing.set(name, clock.monotonicMs())
     enqueue(`${nodePrefix}${name}`, quarantineMs)
   }
-  allPods.onChange((key, { before, after }) => {
-    finishedCount +=
-      Number(after ? isFinishedAndStays(after) : 0) - Number(before ? isFinishedAndStays(before) : 0)
-    if (finishedMax > 0 && finishedCount > finishedMax) enqueue(finishedKey, gatherMs)
-    if (after === undefined) return
-    const node = after.spec?.nodeName ?? ''
-    if (node !== '' && node !== before?.spec?.nodeName && allNodes.get(node) === undefined) miss(node)
-    if (isStuck(after, allNodes.get(node))) enqueue(key)
+  allPods.addEventHandler((key, { oldObject, newObject }) => {
+    terminatedCount +=
+      Number(newObject ? isTerminated(newObject) : 0) - Number(oldObject ? isTerminated(oldObject) : 0)
+    if (finishedMax > 0 && terminatedCount > finishedMax) enqueue(terminatedKey, gcCheckPeriodMs)
+    if (newObject === undefined) return
+    const node = newObject.spec?.nodeName ?? ''
+    if (node !== '' && node !== oldObject?.spec?.nodeName && allNodes.get(node) === undefined) miss(node)
+    if (isTerminatingWithoutKubelet(newObject, allNodes.get(node))) enqueue(key)
   })
-  allNodes.onChange((name, { after }) => {
-    if (after === undefined) miss(name)
+  allNodes.addEventHandler((name, { newObject }) => {
+    if (newObject === undefined) miss(name)
     else missing.delete(name)
-    if (after === undefined || !isOutOfService(after)) return
+    if (newObject === undefined || !isOutOfService(newObject)) return
     byNode.keys(name).forEach(key => enqueue(key))
   })
 
   return async ({ key, client }) => {
-    if (key === finishedKey) {
-      await Promise.all(planFinished(finished.get('stays'), finishedMax).map(pod => collect(pod, client)))
+    if (key === terminatedKey) {
+      await Promise.all(
+        planTerminatedPods(finished.get('stays'), finishedMax).map(pod => collect(pod, client)),
+      )
       return undefined
     }
     if (key.startsWith(nodePrefix)) return emptyNode(key.slice(nodePrefix.length), client)
     const pod = allPods.get(key)
-    if (pod && isStuck(pod, allNodes.get(pod.spec?.nodeName ?? ''))) await collect(pod, client)
+    if (pod && isTerminatingWithoutKubelet(pod, allNodes.get(pod.spec?.nodeName ?? '')))
+      await collect(pod, client)
     return undefined
   }
 
-  async function emptyNode(name: string, client: Work['client']): ReturnType<Reconcile> {
+  async function emptyNode(name: string, client: ReconcileRequest['client']): ReturnType<Reconcile> {
     const sinceMs = missing.get(name)
     if (sinceMs === undefined) return undefined
     const leftMs = sinceMs + quarantineMs - clock.monotonicMs()
-    if (leftMs > 0) return { againAfterMs: leftMs }
-    const left = byNode.get(name).filter(pod => !isCollected(pod))
+    if (leftMs > 0) return { requeueAfterMs: leftMs }
+    const left = byNode.get(name).filter(pod => !isWaitingForFinalizers(pod))
     const isBack = left.length > 0 && (await client.find(nodes, { name })) !== undefined
     if (!isBack) {
       await Promise.all(
@@ -106,19 +108,23 @@ function setUp(context: ControllerContext, settings: PodGarbageCollectorSettings
   }
 }
 
-function isFinishedAndStays(pod: Pod): boolean {
-  return isPodFinished(pod) && !isBeingDeleted(pod)
+function isTerminated(pod: Pod): boolean {
+  return isPodTerminal(pod) && !isBeingDeleted(pod)
 }
 
 /**
  * Sets the phase of an unfinished pod to Failed before deleting it, so that its controller can observe the
  * failure.
  */
-async function collect(pod: Pod, client: Work['client'], condition?: PodCondition): Promise<void> {
+async function collect(
+  pod: Pod,
+  client: ReconcileRequest['client'],
+  condition?: PodCondition,
+): Promise<void> {
   const { namespace, name = '', uid = '', generation } = pod.metadata ?? {}
   const observed = generation === undefined ? {} : { observedGeneration: generation }
   try {
-    if (!isPodFinished(pod)) {
+    if (!isPodTerminal(pod)) {
       const conditions = condition && withCondition(pod.status?.conditions, { ...condition, ...observed })
       const status = { phase: 'Failed', ...observed, ...(conditions && { conditions }) }
       const at = { namespace, name, subresource: 'status' }
@@ -129,4 +135,37 @@ async function collect(pod: Pod, client: Work['client'], condition?: PodConditio
     // Deleted or replaced meanwhile.
     if (!isApiError(error, 'NotFound') && !isApiError(error, 'Conflict')) throw error
   }
+}
+
+/** Finished pods beyond the limit: evicted ones first, then the oldest. */
+export function planTerminatedPods(finished: readonly Pod[], finishedMax: number): readonly Pod[] {
+  if (finished.length <= finishedMax) return []
+  return finished.toSorted(byAge).slice(0, finished.length - finishedMax)
+}
+
+/**
+ * True for a terminating pod that is unscheduled or on an out-of-service node: no kubelet will complete its
+ * deletion.
+ */
+export function isTerminatingWithoutKubelet(pod: Pod, node: Node | undefined): boolean {
+  if (!isBeingDeleted(pod) || isWaitingForFinalizers(pod)) return false
+  return !pod.spec?.nodeName || (node !== undefined && isOutOfService(node))
+}
+
+/** True if the node is not ready and has the out-of-service taint. */
+function isOutOfService({ spec, status }: Node): boolean {
+  const isTainted = spec?.taints?.some(({ key }) => key === 'node.kubernetes.io/out-of-service') ?? false
+  return isTainted && !isTrue(status?.conditions, 'Ready')
+}
+
+/** True if nothing is left to do: only finalizers keep the pod. */
+function isWaitingForFinalizers(pod: Pod): boolean {
+  return isPodTerminal(pod) && isBeingDeleted(pod) && Number(pod.metadata?.deletionGracePeriodSeconds) === 0
+}
+
+function byAge(left: Pod, right: Pod): number {
+  const isEvicted = ({ status }: Pod): boolean => status?.phase === 'Failed' && status.reason === 'Evicted'
+  if (isEvicted(left) !== isEvicted(right)) return isEvicted(left) ? -1 : 1
+  const age = ({ metadata }: Pod): string => `${metadata?.creationTimestamp} ${metadata?.name}`
+  return age(left) < age(right) ? -1 : 1
 }

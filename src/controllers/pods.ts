@@ -3,14 +3,14 @@ import type { Pod, PodTemplateSpec } from '#/api/generated/core/v1.ts'
 import { controllerReference, isBeingDeleted, type KubernetesObject } from '#/api/metadata.ts'
 import { parseTime } from '#/api/time.ts'
 import type { Informer } from '#/client/informer.ts'
-import type { ObjectIndex } from '#/client/object-store.ts'
+import type { Index } from '#/client/indexer.ts'
 
 /** Neither finished nor being deleted. */
 export function isPodActive(pod: Pod): boolean {
-  return !isPodFinished(pod) && !isBeingDeleted(pod)
+  return !isPodTerminal(pod) && !isBeingDeleted(pod)
 }
 
-export function isPodFinished(pod: Pod): boolean {
+export function isPodTerminal(pod: Pod): boolean {
   return pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed'
 }
 
@@ -71,6 +71,6 @@ function podNamePrefix(name: string): string {
   return `${name}-`
 }
 
-export function podsByNode(informer: Informer<Pod>): ObjectIndex<Pod> {
+export function podsByNode(informer: Informer<Pod>): Index<Pod> {
   return informer.index('node', pod => (pod.spec?.nodeName ? [pod.spec.nodeName] : []))
 }

@@ -5,7 +5,7 @@ import { events, pods } from '#/api/generated/core/v1-resources.ts'
 import type { ResourceClaim } from '#/api/generated/resource/v1.ts'
 import { resourceClaims, resourceClaimTemplates } from '#/api/generated/resource/v1-resources.ts'
 import { resourceClaimController } from './resource-claim.ts'
-import { planClaim } from './resource-claim/plan-claim.ts'
+import { planResourceClaim } from './resource-claim/plan-resource-claim.ts'
 import { generateNameFor } from './resource-claim/plan-pod.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 import { crashingController } from './test-crashes.ts'
@@ -33,7 +33,7 @@ async function remove(plane: TestControlPlane, name: string): Promise<void> {
   await plane.settle()
 }
 
-test('a pod gets a claim of its own for each template, and says which', async t => {
+test('a pod gets a ResourceClaim per template, recorded in its status', async t => {
   const plane = await startTestControlPlane(t, [resourceClaimController])
   await plane.create(resourceClaimTemplates, templateOf('gpu'))
   const pod = await plane.create(pods, podWithClaims('web', ['a<gpu', 'b<gpu', 'c=shared']))
@@ -68,14 +68,14 @@ test('a pod gets a claim of its own for each template, and says which', async t 
   assert.equal((await plane.list(resourceClaims)).length, 2)
 })
 
-test('names that are too long lose from both parts', () => {
+test('long generated claim names are truncated in proportion', () => {
   assert.equal(generateNameFor('web', 'gpu'), 'web-gpu-')
   const long = generateNameFor('p'.repeat(80), 'e'.repeat(20))
   assert.ok(long.length <= 57)
   assert.match(long, /^p+-e+$/)
 })
 
-test('a template that is missing is waited for', async t => {
+test('a missing ResourceClaimTemplate is waited for', async t => {
   const plane = await startTestControlPlane(t, [resourceClaimController])
   await plane.create(pods, podWithClaims('web', ['a<gpu']))
   assert.deepEqual(
@@ -92,7 +92,7 @@ test('a template that is missing is waited for', async t => {
   assert.deepEqual(await claimsIn(plane), ['web-a: -'])
 })
 
-test('a claim of a pod that is done frees its device and goes', async t => {
+test('the generated claim of a finished pod is deallocated and deleted', async t => {
   const plane = await startTestControlPlane(t, [resourceClaimController])
   await plane.create(resourceClaimTemplates, templateOf('gpu'))
   const pod = await plane.create(pods, podWithClaims('web', ['a<gpu']))
@@ -104,7 +104,7 @@ test('a claim of a pod that is done frees its device and goes', async t => {
   assert.deepEqual(await claimsIn(plane), [])
 })
 
-test('a claim that pods share is free when the last is gone, and stays', async t => {
+test('a shared claim is deallocated after its last consumer, and kept', async t => {
   const plane = await startTestControlPlane(t, [resourceClaimController])
   await plane.create(resourceClaims, claimOf('shared'))
   const both: Pod[] = []
@@ -117,7 +117,7 @@ test('a claim that pods share is free when the last is gone, and stays', async t
   assert.deepEqual(await claimsIn(plane), ['shared: -'])
 })
 
-test('a pod that was put on a node by hand gets its claim reserved', async t => {
+test('a pod created with nodeName gets its claim reserved', async t => {
   const plane = await startTestControlPlane(t, [resourceClaimController])
   await plane.create(resourceClaims, claimOf('shared'))
   await allocate(plane, 'shared', {})
@@ -125,7 +125,7 @@ test('a pod that was put on a node by hand gets its claim reserved', async t => 
   assert.deepEqual(await claimsIn(plane), ['shared: web!'])
 })
 
-test('a claim that was made for what a container asks for goes with the pod too', async t => {
+test('the claim of extended resources is deleted with its pod', async t => {
   const plane = await startTestControlPlane(t, [resourceClaimController])
   const pod = await plane.create(pods, podWithClaims('web', []))
   const { uid = '' } = pod.metadata ?? {}
@@ -145,7 +145,7 @@ test('a claim that was made for what a container asks for goes with the pod too'
   assert.deepEqual(await claimsIn(plane), [])
 })
 
-test('what happens to a claim', () => {
+test('planResourceClaim: reservations, deallocation and deletion', () => {
   const pod = (name: string): object => ({ resource: 'pods', name, uid: name })
   const group = { apiGroup: 'scheduling.k8s.io', resource: 'podgroups', name: 'group', uid: 'group' }
   const finalizers = ['resource.kubernetes.io/delete-protection']
@@ -179,7 +179,7 @@ test('what happens to a claim', () => {
       },
       status: { ...(has('a') && { allocation: {} }), reservedFor: reservedFor as never },
     }
-    const plan = planClaim({ claim, isOver: ({ name }) => name === 'over', isOrphan: has('o') })
+    const plan = planResourceClaim({ claim, isOver: ({ name }) => name === 'over', isOrphan: has('o') })
     const got = [
       plan.status && `reserved:${plan.status.reservedFor?.map(({ name }) => name).join() ?? ''}`,
       plan.status && (plan.status.allocation ? 'allocated' : 'freed'),
@@ -190,7 +190,7 @@ test('what happens to a claim', () => {
   }
 })
 
-test('whatever write is the last, a pod has one claim for each entry, and none when it is done', async t => {
+test('after a crash at any write, a pod has one claim per entry, and none when finished', async t => {
   for (let writes = 1; ; writes++) {
     const { controller, hasCrashed } = crashingController(resourceClaimController, writes)
     const plane = await startTestControlPlane(t, [controller])

@@ -4,6 +4,7 @@
  * scheduler.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/
  */
+import { messageOf } from '#/base/message-of.ts'
 import { LruMap } from '#/base/lru-map.ts'
 import { isApiError } from '#/api/errors.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
@@ -15,14 +16,13 @@ import type {
 } from '#/api/generated/resource/v1.ts'
 import { resourceClaims, resourceClaimTemplates } from '#/api/generated/resource/v1-resources.ts'
 import { controllerOf, formatKey, isBeingDeleted, keyOf, parseKey, withoutFinalizer } from '#/api/metadata.ts'
-import { claimKeysOf, hasSameClaims } from '#/api/pod-resource-claims.ts'
+import { resourceClaimKeysOf, hasSameClaims } from '#/api/pod-resource-claims.ts'
 import type { Informer } from '#/client/informer.ts'
-import type { ObjectIndex } from '#/client/object-store.ts'
-import type { Controller, ControllerContext, Work } from './controller.ts'
-import { messageOf } from './message-of.ts'
-import { ownedIndex } from './owned.ts'
-import { isPodFinished } from './pods.ts'
-import { devicesFinalizer, planClaim } from './resource-claim/plan-claim.ts'
+import type { Index } from '#/client/indexer.ts'
+import type { Controller, ControllerContext, ReconcileRequest } from './controller.ts'
+import { controllerRefIndex } from './shared/controller-ref-index.ts'
+import { isPodTerminal } from './pods.ts'
+import { deleteProtectionFinalizer, planResourceClaim } from './resource-claim/plan-resource-claim.ts'
 import {
   planEntries,
   planReservations,
@@ -37,11 +37,11 @@ export const resourceClaimController: Controller = {
   component: 'resource_claim',
   workers: 50,
   setUp: context => {
-    const claiming = new Claiming(context)
-    return work =>
-      work.key.startsWith(podPrefix)
-        ? claiming.lookAtPod(work.key.slice(podPrefix.length), work)
-        : claiming.lookAtClaim(work)
+    const claiming = new ResourceClaimReconciler(context)
+    return request =>
+      request.key.startsWith(podPrefix)
+        ? claiming.reconcilePod(request.key.slice(podPrefix.length), request)
+        : claiming.reconcileClaim(request)
   },
 }
 
@@ -53,13 +53,13 @@ const fieldManager = 'ResourceClaimController'
 /** Size of the cache of deleted pods; for others that are missing the API server is queried. */
 const gonePodsMax = 500
 
-class Claiming {
+class ResourceClaimReconciler {
   readonly #context: ControllerContext
   readonly #pods: Informer<Pod>
   readonly #claims: Informer<ResourceClaim>
   readonly #templates: Informer<ResourceClaimTemplate>
   /** By pod uid. */
-  readonly #claimsOf: ObjectIndex<ResourceClaim>
+  readonly #claimsOf: Index<ResourceClaim>
   readonly #gonePods = new LruMap<string, true>(gonePodsMax)
 
   constructor(context: ControllerContext) {
@@ -68,16 +68,16 @@ class Claiming {
     this.#pods = informer(pods)
     this.#claims = informer(resourceClaims)
     this.#templates = informer(resourceClaimTemplates)
-    this.#claimsOf = ownedIndex(this.#claims)
-    const byClaim = this.#pods.index('resource claim', claimKeysOf)
+    this.#claimsOf = controllerRefIndex(this.#claims)
+    const byClaim = this.#pods.index('resource claim', resourceClaimKeysOf)
     const byTemplate = this.#pods.index('resource claim template', templateKeysOf)
     const enqueuePods = (keys: readonly string[]): void => keys.forEach(key => enqueue(`${podPrefix}${key}`))
-    this.#pods.onChange((key, { before, after }) => this.#onPod(key, before, after))
-    this.#claims.onChange((key, { after }) => {
-      if (after) enqueue(key)
+    this.#pods.addEventHandler((key, { oldObject, newObject }) => this.#onPod(key, oldObject, newObject))
+    this.#claims.addEventHandler((key, { newObject }) => {
+      if (newObject) enqueue(key)
       enqueuePods(byClaim.keys(key))
     })
-    this.#templates.onChange((key, { after }) => after && enqueuePods(byTemplate.keys(key)))
+    this.#templates.addEventHandler((key, { newObject }) => newObject && enqueuePods(byTemplate.keys(key)))
   }
 
   #onPod(key: string, before: Pod | undefined, after: Pod | undefined): void {
@@ -86,11 +86,12 @@ class Claiming {
     if (after === undefined) this.#gonePods.set(pod.metadata?.uid ?? '', true)
     const isOver = after === undefined || isDone(after)
     const wasOver = before !== undefined && isDone(before)
-    if (isOver && !(wasOver && after)) for (const claim of claimKeysOf(pod)) this.#context.enqueue(claim)
+    if (isOver && !(wasOver && after))
+      for (const claim of resourceClaimKeysOf(pod)) this.#context.enqueue(claim)
     if (after && !(before && hasSameClaims(before, after))) this.#context.enqueue(`${podPrefix}${key}`)
   }
 
-  async lookAtPod(key: string, work: Work): Promise<void> {
+  async reconcilePod(key: string, request: ReconcileRequest): Promise<void> {
     const pod = this.#pods.get(key)
     if (pod === undefined || isBeingDeleted(pod) || isDone(pod)) return
     const { namespace } = parseKey(key)
@@ -100,18 +101,18 @@ class Claiming {
       templateNamed: name => this.#templates.get(`${namespace}/${name}`),
       owned: this.#claimsOf.get(pod.metadata?.uid ?? ''),
     }
-    await this.#fulfil(world, work)
+    await this.#createClaims(world, request)
     for (const claim of planReservations(world))
-      await work.client.updateStatus(resourceClaims, reservedFor(claim, pod), { signal: work.signal })
+      await request.client.updateStatus(resourceClaims, reservedFor(claim, pod), { signal: request.signal })
   }
 
   /** Creates missing claims and records their names in the pod's status. */
-  async #fulfil(world: PodClaimsWorld, { client, signal }: Work): Promise<void> {
+  async #createClaims(world: PodClaimsWorld, { client, signal }: ReconcileRequest): Promise<void> {
     const { pod } = world
     const made = new Map<string, string>()
     let failure: unknown
     for (const plan of planEntries(world)) {
-      if (plan.action === 'tell') made.set(plan.entry, plan.claim)
+      if (plan.action === 'record') made.set(plan.entry, plan.claim)
       // The pod is enqueued when the template is created.
       else if (plan.action === 'wait') this.#warn(pod, plan.entry, plan.problem)
       else {
@@ -141,11 +142,11 @@ class Claiming {
     this.#context.recorder.record(pod, { type: 'Warning', reason: 'FailedResourceClaimCreation', message })
   }
 
-  async lookAtClaim({ key, client, signal }: Work): Promise<void> {
+  async reconcileClaim({ key, client, signal }: ReconcileRequest): Promise<void> {
     const claim = this.#claims.get(key)
     if (claim === undefined) return
-    const over = await this.#consumersThatAreOver(claim, client, signal)
-    const plan = planClaim({
+    const over = await this.#finishedConsumers(claim, client, signal)
+    const plan = planResourceClaim({
       claim,
       isOver: ({ uid }) => over.has(uid),
       isOrphan: this.#isOrphan(claim),
@@ -156,7 +157,7 @@ class Claiming {
       current = await client.updateStatus(resourceClaims, { ...claim, status: plan.status }, { signal })
     }
     if (plan.removeFinalizer) {
-      await client.update(resourceClaims, withoutFinalizer(current, devicesFinalizer), { signal })
+      await client.update(resourceClaims, withoutFinalizer(current, deleteProtectionFinalizer), { signal })
     }
     if (!plan.delete) return
     try {
@@ -168,9 +169,9 @@ class Claiming {
   }
 
   /** The uids of deleted and finished consumers. */
-  async #consumersThatAreOver(
+  async #finishedConsumers(
     claim: ResourceClaim,
-    client: Work['client'],
+    client: ReconcileRequest['client'],
     signal: AbortSignal,
   ): Promise<ReadonlySet<string>> {
     const over = new Set<string>()
@@ -202,7 +203,7 @@ function usesClaims({ spec, status }: Pod): boolean {
 
 /** True if no container is running or will be started. */
 function isDone(pod: Pod): boolean {
-  return isPodFinished(pod) || (isBeingDeleted(pod) && !pod.spec?.nodeName)
+  return isPodTerminal(pod) || (isBeingDeleted(pod) && !pod.spec?.nodeName)
 }
 
 function templateKeysOf({ metadata, spec }: Pod): readonly string[] {

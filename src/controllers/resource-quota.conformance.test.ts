@@ -50,7 +50,7 @@ async function remove(plane: TestControlPlane, resource: Resource, name: string)
   await plane.settle()
 }
 
-test('its status is calculated promptly', async t => {
+test('ResourceQuota status is calculated promptly', async t => {
   const plane = await start(t)
   const hard = { 'resourcequotas': '1', 'pods': '5', 'secrets': '10', 'count/replicasets.apps': '5' }
   await plane.create(resourceQuotas, quotaOf(hard))
@@ -60,7 +60,7 @@ test('its status is calculated promptly', async t => {
   assert.deepEqual(status.used, { ...nothing, resourcequotas: '1' })
 })
 
-test('it captures the life of objects of every kind', async t => {
+test('ResourceQuota captures the life of objects of every kind', async t => {
   const plane = await start(t)
   const labels = { app: 'web' }
   const template = { metadata: { labels }, spec: { containers: [{ name: 'web', image: 'web' }] } }
@@ -110,7 +110,7 @@ function podOf(name: string, requests: List, spec: Partial<Pod['spec']> = {}): P
   return { metadata: at(name), spec: { containers: [{ name: 'a', image: 'a', resources }], ...spec } }
 }
 
-test('it captures the life of a pod, and refuses pods that would take too much', async t => {
+test('ResourceQuota captures the life of a pod and rejects pods beyond the limit', async t => {
   const plane = await start(t)
   const hard = {
     'cpu': '1',
@@ -165,7 +165,7 @@ async function checkScope(
   assert.deepEqual(await used(plane, Object.keys(usage), its), nothing)
 }
 
-test('pods of best effort and others have quotas of their own', async t => {
+test('BestEffort and NotBestEffort scopes count separate pods', async t => {
   const plane = await start(t)
   await plane.create(resourceQuotas, quotaOf({ pods: '5' }, 'best', ['BestEffort']))
   await plane.create(resourceQuotas, quotaOf({ pods: '5' }, 'not-best', ['NotBestEffort']))
@@ -173,7 +173,7 @@ test('pods of best effort and others have quotas of their own', async t => {
   await checkScope(plane, podOf('rich', { cpu: '1' }), ['not-best', 'best'], { pods: '1' })
 })
 
-test('pods that end by themselves and others have quotas of their own', async t => {
+test('Terminating and NotTerminating scopes count separate pods', async t => {
   const plane = await start(t)
   const hard = {
     'pods': '5',
@@ -197,7 +197,7 @@ test('pods that end by themselves and others have quotas of their own', async t 
   await checkScope(plane, ending, ['ending', 'lasting'], usage)
 })
 
-test('it can be updated and deleted', async t => {
+test('ResourceQuota can be updated and deleted', async t => {
   const plane = await start(t)
   await plane.create(resourceQuotas, quotaOf({ cpu: '1', memory: '500Mi' }))
   await plane.change(resourceQuotas, 'default/quota', quota => ({
@@ -211,7 +211,7 @@ test('it can be updated and deleted', async t => {
   assert.deepEqual(await plane.list(resourceQuotas, 'default'), [])
 })
 
-test('its life can be managed: labels, lists, patches and the deletion of several', async t => {
+test('ResourceQuota lifecycle: labels, list, patch and delete collection', async t => {
   const plane = await start(t)
   await plane.create(resourceQuotas, quotaOf({ cpu: '1', memory: '500Mi' }))
   const labelled = async (labelSelector: string): Promise<readonly ResourceQuota[]> => {
@@ -229,7 +229,7 @@ test('its life can be managed: labels, lists, patches and the deletion of severa
   assert.deepEqual(await labelled('test=patched'), [])
 })
 
-test('limits in its status follow those that are wanted, whatever is written into the status', async t => {
+test('status.hard of a ResourceQuota follows spec.hard after status updates', async t => {
   const plane = await start(t)
   await plane.create(resourceQuotas, quotaOf({ cpu: '500m', memory: '500Mi' }))
   const hard = { cpu: '1', memory: '1Gi' }

@@ -42,7 +42,7 @@ async function remove(plane: TestControlPlane, resource: Resource, name: string)
   await plane.settle()
 }
 
-test('a new quota knows what is used already, and follows what comes and goes', async t => {
+test('a new quota counts existing objects and follows changes', async t => {
   const plane = await start(t)
   await plane.create(namespaces, { metadata: { name: 'other' } })
   await plane.create(configMaps, { metadata: { namespace: 'default', name: 'a' } })
@@ -60,7 +60,7 @@ test('a new quota knows what is used already, and follows what comes and goes', 
   assert.deepEqual(await usedOf(plane), { 'configmaps': '1', 'count/deployments.apps': '0', 'pods': '0' })
 })
 
-test('a pod that has ended, or should be long gone, makes room', async t => {
+test('terminal pods and pods past their grace period free quota', async t => {
   const plane = await start(t)
   await plane.create(nodes, { metadata: { name: 'n1' } })
   await plane.create(resourceQuotas, quotaOf({ 'pods': '2', 'count/pods': '9' }))
@@ -84,7 +84,7 @@ test('a pod that has ended, or should be long gone, makes room', async t => {
   assert.deepEqual(await usedOf(plane), { 'pods': '0', 'count/pods': '2' })
 })
 
-test('limits that change are known at once, and a limit that is new is counted', async t => {
+test('changed limits take effect at once, and new ones are counted', async t => {
   const plane = await start(t)
   await plane.create(services, {
     metadata: { namespace: 'default', name: 'web' },
@@ -101,7 +101,7 @@ test('limits that change are known at once, and a limit that is new is counted',
   assert.deepEqual(quota.status.used, { 'services': '2', 'services.nodeports': '1' })
 })
 
-test('what was entered and never came is taken back, but not before everything under way is done', async t => {
+test('stale charges are released after all requests must have ended', async t => {
   const plane = await start(t)
   await plane.create(resourceQuotas, quotaOf({ configmaps: '3' }))
   await plane.create(configMaps, { metadata: { namespace: 'default', name: 'a' } })
@@ -119,7 +119,7 @@ test('what was entered and never came is taken back, but not before everything u
   assert.deepEqual(await usedOf(plane), { configmaps: '1' })
 })
 
-test('somebody who writes into the status is corrected', async t => {
+test('manual changes of the quota status are corrected', async t => {
   const plane = await start(t)
   await plane.create(configMaps, { metadata: { namespace: 'default', name: 'a' } })
   await plane.create(resourceQuotas, quotaOf({ configmaps: '3' }))
@@ -138,7 +138,7 @@ test('somebody who writes into the status is corrected', async t => {
   }
 })
 
-test('never more is used than is allowed, and all of that, when many come and go at once', async t => {
+test('concurrent creations and deletions use the quota fully and never exceed it', async t => {
   const plane = await start(t)
   await plane.create(resourceQuotas, quotaOf({ configmaps: '20' }))
   const make = async (index: number): Promise<boolean> => {
@@ -168,7 +168,7 @@ test('never more is used than is allowed, and all of that, when many come and go
   assert.equal(await count(), '20')
 })
 
-test('nothing is written while nothing changes', async t => {
+test('an unchanged autoscaler causes no writes', async t => {
   const plane = await start(t)
   await plane.create(resourceQuotas, quotaOf({ 'pods': '5', 'limits.memory': '1Gi' }))
   const versionOf = async (): Promise<unknown> =>

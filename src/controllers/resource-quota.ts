@@ -12,11 +12,11 @@ import { keyOf, type KubernetesObject } from '#/api/metadata.ts'
 import { evaluatorFor, scopesOf, type Amounts } from '#/api/quota.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Change, Informer } from '#/client/informer.ts'
-import type { Again } from '#/client/workqueue.ts'
-import { followAllKinds } from './all-kinds.ts'
-import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
+import type { ReconcileResult } from '#/client/workqueue.ts'
+import { watchAllResources } from './shared/watch-all-resources.ts'
+import type { Controller, ControllerContext, Reconcile, ReconcileRequest } from './controller.ts'
 import { planQuota } from './resource-quota/plan.ts'
-import { QuotaTally, type CountedKind } from './resource-quota/tally.ts'
+import { QuotaUsage, type CountedKind } from './resource-quota/quota-usage.ts'
 
 export const resourceQuotaController: Controller = {
   name: 'resourcequota-controller',
@@ -26,7 +26,7 @@ export const resourceQuotaController: Controller = {
 
 function setUp(context: ControllerContext): Reconcile {
   const counter = new QuotaCounter(context)
-  return work => counter.look(work)
+  return request => counter.reconcile(request)
 }
 
 /**
@@ -35,7 +35,7 @@ function setUp(context: ControllerContext): Reconcile {
  */
 const quietMs = 65_000
 
-interface FollowedKind extends CountedKind {
+interface WatchedKind extends CountedKind {
   readonly resource: Resource
   readonly informer: Informer<KubernetesObject>
 }
@@ -44,54 +44,56 @@ class QuotaCounter {
   readonly #context: ControllerContext
   readonly #quotas: Informer<ResourceQuota>
   /** Empty until the first discovery has completed. */
-  readonly #kinds = new Map<string, FollowedKind>()
+  readonly #kinds = new Map<string, WatchedKind>()
   /** By namespace, so that changes in namespaces without quotas are cheap, then by quota key. */
-  readonly #tallies = new Map<string, Map<string, QuotaTally>>()
+  readonly #usages = new Map<string, Map<string, QuotaUsage>>()
   /** Quotas in which `used` exceeds the counted usage, with the resourceVersion and since when. */
   readonly #suspects = new Map<string, { readonly version: string; readonly sinceMs: number }>()
 
   constructor(context: ControllerContext) {
     this.#context = context
     this.#quotas = context.informer(resourceQuotas)
-    this.#quotas.onChange((key, { before, after }) => {
-      if (after === undefined || before === undefined || !asksTheSame(before, after)) this.#forget(key)
+    this.#quotas.addEventHandler((key, { oldObject, newObject }) => {
+      if (newObject === undefined || oldObject === undefined || !asksTheSame(oldObject, newObject))
+        this.#forget(key)
       context.enqueue(key)
     })
-    const follow = this.#follow.bind(this)
-    followAllKinds(context, follow, isCounted)
+    const follow = this.#watch.bind(this)
+    watchAllResources(context, follow, isCounted)
   }
 
-  async look({ key, client, signal }: Work): Promise<Again | undefined> {
+  async reconcile({ key, client, signal }: ReconcileRequest): Promise<ReconcileResult | undefined> {
     const quota = this.#quotas.get(key)
     if (quota === undefined || this.#kinds.size === 0) return undefined
     const { clock } = this.#context.platform
     const nowMs = clock.now()
-    const tally = this.#tallyOf(quota, nowMs)
-    tally.tick(nowMs)
-    const released = new Map(tally.released)
-    const { status, hasExcess } = planQuota({ quota, counted: tally.counted, released, isSure: false })
-    if (status !== undefined) await write(quota, status, { client, tally })
-    tally.settle(released)
+    const usage = this.#usageOf(quota, nowMs)
+    usage.expire(nowMs)
+    const released = new Map(usage.released)
+    const { status, hasExcess } = planQuota({ quota, counted: usage.counted, released, isSure: false })
+    if (status !== undefined) await write(quota, status, { client, usage })
+    usage.confirmReleased(released)
     if (!hasExcess) this.#suspects.delete(key)
     // After a write, wait until the informer shows it.
     const isSuspect = hasExcess && status === undefined
     const waitMs = isSuspect ? await this.#suspect(quota, { key, client, signal }) : Infinity
-    const againAfterMs = Math.min(tally.nextChangeMs - nowMs, waitMs)
-    return againAfterMs === Infinity ? undefined : { againAfterMs }
+    const requeueAfterMs = Math.min(usage.nextChangeMs - nowMs, waitMs)
+    return requeueAfterMs === Infinity ? undefined : { requeueAfterMs }
   }
 
-  #follow(resource: Resource, informer: Informer<KubernetesObject>, signal: AbortSignal): void {
+  #watch(resource: Resource, informer: Informer<KubernetesObject>, signal: AbortSignal): void {
     const evaluator = evaluatorFor(resource)
     if (evaluator === undefined) return
     const { group, plural } = resource
     const name = group === '' ? plural : `${plural}.${group}`
-    const kind: FollowedKind = { name, evaluator, resource, informer }
+    const kind: WatchedKind = { name, evaluator, resource, informer }
     this.#kinds.set(name, kind)
     for (const quota of this.#quotas.list()) {
-      if (Object.keys(quota.spec?.hard ?? {}).some(each => evaluator.counts(each))) this.#forget(keyOf(quota))
+      if (Object.keys(quota.spec?.hard ?? {}).some(each => evaluator.matchesResource(each)))
+        this.#forget(keyOf(quota))
       this.#context.enqueue(keyOf(quota))
     }
-    informer.onChange((key, change) => this.#change(kind, key, change))
+    informer.addEventHandler((key, change) => this.#change(kind, key, change))
     informer.waitForSync(signal).then(
       () => this.#include(kind),
       () => undefined,
@@ -99,97 +101,103 @@ class QuotaCounter {
   }
 
   /** Called when the informer of the kind has synced. */
-  #include(kind: FollowedKind): void {
+  #include(kind: WatchedKind): void {
     const nowMs = this.#context.platform.clock.now()
-    for (const [namespace, tallies] of this.#tallies) {
-      for (const [key, tally] of tallies) {
-        if (!tally.awaited.has(kind)) continue
-        tally.include(kind, kind.informer.inNamespace(namespace), nowMs)
+    for (const [namespace, usages] of this.#usages) {
+      for (const [key, usage] of usages) {
+        if (!usage.awaited.has(kind)) continue
+        usage.include(kind, kind.informer.inNamespace(namespace), nowMs)
         this.#context.enqueue(key)
       }
     }
   }
 
-  #change(kind: FollowedKind, key: string, { before, after }: Change<KubernetesObject>): void {
-    const tallies = this.#tallies.get((after ?? before).metadata?.namespace ?? '')
-    if (tallies === undefined) return
+  #change(kind: WatchedKind, key: string, { oldObject, newObject }: Change<KubernetesObject>): void {
+    const usages = this.#usages.get((newObject ?? oldObject).metadata?.namespace ?? '')
+    if (usages === undefined) return
     const { platform, enqueue } = this.#context
     const nowMs = platform.clock.now()
-    for (const [quotaKey, tally] of tallies) {
-      const hasNews = after === undefined ? tally.remove(kind, key) : tally.change(kind, after, nowMs)
+    for (const [quotaKey, usage] of usages) {
+      const hasNews = newObject === undefined ? usage.remove(kind, key) : usage.change(kind, newObject, nowMs)
       if (hasNews) enqueue(quotaKey)
     }
   }
 
-  #tallyOf(quota: ResourceQuota, nowMs: number): QuotaTally {
+  #usageOf(quota: ResourceQuota, nowMs: number): QuotaUsage {
     const namespace = quota.metadata?.namespace ?? ''
-    const tallies = this.#tallies.get(namespace) ?? new Map<string, QuotaTally>()
-    this.#tallies.set(namespace, tallies)
-    const known = tallies.get(keyOf(quota))
+    const usages = this.#usages.get(namespace) ?? new Map<string, QuotaUsage>()
+    this.#usages.set(namespace, usages)
+    const known = usages.get(keyOf(quota))
     if (known !== undefined) return known
-    const tally = new QuotaTally(quota, [...this.#kinds.values()])
+    const usage = new QuotaUsage(quota, [...this.#kinds.values()])
     for (const kind of this.#kinds.values()) {
-      if (!tally.awaited.has(kind) || !kind.informer.hasSynced) continue
-      tally.include(kind, kind.informer.inNamespace(namespace), nowMs)
+      if (!usage.awaited.has(kind) || !kind.informer.hasSynced) continue
+      usage.include(kind, kind.informer.inNamespace(namespace), nowMs)
     }
-    tallies.set(keyOf(quota), tally)
-    return tally
+    usages.set(keyOf(quota), usage)
+    return usage
   }
 
   #forget(key: string): void {
     const namespace = key.slice(0, key.indexOf('/'))
-    const tallies = this.#tallies.get(namespace)
-    tallies?.delete(key)
-    if (tallies?.size === 0) this.#tallies.delete(namespace)
+    const usages = this.#usages.get(namespace)
+    usages?.delete(key)
+    if (usages?.size === 0) this.#usages.delete(namespace)
     this.#suspects.delete(key)
   }
 
   /** Time until charges can be considered stale. When it has passed, everything is recounted. */
-  async #suspect(quota: ResourceQuota, work: Pick<Work, 'key' | 'client' | 'signal'>): Promise<number> {
+  async #suspect(
+    quota: ResourceQuota,
+    request: Pick<ReconcileRequest, 'key' | 'client' | 'signal'>,
+  ): Promise<number> {
     const version = quota.metadata?.resourceVersion ?? ''
     const nowMs = this.#context.platform.clock.monotonicMs()
-    const known = this.#suspects.get(work.key)
+    const known = this.#suspects.get(request.key)
     const sinceMs = known?.version === version ? known.sinceMs : nowMs
     const leftMs = sinceMs + quietMs - nowMs
-    this.#suspects.set(work.key, { version, sinceMs: leftMs > 0 ? sinceMs : nowMs })
+    this.#suspects.set(request.key, { version, sinceMs: leftMs > 0 ? sinceMs : nowMs })
     if (leftMs > 0) return leftMs
-    await this.#recount(quota, work)
+    await this.#recount(quota, request)
     return quietMs
   }
 
   /** Lists from the API server, since informers may lag behind. */
-  async #recount(quota: ResourceQuota, { client, signal }: Pick<Work, 'client' | 'signal'>): Promise<void> {
+  async #recount(
+    quota: ResourceQuota,
+    { client, signal }: Pick<ReconcileRequest, 'client' | 'signal'>,
+  ): Promise<void> {
     const namespace = quota.metadata?.namespace ?? ''
-    const tally = new QuotaTally(quota, [...this.#kinds.values()])
+    const usage = new QuotaUsage(quota, [...this.#kinds.values()])
     for (const kind of this.#kinds.values()) {
-      if (!tally.awaited.has(kind) || !kind.informer.hasSynced) continue
+      if (!usage.awaited.has(kind) || !kind.informer.hasSynced) continue
       const { items } = await client.listAll(kind.resource, { namespace, signal })
-      tally.include(kind, items, this.#context.platform.clock.now())
+      usage.include(kind, items, this.#context.platform.clock.now())
     }
-    const { counted } = tally
+    const { counted } = usage
     const { status } = planQuota({ quota, counted, released: nothing, isSure: true })
-    if (status !== undefined) await write(quota, status, { client, tally })
+    if (status !== undefined) await write(quota, status, { client, usage })
   }
 }
 
 const nothing: Amounts = new Map()
 
-interface Writing extends Pick<Work, 'client'> {
-  readonly tally: QuotaTally
+interface Writing extends Pick<ReconcileRequest, 'client'> {
+  readonly usage: QuotaUsage
 }
 
 /** Writes with the observed resourceVersion. */
 async function write(
   quota: ResourceQuota,
   status: ResourceQuotaStatus,
-  { client, tally }: Writing,
+  { client, usage }: Writing,
 ): Promise<void> {
   try {
     await client.updateStatus(resourceQuotas, { ...quota, status })
   } catch (error) {
     if (isApiError(error, 'NotFound')) return
     // The write may have succeeded, and usage must not be released twice.
-    if (!isApiError(error, 'Conflict')) tally.doubt()
+    if (!isApiError(error, 'Conflict')) usage.discardReleased()
     throw error
   }
 }

@@ -11,28 +11,28 @@ const name = 'kube-root-ca.crt'
 
 export interface RootCaPublisherSettings {
   /** PEM. */
-  readonly authority: string
+  readonly caCertificate: string
 }
 
-export function rootCaPublisherController({ authority }: RootCaPublisherSettings): Controller {
+export function rootCaPublisherController({ caCertificate }: RootCaPublisherSettings): Controller {
   return {
     name: 'root-ca-certificate-publisher-controller',
     account: 'root-ca-cert-publisher',
     setUp: ({ informer, enqueue }) => {
       const spaces = informer(namespaces)
       const maps = informer(configMaps)
-      spaces.onChange((key, { before, after }) => {
-        if (after !== undefined && before === undefined) enqueue(key)
+      spaces.addEventHandler((key, { oldObject, newObject }) => {
+        if (newObject !== undefined && oldObject === undefined) enqueue(key)
       })
-      maps.onChange(key => {
+      maps.addEventHandler(key => {
         if (key.endsWith(`/${name}`)) enqueue(key.slice(0, key.indexOf('/')))
       })
       return async ({ key: namespace, client, signal }) => {
         const space = spaces.get(namespace)
         if (space === undefined || isBeingDeleted(space)) return
         const known = maps.get(`${namespace}/${name}`)
-        if (known?.data?.['ca.crt'] === authority && Object.keys(known.data).length === 1) return
-        const data = { 'ca.crt': authority }
+        if (known?.data?.['ca.crt'] === caCertificate && Object.keys(known.data).length === 1) return
+        const data = { 'ca.crt': caCertificate }
         try {
           if (known === undefined) {
             const metadata = { namespace, name, annotations: { 'kubernetes.io/description': description } }
@@ -47,4 +47,8 @@ export function rootCaPublisherController({ authority }: RootCaPublisherSettings
   }
 }
 
-const description = 'The certificate of the authority that vouches for the API server inside the cluster.'
+/** Upstream's text of the `kubernetes.io/description` annotation. */
+const description =
+  'Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as ' +
+  'the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of ' +
+  'Kubernetes clusters.'

@@ -14,7 +14,7 @@ const signingKey = privateKey.export({ type: 'pkcs8', format: 'pem' })
 const sign = (claims: Claims): string => signToken(claims, { privateKey, keyId: keyIdOf(privateKey) })
 
 async function start(t: Parameters<typeof startTestControlPlane>[0]): Promise<TestControlPlane> {
-  const controllers = [serviceAccountTokensController({ sign, authority: 'PEM' })]
+  const controllers = [serviceAccountTokensController({ sign, caCertificate: 'PEM' })]
   const serviceAccountSettings = { url: 'https://cluster.test', signingKey }
   return startTestControlPlane(t, controllers, {
     authentication: { serviceAccounts: serviceAccountSettings },
@@ -46,7 +46,7 @@ async function whoHas(plane: TestControlPlane, token: string): Promise<string | 
   return review.status?.user?.username
 }
 
-test('a secret of the kind gets a token that the API server takes, until the account goes', async t => {
+test('a token secret gets a valid token until its service account is deleted', async t => {
   const plane = await start(t)
   await plane.create(serviceAccounts, { metadata: { namespace: 'default', name: 'web' } })
   await plane.create(secrets, tokenSecret('web-token'))
@@ -62,7 +62,7 @@ test('a secret of the kind gets a token that the API server takes, until the acc
   assert.equal(await whoHas(plane, token), undefined)
 })
 
-test('an account that comes back under its name does not get the tokens of the one before', async t => {
+test('a recreated service account does not get the tokens of its predecessor', async t => {
   const plane = await start(t)
   const account = { metadata: { namespace: 'default', name: 'web' } }
   await plane.create(serviceAccounts, account)
@@ -73,7 +73,7 @@ test('an account that comes back under its name does not get the tokens of the o
   assert.deepEqual(await plane.list(secrets, 'default'), [])
 })
 
-test('a secret of an account that is not there goes, also of another account of the name', async t => {
+test('a token secret of a missing or replaced service account is deleted', async t => {
   const plane = await start(t)
   await plane.create(serviceAccounts, { metadata: { namespace: 'default', name: 'web' } })
   await plane.create(secrets, tokenSecret('nobody', 'stranger'))
@@ -83,7 +83,7 @@ test('a secret of an account that is not there goes, also of another account of 
   assert.deepEqual(names, ['opaque'])
 })
 
-test('an account no longer refers to a token that is deleted, and keeps its other secrets', async t => {
+test('the reference to a deleted token is removed from its service account, others stay', async t => {
   const plane = await start(t)
   await plane.create(serviceAccounts, {
     metadata: { namespace: 'default', name: 'web' },
@@ -96,7 +96,7 @@ test('an account no longer refers to a token that is deleted, and keeps its othe
   assert.deepEqual(account?.secrets, [{ name: 'not-there-yet' }])
 })
 
-test('a token that somebody took out is made anew, and a filled secret is not written again', async t => {
+test('a removed token is recreated, and a complete secret is not written again', async t => {
   const plane = await start(t)
   await plane.create(namespaces, { metadata: { name: 'other' } })
   await plane.create(serviceAccounts, { metadata: { namespace: 'default', name: 'web' } })

@@ -8,15 +8,15 @@ import { isApiError } from '#/api/errors.ts'
 import type { Secret, ServiceAccount } from '#/api/generated/core/v1.ts'
 import { secrets, serviceAccounts } from '#/api/generated/core/v1-resources.ts'
 import { formatKey, isBeingDeleted } from '#/api/metadata.ts'
-import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
+import type { Controller, ControllerContext, Reconcile, ReconcileRequest } from './controller.ts'
 import { planReferences, planToken } from './service-account-tokens/plan.ts'
-import { accountKeyOf, accountOf, isAccountToken, isTokenOf } from './service-account-tokens/token-secret.ts'
+import { accountKeyOf, accountOf, isAccountToken, isTokenOf } from './shared/token-secret.ts'
 
 export interface ServiceAccountTokensSettings {
   /** Signs with a key that the API server trusts. */
   readonly sign: (claims: Claims) => string
   /** CA certificate of the cluster, PEM; without it `ca.crt` is not set. */
-  readonly authority?: string
+  readonly caCertificate?: string
 }
 
 export function serviceAccountTokensController(settings: ServiceAccountTokensSettings): Controller {
@@ -29,12 +29,12 @@ function setUp({ informer, enqueue }: ControllerContext, settings: ServiceAccoun
   const ofAccount = allSecrets.index('service account', secret => {
     return isAccountToken(secret) ? [accountKeyOf(secret)] : []
   })
-  allSecrets.onChange((key, { before, after }) => {
-    if (after !== undefined && isAccountToken(after)) enqueue(key)
-    if (after === undefined && isAccountToken(before)) enqueue(referenceKey(before))
+  allSecrets.addEventHandler((key, { oldObject, newObject }) => {
+    if (newObject !== undefined && isAccountToken(newObject)) enqueue(key)
+    if (newObject === undefined && isAccountToken(oldObject)) enqueue(referenceKey(oldObject))
   })
-  accounts.onChange((key, { before, after }) => {
-    if (before?.metadata?.uid === after?.metadata?.uid) return
+  accounts.addEventHandler((key, { oldObject, newObject }) => {
+    if (oldObject?.metadata?.uid === newObject?.metadata?.uid) return
     for (const secretKey of ofAccount.keys(key)) enqueue(secretKey)
   })
 
@@ -44,7 +44,7 @@ function setUp({ informer, enqueue }: ControllerContext, settings: ServiceAccoun
     const secret = allSecrets.get(work.key)
     if (secret === undefined || !isAccountToken(secret) || isBeingDeleted(secret)) return
     const account = await findAccount(secret, work)
-    const plan = planToken({ secret, account, authority: settings.authority })
+    const plan = planToken({ secret, account, caCertificate: settings.caCertificate })
     if (plan.action !== 'fill') return plan.action === 'delete' ? remove(secret, work) : undefined
     const { claims, secret: filled } = plan
     const token = claims && { token: Buffer.from(settings.sign(claims)).toString('base64') }
@@ -52,14 +52,20 @@ function setUp({ informer, enqueue }: ControllerContext, settings: ServiceAccoun
   }
 
   /** Confirmed with the API server before the account counts as missing: the informer may lag behind. */
-  async function findAccount(secret: Secret, { client }: Work): Promise<ServiceAccount | undefined> {
+  async function findAccount(
+    secret: Secret,
+    { client }: ReconcileRequest,
+  ): Promise<ServiceAccount | undefined> {
     const known = accounts.get(accountKeyOf(secret))
     if (known !== undefined && isTokenOf(secret, known)) return known
     const found = await client.find(serviceAccounts, accountOf(secret))
     return found !== undefined && isTokenOf(secret, found) ? found : undefined
   }
 
-  async function dereference({ secretKey, secretName, accountKey }: Reference, work: Work): Promise<void> {
+  async function dereference(
+    { secretKey, secretName, accountKey }: Reference,
+    work: ReconcileRequest,
+  ): Promise<void> {
     const account = accounts.get(accountKey)
     // A new secret with the same name may exist.
     if (account === undefined || allSecrets.get(secretKey) !== undefined) return
@@ -68,7 +74,7 @@ function setUp({ informer, enqueue }: ControllerContext, settings: ServiceAccoun
   }
 }
 
-async function remove({ metadata }: Secret, { client }: Work): Promise<void> {
+async function remove({ metadata }: Secret, { client }: ReconcileRequest): Promise<void> {
   const { namespace, name = '', uid = '' } = metadata ?? {}
   await unlessGone(client.delete(secrets, { namespace, name }, { preconditions: { uid } }))
 }

@@ -15,7 +15,7 @@ const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const signingKey = privateKey.export({ type: 'pkcs8', format: 'pem' })
 
 async function start(t: Parameters<typeof startTestControlPlane>[0]): Promise<TestControlPlane> {
-  const controllers = [serviceAccountController, rootCaPublisherController({ authority: 'PEM' })]
+  const controllers = [serviceAccountController, rootCaPublisherController({ caCertificate: 'PEM' })]
   return startTestControlPlane(t, controllers, {
     admission: await readAdmission(new Simulation({ seed: 1 }).host('files').files, {}),
     authentication: { serviceAccounts: { url: 'https://cluster.test', signingKey } },
@@ -24,7 +24,7 @@ async function start(t: Parameters<typeof startTestControlPlane>[0]): Promise<Te
 
 const at = { namespace: 'default', name: 'web' }
 
-test('a token that is asked for is one that the API server takes', async t => {
+test('a requested token authenticates to the API server', async t => {
   const plane = await start(t)
   await plane.create(serviceAccounts, { metadata: at })
   const request: TokenRequest = { spec: { audiences: [], expirationSeconds: 3_600 } }
@@ -39,7 +39,7 @@ test('a token that is asked for is one that the API server takes', async t => {
   assert.equal(status.user?.username, 'system:serviceaccount:default:web')
 })
 
-test('every namespace has the certificate of the authority: made, made again, and put right', async t => {
+test('every namespace has kube-root-ca.crt; it is recreated and corrected', async t => {
   const plane = await start(t)
   await plane.create(namespaces, { metadata: { name: 'new' } })
   const name = 'kube-root-ca.crt'
@@ -54,7 +54,7 @@ test('every namespace has the certificate of the authority: made, made again, an
   assert.deepEqual(await data(), { 'ca.crt': 'PEM' })
 })
 
-test('the life of an account: a label, a patch, a list, an update, and its end', async t => {
+test('service account lifecycle: create, patch, list, update, delete', async t => {
   const plane = await start(t)
   const seen: string[] = []
   const watching = (async () => {
@@ -85,7 +85,7 @@ test('the life of an account: a label, a patch, a list, an update, and its end',
   assert.deepEqual(seen, ['ADDED web', 'MODIFIED web', 'MODIFIED web', 'DELETED web'])
 })
 
-test('a pod gets a token unless it, or else its account, wants none', async t => {
+test('a pod mounts a token unless it or its service account disables it', async t => {
   const plane = await start(t)
   const accounts = { mount: true, nomount: false, default: undefined }
   for (const [name, mounts] of Object.entries(accounts)) {

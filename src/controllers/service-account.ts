@@ -10,11 +10,11 @@ export const serviceAccountController: Controller = {
   setUp: ({ informer, enqueue }) => {
     const spaces = informer(namespaces)
     const accounts = informer(serviceAccounts)
-    spaces.onChange((key, { before, after }) => {
-      if (after !== undefined && before === undefined) enqueue(key)
+    spaces.addEventHandler((key, { oldObject, newObject }) => {
+      if (newObject !== undefined && oldObject === undefined) enqueue(key)
     })
-    accounts.onChange((key, { after }) => {
-      if (after === undefined && key.endsWith(`/${name}`)) enqueue(key.slice(0, key.indexOf('/')))
+    accounts.addEventHandler((key, { newObject }) => {
+      if (newObject === undefined && key.endsWith(`/${name}`)) enqueue(key.slice(0, key.indexOf('/')))
     })
     return async ({ key: namespace, client, signal }) => {
       const space = spaces.get(namespace)

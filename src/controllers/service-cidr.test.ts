@@ -3,8 +3,7 @@ import { test } from 'node:test'
 import { services } from '#/api/generated/core/v1-resources.ts'
 import type { IPAddress, ServiceCIDR } from '#/api/generated/networking/v1.ts'
 import { serviceCIDRs } from '#/api/generated/networking/v1-resources.ts'
-import { serviceCidrController } from './service-cidr.ts'
-import { isDispensable } from './service-cidr/plan.ts'
+import { serviceCidrController, canDeleteCidr } from './service-cidr.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 
 const namespace = 'default'
@@ -14,7 +13,7 @@ async function find(plane: TestControlPlane, name: string): Promise<ServiceCIDR 
   return (await plane.list(serviceCIDRs)).find(({ metadata }) => metadata?.name === name)
 }
 
-test('ranges are ready and held, and go when nobody has an address of them any more', async t => {
+test('a ServiceCIDR is ready and protected until none of its addresses is in use', async t => {
   const plane = await startTestControlPlane(t, [serviceCidrController])
   await plane.create(serviceCIDRs, { metadata: { name: 'more' }, spec: { cidrs: ['10.200.0.0/24'] } })
   for (const name of ['kubernetes', 'more']) {
@@ -37,7 +36,7 @@ test('ranges are ready and held, and go when nobody has an address of them any m
   assert.equal(await find(plane, 'more'), undefined)
 })
 
-test('an unused range goes when servers have had time to hear of it', async t => {
+test('an unused ServiceCIDR is deleted after a grace period', async t => {
   const plane = await startTestControlPlane(t, [serviceCidrController])
   await plane.create(serviceCIDRs, { metadata: { name: 'more' }, spec: { cidrs: ['10.200.0.0/24'] } })
   await plane.run(plane.client.delete(serviceCIDRs, { name: 'more' }))
@@ -47,7 +46,7 @@ test('an unused range goes when servers have had time to hear of it', async t =>
   assert.equal(await find(plane, 'more'), undefined)
 })
 
-test('a range is dispensable when every address in use of it is in another', () => {
+test('a ServiceCIDR can be deleted if other ranges cover all addresses in use', () => {
   const rangeOf = (name: string, cidrs: string): ServiceCIDR => ({
     metadata: { name },
     spec: { cidrs: cidrs.split(' ') },
@@ -58,7 +57,7 @@ test('a range is dispensable when every address in use of it is in another', () 
   })
   const check = (ranges: readonly string[], addresses: readonly IPAddress[], expected: boolean): void => {
     const all = ranges.map((cidrs, index) => rangeOf(`r${index}`, cidrs))
-    assert.equal(isDispensable(all[0]!, all, addresses), expected, ranges.join(' | '))
+    assert.equal(canDeleteCidr(all[0]!, all, addresses), expected, ranges.join(' | '))
   }
   check(['10.0.0.0/24'], [], true)
   check(['10.0.0.0/24'], [addressOf('10.0.0.7')], false)

@@ -3,15 +3,25 @@
  * is also covered by another ServiceCIDR.
  * https://kubernetes.io/docs/tasks/network/extend-service-ip-ranges/
  */
+import { messageOf } from '#/base/message-of.ts'
 import { withCondition } from '#/api/conditions.ts'
 import { isApiError } from '#/api/errors.ts'
-import type { ServiceCIDR } from '#/api/generated/networking/v1.ts'
+import type { ServiceCIDR, IPAddress } from '#/api/generated/networking/v1.ts'
 import { ipAddresses, serviceCIDRs } from '#/api/generated/networking/v1-resources.ts'
 import { hasFinalizer, isBeingDeleted } from '#/api/metadata.ts'
 import { formatTime, parseTime } from '#/api/time.ts'
-import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
-import { messageOf } from './message-of.ts'
-import { holdsAddress, isAllocated, isDispensable } from './service-cidr/plan.ts'
+import {
+  cidrContains,
+  cidrContainsCidr,
+  cidrSize,
+  firstAddress,
+  lastAddress,
+  parseCidr,
+  type Cidr,
+} from '#/api/cidr.ts'
+import { compareIps, parseIp, type Ip } from '#/api/ip.ts'
+import { labelOf } from '#/api/labels.ts'
+import type { Controller, ControllerContext, Reconcile, ReconcileRequest } from './controller.ts'
 
 export const serviceCidrController: Controller = {
   name: 'service-cidr-controller',
@@ -43,15 +53,15 @@ function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Re
       if (isBeingDeleted(range) && concerns(range)) enqueue(range.metadata?.name ?? '')
     }
   }
-  ranges.onChange((key, { before, after }) => {
-    if (after) enqueue(key)
+  ranges.addEventHandler((key, { oldObject, newObject }) => {
+    if (newObject) enqueue(key)
     // An added range may cover another one's addresses, and a removed one may have been the last to cover
     // them.
-    if (before === undefined || after === undefined) wakeGoing(() => true)
+    if (oldObject === undefined || newObject === undefined) wakeGoing(() => true)
   })
-  addresses.onChange((_key, { before, after }) => {
-    const address = after ?? before
-    const isNews = before === undefined || after === undefined
+  addresses.addEventHandler((_key, { oldObject, newObject }) => {
+    const address = newObject ?? oldObject
+    const isNews = oldObject === undefined || newObject === undefined
     if (isNews && address && isAllocated(address)) wakeGoing(range => holdsAddress(range, address))
   })
 
@@ -62,17 +72,17 @@ function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Re
       await setFinalizer(range, client, 'present')
       return setCondition(range, client, ready)
     }
-    if (!isDispensable(range, ranges.list(), addresses.list()))
+    if (!canDeleteCidr(range, ranges.list(), addresses.list()))
       return setCondition(range, client, terminating)
     const deletedMs = parseTime(range.metadata?.deletionTimestamp ?? '') ?? clock.now()
     const leftMs = deletedMs + deletionGraceMs - clock.now()
-    if (leftMs > 0) return { againAfterMs: leftMs }
+    if (leftMs > 0) return { requeueAfterMs: leftMs }
     return setFinalizer(range, client, 'absent')
   }
 
   async function setCondition(
     range: ServiceCIDR,
-    client: Work['client'],
+    client: ReconcileRequest['client'],
     condition: typeof ready,
   ): Promise<void> {
     const before = range.status?.conditions
@@ -94,7 +104,7 @@ function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Re
 
 async function setFinalizer(
   range: ServiceCIDR,
-  client: Work['client'],
+  client: ReconcileRequest['client'],
   wanted: 'present' | 'absent',
 ): Promise<void> {
   if (hasFinalizer(range, finalizer) === (wanted === 'present')) return
@@ -109,4 +119,45 @@ async function setFinalizer(
   } catch (error) {
     if (!isApiError(error, 'NotFound')) throw error
   }
+}
+
+const allocatorName = 'ipallocator.k8s.io'
+
+/** True if every allocated address of this ServiceCIDR is also covered by another one. */
+export function canDeleteCidr(
+  own: ServiceCIDR,
+  all: readonly ServiceCIDR[],
+  addresses: readonly IPAddress[],
+): boolean {
+  const others = all.filter(other => other.metadata?.name !== own.metadata?.name).flatMap(rangesOf)
+  const lonely = rangesOf(own).filter(range => !others.some(other => cidrContainsCidr(other, range)))
+  if (lonely.length === 0) return true
+  return !addresses.filter(isAllocated).some(({ metadata }) => {
+    const ip = parseIp(metadata?.name ?? '')
+    const isHere = ip !== undefined && rangesOf(own).some(range => holds(range, ip))
+    return isHere && !others.some(range => holds(range, ip))
+  })
+}
+
+/** True if the address may have been allocated from this ServiceCIDR. */
+function holdsAddress(own: ServiceCIDR, { metadata }: IPAddress): boolean {
+  const ip = parseIp(metadata?.name ?? '')
+  return ip !== undefined && rangesOf(own).some(range => holds(range, ip))
+}
+
+/** IPAddresses managed by other controllers do not belong to services. */
+function isAllocated({ metadata }: IPAddress): boolean {
+  return labelOf(metadata?.labels, 'ipaddress.kubernetes.io/managed-by') === allocatorName
+}
+
+/** The network address, and in IPv4 the broadcast address, are never allocated. */
+function holds(range: Cidr, ip: Ip): boolean {
+  if (!cidrContains(range, ip)) return false
+  if (cidrSize(range) === 1n) return true
+  const isLast = range.family === 4 && compareIps(ip, lastAddress(range)) === 0
+  return !isLast && compareIps(ip, firstAddress(range)) !== 0
+}
+
+function rangesOf({ spec }: ServiceCIDR): readonly Cidr[] {
+  return (spec?.cidrs ?? []).flatMap(text => parseCidr(text) ?? [])
 }

@@ -97,7 +97,7 @@ async function offered(plane: TestControlPlane, name = 'web'): Promise<readonly 
   return show(byAddress)
 }
 
-test('a service shows the pods that come to be behind it, and no longer those that go', async t => {
+test('endpoints follow added and deleted pods of a service', async t => {
   const plane = await start(t)
   await plane.create(services, serviceOf())
   assert.deepEqual(await offered(plane), [])
@@ -115,7 +115,7 @@ test('a service shows the pods that come to be behind it, and no longer those th
   assert.equal((await slicesOf(plane, 'web')).length, 1)
 })
 
-test('pods with one port each of a service with two are listed with the port they have', async t => {
+test('pods that have one of two service ports are listed with that port', async t => {
   const plane = await start(t)
   const ports = [
     { name: 'one', port: 80, targetPort: 'one' },
@@ -132,7 +132,7 @@ test('pods with one port each of a service with two are listed with the port the
   assert.deepEqual(await offered(plane), [])
 })
 
-test('one port number with two protocols is two ports, and a service may give up either', async t => {
+test('one port number with two protocols gives two ports, and either can be removed', async t => {
   const plane = await start(t)
   const both = [
     { name: 'tcp', port: 80, targetPort: 80, protocol: 'TCP' },
@@ -153,7 +153,7 @@ test('one port number with two protocols is two ports, and a service may give up
   }
 })
 
-test('a service that matches no pods has an empty slice and empty endpoints, which go with it', async t => {
+test('a service without pods has an empty slice and Endpoints, deleted with it', async t => {
   const plane = await start(t)
   await plane.create(services, serviceOf())
   const [slice] = await slicesOf(plane, 'web')
@@ -170,7 +170,7 @@ test('a service that matches no pods has an empty slice and empty endpoints, whi
   assert.deepEqual(await plane.list(endpoints, namespace), [])
 })
 
-test('a pod that is not ready, or on its way out, is shown as that', async t => {
+test('not ready and terminating pods have these endpoint conditions', async t => {
   const plane = await start(t)
   await plane.create(services, serviceOf())
   await runPod(plane, 1)
@@ -194,7 +194,7 @@ test('a pod that is not ready, or on its way out, is shown as that', async t => 
   assert.deepEqual((await plane.list(endpoints, namespace))[0]?.subsets ?? [], [])
 })
 
-test('slices that somebody breaks are mended, and nothing is written when nothing changed', async t => {
+test('changed slices are repaired, and nothing is written without changes', async t => {
   const plane = await start(t)
   await plane.create(services, serviceOf())
   await runPod(plane, 1)
@@ -229,7 +229,7 @@ test('slices that somebody breaks are mended, and nothing is written when nothin
   assert.deepEqual(await versions(), before)
 })
 
-test('a pod whose node is not there yet is shown when the node comes, and in its zone when that is known', async t => {
+test('an endpoint appears when the node of its pod exists, and gets its zone', async t => {
   const plane = await startTestControlPlane(t, controllers)
   await plane.create(services, serviceOf())
   await runPod(plane, 1)
@@ -243,7 +243,7 @@ test('a pod whose node is not there yet is shown when the node comes, and in its
   assert.equal((await slicesOf(plane, 'web'))[0]?.endpoints?.[0]?.zone, 'z9')
 })
 
-test('many pods are in slices of a hundred, and one more changes one slice', async t => {
+test('slices hold 100 endpoints, and one more pod changes one slice', async t => {
   const plane = await start(t)
   const nowMs = plane.platform.clock.now()
   const make = async (index: number): Promise<void> => {
@@ -274,10 +274,10 @@ test('many pods are in slices of a hundred, and one more changes one slice', asy
   assert.equal(changed.length, 1)
 })
 
-test('whatever write is the last, every pod is in one slice in the end', async t => {
+test('after a crash at any write, every pod is in exactly one slice', async t => {
   for (let writes = 1; ; writes++) {
     const { controller, hasCrashed } = crashingController(
-      endpointSliceController({ endpointsMax: 2 }),
+      endpointSliceController({ maxEndpointsPerSlice: 2 }),
       writes,
     )
     const plane = await startTestControlPlane(t, [controller, endpointsController()])
@@ -299,7 +299,7 @@ test('whatever write is the last, every pod is in one slice in the end', async t
   }
 })
 
-test('services of type ExternalName get no endpoints, and get them when their type changes', async t => {
+test('services of type ExternalName have no endpoints until their type changes', async t => {
   const plane = await start(t)
   await runPod(plane, 1)
   const external = {
@@ -320,7 +320,7 @@ test('services of type ExternalName get no endpoints, and get them when their ty
   assert.deepEqual(await offered(plane), ['10.0.0.1:8080'])
 })
 
-test('a service that points elsewhere gives up its address and its port on the nodes', async t => {
+test('a service changed to ExternalName releases its cluster IP and node port', async t => {
   const plane = await start(t)
   const { spec } = await plane.create(services, serviceOf({ type: 'NodePort' }))
   const nodePort = spec?.ports?.[0]?.nodePort ?? 0
@@ -337,7 +337,7 @@ test('a service that points elsewhere gives up its address and its port on the n
   assert.deepEqual([made.spec?.clusterIP, made.spec?.ports?.[0]?.nodePort], [spec?.clusterIP, nodePort])
 })
 
-test('services that are deleted by their label leave nothing behind, and the others stay', async t => {
+test('services deleted by label leave no endpoints, others stay', async t => {
   const plane = await start(t)
   for (const [name, team] of Object.entries({ one: 'a', two: 'a', three: 'b' })) {
     await plane.create(services, { ...serviceOf(), metadata: { namespace, name, labels: { team } } })
@@ -356,7 +356,7 @@ test('services that are deleted by their label leave nothing behind, and the oth
   )
 })
 
-test('endpoints that somebody writes for a service without a selector are mirrored, changed and removed', async t => {
+test('custom Endpoints of a service without a selector are mirrored, updated and deleted', async t => {
   const plane = await start(t)
   const name = 'db'
   await plane.create(services, { metadata: { namespace, name }, spec: { ports: [{ port: 80 }] } })
@@ -381,7 +381,7 @@ test('endpoints that somebody writes for a service without a selector are mirror
   assert.deepEqual(await slicesOf(plane, name), [])
 })
 
-test('custom endpoints are not mirrored when they ask for that, nor touched without a service', async t => {
+test('Endpoints with skip-mirror or without a service are not mirrored', async t => {
   const plane = await start(t)
   const subsets = [{ addresses: [{ ip: '10.1.2.3' }], ports: [{ port: 80 }] }]
   const labels = { 'endpointslice.kubernetes.io/skip-mirror': 'true' }
@@ -402,7 +402,7 @@ test('custom endpoints are not mirrored when they ask for that, nor touched with
   assert.deepEqual(names.sort(), ['alone', 'db'])
 })
 
-test('slices that somebody writes for a service without a selector stay as they are', async t => {
+test('custom slices of a service without a selector are not changed', async t => {
   const plane = await start(t)
   await plane.create(services, {
     metadata: { namespace, name: 'db' },
@@ -427,7 +427,7 @@ test('slices that somebody writes for a service without a selector stay as they 
   )
 })
 
-test('people are told when hints by zone begin, and why there are none', async t => {
+test('events report when topology aware hints are enabled or disabled', async t => {
   const plane = await start(t)
   const annotations = { 'service.kubernetes.io/topology-mode': 'Auto' }
   const auto = serviceOf()

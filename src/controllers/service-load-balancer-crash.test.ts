@@ -8,8 +8,8 @@ import { crashingController } from './test-crashes.ts'
 
 const namespace = 'default'
 
-test('whatever write is the last, no address is given twice and none is lost', async t => {
-  const pool = serviceLoadBalancerController({ connect: addressPool(['192.0.2.1-192.0.2.3']) })
+test('after a crash at any write, no address is allocated twice or leaked', async t => {
+  const pool = serviceLoadBalancerController({ createLoadBalancer: addressPool(['192.0.2.1-192.0.2.3']) })
   for (let writes = 1; ; writes++) {
     const { controller, hasCrashed } = crashingController(pool, writes)
     const plane = await startTestControlPlane(t, [controller])

@@ -6,9 +6,9 @@ import { parseIp, formatIp } from '#/api/ip.ts'
 import { addressPool } from './address-pool.ts'
 import { planAddresses } from './address-pool/plan.ts'
 import { addressesIn, isInRanges, parseRange } from './address-pool/ranges.ts'
-import type { ConnectLoadBalancers } from './load-balancers.ts'
+import type { LoadBalancerFactory } from './shared/load-balancer.ts'
 import { serviceLoadBalancerController } from './service-load-balancer.ts'
-import { planBalancer, type BalancerWorld } from './service-load-balancer/plan.ts'
+import { planLoadBalancer, type LoadBalancerWorld } from './service-load-balancer/plan.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 
 const namespace = 'default'
@@ -19,7 +19,9 @@ function serviceOf(name: string, spec: Service['spec'] = {}): Service {
 }
 
 function start(t: Pick<TestContext, 'after'>, ranges: readonly string[]): Promise<TestControlPlane> {
-  return startTestControlPlane(t, [serviceLoadBalancerController({ connect: addressPool(ranges) })])
+  return startTestControlPlane(t, [
+    serviceLoadBalancerController({ createLoadBalancer: addressPool(ranges) }),
+  ])
 }
 
 async function find(plane: TestControlPlane, name: string): Promise<Service | undefined> {
@@ -35,7 +37,7 @@ async function reasonsOf(plane: TestControlPlane, name: string): Promise<Readonl
   return new Set(all.filter(({ involvedObject }) => involvedObject.name === name).map(({ reason }) => reason))
 }
 
-test('services get addresses of the pool and keep them, and those who ask get the one they ask for', async t => {
+test('services get and keep pool addresses, or the requested loadBalancerIP', async t => {
   const plane = await start(t, ['192.0.2.10-192.0.2.12'])
   await plane.create(services, serviceOf('a'))
   await plane.create(services, serviceOf('b', { loadBalancerIP: '192.0.2.11' }))
@@ -55,7 +57,7 @@ test('services get addresses of the pool and keep them, and those who ask get th
   assert.equal((await find(plane, 'a'))?.metadata?.resourceVersion, version)
 })
 
-test('who finds no address free is told so, and gets the first that comes free', async t => {
+test('a service without a free address records an event and gets the next free one', async t => {
   const plane = await start(t, ['192.0.2.7'])
   await plane.create(services, serviceOf('a'))
   await plane.create(services, serviceOf('b'))
@@ -66,8 +68,8 @@ test('who finds no address free is told so, and gets the first that comes free',
   assert.deepEqual(
     new Set(told.map(({ message }) => message)),
     new Set([
-      `${failed}: cannot give default/b an address: no address of IPv4 is free`,
-      `${failed}: cannot give default/c an address: 198.51.100.1 is not in the pool`,
+      `${failed}: failed to allocate a load balancer IP for service default/b: no free IPv4 address in the pool`,
+      `${failed}: failed to allocate a load balancer IP for service default/c: 198.51.100.1 is not in the address pool`,
     ]),
   )
   await plane.run(plane.client.delete(services, { namespace, name: 'a' }))
@@ -76,7 +78,7 @@ test('who finds no address free is told so, and gets the first that comes free',
   assert.deepEqual(await addressesOf(plane, 'b'), ['192.0.2.7'])
 })
 
-test('a service that is no load balancer any more lets its address go', async t => {
+test('a service that is no longer of type LoadBalancer releases its address', async t => {
   const plane = await start(t, ['192.0.2.7'])
   await plane.create(services, serviceOf('a'))
   await plane.change(services, 'default/a', each => ({ ...each, spec: { ...each.spec, type: 'ClusterIP' } }))
@@ -92,14 +94,14 @@ test('a service that is no load balancer any more lets its address go', async t 
   assert.deepEqual(await addressesOf(plane, 'b'), ['192.0.2.7'])
 })
 
-test('services of another class are left to others', async t => {
+test('services with another loadBalancerClass are ignored', async t => {
   const plane = await start(t, ['192.0.2.0/29'])
   await plane.create(services, serviceOf('a', { loadBalancerClass: 'example.com/internal' }))
   const left = await find(plane, 'a')
   assert.deepEqual([left?.metadata?.finalizers ?? [], left?.status?.loadBalancer], [[], {}])
   const own = serviceLoadBalancerController({
-    connect: addressPool(['192.0.2.0/29']),
-    balancerClass: 'example.com/internal',
+    createLoadBalancer: addressPool(['192.0.2.0/29']),
+    loadBalancerClass: 'example.com/internal',
   })
   const other = await startTestControlPlane(t, [own])
   await other.create(services, serviceOf('a', { loadBalancerClass: 'example.com/internal' }))
@@ -108,7 +110,7 @@ test('services of another class are left to others', async t => {
   assert.deepEqual(await addressesOf(other, 'b'), [])
 })
 
-test('no address is given twice, and one that was is taken from the younger service', async t => {
+test('no address is allocated twice, and the older service keeps a duplicate', async t => {
   const plane = await start(t, ['192.0.2.0/24'])
   const names = Array.from({ length: 50 }, (_, index) => `s${index}`)
   await plane.run(Promise.all(names.map(name => plane.client.create(services, serviceOf(name)))))
@@ -130,7 +132,7 @@ test('no address is given twice, and one that was is taken from the younger serv
   assert.equal(new Set([...after, ...given]).size, 51)
 })
 
-test('a status lifecycle of a service whose load balancer others make', async t => {
+test('the status of a service with an external load balancer is left alone', async t => {
   const plane = await start(t, ['192.0.2.0/24'])
   await plane.create(services, serviceOf('a', { loadBalancerClass: 'example.com/internal-vip' }))
   const at = { namespace, name: 'a', subresource: 'status' }
@@ -159,22 +161,22 @@ test('a status lifecycle of a service whose load balancer others make', async t 
   assert.equal(updated?.metadata?.annotations?.['patchedstatus'], 'true')
 })
 
-test('a cloud is told of the nodes that matter, and asked again later when it failed', async t => {
+test('a load balancer is updated with eligible nodes, and retried after failures', async t => {
   const calls: string[] = []
   let isBroken = true
   const names = (list: readonly { metadata?: { name?: string } }[]): string =>
     list.map(each => each.metadata?.name).join()
-  const cloud: ConnectLoadBalancers = () => ({
-    find: async () => ({ ingress: [{ hostname: 'a.example.com' }] }),
-    ensure: async (_service, behind) => {
+  const cloud: LoadBalancerFactory = () => ({
+    getLoadBalancer: async () => ({ ingress: [{ hostname: 'a.example.com' }] }),
+    ensureLoadBalancer: async (_service, behind) => {
       calls.push(`ensure ${names(behind)}`)
       if (isBroken) throw new Error('quota')
       return { ingress: [{ hostname: 'a.example.com' }] }
     },
-    updateNodes: async (_service, behind) => void calls.push(`nodes ${names(behind)}`),
-    remove: async () => void calls.push('remove'),
+    updateLoadBalancer: async (_service, behind) => void calls.push(`nodes ${names(behind)}`),
+    ensureLoadBalancerDeleted: async () => void calls.push('remove'),
   })
-  const plane = await startTestControlPlane(t, [serviceLoadBalancerController({ connect: cloud })])
+  const plane = await startTestControlPlane(t, [serviceLoadBalancerController({ createLoadBalancer: cloud })])
   const excluded = { 'node.kubernetes.io/exclude-from-external-load-balancers': 'true' }
   await plane.create(nodes, { metadata: { name: 'n1' } })
   await plane.create(nodes, { metadata: { name: 'n2', labels: excluded } })
@@ -195,37 +197,37 @@ test('a cloud is told of the nodes that matter, and asked again later when it fa
   assert.deepEqual([calls, await find(plane, 'a')], [['remove'], undefined])
 })
 
-test('what is to be done for a service', () => {
+test('planLoadBalancer: ensure, update nodes, clean up or forget', () => {
   const wanted: Service = {
     metadata: { uid: '1', finalizers: [finalizer] },
     spec: { type: 'LoadBalancer' },
     status: { loadBalancer: {} },
   }
-  const done = { service: wanted, status: {}, nodes: 'n1' }
-  const check = (expected: string, world: Partial<BalancerWorld>): void => {
+  const synced = { service: wanted, status: {}, nodeSet: 'n1' }
+  const check = (expected: string, world: Partial<LoadBalancerWorld>): void => {
     assert.equal(
-      planBalancer({ service: wanted, done, nodes: 'n1', balancerClass: undefined, ...world }),
+      planLoadBalancer({ service: wanted, synced, nodeSet: 'n1', loadBalancerClass: undefined, ...world }),
       expected,
     )
   }
   check('nothing', {})
-  check('ensure', { done: undefined })
-  check('update-nodes', { nodes: 'n1,n2' })
+  check('ensure', { synced: undefined })
+  check('update-nodes', { nodeSet: 'n1,n2' })
   check('ensure', { service: { ...wanted, metadata: { uid: '1' } } })
   check('ensure', { service: { ...wanted, spec: { type: 'LoadBalancer', loadBalancerIP: '192.0.2.1' } } })
   check('ensure', { service: { ...wanted, metadata: { ...wanted.metadata, annotations: { cloud: 'x' } } } })
   check('forget', { service: undefined })
   check('forget', { service: { ...wanted, metadata: { uid: '2' } } })
-  check('nothing', { service: undefined, done: undefined })
+  check('nothing', { service: undefined, synced: undefined })
   const going = { ...wanted, metadata: { ...wanted.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }
-  check('clean-up', { service: going, done: undefined })
-  check('clean-up', { service: { ...wanted, spec: { type: 'ClusterIP' } }, done: undefined })
-  check('nothing', { service: { metadata: { uid: '1' }, spec: { type: 'ClusterIP' } }, done: undefined })
+  check('clean-up', { service: going, synced: undefined })
+  check('clean-up', { service: { ...wanted, spec: { type: 'ClusterIP' } }, synced: undefined })
+  check('nothing', { service: { metadata: { uid: '1' }, spec: { type: 'ClusterIP' } }, synced: undefined })
   const others = { ...going, spec: { type: 'LoadBalancer', loadBalancerClass: 'example.com/x' } }
-  check('nothing', { service: others, done: undefined })
+  check('nothing', { service: others, synced: undefined })
 })
 
-test('ranges are networks, two ends or one address', () => {
+test('an address range is a CIDR, a first-last pair or one address', () => {
   const check = (text: string, expected: string): void => {
     const all = [...addressesIn([parseRange(text)])].map(formatIp)
     assert.equal(`${all[0]} ${all.at(-1)} ${all.length}`, expected, text)
@@ -236,12 +238,12 @@ test('ranges are networks, two ends or one address', () => {
   check('2001:db8::/126', '2001:db8:: 2001:db8::3 4')
   check('192.0.2.7', '192.0.2.7 192.0.2.7 1')
   for (const text of ['', 'x', '192.0.2.2-192.0.2.1', '192.0.2.1-2001:db8::1', '1-2-3', '192.0.2.0/33']) {
-    assert.throws(() => parseRange(text), /is no range of addresses/, text)
+    assert.throws(() => parseRange(text), /invalid address range/, text)
   }
   assert.ok(!isInRanges([parseRange('192.0.2.0/24')], parseIp('2001:db8::1')!))
 })
 
-test('a service gets an address of each family there is', () => {
+test('a service gets one address per IP family of the pool', () => {
   const ranges = [parseRange('192.0.2.1-192.0.2.2'), parseRange('2001:db8::1-2001:db8::2')]
   const check = (
     spec: Service['spec'],
@@ -254,8 +256,8 @@ test('a service gets an address of each family there is', () => {
       service: { spec: spec ?? {} },
       ranges,
       current,
-      holderOf,
-      elderHolderOf: holderOf,
+      allocatedTo: holderOf,
+      allocatedToOlder: holderOf,
     })
     assert.deepEqual(plan.problem ?? plan.addresses, expected)
   }
@@ -264,12 +266,17 @@ test('a service gets an address of each family there is', () => {
   check({ ipFamilies: ['IPv4'] }, ['192.0.2.2'], ['192.0.2.2'], ['192.0.2.1'])
   check({ ipFamilies: ['IPv4'] }, ['198.51.100.1', '2001:db8::2'], [], ['192.0.2.1'])
   check({ ipFamilies: ['IPv4'], loadBalancerIP: '192.0.2.2' }, ['192.0.2.1'], [], ['192.0.2.2'])
-  check({ ipFamilies: ['IPv4'], loadBalancerIP: '192.0.2.2' }, [], ['192.0.2.2'], '192.0.2.2 is taken by x/y')
-  check({ ipFamilies: ['IPv4'] }, [], ['192.0.2.1', '192.0.2.2'], 'no address of IPv4 is free')
+  check(
+    { ipFamilies: ['IPv4'], loadBalancerIP: '192.0.2.2' },
+    [],
+    ['192.0.2.2'],
+    '192.0.2.2 is already allocated to service x/y',
+  )
+  check({ ipFamilies: ['IPv4'] }, [], ['192.0.2.1', '192.0.2.2'], 'no free IPv4 address in the pool')
   check(
     { ipFamilies: ['IPv4'], loadBalancerIP: '2001:db8::1' },
     [],
     [],
-    '2001:db8::1 is of a family that the service does not have',
+    'the IP family of loadBalancerIP 2001:db8::1 is not in ipFamilies of the service',
   )
 })

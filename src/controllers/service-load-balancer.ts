@@ -1,6 +1,7 @@
 /**
- * Manages load balancers for services of type LoadBalancer, using an implementation of `load-balancers.ts`. A
- * finalizer keeps the service until its load balancer is deleted, so that a crash leaves none behind.
+ * Manages load balancers for services of type LoadBalancer, using an implementation of
+ * `shared/load-balancer.ts`. A finalizer keeps the service until its load balancer is deleted, so that a crash
+ * leaves none behind.
  * https://kubernetes.io/docs/concepts/services-networking/service/#loadbalancer
  */
 import { backoffMs } from '#/base/backoff.ts'
@@ -8,22 +9,22 @@ import type { Node, Service } from '#/api/generated/core/v1.ts'
 import { nodes, services } from '#/api/generated/core/v1-resources.ts'
 import { hasFinalizer } from '#/api/metadata.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
-import type { ConnectLoadBalancers } from './load-balancers.ts'
-import { Balancing, BalancerFailure, type Step } from './service-load-balancer/carry-out.ts'
-import { isBalanced, nodesKey } from './service-load-balancer/nodes.ts'
+import type { LoadBalancerFactory } from './shared/load-balancer.ts'
+import { LoadBalancerSync, LoadBalancerError, type Step } from './service-load-balancer/load-balancer-sync.ts'
+import { isLoadBalancerNode, nodeSetKey } from './service-load-balancer/nodes.ts'
 import {
   cleanupFinalizer,
   isSameService,
-  planBalancer,
-  wantsBalancer,
-  type BalancerPlan,
-  type Done,
+  planLoadBalancer,
+  wantsLoadBalancer,
+  type LoadBalancerPlan,
+  type SyncedState,
 } from './service-load-balancer/plan.ts'
 
 export interface ServiceLoadBalancerSettings {
-  readonly connect: ConnectLoadBalancers
+  readonly createLoadBalancer: LoadBalancerFactory
   /** Handles services with this `loadBalancerClass`; without it, those that have no class. */
-  readonly balancerClass?: string
+  readonly loadBalancerClass?: string
 }
 
 /** Backoff after failures; slow, since calls to a cloud provider may be expensive. */
@@ -39,57 +40,65 @@ export function serviceLoadBalancerController(settings: ServiceLoadBalancerSetti
 
 function setUp(context: ControllerContext, settings: ServiceLoadBalancerSettings): Reconcile {
   const { recorder, informer, enqueue } = context
-  const { balancerClass } = settings
+  const { loadBalancerClass } = settings
   const allServices = informer(services)
   const allNodes = informer(nodes)
-  const balancing = new Balancing(settings.connect(context), recorder)
-  const done = new Map<string, Done>()
+  const sync = new LoadBalancerSync(settings.createLoadBalancer(context), recorder)
+  const synced = new Map<string, SyncedState>()
   const failures = new Map<string, number>()
   const concerns = (service: Service): boolean => {
-    return wantsBalancer(service, balancerClass) || hasFinalizer(service, cleanupFinalizer)
+    return wantsLoadBalancer(service, loadBalancerClass) || hasFinalizer(service, cleanupFinalizer)
   }
-  allServices.onChange((key, { before, after }) => {
-    const isOurs = [before, after].some(service => service && concerns(service))
-    if ((isOurs || done.has(key)) && !(before && after && isSameService(before, after))) enqueue(key)
+  allServices.addEventHandler((key, { oldObject, newObject }) => {
+    const isOurs = [oldObject, newObject].some(service => service && concerns(service))
+    if ((isOurs || synced.has(key)) && !(oldObject && newObject && isSameService(oldObject, newObject)))
+      enqueue(key)
   })
-  allNodes.onChange((_name, { before, after }) => {
-    const known = (node: Node | undefined): string => (node && isBalanced(node) ? nodesKey([node]) : '')
-    if (known(before) !== known(after)) for (const key of done.keys()) enqueue(key)
+  allNodes.addEventHandler((_name, { oldObject, newObject }) => {
+    const known = (node: Node | undefined): string =>
+      node && isLoadBalancerNode(node) ? nodeSetKey([node]) : ''
+    if (known(oldObject) !== known(newObject)) for (const key of synced.keys()) enqueue(key)
   })
 
   return async ({ key, client, signal }) => {
-    const behind = allNodes.list().filter(isBalanced)
+    const loadBalancerNodes = allNodes.list().filter(isLoadBalancerNode)
     const service = allServices.get(key)
-    const before = done.get(key)
-    const plan = planBalancer({ service, done: before, nodes: nodesKey(behind), balancerClass })
+    const before = synced.get(key)
+    const plan = planLoadBalancer({
+      service,
+      synced: before,
+      nodeSet: nodeSetKey(loadBalancerNodes),
+      loadBalancerClass,
+    })
     try {
       if (before !== undefined && plan === 'forget') {
-        await balancing.forget(before.service, signal)
-        done.delete(key)
-        return { againAfterMs: 0 }
+        await sync.forget(before.service, signal)
+        synced.delete(key)
+        return { requeueAfterMs: 0 }
       }
-      if (service !== undefined) await carryOut(key, plan, { service, behind, client, signal })
+      if (service !== undefined)
+        await perform(key, plan, { service, nodes: loadBalancerNodes, client, signal })
       failures.delete(key)
       return undefined
     } catch (error) {
-      if (!(error instanceof BalancerFailure) || signal.aborted) throw error
+      if (!(error instanceof LoadBalancerError) || signal.aborted) throw error
       if (service && (plan === 'ensure' || plan === 'clean-up')) {
         const message = `Error syncing load balancer: ${error.message}`
         recorder.record(service, { type: 'Warning', reason: 'SyncLoadBalancerFailed', message })
       }
       const count = (failures.get(key) ?? 0) + 1
       failures.set(key, count)
-      return { againAfterMs: backoffMs(count, retry, 0) }
+      return { requeueAfterMs: backoffMs(count, retry, 0) }
     }
   }
 
-  async function carryOut(key: string, plan: BalancerPlan, step: Step): Promise<void> {
-    const before = done.get(key)
-    if (plan === 'ensure') done.set(key, await balancing.ensure(step))
-    if (plan === 'update-nodes' && before) done.set(key, await balancing.updateNodes(step, before))
+  async function perform(key: string, plan: LoadBalancerPlan, step: Step): Promise<void> {
+    const before = synced.get(key)
+    if (plan === 'ensure') synced.set(key, await sync.ensure(step))
+    if (plan === 'update-nodes' && before) synced.set(key, await sync.updateNodes(step, before))
     if (plan === 'clean-up') {
-      await balancing.cleanUp(step)
-      done.delete(key)
+      await sync.cleanUp(step)
+      synced.delete(key)
     }
   }
 }

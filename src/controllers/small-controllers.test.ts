@@ -8,7 +8,7 @@ import { rootCaPublisherController } from './root-ca-publisher.ts'
 import { serviceAccountController } from './service-account.ts'
 import { startTestControlPlane } from './test-control-plane.ts'
 
-test('every namespace has its default account, and gets it back', async t => {
+test('every namespace has the default service account, recreated when deleted', async t => {
   const plane = await startTestControlPlane(t, [serviceAccountController])
   await plane.create(namespaces, { metadata: { name: 'new' } })
   const names = async (): Promise<readonly unknown[]> => {
@@ -20,8 +20,8 @@ test('every namespace has its default account, and gets it back', async t => {
   assert.deepEqual(await names(), ['default'])
 })
 
-test('every namespace has the certificate of the authority, and nothing else beside it', async t => {
-  const plane = await startTestControlPlane(t, [rootCaPublisherController({ authority: 'PEM' })])
+test('every namespace has kube-root-ca.crt with only the CA certificate', async t => {
+  const plane = await startTestControlPlane(t, [rootCaPublisherController({ caCertificate: 'PEM' })])
   await plane.create(namespaces, { metadata: { name: 'new' } })
   const data = async (): Promise<unknown> => (await plane.list(configMaps, 'new'))[0]?.data
   assert.deepEqual(await data(), { 'ca.crt': 'PEM' })
@@ -35,7 +35,7 @@ test('every namespace has the certificate of the authority, and nothing else bes
   assert.deepEqual(await data(), { 'ca.crt': 'PEM' })
 })
 
-test('a role that is made of others has their rules, and follows them', async t => {
+test('an aggregated ClusterRole follows the rules of the selected roles', async t => {
   const plane = await startTestControlPlane(t, [clusterRoleAggregationController])
   const rule = (verb: string): { verbs: string[]; apiGroups: string[]; resources: string[] } => {
     return { verbs: [verb], apiGroups: ['example.com'], resources: ['things'] }

@@ -31,7 +31,7 @@ function withImage(object: StatefulSet, image: string): StatefulSet {
   return { ...object, spec: { ...object.spec!, template } }
 }
 
-test('whatever write is the last, the next process goes on where this one ended', async t => {
+test('after a crash at any write, the next StatefulSet controller continues', async t => {
   for (let writes = 1; ; writes++) {
     const { controller, hasCrashed } = crashingController(statefulSetController, writes)
     const plane = await startTestControlPlane(t, [controller])

@@ -48,7 +48,7 @@ async function statusOf(plane: TestControlPlane): Promise<NonNullable<StatefulSe
   return set!.status!
 }
 
-test('pods come one after the other, each when those before it are ready, and know who they are', async t => {
+test('StatefulSet pods are created in order, each after the lower ordinals are ready, with an identity', async t => {
   const plane = await startTestControlPlane(t, [statefulSetController])
   await plane.create(statefulSets, setOf())
   assert.equal(await shown(plane), 'web-0')
@@ -86,7 +86,7 @@ test('pods come one after the other, each when those before it are ready, and kn
   assert.ok(recorded.includes('SuccessfulCreate: Create Pod web-1 in StatefulSet web successful'))
 })
 
-test('a pod that is deleted comes back under its name, before anything else happens', async t => {
+test('a deleted StatefulSet pod is recreated under its name before other actions', async t => {
   const plane = await startTestControlPlane(t, [statefulSetController])
   await plane.create(statefulSets, setOf({ ordinals: { start: 5 } }))
   await runAllPods(plane)
@@ -101,7 +101,7 @@ test('a pod that is deleted comes back under its name, before anything else happ
   assert.equal(await shown(plane), 'web-6* web-7* web-8* web-9*')
 })
 
-test('a pod must have been ready for long enough before the next one comes', async t => {
+test('the next StatefulSet pod is created after minReadySeconds', async t => {
   const plane = await startTestControlPlane(t, [statefulSetController])
   await plane.create(statefulSets, setOf({ minReadySeconds: 30 }))
   await setReady(plane, 'default/web-0')
@@ -113,7 +113,7 @@ test('a pod must have been ready for long enough before the next one comes', asy
   assert.equal((await statusOf(plane)).availableReplicas, 1)
 })
 
-test('claims are made before their pods, are kept, and are found again', async t => {
+test('claims are created before their pods, retained and reused', async t => {
   const plane = await startTestControlPlane(t, [statefulSetController])
   await plane.create(statefulSets, setOf({ replicas: 2, volumeClaimTemplates: [dataClaim] }))
   await runAllPods(plane)
@@ -138,7 +138,7 @@ test('claims are made before their pods, are kept, and are found again', async t
   assert.ok(recorded.includes('Create Claim data-web-0 Pod web-0 in StatefulSet web success'))
 })
 
-test('claims belong to the set, or to a pod that goes, as the retention policy says', async t => {
+test('the retention policy determines whether the set or the condemned pod owns a claim', async t => {
   const plane = await startTestControlPlane(t, [statefulSetController])
   const policy = { whenDeleted: 'Delete', whenScaled: 'Retain' }
   await plane.create(
@@ -171,7 +171,7 @@ test('claims belong to the set, or to a pod that goes, as the retention policy s
   assert.deepEqual(await owners(), ['', ''])
 })
 
-test('an update goes from the highest ordinal down, and its end is told', async t => {
+test('a rolling update proceeds from the highest ordinal and completes in the status', async t => {
   const plane = await startTestControlPlane(t, [statefulSetController])
   await plane.create(statefulSets, setOf({ updateStrategy: { type: 'RollingUpdate' } }))
   await runAllPods(plane)
@@ -201,7 +201,7 @@ test('an update goes from the highest ordinal down, and its end is told', async 
   assert.deepEqual(await revisionNumbers(plane), [1, 2])
 })
 
-test('so many old revisions are kept as the set says', async t => {
+test('old revisions beyond revisionHistoryLimit are deleted', async t => {
   const plane = await startTestControlPlane(t, [statefulSetController])
   await plane.create(statefulSets, setOf({ replicas: 1, revisionHistoryLimit: 1 }))
   for (const image of ['two', 'three', 'four']) {
@@ -216,7 +216,7 @@ test('so many old revisions are kept as the set says', async t => {
   assert.deepEqual(await revisionNumbers(plane), [4, 5])
 })
 
-test('what means the same is no update', async t => {
+test('an equivalent template triggers no update', async t => {
   const plane = await startTestControlPlane(t, [statefulSetController])
   const plain = templateOf('one')
   await plane.create(statefulSets, setOf({ replicas: 1, template: plain }))
@@ -226,7 +226,7 @@ test('what means the same is no update', async t => {
   assert.equal((await plane.list(controllerRevisions)).length, 1)
 })
 
-test('with OnDelete pods are updated when they are deleted', async t => {
+test('with OnDelete, pods are updated when they are deleted', async t => {
   const plane = await startTestControlPlane(t, [statefulSetController])
   await plane.create(statefulSets, setOf({ replicas: 2, updateStrategy: { type: 'OnDelete' } }))
   await runAllPods(plane)
@@ -238,7 +238,7 @@ test('with OnDelete pods are updated when they are deleted', async t => {
   assert.deepEqual(images, ['two', 'one'])
 })
 
-test('orphans with the name of a member are adopted and get what members have', async t => {
+test('orphans with a StatefulSet pod name are adopted and get the identity labels', async t => {
   const plane = await startTestControlPlane(t, [statefulSetController])
   const { metadata, spec } = templateOf('one')
   for (const name of ['web-0', 'web-01', 'other-1'])
@@ -257,7 +257,7 @@ test('orphans with the name of a member are adopted and get what members have', 
   assert.equal(all[1]?.metadata?.ownerReferences?.[0]?.name, 'web')
 })
 
-test('a pod of another that has the name of a member is waited for', async t => {
+test('a StatefulSet waits while a foreign pod has one of its pod names', async t => {
   const plane = await startTestControlPlane(t, [statefulSetController])
   const { spec } = templateOf('one')
   const stranger = await plane.create(pods, {
@@ -272,7 +272,7 @@ test('a pod of another that has the name of a member is waited for', async t => 
   assert.equal(keyOf(pod!), 'default/web-0')
 })
 
-test('a set that is being deleted makes nothing and removes nothing', async t => {
+test('a StatefulSet being deleted creates and deletes nothing', async t => {
   const plane = await startTestControlPlane(t, [statefulSetController])
   await plane.create(statefulSets, setOf())
   await setReady(plane, 'default/web-0')
@@ -284,7 +284,7 @@ test('a set that is being deleted makes nothing and removes nothing', async t =>
   assert.equal((await statusOf(plane)).readyReplicas, 2)
 })
 
-test('a set that is made anew takes over the pods and revisions that were left', async t => {
+test('a recreated StatefulSet adopts orphaned pods and revisions', async t => {
   const plane = await startTestControlPlane(t, [statefulSetController])
   await plane.create(statefulSets, setOf({ replicas: 2 }))
   await runAllPods(plane)

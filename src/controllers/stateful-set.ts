@@ -11,16 +11,21 @@ import { controllerOf, formatKey, isBeingDeleted } from '#/api/metadata.ts'
 import { compileLabelSelector } from '#/api/selector.ts'
 import type { Client } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
-import { claim } from './claim.ts'
+import { claimObjects } from './shared/controller-ref.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
-import { onOwnedChange, orphanIndex, ownedIndex } from './owned.ts'
+import { enqueueForOwner, orphanIndex, controllerRefIndex } from './shared/controller-ref-index.ts'
 import { nextAvailableMs } from './pods.ts'
-import { deleteRevisions, recordRevision, revisionHistory, templateIn } from './revision-history.ts'
-import { slowStart } from './slow-start.ts'
-import { memberName, memberPod, ordinalOf, revisionOf } from './stateful-set/identity.ts'
+import {
+  deleteRevisions,
+  recordRevision,
+  revisionHistory,
+  templateOfRevision,
+} from './shared/revision-history.ts'
+import { slowStartBatch } from './shared/slow-start-batch.ts'
+import { parsePodName, newStatefulSetPod, ordinalOf, revisionOf } from './stateful-set/identity.ts'
 import { planStatefulSet, type ReplicaAction, type StatefulSetPlan } from './stateful-set/plan.ts'
 import { planStatus } from './stateful-set/status.ts'
-import { createMember, deleteMember, updateMember, writeClaims, type Writing } from './stateful-set/write.ts'
+import { createPod, deletePod, updatePod, writeClaims, type Writing } from './stateful-set/write.ts'
 
 export const statefulSetController: Controller = {
   name: 'statefulset-controller',
@@ -33,21 +38,21 @@ function setUp(context: ControllerContext): Reconcile {
   const sets = informer(statefulSets)
   const allPods = informer(pods)
   const allClaims = informer(persistentVolumeClaims)
-  const owned = ownedIndex(allPods)
+  const owned = controllerRefIndex(allPods)
   const orphans = orphanIndex(allPods)
   const history = revisionHistory(context, statefulSets, sets)
-  sets.onChange(key => enqueue(key))
-  onOwnedChange(allPods, statefulSets, key => enqueue(key))
-  wakeByName({ sets, allPods, allClaims, enqueue })
+  sets.addEventHandler(key => enqueue(key))
+  enqueueForOwner(allPods, statefulSets, key => enqueue(key))
+  enqueueByName({ sets, allPods, allClaims, enqueue })
 
   return async ({ key, client, signal }) => {
     const set = sets.get(key)
     if (set === undefined) return undefined
     const { uid = '', namespace = '' } = set.metadata ?? {}
-    const revisions = await history.claimed(set, client)
+    const revisions = await history.claimRevisions(set, client)
     const versions = await versionsOf(set, revisions, client)
     // Pods are claimed last, so that decisions are not based on state that is outdated by earlier writes.
-    const claimed = await claim({
+    const claimed = await claimObjects({
       client,
       owner: set,
       ownerResource: statefulSets,
@@ -67,37 +72,37 @@ function setUp(context: ControllerContext): Reconcile {
     if (status !== set.status) await client.updateStatus(statefulSets, { ...set, status }, { signal })
     if (!isBeingDeleted(set)) await truncate(revisions, world, client)
     if (failure) throw failure.error
-    const againAfterMs = nextAvailableMs(claimed, set.spec?.minReadySeconds ?? 0, nowMs)
-    return againAfterMs === undefined ? undefined : { againAfterMs }
+    const requeueAfterMs = nextAvailableMs(claimed, set.spec?.minReadySeconds ?? 0, nowMs)
+    return requeueAfterMs === undefined ? undefined : { requeueAfterMs }
   }
 }
 
-const nothing: StatefulSetPlan = { replicas: [], claims: [], delete: [] }
+const nothing: StatefulSetPlan = { actions: [], claims: [], delete: [] }
 
 /**
  * Enqueues sets by name, since ownership is not sufficient here: an orphan, or a foreign pod that blocks a
  * name, can only belong to the set that its name starts with, and a pod may be waiting for the deletion of a
  * claim.
  */
-function wakeByName(world: {
+function enqueueByName(world: {
   readonly sets: Informer<StatefulSet>
   readonly allPods: Informer<Pod>
   readonly allClaims: Informer<PersistentVolumeClaim>
   readonly enqueue: ControllerContext['enqueue']
 }): void {
   const { sets, allPods, allClaims, enqueue } = world
-  allPods.onChange((_key, { before, after }) => {
-    const pod = after ?? before
-    if (pod === undefined || (after !== undefined && controllerOf(after) !== undefined)) return
-    const parent = memberName(pod.metadata?.name ?? '')?.parent
+  allPods.addEventHandler((_key, { oldObject, newObject }) => {
+    const pod = newObject ?? oldObject
+    if (pod === undefined || (newObject !== undefined && controllerOf(newObject) !== undefined)) return
+    const parent = parsePodName(pod.metadata?.name ?? '')?.parent
     if (parent === undefined) return
     const key = formatKey({ namespace: pod.metadata?.namespace ?? '', name: parent })
     if (sets.get(key) !== undefined) enqueue(key)
   })
-  allClaims.onChange((_key, { before, after }) => {
-    if (before === undefined || after !== undefined) return
-    const { name = '', namespace = '' } = before.metadata ?? {}
-    const owner = memberName(name)?.parent ?? ''
+  allClaims.addEventHandler((_key, { oldObject, newObject }) => {
+    if (oldObject === undefined || newObject !== undefined) return
+    const { name = '', namespace = '' } = oldObject.metadata ?? {}
+    const owner = parsePodName(name)?.parent ?? ''
     // Names of claim templates and of sets may contain dashes, so every suffix may be the set's name.
     for (let dash = owner.indexOf('-'); dash !== -1; dash = owner.indexOf('-', dash + 1)) {
       const key = formatKey({ namespace, name: owner.slice(dash + 1) })
@@ -135,7 +140,7 @@ async function versionsOf(
   return {
     currentRevision: current.metadata?.name ?? '',
     updateRevision: update.metadata?.name ?? '',
-    templates: { current: templateIn(current) ?? template, update: template },
+    templates: { current: templateOfRevision(current) ?? template, update: template },
     collisionCount: recorded.collisionCount,
   }
 }
@@ -151,13 +156,13 @@ async function perform(
       for (const item of items) await act(item)
       return
     }
-    const { error } = await slowStart(items.length, index => act(items[index]!))
+    const { error } = await slowStartBatch(items.length, index => act(items[index]!))
     if (error !== undefined) throw error
   }
   try {
-    await inTurn(plan.replicas, action => performOn(action, versions, writing))
+    await inTurn(plan.actions, action => performOn(action, versions, writing))
     await inTurn(plan.claims, claims => writeClaims(writing, undefined, claims))
-    await inTurn(plan.delete, pod => deleteMember(writing, pod))
+    await inTurn(plan.delete, pod => deletePod(writing, pod))
   } catch (error) {
     return { error }
   }
@@ -165,15 +170,15 @@ async function perform(
 }
 
 async function performOn(action: ReplicaAction, versions: Versions, writing: Writing): Promise<void> {
-  if (action.do === 'delete') return deleteMember(writing, action.pod)
+  if (action.do === 'delete') return deletePod(writing, action.pod)
   if (action.do === 'repair') {
     const { pod, isChanged, claims } = action
-    return isChanged ? updateMember(writing, pod, claims) : writeClaims(writing, pod, claims)
+    return isChanged ? updatePod(writing, pod, claims) : writeClaims(writing, pod, claims)
   }
   const { ordinal, claims } = action
   const revision = action.revision === 'current' ? versions.currentRevision : versions.updateRevision
   const template = versions.templates[action.revision]
-  return createMember(writing, memberPod(writing.set, { ordinal, template, revision }), claims)
+  return createPod(writing, newStatefulSetPod(writing.set, { ordinal, template, revision }), claims)
 }
 
 /** Deletes unused revisions beyond `revisionHistoryLimit`. */
@@ -182,9 +187,9 @@ async function truncate(
   world: Versions & { readonly set: StatefulSet; readonly pods: readonly Pod[] },
   client: Client,
 ): Promise<void> {
-  const { set, pods: members, currentRevision, updateRevision } = world
+  const { set, pods: ownPods, currentRevision, updateRevision } = world
   const limit = set.spec?.revisionHistoryLimit ?? 10
-  const live = new Set([currentRevision, updateRevision, ...members.map(revisionOf)])
+  const live = new Set([currentRevision, updateRevision, ...ownPods.map(revisionOf)])
   const past = revisions.filter(({ metadata }) => !live.has(metadata?.name ?? ''))
   // A negative limit means no limit.
   if (limit >= 0) await deleteRevisions(client, past.slice(0, Math.max(0, past.length - limit)))

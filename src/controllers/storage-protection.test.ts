@@ -39,7 +39,7 @@ async function namesOf<T extends KubernetesObject>(
   return (await plane.list(resource)).map(({ metadata }) => metadata?.name)
 }
 
-test('what is made without the protection gets it', async t => {
+test('objects without the protection finalizer get it', async t => {
   const plane = await startTestControlPlane(t, controllers)
   await plane.create(persistentVolumes, volumeOf('v'))
   await plane.create(persistentVolumeClaims, claimOf('data', '2Gi'))
@@ -67,7 +67,7 @@ test('what is made without the protection gets it', async t => {
   }
 })
 
-test('a claim stays while a pod that has a node uses it, and a volume while a claim has it', async t => {
+test('a claim in use by a bound pod and a bound volume are not deleted', async t => {
   const plane = await startTestControlPlane(t, controllers)
   await plane.create(persistentVolumes, volumeOf('v'))
   await plane.create(persistentVolumeClaims, claimOf('data'))
@@ -84,7 +84,7 @@ test('a claim stays while a pod that has a node uses it, and a volume while a cl
   assert.deepEqual(await namesOf(plane, persistentVolumes), [])
 })
 
-test('a class of attributes stays while a claim has it, wants it, or is on its way to it', async t => {
+test('a VolumeAttributesClass in use by a claim is not deleted', async t => {
   const plane = await startTestControlPlane(t, controllers)
   const csi = { driver: 'd', volumeHandle: 'h' }
   for (const name of ['silver', 'gold'])
@@ -128,7 +128,7 @@ const scratch = {
   },
 }
 
-test('a pod with an ephemeral volume gets a claim of its own', async t => {
+test('a pod with an ephemeral volume gets its own claim', async t => {
   const plane = await startTestControlPlane(t, controllers)
   const pod = await plane.create(pods, podWithClaims('web', [], { volumes: [scratch], nodeName: 'n1' }))
   const [claim] = await plane.list(persistentVolumeClaims)
@@ -150,7 +150,7 @@ test('a pod with an ephemeral volume gets a claim of its own', async t => {
   assert.deepEqual(await namesOf(plane, persistentVolumeClaims), [])
 })
 
-test('a claim that happens to have the name is not the pod’s, and is waited for', async t => {
+test('a foreign claim with the name of an ephemeral volume blocks its creation', async t => {
   const plane = await startTestControlPlane(t, controllers)
   await plane.create(persistentVolumeClaims, claimOf('web-scratch', '5Gi'))
   await plane.create(pods, podWithClaims('web', [], { volumes: [scratch], nodeName: 'n1' }))

@@ -12,7 +12,7 @@ import {
 } from '#/api/generated/storage/v1-resources.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { apiVersionOf, type Resource } from '#/api/resource.ts'
-import type { Client, PartAddress } from '#/client/client.ts'
+import type { Client, PatchTarget } from '#/client/client.ts'
 import { attachDetachController } from './attach-detach.ts'
 import { hostPathProvisioner } from './host-path-provisioner.ts'
 import { persistentVolumeBinderController } from './persistent-volume-binder.ts'
@@ -86,7 +86,7 @@ for (const [name, { resource, make }] of Object.entries(kinds)) {
     const plane = await start(t)
     const { client } = plane
     const namespace = resource.scope === 'Namespaced' ? { namespace: 'default' } : {}
-    const at = (each: string): PartAddress => ({ ...namespace, name: each })
+    const at = (each: string): PatchTarget => ({ ...namespace, name: each })
     const labelled = async (label: string): Promise<readonly unknown[]> => {
       const { items } = await plane.run(
         client.list(resource, { ...namespace, labelSelector: `stage=${label}` }),
@@ -121,7 +121,7 @@ for (const [name, { resource, make }] of Object.entries(kinds)) {
 async function patchStatus(
   plane: TestControlPlane,
   resource: Parameters<Client['patch']>[0],
-  at: PartAddress,
+  at: PatchTarget,
   status: object,
 ): Promise<void> {
   const address = { ...at, subresource: 'status' }
@@ -129,7 +129,7 @@ async function patchStatus(
   await plane.settle()
 }
 
-test('PersistentVolumes(Claims), lifecycle: bound to each other, the claim goes and then the volume', async t => {
+test('PersistentVolumes(Claims), lifecycle: bound, then the claim and the volume are deleted', async t => {
   const plane = await start(t)
   await plane.create(persistentVolumes, volumeOf('v', '1Gi', { csi, storageClassName: 'c' }))
   await plane.create(persistentVolumeClaims, claimOf('data', '1Gi', { storageClassName: 'c' }))

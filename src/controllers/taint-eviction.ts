@@ -5,13 +5,13 @@
  */
 import { withCondition } from '#/api/conditions.ts'
 import { isApiError } from '#/api/errors.ts'
-import type { Pod } from '#/api/generated/core/v1.ts'
+import type { Pod, Taint, Toleration } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { equalJson } from '#/api/json-value.ts'
 import { isBeingDeleted, keyOf, parseKey } from '#/api/metadata.ts'
 import { formatTime } from '#/api/time.ts'
-import type { Controller, ControllerContext, Reconcile, Work } from './controller.ts'
-import { tolerationMs } from './taint-eviction/toleration-ms.ts'
+import { tolerates } from '#/api/taints.ts'
+import type { Controller, ControllerContext, Reconcile, ReconcileRequest } from './controller.ts'
 import { podsByNode } from './pods.ts'
 
 export const taintEvictionController: Controller = {
@@ -23,7 +23,7 @@ export const taintEvictionController: Controller = {
 }
 
 /** A pod waiting for its eviction, and since when. */
-interface Stay {
+interface ScheduledEviction {
   readonly uid: string
   readonly sinceMs: number
 }
@@ -34,22 +34,25 @@ function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Re
   const allPods = informer(pods)
   const byNode = podsByNode(allPods)
   /** Pods that tolerate their node's taints for a limited time, by key. */
-  const stays = new Map<string, Stay>()
-  allNodes.onChange((name, { before, after }) => {
-    if (equalJson(before?.spec?.taints, after?.spec?.taints)) return
+  const stays = new Map<string, ScheduledEviction>()
+  allNodes.addEventHandler((name, { oldObject, newObject }) => {
+    if (equalJson(oldObject?.spec?.taints, newObject?.spec?.taints)) return
     for (const key of byNode.keys(name)) enqueue(key)
   })
-  allPods.onChange((key, { before, after }) => {
-    if (after === undefined) stays.delete(key)
-    else if (isPlaced(after) && !(before !== undefined && isPlaced(before) && isSameStay(before, after)))
+  allPods.addEventHandler((key, { oldObject, newObject }) => {
+    if (newObject === undefined) stays.delete(key)
+    else if (
+      isBound(newObject) &&
+      !(oldObject !== undefined && isBound(oldObject) && isSameToleration(oldObject, newObject))
+    )
       enqueue(key)
   })
 
   return async ({ key, client }) => {
     const pod = allPods.get(key)
-    if (pod === undefined || !isPlaced(pod) || isBeingDeleted(pod)) return undefined
-    const taints = (allNodes.get(pod.spec?.nodeName ?? '')?.spec?.taints ?? []).filter(isDriving)
-    const staysMs = tolerationMs(taints, pod.spec?.tolerations ?? [])
+    if (pod === undefined || !isBound(pod) || isBeingDeleted(pod)) return undefined
+    const taints = (allNodes.get(pod.spec?.nodeName ?? '')?.spec?.taints ?? []).filter(isNoExecute)
+    const staysMs = minTolerationMs(taints, pod.spec?.tolerations ?? [])
     const uid = pod.metadata?.uid ?? ''
     const stay = stays.get(key)
     if (staysMs === Infinity) {
@@ -61,7 +64,7 @@ function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Re
     const leftMs = sinceMs + staysMs - clock.monotonicMs()
     if (leftMs > 0) {
       stays.set(key, { uid, sinceMs })
-      return { againAfterMs: leftMs }
+      return { requeueAfterMs: leftMs }
     }
     stays.delete(key)
     record(pod, `Marking for deletion Pod ${keyOf(pod)}`)
@@ -72,7 +75,7 @@ function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Re
     recorder.record(pod, { type: 'Normal', reason: 'TaintManagerEviction', message })
   }
 
-  async function evict(pod: Pod, client: Work['client']): Promise<void> {
+  async function evict(pod: Pod, client: ReconcileRequest['client']): Promise<void> {
     const conditions = withCondition(pod.status?.conditions, {
       type: 'DisruptionTarget',
       status: 'True',
@@ -91,17 +94,30 @@ function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Re
   }
 }
 
-function isPlaced({ spec }: Pod): boolean {
+function isBound({ spec }: Pod): boolean {
   return spec?.nodeName !== undefined && spec.nodeName !== ''
 }
 
-function isSameStay(before: Pod, after: Pod): boolean {
+function isSameToleration(oldObject: Pod, newObject: Pod): boolean {
   return (
-    before.metadata?.uid === after.metadata?.uid &&
-    equalJson(before.spec?.tolerations, after.spec?.tolerations)
+    oldObject.metadata?.uid === newObject.metadata?.uid &&
+    equalJson(oldObject.spec?.tolerations, newObject.spec?.tolerations)
   )
 }
 
-function isDriving({ effect }: { readonly effect: string }): boolean {
+function isNoExecute({ effect }: { readonly effect: string }): boolean {
   return effect === 'NoExecute'
+}
+
+/**
+ * Time for which a pod tolerates these taints: Infinity without taints, zero if one is not tolerated,
+ * otherwise the shortest `tolerationSeconds` of the matching tolerations.
+ */
+export function minTolerationMs(taints: readonly Taint[], tolerations: readonly Toleration[]): number {
+  const used = taints.map(taint => tolerations.filter(toleration => tolerates(toleration, taint)))
+  if (used.some(each => each.length === 0)) return 0
+  const seconds = used
+    .flat()
+    .flatMap(({ tolerationSeconds }) => (tolerationSeconds === undefined ? [] : [tolerationSeconds]))
+  return Math.max(0, Math.min(Infinity, ...seconds.map(Number))) * 1_000
 }

@@ -13,10 +13,10 @@ export function crashingController(controller: Controller, writes: number): Cras
   let left = writes
   let isCrashed = false
   const dying = async <R>(write: () => Promise<R>): Promise<R> => {
-    if (left === 0) throw new Error('there is nobody any more')
+    if (left === 0) throw new Error('the controller has crashed')
     left--
     const result = await write()
-    if (left === 0) throw new Error('died')
+    if (left === 0) throw new Error('crashed after the write')
     return result
   }
   const dyingClient = (client: Client): Client => ({

@@ -4,7 +4,7 @@ import type { Pod } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import { isBeingDeleted, keyOf } from '#/api/metadata.ts'
 import { formatTime } from '#/api/time.ts'
-import { isPodFinished, isPodReady } from './pods.ts'
+import { isPodTerminal, isPodReady } from './pods.ts'
 import type { TestControlPlane } from './test-control-plane.ts'
 
 /** The pod in phase Running, with the Ready condition set. */
@@ -20,7 +20,7 @@ export async function runPods(
   isMeant: (pod: Pod) => boolean = () => true,
 ): Promise<number> {
   const waiting = (await plane.list(pods)).filter(pod => {
-    return !isPodReady(pod) && !isPodFinished(pod) && !isBeingDeleted(pod) && isMeant(pod)
+    return !isPodReady(pod) && !isPodTerminal(pod) && !isBeingDeleted(pod) && isMeant(pod)
   })
   const nowMs = plane.platform.clock.now()
   for (const pod of waiting) {

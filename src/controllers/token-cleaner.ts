@@ -4,7 +4,7 @@
  */
 import { isApiError } from '#/api/errors.ts'
 import { secrets } from '#/api/generated/core/v1-resources.ts'
-import { expiresAtMs, isBootstrapToken } from './bootstrap-tokens/bootstrap-token.ts'
+import { expiresAtMs, isBootstrapToken } from './shared/bootstrap-token.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 
 export const tokenCleanerController: Controller = {
@@ -15,16 +15,16 @@ export const tokenCleanerController: Controller = {
 
 function setUp({ platform, informer, enqueue }: ControllerContext): Reconcile {
   const allSecrets = informer(secrets)
-  allSecrets.onChange((key, { after }) => {
-    if (after !== undefined && isBootstrapToken(after)) enqueue(key)
+  allSecrets.addEventHandler((key, { newObject }) => {
+    if (newObject !== undefined && isBootstrapToken(newObject)) enqueue(key)
   })
 
   return async ({ key, namespace, name, client, signal }) => {
     const secret = allSecrets.get(key)
     if (secret === undefined || !isBootstrapToken(secret)) return undefined
-    const againAfterMs = expiresAtMs(secret) - platform.clock.now()
-    if (againAfterMs === Infinity) return undefined
-    if (againAfterMs > 0) return { againAfterMs }
+    const requeueAfterMs = expiresAtMs(secret) - platform.clock.now()
+    if (requeueAfterMs === Infinity) return undefined
+    if (requeueAfterMs > 0) return { requeueAfterMs }
     const preconditions = { uid: secret.metadata?.uid ?? '' }
     try {
       await client.delete(secrets, { namespace, name }, { preconditions, signal })

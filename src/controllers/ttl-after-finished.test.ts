@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { jobs } from '#/api/generated/batch/v1-resources.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
 import { jobController } from './job.ts'
-import { activePods, endPod, jobOf } from './job/play-pods.ts'
+import { activePods, finishPod, jobOf } from './job/test-job-pods.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 import { ttlAfterFinishedController } from './ttl-after-finished.ts'
 
@@ -12,14 +12,14 @@ async function isGoing(plane: TestControlPlane): Promise<boolean> {
   return job === undefined || isBeingDeleted(job)
 }
 
-test('a finished job is deleted when it has been seen for long enough, its pods first', async t => {
+test('a finished job is deleted after its TTL with foreground propagation', async t => {
   for (const code of [0, 1]) {
     const plane = await startTestControlPlane(t, [jobController, ttlAfterFinishedController])
     await plane.create(jobs, jobOf({ ttlSecondsAfterFinished: 100, backoffLimit: 0 }))
     await plane.advance(500_000)
     assert.equal(await isGoing(plane), false)
     const [pod] = await activePods(plane)
-    await endPod(plane, pod!, { code })
+    await finishPod(plane, pod!, { code })
     await plane.advance(90_000)
     assert.equal(await isGoing(plane), false)
     await plane.advance(12_000)
@@ -28,11 +28,11 @@ test('a finished job is deleted when it has been seen for long enough, its pods 
   }
 })
 
-test('who is given more time in the meantime stays, and who is given any at all goes then', async t => {
+test('a changed or added TTL takes effect', async t => {
   const plane = await startTestControlPlane(t, [jobController, ttlAfterFinishedController])
   await plane.create(jobs, jobOf({ ttlSecondsAfterFinished: 100 }))
   const [pod] = await activePods(plane)
-  await endPod(plane, pod!, { code: 0 })
+  await finishPod(plane, pod!, { code: 0 })
   const give = (ttlSecondsAfterFinished: number | undefined): Promise<unknown> => {
     return plane.change(jobs, 'default/work', job => ({
       ...job,

@@ -8,7 +8,7 @@ import type { Job } from '#/api/generated/batch/v1.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
 import { parseTime } from '#/api/time.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
-import { finishedCondition } from './finished-jobs.ts'
+import { finishedCondition } from './shared/finished-jobs.ts'
 
 export const ttlAfterFinishedController: Controller = {
   name: 'ttl-after-finished-controller',
@@ -18,8 +18,8 @@ export const ttlAfterFinishedController: Controller = {
 
 function setUp({ platform, informer, enqueue }: ControllerContext): Reconcile {
   const allJobs = informer(jobs)
-  allJobs.onChange((key, { after }) => {
-    if (after !== undefined && expiresAtMs(after) !== undefined) enqueue(key)
+  allJobs.addEventHandler((key, { newObject }) => {
+    if (newObject !== undefined && expiresAtMs(newObject) !== undefined) enqueue(key)
   })
   const remainingMs = (job: Job | undefined): number | undefined => {
     const expiresMs = job && expiresAtMs(job)
@@ -29,12 +29,12 @@ function setUp({ platform, informer, enqueue }: ControllerContext): Reconcile {
   return async ({ key, namespace, name, client }) => {
     const soonMs = remainingMs(allJobs.get(key))
     if (soonMs === undefined) return undefined
-    if (soonMs > 0) return { againAfterMs: soonMs }
+    if (soonMs > 0) return { requeueAfterMs: soonMs }
     // Read from the API server, since the TTL may just have been extended.
     const job = await client.find(jobs, { namespace, name })
     const leftMs = remainingMs(job)
     if (leftMs === undefined) return undefined
-    if (leftMs > 0) return { againAfterMs: leftMs }
+    if (leftMs > 0) return { requeueAfterMs: leftMs }
     const { uid = '', resourceVersion = '' } = job?.metadata ?? {}
     try {
       const preconditions = { uid, resourceVersion }

@@ -20,7 +20,7 @@ function policyOf(expression: string): ValidatingAdmissionPolicy {
   }
 }
 
-test('a policy says what is wrong with its expressions, once for each time that it changes', async t => {
+test('type checking warnings are written once per generation of a policy', async t => {
   const checked: unknown[] = []
   const controller = validatingAdmissionPolicyStatusController({
     checkTypes: ({ spec }) => {
@@ -51,11 +51,11 @@ test('a policy says what is wrong with its expressions, once for each time that 
   assert.deepEqual(checked, ['object.spec.replicass > 1', 'object.spec.replicas > 1'])
 })
 
-test('types that could not be checked are checked again', async t => {
+test('failed type checking is retried', async t => {
   let failures = 2
   const controller = validatingAdmissionPolicyStatusController({
     checkTypes: async () => {
-      if (failures-- > 0) throw new Error('nobody says which fields there are')
+      if (failures-- > 0) throw new Error('type information unavailable')
       return []
     },
   })

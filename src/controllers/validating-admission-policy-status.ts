@@ -37,8 +37,8 @@ function setUp(
   { checkTypes }: ValidatingAdmissionPolicyStatusSettings,
 ): Reconcile {
   const policies = informer(validatingAdmissionPolicies)
-  policies.onChange((key, { after }) => {
-    if (after !== undefined && !isObserved(after)) enqueue(key)
+  policies.addEventHandler((key, { newObject }) => {
+    if (newObject !== undefined && !isObserved(newObject)) enqueue(key)
   })
 
   return async ({ key: name, client, signal }) => {

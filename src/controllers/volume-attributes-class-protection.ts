@@ -14,7 +14,7 @@ import {
   type KubernetesObject,
 } from '#/api/metadata.ts'
 import type { Informer } from '#/client/informer.ts'
-import type { ObjectIndex } from '#/client/object-store.ts'
+import type { Index } from '#/client/indexer.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 
 export const volumeAttributesClassProtectionController: Controller = {
@@ -31,8 +31,9 @@ function setUp({ informer, enqueue }: ControllerContext): Reconcile {
     usersOf(informer(persistentVolumes), classesOfVolume, enqueue),
     usersOf(informer(persistentVolumeClaims), classesOfClaim, enqueue),
   ]
-  classes.onChange((name, { after }) => {
-    if (after !== undefined && isBeingDeleted(after) === hasFinalizer(after, finalizer)) enqueue(name)
+  classes.addEventHandler((name, { newObject }) => {
+    if (newObject !== undefined && isBeingDeleted(newObject) === hasFinalizer(newObject, finalizer))
+      enqueue(name)
   })
 
   return async ({ key: name, client }) => {
@@ -50,11 +51,11 @@ function usersOf<T extends KubernetesObject>(
   informer: Informer<T>,
   classesOf: (object: T) => readonly string[],
   enqueue: (name: string) => void,
-): Pick<ObjectIndex<T>, 'keys'> {
-  informer.onChange((_key, { before, after }) => {
-    if (before === undefined) return
-    const kept = after === undefined ? [] : classesOf(after)
-    for (const name of classesOf(before)) if (!kept.includes(name)) enqueue(name)
+): Pick<Index<T>, 'keys'> {
+  informer.addEventHandler((_key, { oldObject, newObject }) => {
+    if (oldObject === undefined) return
+    const kept = newObject === undefined ? [] : classesOf(newObject)
+    for (const name of classesOf(oldObject)) if (!kept.includes(name)) enqueue(name)
   })
   return informer.index('attributes class', classesOf)
 }

@@ -9,10 +9,10 @@ import type { GrpcChannel, GrpcConnect } from '#/platform/grpc.ts'
 import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { CommandOptions, CommandProcess } from '#/streams/streams.ts'
-import { followChanges } from './containerd/changes.ts'
+import { followContainerEvents } from './containerd/container-events.ts'
 import { podUidLabel } from './containerd/common-messages.ts'
 import { containerRequest } from './containerd/container-request.ts'
-import { CriChannel, usualTimeoutMs } from './containerd/cri-channel.ts'
+import { CriChannel, runtimeRequestTimeoutMs } from './containerd/cri-channel.ts'
 import { methods } from './containerd/methods.ts'
 import {
   containerStatsOf,
@@ -97,29 +97,29 @@ export class Containerd implements ContainerRuntime {
     return runtimeStatusOf(await this.#cri.call(methods.status, {}, quick(signal)))
   }
 
-  async runSandbox(config: SandboxConfig, options?: CallOptions): Promise<string> {
+  async runPodSandbox(config: SandboxConfig, options?: CallOptions): Promise<string> {
     const request = { config: sandboxRequest(config), runtimeHandler: config.runtimeHandler }
     // The pause image may have to be pulled first.
-    const patient = { timeoutMs: 2 * usualTimeoutMs, ...options }
-    return (await this.#cri.call(methods.runSandbox, request, patient)).podSandboxId
+    const patient = { timeoutMs: 2 * runtimeRequestTimeoutMs, ...options }
+    return (await this.#cri.call(methods.runPodSandbox, request, patient)).podSandboxId
   }
 
-  async stopSandbox(id: string, options?: CallOptions): Promise<void> {
-    await this.#cri.find(methods.stopSandbox, { podSandboxId: id }, options)
+  async stopPodSandbox(id: string, options?: CallOptions): Promise<void> {
+    await this.#cri.find(methods.stopPodSandbox, { podSandboxId: id }, options)
   }
 
-  async removeSandbox(id: string, options?: CallOptions): Promise<void> {
-    await this.#cri.find(methods.removeSandbox, { podSandboxId: id }, options)
+  async removePodSandbox(id: string, options?: CallOptions): Promise<void> {
+    await this.#cri.find(methods.removePodSandbox, { podSandboxId: id }, options)
   }
 
-  async sandboxStatus(id: string, options?: CallOptions): Promise<SandboxStatus> {
-    const { status } = await this.#cri.call(methods.sandboxStatus, { podSandboxId: id }, options)
-    if (status === undefined) throw new CriError('not-found', `there is no sandbox ${id}`)
+  async podSandboxStatus(id: string, options?: CallOptions): Promise<SandboxStatus> {
+    const { status } = await this.#cri.call(methods.podSandboxStatus, { podSandboxId: id }, options)
+    if (status === undefined) throw new CriError('not-found', `sandbox ${id} not found`)
     return sandboxStatusOf(status)
   }
 
-  async listSandboxes(filter?: PodFilter, options?: CallOptions): Promise<readonly SandboxSummary[]> {
-    const { items } = await this.#cri.call(methods.listSandboxes, { filter: labelsOf(filter) }, options)
+  async listPodSandbox(filter?: PodFilter, options?: CallOptions): Promise<readonly SandboxSummary[]> {
+    const { items } = await this.#cri.call(methods.listPodSandbox, { filter: labelsOf(filter) }, options)
     return items.map(sandboxSummaryOf)
   }
 
@@ -141,7 +141,7 @@ export class Containerd implements ContainerRuntime {
 
   async stopContainer(id: string, graceSeconds: number, options?: CallOptions): Promise<void> {
     const timeout = Math.max(0, Math.ceil(graceSeconds))
-    const patient = { timeoutMs: timeout * 1_000 + usualTimeoutMs, ...options }
+    const patient = { timeoutMs: timeout * 1_000 + runtimeRequestTimeoutMs, ...options }
     await this.#cri.find(methods.stopContainer, { containerId: id, timeout }, patient)
   }
 
@@ -151,7 +151,7 @@ export class Containerd implements ContainerRuntime {
 
   async containerStatus(id: string, options?: CallOptions): Promise<ContainerStatus> {
     const { status } = await this.#cri.call(methods.containerStatus, { containerId: id }, options)
-    if (status === undefined) throw new CriError('not-found', `there is no container ${id}`)
+    if (status === undefined) throw new CriError('not-found', `container ${id} not found`)
     const found = containerStatusOf(status)
     return isExitLost(found) ? this.#recoverExit(found, options) : found
   }
@@ -170,7 +170,7 @@ export class Containerd implements ContainerRuntime {
     const request = { filter: { id: containerId } }
     const { containers } = await this.#cri.call(methods.listContainers, request, options)
     const podSandboxId = containers[0]?.podSandboxId ?? ''
-    const found = await this.#cri.find(methods.sandboxStatus, { podSandboxId }, options)
+    const found = await this.#cri.find(methods.podSandboxStatus, { podSandboxId }, options)
     return found?.status !== undefined && sandboxStatusOf(found.status).state === 'ready'
   }
 
@@ -179,13 +179,17 @@ export class Containerd implements ContainerRuntime {
     return answer.containers.map(containerSummaryOf)
   }
 
-  async updateResources(id: string, resources: LinuxResources, options?: CallOptions): Promise<void> {
+  async updateContainerResources(
+    id: string,
+    resources: LinuxResources,
+    options?: CallOptions,
+  ): Promise<void> {
     const request = { containerId: id, linux: resourcesRequest(resources) }
-    await this.#cri.call(methods.updateResources, request, options)
+    await this.#cri.call(methods.updateContainerResources, request, options)
   }
 
-  async reopenLog(id: string, options?: CallOptions): Promise<void> {
-    await this.#cri.call(methods.reopenLog, { containerId: id }, options)
+  async reopenContainerLog(id: string, options?: CallOptions): Promise<void> {
+    await this.#cri.call(methods.reopenContainerLog, { containerId: id }, options)
   }
 
   async execSync(
@@ -224,13 +228,13 @@ export class Containerd implements ContainerRuntime {
     return this.#streaming.command(url, asked, options)
   }
 
-  async connectPort(sandboxId: string, port: number, options?: CallOptions): Promise<Duplex> {
+  async portForward(sandboxId: string, port: number, options?: CallOptions): Promise<Duplex> {
     const request = { podSandboxId: sandboxId, port: [port] }
     const { url } = await this.#cri.call(methods.portForward, request, options)
     return this.#streaming.port(url, port, options)
   }
 
-  async containerStats(filter?: PodFilter, options?: CallOptions): Promise<readonly ContainerStats[]> {
+  async listContainerStats(filter?: PodFilter, options?: CallOptions): Promise<readonly ContainerStats[]> {
     const answer = await this.#cri.call(methods.listContainerStats, { filter: labelsOf(filter) }, options)
     // Some runtimes return entries without usage for containers that are not running.
     return answer.stats.filter(({ cpu, memory }) => cpu ?? memory).map(containerStatsOf)
@@ -258,19 +262,19 @@ export class Containerd implements ContainerRuntime {
     await this.#cri.find(methods.removeImage, { image: { image: reference } }, options)
   }
 
-  async imageFilesystem(options?: CallOptions): Promise<FilesystemUsage> {
-    const { imageFilesystems } = await this.#cri.call(methods.imageFilesystem, {}, options)
+  async imageFsInfo(options?: CallOptions): Promise<FilesystemUsage> {
+    const { imageFilesystems } = await this.#cri.call(methods.imageFsInfo, {}, options)
     return filesystemUsageOf(imageFilesystems[0])
   }
 
-  changes(signal: AbortSignal): AsyncIterable<string | undefined> {
+  containerEvents(signal: AbortSignal): AsyncIterable<string | undefined> {
     const followed = {
       platform: this.#platform,
       channel: this.#channel,
       runtime: this,
       taskExits: this.#taskExits,
     }
-    return followChanges(followed, signal)
+    return followContainerEvents(followed, signal)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -4,7 +4,7 @@
  * in `programs` for simulated ones.
  */
 import { test, type TestContext } from 'node:test'
-import { changesConformance } from './conformance/changes.conformance.ts'
+import { changesConformance } from './conformance/container-events.conformance.ts'
 import { commandsConformance } from './conformance/commands.conformance.ts'
 import { containersConformance } from './conformance/containers.conformance.ts'
 import { imagesConformance } from './conformance/images.conformance.ts'

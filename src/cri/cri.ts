@@ -14,13 +14,13 @@ export interface ContainerRuntime extends AsyncDisposable {
   /**
    * Creates the pod's namespaces, network and pause container. Resolves with the id of the running sandbox.
    */
-  runSandbox(config: SandboxConfig, options?: CallOptions): Promise<string>
+  runPodSandbox(config: SandboxConfig, options?: CallOptions): Promise<string>
   /** Kills the sandbox's containers and releases its network. Idempotent. */
-  stopSandbox(id: string, options?: CallOptions): Promise<void>
+  stopPodSandbox(id: string, options?: CallOptions): Promise<void>
   /** Also removes its containers. */
-  removeSandbox(id: string, options?: CallOptions): Promise<void>
-  sandboxStatus(id: string, options?: CallOptions): Promise<SandboxStatus>
-  listSandboxes(
+  removePodSandbox(id: string, options?: CallOptions): Promise<void>
+  podSandboxStatus(id: string, options?: CallOptions): Promise<SandboxStatus>
+  listPodSandbox(
     filter?: { readonly podUid?: string },
     options?: CallOptions,
   ): Promise<readonly SandboxSummary[]>
@@ -38,9 +38,9 @@ export interface ContainerRuntime extends AsyncDisposable {
     filter?: { readonly podUid?: string },
     options?: CallOptions,
   ): Promise<readonly ContainerSummary[]>
-  updateResources(id: string, resources: LinuxResources, options?: CallOptions): Promise<void>
+  updateContainerResources(id: string, resources: LinuxResources, options?: CallOptions): Promise<void>
   /** Reopens the log file after log rotation. */
-  reopenLog(id: string, options?: CallOptions): Promise<void>
+  reopenContainerLog(id: string, options?: CallOptions): Promise<void>
 
   /** Runs a command to completion. Throws CriError if it cannot start or times out. */
   execSync(
@@ -58,10 +58,10 @@ export interface ContainerRuntime extends AsyncDisposable {
   /** The result is that of the container's main process, if the runtime reports it. */
   attach(id: string, streams: CommandOptions, options?: CallOptions): Promise<CommandProcess>
   /** Connects to a port in the sandbox's network namespace. */
-  connectPort(sandboxId: string, port: number, options?: CallOptions): Promise<Duplex>
+  portForward(sandboxId: string, port: number, options?: CallOptions): Promise<Duplex>
 
   /** Current resource usage of a pod's containers, or of all containers without a pod UID. */
-  containerStats(
+  listContainerStats(
     filter?: { readonly podUid?: string },
     options?: CallOptions,
   ): Promise<readonly ContainerStats[]>
@@ -73,14 +73,14 @@ export interface ContainerRuntime extends AsyncDisposable {
   pullImage(reference: string, auth: RegistryAuth | undefined, options?: CallOptions): Promise<string>
   removeImage(reference: string, options?: CallOptions): Promise<void>
   /** Path and usage of the image filesystem. */
-  imageFilesystem(options?: CallOptions): Promise<FilesystemUsage>
+  imageFsInfo(options?: CallOptions): Promise<FilesystemUsage>
 
   /**
    * Yields the UID of each pod with changed containers or a changed sandbox, or undefined when any pod may
    * have changed, until aborted. It carries no state: the reader has to query the runtime. The first value,
    * and the first after each reconnection, is undefined.
    */
-  changes(signal: AbortSignal): AsyncIterable<string | undefined>
+  containerEvents(signal: AbortSignal): AsyncIterable<string | undefined>
 }
 
 export interface CallOptions {

@@ -2,12 +2,13 @@
  * Imports images into a private containerd without a registry: archives written by `docker save` or `podman
  * save`, and a pause image built from the machine's `catatonit`.
  */
+import { messageOf } from '#/base/message-of.ts'
 import { dirname, join } from 'node:path/posix'
 import type { GrpcConnect } from '#/platform/grpc.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { CriError, type ContainerRuntime } from './cri.ts'
-import { imageVersions, writtenImages } from './load-image/image-versions.ts'
+import { imageVersions, updatedImages } from './load-image/image-versions.ts'
 import { ociArchive } from './oci-archive.ts'
 import { pauseImage } from './private-containerd.ts'
 
@@ -17,7 +18,7 @@ export interface ImageLoader {
   readonly connectGrpc: GrpcConnect
   /** Socket of the containerd that imports the image, and its CRI client. */
   readonly socketPath: string
-  readonly runtime: Pick<ContainerRuntime, 'imageStatus' | 'imageFilesystem'>
+  readonly runtime: Pick<ContainerRuntime, 'imageStatus' | 'imageFsInfo'>
 }
 
 /**
@@ -31,15 +32,16 @@ export async function loadImage(
 ): Promise<readonly string[]> {
   const { platform, connectGrpc, socketPath } = loader
   const file = await platform.files.stat(path)
-  if (!file || file.isFolder) throw new CriError('not-found', `there is no file ${path}`)
+  if (!file || file.isFolder) throw new CriError('not-found', `file ${path} not found`)
   await using channel = connectGrpc({ targets: [`unix:${socketPath}`] })
   const before = await imageVersions(channel, signal)
   await runImport(loader, path, signal)
-  const written = writtenImages(before, await imageVersions(channel, signal))
+  const written = updatedImages(before, await imageVersions(channel, signal))
   const named = written.filter(hasFullName)
   const nameless = written.filter(name => !hasFullName(name))
   if (nameless.length > 0) await ctr(loader, ['images', 'rm', ...nameless], signal)
-  if (named.length === 0) throw new CriError('failed', `cannot load ${path}: its images have no full names`)
+  if (named.length === 0)
+    throw new CriError('failed', `cannot load ${path}: the archive contains no fully qualified image name`)
   for (const name of named) await untilUsable(loader, name, signal)
   return named.sort()
 }
@@ -83,7 +85,7 @@ function hasFullName(name: string): boolean {
 
 async function runImport(loader: ImageLoader, path: string, signal: AbortSignal | undefined): Promise<void> {
   const { linux, runtime } = loader
-  const { folder } = await runtime.imageFilesystem()
+  const { folder } = await runtime.imageFsInfo()
   const snapshotter = /\.snapshotter\.v1\.([a-z]+)/.exec(folder)?.[1]
   const command = ['images', 'import', ...(snapshotter ? ['--snapshotter', snapshotter] : [])]
   if (await importsRemotely(linux)) command.push('--local')
@@ -121,7 +123,7 @@ async function ctr(
     return await linux.run(compressed === undefined ? command : [...behindPipe, ...command], options)
   } catch (error) {
     if (signal?.aborted) throw signal.reason
-    const said = error instanceof Error ? error.message : String(error)
+    const said = messageOf(error)
     throw new CriError('failed', said.replace(/^.*\bctr: /s, ''), { cause: error })
   }
 }
@@ -139,7 +141,7 @@ async function untilUsable(
     if (await runtime.imageStatus(name, signal && { signal })) return
     await platform.clock.sleep(attemptMs, signal)
   }
-  throw new CriError('timeout', `the image ${name} was loaded, but the runtime does not see it`)
+  throw new CriError('timeout', `image ${name} was imported, but is not visible in CRI`)
 }
 
 const attemptMs = 20

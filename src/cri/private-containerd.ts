@@ -14,7 +14,7 @@ import { CriError } from './cri.ts'
 import { BoundedLog } from './private-containerd/bounded-log.ts'
 import { containerdConfiguration, containerdVersionOf } from './private-containerd/configuration.ts'
 import { failureText, pluginFailureText } from './private-containerd/failure-text.ts'
-import { configurationPath, killOrphan } from './private-containerd/orphan.ts'
+import { configurationPath, killOrphanedContainerd } from './private-containerd/orphaned-containerd.ts'
 import { chooseSnapshotter } from './private-containerd/snapshotter.ts'
 import { StrayRemover } from './private-containerd/stray-remover.ts'
 
@@ -66,11 +66,11 @@ export class PrivateContainerd implements AsyncDisposable {
     const containerd = new PrivateContainerd(options)
     const { platform, linux, folder } = options
     if (containerd.socketPath.length > socketPathCharactersMax)
-      throw new Error(`the path of the folder is too long for the sockets of containerd: ${folder}`)
+      throw new Error(`directory path too long for containerd's Unix sockets: ${folder}`)
     signal?.throwIfAborted()
     try {
       await containerd.#writeConfiguration()
-      await killOrphan(platform, linux, folder)
+      await killOrphanedContainerd(platform, linux, folder)
       const process = await containerd.#startOnce(signal)
       containerd.#supervised = Promise.all([containerd.#supervise(process), containerd.#keepClean()])
       return containerd
@@ -120,7 +120,7 @@ export class PrivateContainerd implements AsyncDisposable {
     const { platform, linux, folder, cni, sandboxImage = pauseImage } = this.#options
     const { files } = platform
     const version = containerdVersionOf(await linux.run(inSearchPath(['containerd', '--version'])))
-    if (version === undefined) throw new Error('`containerd --version` does not tell its version')
+    if (version === undefined) throw new Error('cannot parse the output of `containerd --version`')
     await files.makeFolder(folder, { mode: 0o711 })
     await files.makeFolder(this.registryFolder)
     await files.makeFolder(cni.configFolder)
@@ -149,7 +149,7 @@ export class PrivateContainerd implements AsyncDisposable {
     await platform.files.write(join(folder, 'containerd.pid'), `${process.pid}\n`)
     const gone = process.exited.then(async exit => {
       // Waits for the rest of the log, but not forever: a process that inherited stderr may keep it open.
-      await Promise.race([logged, platform.clock.sleep(lastWordsMs)])
+      await Promise.race([logged, platform.clock.sleep(logDrainMs)])
       return exit
     })
     const waiting = AbortSignal.any(signal ? [signal, this.#stop.signal] : [this.#stop.signal])
@@ -171,12 +171,12 @@ export class PrivateContainerd implements AsyncDisposable {
       const state = await this.#ask(signal)
       if (state === 'answers') return
       signal.throwIfAborted()
-      if (ended) throw new Error(`containerd cannot start: ${this.#lastWords(ended)}`)
+      if (ended) throw new Error(`containerd cannot start: ${this.#exitReason(ended)}`)
       if (state === 'has no CRI')
-        throw new Error(`containerd cannot run pods: ${pluginFailureText(this.#log.tail)}`)
+        throw new Error(`containerd's CRI plugin failed to load: ${pluginFailureText(this.#log.tail)}`)
       if (clock.monotonicMs() > deadline) {
         const seconds = startTimeoutMs / 1_000
-        throw new Error(`containerd does not answer after ${seconds} s: ${failureText(this.#log.tail)}`)
+        throw new Error(`containerd did not become ready within ${seconds} s: ${failureText(this.#log.tail)}`)
       }
       await clock.sleep(askAgainMs, signal)
     }
@@ -202,14 +202,14 @@ export class PrivateContainerd implements AsyncDisposable {
       const startedMs = clock.monotonicMs()
       const exit = await process?.exited
       if (this.#stop.signal.aborted) return
-      if (exit) log.warn('containerd ended and is started again', { why: this.#lastWords(exit) })
+      if (exit) log.warn('containerd exited, restarting', { reason: this.#exitReason(exit) })
       failures = clock.monotonicMs() - startedMs > steadyMs ? 1 : failures + 1
       try {
         await clock.sleep(backoffMs(failures, restarting, random.fraction('containerd')), this.#stop.signal)
         process = await this.#startOnce()
       } catch (error) {
         if (this.#stop.signal.aborted) return
-        log.error('containerd cannot be started again', { error })
+        log.error('Failed to restart containerd', { error })
         this.#process?.kill('SIGKILL')
         await this.#process?.exited
         process = undefined
@@ -230,7 +230,7 @@ export class PrivateContainerd implements AsyncDisposable {
         sweptMs = nowMs
         await this.#sweep(strayGraceMs, signal)
       } catch (error) {
-        if (!signal.aborted) log.debug('cannot look for what containerd left', { error })
+        if (!signal.aborted) log.debug('Failed to sweep orphaned shims', { error })
       }
     }
   }
@@ -241,7 +241,7 @@ export class PrivateContainerd implements AsyncDisposable {
   }
 
   /** A process killed by a signal logs no reason, so the signal is reported. */
-  #lastWords(exit: ProcessExit): string {
+  #exitReason(exit: ProcessExit): string {
     return 'code' in exit ? failureText(this.#log.tail) : `it was killed by ${exit.signal}`
   }
 }
@@ -255,7 +255,7 @@ const logLevel = 'warn'
 const startTimeoutMs = 60_000
 const askAgainMs = 15
 const stopTimeoutMs = 5_000
-const lastWordsMs = 500
+const logDrainMs = 500
 
 /** Uptime after which the restart backoff is reset. */
 const steadyMs = 30_000

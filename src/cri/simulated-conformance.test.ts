@@ -30,8 +30,8 @@ criConformance('simulated', async () => {
     run: promise => simulation.run(promise),
     killSandbox: async id => runtime.killSandbox(id),
     restart: async () => {
-      runtime.faults.lose()
-      platform.clock.setTimer(500, () => runtime.faults.bringBack())
+      runtime.faults.disconnect()
+      platform.clock.setTimer(500, () => runtime.faults.reconnect())
     },
   }
 })

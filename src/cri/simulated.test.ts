@@ -27,7 +27,7 @@ class World {
 
   async start(name: string, more: Partial<ContainerConfig> = {}, annotations = {}): Promise<string> {
     const sandbox = sandboxConfig(`u${this.#pods++}`, { annotations })
-    const sandboxId = await this.do(this.runtime.runSandbox(sandbox))
+    const sandboxId = await this.do(this.runtime.runPodSandbox(sandbox))
     const config = containerConfig(name, more)
     const id = await this.do(this.runtime.createContainer({ sandboxId, sandbox, config }))
     await this.do(this.runtime.startContainer(id))
@@ -123,7 +123,7 @@ test('what a container says is in its log, as runtimes write it, and goes on in 
   await world.simulation.advance(1_500)
   assert.equal(await world.log(logPath), 'stdout F one\nstderr F two\n')
   await world.do(world.platform.files.rename(logPath, `${logPath}.1`))
-  await world.do(world.runtime.reopenLog(id))
+  await world.do(world.runtime.reopenContainerLog(id))
   await world.simulation.advance(10_000)
   const rest = 'x'.repeat(20_000 - 16_384)
   assert.equal(await world.log(logPath), `stdout P ${'x'.repeat(16_384)}\nstdout F ${rest}\n`)
@@ -211,9 +211,9 @@ test('streams go both ways and no further than they are read', async () => {
 test('ports answer while their container runs', async () => {
   const world = new World({ containers: { it: { ports: { 80: 'echo', 81: { answer: 'hi' } } } } })
   const id = await world.start('it')
-  const [{ id: sandboxId } = { id: '' }] = await world.do(world.runtime.listSandboxes())
+  const [{ id: sandboxId } = { id: '' }] = await world.do(world.runtime.listPodSandbox())
   const ask = async (port: number, text: string): Promise<string> => {
-    const connection = await world.runtime.connectPort(sandboxId, port)
+    const connection = await world.runtime.portForward(sandboxId, port)
     connection.end(text)
     return Buffer.concat(await Array.fromAsync(connection)).toString()
   }
@@ -264,13 +264,13 @@ test('a runtime that is lost, slow or failing says so, and its containers go on'
   const heard: (string | undefined)[] = []
   const controller = new AbortController()
   const listening = (async () => {
-    for await (const uid of runtime.changes(controller.signal)) heard.push(uid)
+    for await (const uid of runtime.containerEvents(controller.signal)) heard.push(uid)
   })()
   await world.simulation.advance(1_000)
-  runtime.faults.lose()
+  runtime.faults.disconnect()
   await assert.rejects(world.do(runtime.listContainers()), { reason: 'unavailable' })
   await world.simulation.advance(10_000)
-  runtime.faults.bringBack()
+  runtime.faults.reconnect()
   assert.equal(await world.stand(id), '0 Completed after 5000')
   runtime.faults.delay('status', 3_000)
   await assert.rejects(
@@ -292,16 +292,16 @@ test('a sandbox that is killed takes its containers with it and gives its addres
   const world = new World({ podCidrs: ['10.0.0.0/30', 'fd00::/64'] })
   const { runtime } = world
   const id = await world.start('it')
-  const [sandbox] = await world.do(runtime.listSandboxes({ podUid: 'u0' }))
-  const status = await world.do(runtime.sandboxStatus(sandbox?.id ?? ''))
+  const [sandbox] = await world.do(runtime.listPodSandbox({ podUid: 'u0' }))
+  const status = await world.do(runtime.podSandboxStatus(sandbox?.id ?? ''))
   assert.deepEqual([status.state, status.addresses], ['ready', ['10.0.0.2', 'fd00::2']])
   await assert.rejects(world.start('other'), /no IP addresses available in range set: 10.0.0.0\/30/)
   runtime.killSandbox(status.id)
   assert.equal(await world.stand(id), '137 Error after 0')
-  assert.equal((await world.do(runtime.sandboxStatus(status.id))).state, 'not-ready')
+  assert.equal((await world.do(runtime.podSandboxStatus(status.id))).state, 'not-ready')
   await world.start('other')
-  await world.do(runtime.removeSandbox(status.id))
-  await world.do(runtime.removeSandbox(status.id))
+  await world.do(runtime.removePodSandbox(status.id))
+  await world.do(runtime.removePodSandbox(status.id))
   await assert.rejects(world.do(runtime.containerStatus(id)), { reason: 'not-found' })
   assert.deepEqual(await world.do(runtime.listContainers({ podUid: 'u0' })), [])
 })

@@ -27,17 +27,16 @@ import {
   type SandboxSummary,
 } from './cri.ts'
 import { AddressPool } from './simulated/address-pool.ts'
-import { CallTime } from './simulated/call-time.ts'
-import { ChangeFeed } from './simulated/change-feed.ts'
-import { Faults, type RuntimeMethod } from './simulated/faults.ts'
+import { CallDeadline } from './simulated/call-deadline.ts'
+import { ContainerEventBroadcast } from './simulated/container-event-broadcast.ts'
+import { FaultInjection, type RuntimeMethod } from './simulated/fault-injection.ts'
 import { ImageStore } from './simulated/image-store.ts'
-import { killedCode } from './simulated/plan-life.ts'
+import { killedCode } from './simulated/plan-container-run.ts'
 import { PodNetwork } from './simulated/pod-network.ts'
 import type { ContainerScript, ImageScript } from './simulated/script.ts'
 import { SimulatedContainer } from './simulated/simulated-container.ts'
 import { SimulatedSandbox } from './simulated/simulated-sandbox.ts'
 
-export type { Faults } from './simulated/faults.ts'
 export type { PodNetwork } from './simulated/pod-network.ts'
 export type { ContainerScript, ImageScript } from './simulated/script.ts'
 
@@ -57,14 +56,14 @@ export type ContainerScripts = ContainerScript | readonly ContainerScript[]
 
 export class SimulatedRuntime implements ContainerRuntime {
   /** Fault injection. */
-  readonly faults: Faults
+  readonly faults: FaultInjection
   /** Connects to pods by IP, for probes. */
   readonly podNetwork: PodNetwork
   readonly #options: SimulatedRuntimeOptions
   readonly #scripts: Map<string, ContainerScripts>
   readonly #images: ImageStore
   readonly #pools: readonly AddressPool[]
-  readonly #changes = new ChangeFeed()
+  readonly #changes = new ContainerEventBroadcast()
   readonly #sandboxes = new Map<string, SimulatedSandbox>()
   readonly #containers = new Map<string, SimulatedContainer>()
   readonly #byAddress = new Map<string, SimulatedSandbox>()
@@ -77,7 +76,7 @@ export class SimulatedRuntime implements ContainerRuntime {
     this.#images = new ImageStore(options.images ?? {})
     this.#pools = options.podCidrs.map(cidr => new AddressPool(cidr))
     this.podNetwork = new PodNetwork(options.platform.clock, address => this.#byAddress.get(address))
-    this.faults = new Faults(() => this.#changes.tell(undefined))
+    this.faults = new FaultInjection(() => this.#changes.publish(undefined))
   }
 
   /**
@@ -112,8 +111,8 @@ export class SimulatedRuntime implements ContainerRuntime {
     return this.#call('status', { signal }, () => ({ runtime: ready, network: ready, handlers: [handler] }))
   }
 
-  runSandbox(config: SandboxConfig, options?: CallOptions): Promise<string> {
-    return this.#call('runSandbox', options, () => {
+  runPodSandbox(config: SandboxConfig, options?: CallOptions): Promise<string> {
+    return this.#call('runPodSandbox', options, () => {
       const { uid, attempt } = config.metadata
       const ofPod = this.#byPod.get(uid) ?? new Set()
       for (const other of ofPod) {
@@ -125,22 +124,22 @@ export class SimulatedRuntime implements ContainerRuntime {
         id: this.#newId('id of a sandbox'),
         config,
         pools: this.#pools,
-        onChange: () => this.#changes.tell(uid),
+        onChange: () => this.#changes.publish(uid),
       })
       this.#byPod.set(uid, ofPod.add(sandbox))
       this.#sandboxes.set(sandbox.id, sandbox)
       for (const address of sandbox.addresses) this.#byAddress.set(address, sandbox)
-      this.#changes.tell(uid)
+      this.#changes.publish(uid)
       return sandbox.id
     })
   }
 
-  stopSandbox(id: string, options?: CallOptions): Promise<void> {
-    return this.#call('stopSandbox', options, () => this.#sandboxes.get(id)?.end())
+  stopPodSandbox(id: string, options?: CallOptions): Promise<void> {
+    return this.#call('stopPodSandbox', options, () => this.#sandboxes.get(id)?.end())
   }
 
-  removeSandbox(id: string, options?: CallOptions): Promise<void> {
-    return this.#call('removeSandbox', options, () => {
+  removePodSandbox(id: string, options?: CallOptions): Promise<void> {
+    return this.#call('removePodSandbox', options, () => {
       const sandbox = this.#sandboxes.get(id)
       if (sandbox === undefined) return
       const { uid } = sandbox.config.metadata
@@ -153,24 +152,24 @@ export class SimulatedRuntime implements ContainerRuntime {
       const ofPod = this.#byPod.get(uid)
       ofPod?.delete(sandbox)
       if (ofPod?.size === 0) this.#byPod.delete(uid)
-      this.#changes.tell(uid)
+      this.#changes.publish(uid)
     })
   }
 
-  sandboxStatus(id: string, options?: CallOptions): Promise<SandboxStatus> {
-    return this.#call('sandboxStatus', options, () => this.#sandbox(id).status())
+  podSandboxStatus(id: string, options?: CallOptions): Promise<SandboxStatus> {
+    return this.#call('podSandboxStatus', options, () => this.#sandbox(id).status())
   }
 
-  listSandboxes(filter: PodFilter = {}, options?: CallOptions): Promise<readonly SandboxSummary[]> {
-    return this.#call('listSandboxes', options, () => this.#sandboxesOf(filter).map(one => one.summary()))
+  listPodSandbox(filter: PodFilter = {}, options?: CallOptions): Promise<readonly SandboxSummary[]> {
+    return this.#call('listPodSandbox', options, () => this.#sandboxesOf(filter).map(one => one.summary()))
   }
 
   createContainer({ sandboxId, sandbox, config }: CreateContainer, options?: CallOptions): Promise<string> {
     return this.#call('createContainer', options, async time => {
       const parent = this.#sandbox(sandboxId)
       const script = (): ContainerScript => this.#scriptFor(config.name, config.attempt, config.userImage)
-      await time.pass(script().createMs ?? 0)
-      parent.checkTakes(config)
+      await time.sleep(script().createMs ?? 0)
+      parent.checkCanCreate(config)
       const { createError } = script()
       if (createError !== undefined) throw new CriError('failed', createError)
       const image = this.#images.find(config.image)
@@ -178,7 +177,7 @@ export class SimulatedRuntime implements ContainerRuntime {
         throw new CriError('not-found', `failed to get image "${config.image}": not found`)
       const { platform } = this.#options
       const id = this.#newId('id of a container')
-      const onChange = (): void => this.#changes.tell(sandbox.metadata.uid)
+      const onChange = (): void => this.#changes.publish(sandbox.metadata.uid)
       const made = { platform, id, sandboxId, sandbox, config, image, script, onChange }
       const container = new SimulatedContainer(made)
       parent.containers.set(id, container)
@@ -191,7 +190,7 @@ export class SimulatedRuntime implements ContainerRuntime {
   startContainer(id: string, options?: CallOptions): Promise<void> {
     return this.#call('startContainer', options, async time => {
       const container = this.#container(id)
-      await time.pass(container.options.script().startMs ?? 0)
+      await time.sleep(container.options.script().startMs ?? 0)
       const { isReady } = this.#sandbox(container.options.sandboxId)
       if (!isReady) throw new CriError('failed', 'sandbox container is not running')
       container.start()
@@ -223,12 +222,14 @@ export class SimulatedRuntime implements ContainerRuntime {
     return this.#call('listContainers', options, () => this.#containersOf(filter).map(one => one.summary()))
   }
 
-  updateResources(id: string, resources: LinuxResources, options?: CallOptions): Promise<void> {
-    return this.#call('updateResources', options, () => this.#container(id).updateResources(resources))
+  updateContainerResources(id: string, resources: LinuxResources, options?: CallOptions): Promise<void> {
+    return this.#call('updateContainerResources', options, () =>
+      this.#container(id).updateContainerResources(resources),
+    )
   }
 
-  reopenLog(id: string, options?: CallOptions): Promise<void> {
-    return this.#call('reopenLog', options, () => this.#container(id).reopenLog())
+  reopenContainerLog(id: string, options?: CallOptions): Promise<void> {
+    return this.#call('reopenContainerLog', options, () => this.#container(id).reopenContainerLog())
   }
 
   execSync(
@@ -253,12 +254,12 @@ export class SimulatedRuntime implements ContainerRuntime {
     return this.#call('attach', options, () => this.#container(id).attach(streams))
   }
 
-  connectPort(sandboxId: string, port: number, options?: CallOptions): Promise<Duplex> {
-    return this.#call('connectPort', options, () => this.#sandbox(sandboxId).connect(port))
+  portForward(sandboxId: string, port: number, options?: CallOptions): Promise<Duplex> {
+    return this.#call('portForward', options, () => this.#sandbox(sandboxId).connect(port))
   }
 
-  containerStats(filter: PodFilter = {}, options?: CallOptions): Promise<readonly ContainerStats[]> {
-    return this.#call('containerStats', options, () => {
+  listContainerStats(filter: PodFilter = {}, options?: CallOptions): Promise<readonly ContainerStats[]> {
+    return this.#call('listContainerStats', options, () => {
       const running = this.#containersOf(filter).filter(one => one.isRunning)
       return running.map(one => one.stats())
     })
@@ -274,7 +275,7 @@ export class SimulatedRuntime implements ContainerRuntime {
 
   pullImage(reference: string, auth: RegistryAuth | undefined, options?: CallOptions): Promise<string> {
     return this.#call('pullImage', options, async time => {
-      await time.pass(this.#images.script(reference).pullMs ?? 0)
+      await time.sleep(this.#images.script(reference).pullMs ?? 0)
       return this.#images.pull(reference, auth)
     })
   }
@@ -283,15 +284,15 @@ export class SimulatedRuntime implements ContainerRuntime {
     return this.#call('removeImage', options, () => this.#images.remove(reference))
   }
 
-  imageFilesystem(options?: CallOptions): Promise<FilesystemUsage> {
-    return this.#call('imageFilesystem', options, () => {
+  imageFsInfo(options?: CallOptions): Promise<FilesystemUsage> {
+    return this.#call('imageFsInfo', options, () => {
       const images = this.#images.list()
       const usedBytes = images.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
       return { folder: '/', usedBytes, usedInodes: images.length }
     })
   }
 
-  changes(signal: AbortSignal): AsyncIterable<string | undefined> {
+  containerEvents(signal: AbortSignal): AsyncIterable<string | undefined> {
     return this.#changes.follow(signal)
   }
 
@@ -303,10 +304,10 @@ export class SimulatedRuntime implements ContainerRuntime {
   async #call<T>(
     method: RuntimeMethod,
     options: CallOptions | undefined,
-    work: (time: CallTime) => T | Promise<T>,
+    work: (time: CallDeadline) => T | Promise<T>,
   ): Promise<T> {
-    const time = new CallTime(this.#options.platform.clock, options)
-    await this.faults.pass(method, time)
+    const time = new CallDeadline(this.#options.platform.clock, options)
+    await this.faults.apply(method, time)
     return work(time)
   }
 

@@ -3,7 +3,7 @@ import test from 'node:test'
 import fc from 'fast-check'
 import {
   emptyResponse,
-  formatErrorFor,
+  formErrResponse,
   isDnsName,
   parseDnsMessage,
   plainUdpBytesMax,
@@ -88,7 +88,7 @@ function plainRecord(record: ResourceRecord): unknown {
   return { ...record, data }
 }
 
-test('a message is the same after it was written and read', () => {
+test('a DNS message is equal after serialization and parsing', () => {
   fc.assert(
     fc.property(anyMessage, message => {
       const again = parseDnsMessage(serializeDnsMessage(message, tcpBytesMax))
@@ -97,7 +97,7 @@ test('a message is the same after it was written and read', () => {
   )
 })
 
-test('a message is never longer than it may be, and says when answers are missing', () => {
+test('a DNS message is truncated to the limit and has the TC bit set', () => {
   fc.assert(
     fc.property(anyMessage, fc.integer({ min: 300, max: 600 }), (message, bytesMax) => {
       const bytes = serializeDnsMessage({ ...message, questions: [] }, bytesMax)
@@ -113,12 +113,12 @@ test('a message is never longer than it may be, and says when answers are missin
   )
 })
 
-test('whatever the bytes are, reading them ends with a message or with nothing', () => {
+test('parsing random bytes ends with a DNS message or undefined', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 600 }), bytes => {
       const message = parseDnsMessage(bytes)
       if (message) serializeDnsMessage(message, tcpBytesMax)
-      formatErrorFor(bytes)
+      formErrResponse(bytes)
     }),
     { numRuns: 2_000 },
   )
@@ -138,7 +138,7 @@ test('whatever the bytes are, reading them ends with a message or with nothing',
   )
 })
 
-test('hostile bytes are no message', () => {
+test('malformed DNS messages are rejected', () => {
   const header = (...counts: readonly number[]): number[] => [
     0x12,
     0x34,
@@ -195,18 +195,18 @@ test('hostile bytes are no message', () => {
     assert.equal(parseDnsMessage(Uint8Array.from(bytes)), undefined, what)
 })
 
-test('what is no message is answered with its number, unless it is an answer or too short', () => {
+test('a malformed query gets FORMERR with its id, a malformed response nothing', () => {
   const malformed = Uint8Array.from([0xab, 0xcd, 0x01, 0, 0, 1, 0, 0, 0, 0, 0, 0])
-  const answer = parseDnsMessage(formatErrorFor(malformed)!)
+  const answer = parseDnsMessage(formErrResponse(malformed)!)
   assert.deepEqual(
     [answer?.id, answer?.responseCode, answer?.isResponse, answer?.recursionDesired],
     [0xabcd, 1, true, true],
   )
-  assert.equal(formatErrorFor(malformed.with(2, 0x81)), undefined)
-  assert.equal(formatErrorFor(malformed.slice(0, 11)), undefined)
+  assert.equal(formErrResponse(malformed.with(2, 0x81)), undefined)
+  assert.equal(formErrResponse(malformed.slice(0, 11)), undefined)
 })
 
-test('names that were written before are referred to, but not in types that came later', () => {
+test('names are compressed, except in record types of later RFCs', () => {
   const name = 'web.shop.svc.cluster.local'
   const question = { name, type: 1, class: 1 }
   const sizeOf = (answers: readonly ResourceRecord[]): number => {
@@ -221,7 +221,7 @@ test('names that were written before are referred to, but not in types that came
   assert.equal(sizeOf([srv]) - plainSize, 12 + 6 + target.length + 2)
 })
 
-test('many addresses are cut to what fits, so that clients that know no better have some', () => {
+test('many address records are truncated to those that fit', () => {
   const name = 'many.shop.svc.cluster.local'
   const answers = Array.from({ length: 100 }, (_, index) => addressRecord(name, `10.244.0.${index}`, 5))
   const message = { ...emptyResponse, questions: [{ name, type: 1, class: 1 }], answers }
@@ -229,7 +229,7 @@ test('many addresses are cut to what fits, so that clients that know no better h
   assert.deepEqual([cut?.isTruncated, cut?.answers.length], [true, 29])
 })
 
-test('which texts are names', () => {
+test('validation of DNS names', () => {
   const cases: readonly (readonly [name: string, isName: boolean])[] = [
     ['', true],
     ['example.com', true],

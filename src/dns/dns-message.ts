@@ -66,9 +66,9 @@ export const recordTypes = {
 
 export const responseCodes = {
   noError: 0,
-  formatError: 1,
-  serverFailure: 2,
-  noSuchName: 3,
+  formErr: 1,
+  servFail: 2,
+  nxDomain: 3,
   notImplemented: 4,
   refused: 5,
   badVersion: 16,
@@ -149,7 +149,7 @@ export function isDnsName(name: string): boolean {
 }
 
 /** A FORMERR response for bytes that are not a message; undefined when they must not be answered. */
-export function formatErrorFor(bytes: Uint8Array): Uint8Array | undefined {
+export function formErrResponse(bytes: Uint8Array): Uint8Array | undefined {
   const header = readHeader(new MessageReader(bytes))
   if (header === undefined) return undefined
   const { isResponse, opcode, recursionDesired } = parseFlags(header.flags)
@@ -160,7 +160,7 @@ export function formatErrorFor(bytes: Uint8Array): Uint8Array | undefined {
       id: header.id,
       opcode,
       recursionDesired,
-      responseCode: responseCodes.formatError,
+      responseCode: responseCodes.formErr,
     },
     plainUdpBytesMax,
   )

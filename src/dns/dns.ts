@@ -12,7 +12,7 @@ import type { Client } from '#/client/client.ts'
 import { Informers } from '#/client/informers.ts'
 import type { DatagramSocket, Listener, Platform, SocketAddress } from '#/platform/platform.ts'
 import {
-  formatErrorFor,
+  formErrResponse,
   parseDnsMessage,
   plainUdpBytesMax,
   responseCodes,
@@ -20,12 +20,12 @@ import {
   tcpBytesMax,
   type DnsMessage,
 } from './dns-message.ts'
-import { answerQuery } from './dns/answer-query.ts'
-import type { Transport } from './dns/ask-server.ts'
-import { Forwarder, udpBytesMax } from './dns/forwarder.ts'
-import { TcpServer } from './dns/tcp-server.ts'
-import { UpstreamServers, type Server } from './dns/upstream-servers.ts'
-import type { NamedWorld } from './records.ts'
+import { answerQuery } from './server/answer-query.ts'
+import type { Transport } from './server/exchange.ts'
+import { Forwarder, udpBytesMax } from './server/forwarder.ts'
+import { TcpServer } from './server/tcp-server.ts'
+import { UpstreamServers, type Server } from './server/upstream-servers.ts'
+import type { DnsState } from './records.ts'
 
 export interface ClusterDnsOptions {
   readonly platform: Platform
@@ -51,7 +51,7 @@ const negativeTtlSeconds = 30
 export class ClusterDns {
   readonly #options: ClusterDnsOptions
   readonly #informers: Informers
-  readonly #world: NamedWorld
+  readonly #world: DnsState
   readonly #forwarder: Forwarder
   readonly #listening = Promise.withResolvers<readonly Server[]>()
 
@@ -69,7 +69,7 @@ export class ClusterDns {
   }
 
   /** The bound addresses; rejects when binding fails. */
-  get listening(): Promise<readonly Server[]> {
+  get boundAddresses(): Promise<readonly Server[]> {
     return this.#listening.promise
   }
 
@@ -118,7 +118,7 @@ export class ClusterDns {
       )
       return bound
     } catch (cause) {
-      throw new Error(`cannot answer questions for names at ${host} port ${port}`, { cause })
+      throw new Error(`cannot listen for DNS queries on ${host} port ${port}`, { cause })
     }
   }
 
@@ -142,7 +142,7 @@ export class ClusterDns {
   ): Promise<Uint8Array | undefined> {
     const { random, log } = this.#options.platform
     const query = parseDnsMessage(bytes)
-    if (query === undefined) return formatErrorFor(bytes)
+    if (query === undefined) return formErrResponse(bytes)
     const bytesMax = transport === 'tcp' ? tcpBytesMax : udpLimitOf(query)
     try {
       const answer = await answerQuery(query, {
@@ -155,10 +155,10 @@ export class ClusterDns {
       })
       return answer && serializeDnsMessage(answer, bytesMax)
     } catch (error) {
-      log.error('a question for a name could not be answered', { error })
+      log.error('Failed to answer DNS query', { error })
       const { id, opcode, questions } = query
       const failure = { isResponse: true, answers: [], authorities: [], additionals: [] }
-      const responseCode = responseCodes.serverFailure
+      const responseCode = responseCodes.servFail
       return serializeDnsMessage({ ...query, ...failure, id, opcode, questions, responseCode }, bytesMax)
     }
   }
@@ -172,7 +172,7 @@ function portOf({ address }: Listener): number {
   return 'port' in address ? address.port : 0
 }
 
-function worldOf(informers: Informers, { domain, nameServers }: ClusterDnsOptions): NamedWorld {
+function worldOf(informers: Informers, { domain, nameServers }: ClusterDnsOptions): DnsState {
   const allServices = informers.of(services)
   const allNamespaces = informers.of(namespaces)
   const slices = informers.of(endpointSlices)

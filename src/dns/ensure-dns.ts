@@ -21,7 +21,7 @@ export interface DnsServiceOptions {
 }
 
 /** The service account of the DNS server. */
-export const dnsAccount = 'coredns'
+export const dnsServiceAccount = 'coredns'
 
 /** Returns `elsewhere` when the service has a selector, so that this server does not manage it. */
 export async function ensureDnsService(
@@ -32,9 +32,9 @@ export async function ensureDnsService(
   if (Object.keys(known?.spec?.selector ?? {}).length > 0) return 'elsewhere'
   const knownIp = known?.spec?.clusterIP
   if (knownIp !== undefined && knownIp !== options.clusterIp) {
-    const wayOut = 'delete it, and start the cluster again'
+    const wayOut = 'delete it and restart the cluster'
     throw new Error(
-      `service kube-system/kube-dns has the address ${knownIp} and not ${options.clusterIp}: ${wayOut}`,
+      `service kube-system/kube-dns has cluster IP ${knownIp} instead of ${options.clusterIp}: ${wayOut}`,
     )
   }
   const service = await client.apply(services, serviceOf(options), { fieldManager, force: true })
@@ -42,7 +42,7 @@ export async function ensureDnsService(
   return 'ours'
 }
 
-export async function ensureDnsRights(client: Client): Promise<void> {
+export async function ensureDnsRbac(client: Client): Promise<void> {
   await client.apply(serviceAccounts, account, { fieldManager, force: true })
   await client.apply(clusterRoles, role, { fieldManager, force: true })
   await client.apply(clusterRoleBindings, binding, { fieldManager, force: true })
@@ -102,7 +102,7 @@ function sliceOf(service: Service, { address, port, nodeName }: DnsServiceOption
 const account: ServiceAccount = {
   apiVersion: 'v1',
   kind: 'ServiceAccount',
-  metadata: { namespace: at.namespace, name: dnsAccount },
+  metadata: { namespace: at.namespace, name: dnsServiceAccount },
 }
 
 const role: ClusterRole = {
@@ -120,5 +120,5 @@ const binding: ClusterRoleBinding = {
   kind: 'ClusterRoleBinding',
   metadata: { name: 'system:coredns' },
   roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'system:coredns' },
-  subjects: [{ kind: 'ServiceAccount', name: dnsAccount, namespace: at.namespace }],
+  subjects: [{ kind: 'ServiceAccount', name: dnsServiceAccount, namespace: at.namespace }],
 }

@@ -4,7 +4,7 @@ import type { Service, ServiceSpec } from '#/api/generated/core/v1.ts'
 import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
 import { formatIp } from '#/api/ip.ts'
 import { recordTypes, type ResourceRecord } from './dns-message.ts'
-import { resolveName, startOfAuthority, type NamedWorld } from './records.ts'
+import { resolveName, startOfAuthority, type DnsState } from './records.ts'
 
 function service(key: string, spec: ServiceSpec): Service {
   const [namespace = '', name = ''] = key.split('/')
@@ -58,7 +58,7 @@ const slices = [
   slice('shop/quiet', '10.244.0.20', []),
 ]
 
-const world: NamedWorld = {
+const world: DnsState = {
   domain: 'cluster.local',
   ttlSeconds: 5,
   negativeTtlSeconds: 30,
@@ -111,7 +111,7 @@ function check(cases: readonly Case[], suffix = ''): void {
     assert.equal(resolve(type, `${name}${suffix}`), expected, `${type} ${name}`)
 }
 
-test('services and their endpoints', () => {
+test('DNS records of services and their endpoints', () => {
   check(
     [
       ['A', 'web.shop', 'A 10.96.0.5'],
@@ -142,7 +142,7 @@ test('services and their endpoints', () => {
   )
 })
 
-test('ports of services', () => {
+test('SRV records of service ports', () => {
   check(
     [
       ['SRV', '_http._tcp.web.shop', 'SRV 0 100 80 web.shop; + web A 10.96.0.5; + web AAAA fd00:96::5'],
@@ -174,7 +174,7 @@ test('ports of services', () => {
   )
 })
 
-test('names that stand for others', () => {
+test('CNAME records of ExternalName services', () => {
   check(
     [
       ['A', 'away.shop', 'CNAME example.com -> example.com'],
@@ -188,7 +188,7 @@ test('names that stand for others', () => {
   )
 })
 
-test('pods, namespaces and the steps between', () => {
+test('DNS names of pods, namespaces and empty non-terminals', () => {
   check([
     ['A', '10-244-0-5.shop.pod.cluster.local', 'A 10.244.0.5'],
     ['AAAA', '10-244-0-5.shop.pod.cluster.local', ''],
@@ -214,7 +214,7 @@ test('pods, namespaces and the steps between', () => {
   ])
 })
 
-test('what is none of the cluster', () => {
+test('names outside the cluster domain', () => {
   check([
     ['A', 'example.com', 'foreign'],
     ['A', '', 'foreign'],
@@ -227,7 +227,7 @@ test('what is none of the cluster', () => {
   ])
 })
 
-test('names of addresses', () => {
+test('PTR records', () => {
   const ipv6 = (ending: string): string => {
     return `${ending.padStart(4, '0').split('').toReversed().join('.')}.${'0.'.repeat(20)}6.9.0.0.0.0.d.f.ip6.arpa`
   }
@@ -241,7 +241,7 @@ test('names of addresses', () => {
   ])
 })
 
-test('how long others may remember that there is nothing', () => {
+test('the SOA record has the negative TTL', () => {
   const { name, type, ttlSeconds, data } = startOfAuthority(world)
   assert.deepEqual(
     [name, type, ttlSeconds, data.slice(0, 2)],

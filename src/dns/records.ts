@@ -12,7 +12,7 @@ import { parseReverseName, resolveAddress } from './records/reverse-names.ts'
 import { resolveService } from './records/service-names.ts'
 
 /** The state of the cluster needed for name resolution. Keys and addresses are canonical. */
-export interface NamedWorld {
+export interface DnsState {
   /** Lower case, without the trailing dot: `cluster.local`. */
   readonly domain: string
   readonly ttlSeconds: number
@@ -41,7 +41,7 @@ export type Resolution =
   /** Not a name of the cluster. */
   | { readonly is: 'foreign' }
 
-export function resolveName(question: Question, world: NamedWorld): Resolution {
+export function resolveName(question: Question, world: DnsState): Resolution {
   const name = question.name.toLowerCase()
   const address = parseReverseName(name)
   if (address !== undefined) return resolveAddress(question, address, world)
@@ -61,7 +61,7 @@ export function resolveName(question: Question, world: NamedWorld): Resolution {
 }
 
 /** The SOA record of negative answers. */
-export function startOfAuthority(world: NamedWorld): ResourceRecord {
+export function startOfAuthority(world: DnsState): ResourceRecord {
   return soaRecord(world.domain, world.negativeTtlSeconds)
 }
 
@@ -71,7 +71,7 @@ function found(answers: readonly ResourceRecord[]): Resolution {
   return { is: 'found', answers }
 }
 
-function resolveApex(question: Question, world: NamedWorld): Resolution {
+function resolveApex(question: Question, world: DnsState): Resolution {
   const { domain, ttlSeconds, nameServers } = world
   if (question.type === recordTypes.SOA) return found([soaRecord(domain, world.negativeTtlSeconds)])
   if (question.type !== recordTypes.NS) return found([])
@@ -83,11 +83,7 @@ function resolveApex(question: Question, world: NamedWorld): Resolution {
   }
 }
 
-function resolveNameServer(
-  { name, type }: Question,
-  labels: readonly string[],
-  world: NamedWorld,
-): Resolution {
+function resolveNameServer({ name, type }: Question, labels: readonly string[], world: DnsState): Resolution {
   if (labels.length === 0) return found([])
   if (labels.length > 1 || labels[0] !== 'ns') return { is: 'missing' }
   const records = world.nameServers.map(address => addressRecord(name, address, world.ttlSeconds))
@@ -95,7 +91,7 @@ function resolveNameServer(
 }
 
 /** `10-244-0-5.default.pod`: resolves to the address in the name, whether or not a pod has it. */
-function resolvePod({ name, type }: Question, labels: readonly string[], world: NamedWorld): Resolution {
+function resolvePod({ name, type }: Question, labels: readonly string[], world: DnsState): Resolution {
   const [namespace, dashed] = labels.toReversed()
   if (namespace === undefined) return found([])
   if (labels.length > 2 || !world.hasNamespace(namespace)) return { is: 'missing' }

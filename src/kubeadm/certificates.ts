@@ -4,9 +4,9 @@
  * replaced, since clients and tokens depend on them.
  */
 import {
-  ensureAuthorityFile,
+  ensureCaFile,
   ensureCertificateFile,
-  type Authority,
+  type CertificateAuthority,
   type CertificateOptions,
   type KeyAndCertificate,
 } from './certificates/pair-files.ts'
@@ -16,7 +16,7 @@ import { kubeletClient as kubeletClientProfile } from './identities.ts'
 
 export {
   ensureCertificate,
-  type Authority,
+  type CertificateAuthority,
   type CertificateOptions,
   type KeyAndCertificate,
 } from './certificates/pair-files.ts'
@@ -30,12 +30,12 @@ export interface ClusterCertificatesOptions extends CertificateOptions {
 
 export interface ClusterCertificates {
   /** Signs the certificates of servers, components and users. */
-  readonly authority: Authority
+  readonly ca: CertificateAuthority
   readonly apiServer: KeyAndCertificate
   /** Client certificate of the API server for kubelets. */
   readonly kubeletClient: KeyAndCertificate
   /** Signs only client certificates of front proxies. */
-  readonly frontProxyAuthority: Authority
+  readonly frontProxyCa: CertificateAuthority
   /** Client certificate of the API server as the front proxy of aggregated API servers. */
   readonly frontProxyClient: KeyAndCertificate
   readonly serviceAccounts: ServiceAccountKeys
@@ -48,28 +48,28 @@ export async function ensureClusterCertificates(
   const { platform, crypto, folder, serverNames } = options
   const made = { platform, crypto }
   await platform.files.makeFolder(folder, { mode: 0o700 })
-  const [authority, frontProxyAuthority, serviceAccounts] = await Promise.all([
-    ensureAuthorityFile(made, { folder, name: 'ca', commonName: 'kubernetes' }),
-    ensureAuthorityFile(made, { folder, name: 'front-proxy-ca', commonName: 'front-proxy-ca' }),
+  const [ca, frontProxyCa, serviceAccounts] = await Promise.all([
+    ensureCaFile(made, { folder, name: 'ca', commonName: 'kubernetes' }),
+    ensureCaFile(made, { folder, name: 'front-proxy-ca', commonName: 'front-proxy-ca' }),
     ensureServiceAccountKeys(made, folder),
   ])
   const server = { ...apiServerProfile, names: [...new Set([...apiServerProfile.names, ...serverNames])] }
   const [apiServer, kubeletClient, frontProxyClient] = await Promise.all([
-    ensureCertificateFile(made, { folder, name: 'apiserver', profile: server, authority }),
+    ensureCertificateFile(made, { folder, name: 'apiserver', profile: server, ca }),
     ensureCertificateFile(made, {
       folder,
       name: 'apiserver-kubelet-client',
       profile: kubeletClientProfile,
-      authority,
+      ca,
     }),
     ensureCertificateFile(made, {
       folder,
       name: 'front-proxy-client',
       profile: frontProxyClientProfile,
-      authority: frontProxyAuthority,
+      ca: frontProxyCa,
     }),
   ])
-  return { authority, apiServer, kubeletClient, frontProxyAuthority, frontProxyClient, serviceAccounts }
+  return { ca, apiServer, kubeletClient, frontProxyCa, frontProxyClient, serviceAccounts }
 }
 
 const apiServerProfile: CertificateProfile = {

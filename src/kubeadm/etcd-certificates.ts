@@ -4,9 +4,9 @@
  */
 import { join } from 'node:path'
 import {
-  ensureAuthorityFile,
+  ensureCaFile,
   ensureCertificateFile,
-  type Authority,
+  type CertificateAuthority,
   type CertificateOptions,
   type KeyAndCertificate,
 } from './certificates/pair-files.ts'
@@ -21,7 +21,7 @@ export interface EtcdCertificatesOptions extends CertificateOptions {
 }
 
 export interface EtcdCertificates {
-  readonly authority: Authority
+  readonly ca: CertificateAuthority
   readonly server: KeyAndCertificate
   readonly peer: KeyAndCertificate
   readonly healthcheckClient: KeyAndCertificate
@@ -34,9 +34,9 @@ export async function ensureEtcdCertificates(options: EtcdCertificatesOptions): 
   const made = { platform, crypto }
   await platform.files.makeFolder(folder, { mode: 0o700 })
   await platform.files.makeFolder(join(folder, 'etcd'), { mode: 0o700 })
-  const authority = await ensureAuthorityFile(made, { folder, name: 'etcd/ca', commonName: 'etcd-ca' })
+  const ca = await ensureCaFile(made, { folder, name: 'etcd/ca', commonName: 'etcd-ca' })
   const ensure = (name: string, profile: CertificateProfile): Promise<KeyAndCertificate> => {
-    return ensureCertificateFile(made, { folder, name, profile, authority })
+    return ensureCertificateFile(made, { folder, name, profile, ca })
   }
   const member: CertificateProfile = {
     commonName: nodeName,
@@ -51,7 +51,7 @@ export async function ensureEtcdCertificates(options: EtcdCertificatesOptions): 
     ensure('etcd/healthcheck-client', clientProfile('kube-etcd-healthcheck-client')),
     ensure('apiserver-etcd-client', clientProfile('kube-apiserver-etcd-client')),
   ])
-  return { authority, server, peer, healthcheckClient, apiServerClient }
+  return { ca: ca, server, peer, healthcheckClient, apiServerClient }
 }
 
 function clientProfile(commonName: string): CertificateProfile {

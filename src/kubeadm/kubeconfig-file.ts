@@ -7,16 +7,16 @@ import { stringifyYaml } from '#/api/stringify-yaml.ts'
 import { parseYaml } from '#/api/yaml.ts'
 import {
   ensureCertificate,
-  type Authority,
+  type CertificateAuthority,
   type CertificateOptions,
   type KeyAndCertificate,
 } from './certificates.ts'
 import type { CertificateProfile } from './certificates/profile.ts'
-import { readIfThere } from './certificates/read-if-there.ts'
+import { readIfExists } from './certificates/read-if-exists.ts'
 
 export interface KubeconfigFileOptions extends CertificateOptions {
   readonly path: string
-  readonly authority: Authority
+  readonly ca: CertificateAuthority
   /** The URL of the API server. */
   readonly server: string
   /** The identity in the client certificate. */
@@ -27,12 +27,12 @@ export async function ensureKubeconfigFile(options: KubeconfigFileOptions): Prom
   const {
     platform: { files },
     path,
-    authority,
+    ca,
     identity,
   } = options
-  const before = await readIfThere(files, path)
+  const before = await readIfExists(files, path)
   const existing = before === undefined ? undefined : readUser(before)
-  const pair = await ensureCertificate(options, { profile: identity, authority, existing })
+  const pair = await ensureCertificate(options, { profile: identity, ca, existing })
   const text = kubeconfig(options, pair)
   if (text !== before) await files.write(path, text, { mode: 0o600 })
 }
@@ -40,11 +40,11 @@ export async function ensureKubeconfigFile(options: KubeconfigFileOptions): Prom
 const clusterName = 'kubernetes'
 
 function kubeconfig(
-  { authority, server, identity }: KubeconfigFileOptions,
+  { ca, server, identity }: KubeconfigFileOptions,
   { cert, key }: KeyAndCertificate,
 ): string {
   const userName = identity.commonName
-  const cluster = { 'certificate-authority-data': toBase64(authority.cert), server }
+  const cluster = { 'certificate-authority-data': toBase64(ca.cert), server }
   const user = { 'client-certificate-data': toBase64(cert), 'client-key-data': toBase64(key) }
   const contextName = `${userName}@${clusterName}`
   return stringifyYaml({

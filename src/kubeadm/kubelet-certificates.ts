@@ -4,7 +4,7 @@
  */
 import {
   ensureCertificateFile,
-  type Authority,
+  type CertificateAuthority,
   type CertificateOptions,
   type KeyAndCertificate,
 } from './certificates/pair-files.ts'
@@ -14,7 +14,7 @@ export interface KubeletCertificatesOptions extends CertificateOptions {
   /** Folder of the node. Created when missing. */
   readonly folder: string
   /** The cluster's certificate authority. */
-  readonly authority: Authority
+  readonly ca: CertificateAuthority
   readonly nodeName: string
   /** Addresses of the node's status, which the API server connects to. */
   readonly addresses: readonly string[]
@@ -28,7 +28,7 @@ export interface KubeletCertificates {
 export async function ensureKubeletCertificates(
   options: KubeletCertificatesOptions,
 ): Promise<KubeletCertificates> {
-  const { platform, crypto, folder, authority, nodeName, addresses } = options
+  const { platform, crypto, folder, ca, nodeName, addresses } = options
   await platform.files.makeFolder(folder, { mode: 0o700 })
   const { commonName, organizations } = nodeIdentity(nodeName)
   const profile = {
@@ -37,9 +37,6 @@ export async function ensureKubeletCertificates(
     usage: 'server',
     names: [...new Set([nodeName, ...addresses])],
   } as const
-  const server = await ensureCertificateFile(
-    { platform, crypto },
-    { folder, name: 'kubelet', profile, authority },
-  )
+  const server = await ensureCertificateFile({ platform, crypto }, { folder, name: 'kubelet', profile, ca })
   return { server }
 }

@@ -35,7 +35,7 @@ export async function renewCertificates<T>(
       await onRenewed(next)
       current = next
     } catch (error) {
-      log.error('cannot renew the certificates; trying again later', { error })
+      log.error('Failed to renew certificates, will retry', { error })
     }
   }
 }

@@ -30,7 +30,7 @@ function listening(port: object, more: Partial<PodSpec> = {}): Pod {
 
 function check(name: string, input: Partial<AdmissionInput>, expected: string): void {
   test(`admitPod: ${name}`, () => {
-    const usual = { pressures: new Set<string>(), allowedUnsafeSysctls: [], others: [] }
+    const usual = { pressures: new Set<string>(), allowedUnsafeSysctls: [], otherPods: [] }
     const refused = admitPod({ pod: pod(), isStatic: false, node, allocatable, ...usual, ...input })
     assert.equal(refused === undefined ? 'taken' : `${refused.reason}: ${refused.message}`, expected)
   })
@@ -41,7 +41,7 @@ const shortOf = "Node didn't have enough resource"
 check('what fits is taken', { pod: asking({ cpu: '2', memory: '1Gi' }) }, 'taken')
 check(
   'processors in thousandths',
-  { pod: asking({ cpu: '1500m' }), others: [asking({ cpu: '600m' })] },
+  { pod: asking({ cpu: '1500m' }), otherPods: [asking({ cpu: '600m' })] },
   `OutOfcpu: ${shortOf}: cpu, requested: 1500, used: 600, capacity: 2000`,
 )
 check(
@@ -56,13 +56,13 @@ check(
 )
 check(
   'what others announce',
-  { pod: asking({ 'example.com/gpu': '1' }), others: [asking({ 'example.com/gpu': '1' })] },
+  { pod: asking({ 'example.com/gpu': '1' }), otherPods: [asking({ 'example.com/gpu': '1' })] },
   `OutOfexample.com/gpu: ${shortOf}: example.com/gpu, requested: 1, used: 1, capacity: 1`,
 )
 check('what only the cluster knows', { pod: asking({ 'example.com/licence': '1' }) }, 'taken')
 check(
   'so many pods and no more',
-  { others: [pod(), pod(), pod()] },
+  { otherPods: [pod(), pod(), pod()] },
   `OutOfpods: ${shortOf}: pods, requested: 1, used: 3, capacity: 3`,
 )
 const elsewhere =
@@ -84,29 +84,29 @@ check(
 const taken =
   "NodePorts: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"
 const port80 = { hostPort: 80 }
-check('a port that is free', { pod: listening(port80), others: [listening({ hostPort: 81 })] }, 'taken')
-check('a port that is taken', { pod: listening(port80), others: [listening(port80)] }, taken)
+check('a port that is free', { pod: listening(port80), otherPods: [listening({ hostPort: 81 })] }, 'taken')
+check('a port that is taken', { pod: listening(port80), otherPods: [listening(port80)] }, taken)
 check(
   'a port for another protocol',
-  { pod: listening(port80), others: [listening({ ...port80, protocol: 'UDP' })] },
+  { pod: listening(port80), otherPods: [listening({ ...port80, protocol: 'UDP' })] },
   'taken',
 )
 check(
   'a port of another address',
   {
     pod: listening({ ...port80, hostIP: '10.0.0.1' }),
-    others: [listening({ ...port80, hostIP: '10.0.0.2' })],
+    otherPods: [listening({ ...port80, hostIP: '10.0.0.2' })],
   },
   'taken',
 )
 check(
   'a port of one address and of all',
-  { pod: listening({ ...port80, hostIP: '10.0.0.1' }), others: [listening(port80)] },
+  { pod: listening({ ...port80, hostIP: '10.0.0.1' }), otherPods: [listening(port80)] },
   taken,
 )
 check(
   "a port on the node's network",
-  { pod: listening(port80, { hostNetwork: true }), others: [listening(port80)] },
+  { pod: listening(port80, { hostNetwork: true }), otherPods: [listening(port80)] },
   taken,
 )
 check(

@@ -8,11 +8,11 @@ import { compileNodeSelector } from '#/api/node-selector.ts'
 import { podRequests } from '#/api/pod-resources.ts'
 import { quantityMilliValue, quantityValue, type Quantity } from '#/api/quantity.ts'
 import { qosClassOf } from '#/api/qos-class.ts'
-import { untolerated } from '#/api/taints.ts'
+import { findMatchingUntoleratedTaint } from '#/api/taints.ts'
 import { isExtendedResource } from '#/api/pod-resources.ts'
 import { hostPortsOf } from './host-ports.ts'
 import type { PodFailure } from './pod-status.ts'
-import { refusedSysctl } from './pod-sysctls.ts'
+import { forbiddenSysctl } from './pod-sysctls.ts'
 import { milliAmount, wholeAmount, type ResourceList } from './resource-amount.ts'
 
 export interface AdmissionInput {
@@ -26,19 +26,19 @@ export interface AdmissionInput {
   /** From the node's settings. */
   readonly allowedUnsafeSysctls: readonly string[]
   /** Admitted pods on this node that have not terminated. */
-  readonly others: readonly Pod[]
+  readonly otherPods: readonly Pod[]
 }
 
 /** Undefined if the pod is admitted. */
 export function admitPod(input: AdmissionInput): PodFailure | undefined {
   return (
-    refusePressure(input) ??
-    refuseSysctl(input) ??
-    refuseSystem(input) ??
-    refuseAmount(input) ??
-    refuseNode(input) ??
-    refusePorts(input) ??
-    refuseTaints(input)
+    rejectOnPressure(input) ??
+    rejectOnSysctl(input) ??
+    rejectOnOs(input) ??
+    rejectOnResources(input) ??
+    rejectOnNodeAffinity(input) ??
+    rejectOnPorts(input) ??
+    rejectOnTaints(input)
   )
 }
 
@@ -46,11 +46,12 @@ export function admitPod(input: AdmissionInput): PodFailure | undefined {
  * Under node pressure only critical pods are admitted; under memory pressure alone, also pods that are not
  * BestEffort or that tolerate the taint.
  */
-function refusePressure({ pod, isStatic, pressures }: AdmissionInput): PodFailure | undefined {
+function rejectOnPressure({ pod, isStatic, pressures }: AdmissionInput): PodFailure | undefined {
   const isCritical = isStatic || (pod.spec?.priority ?? 0) >= criticalPriority
   if (pressures.size === 0 || isCritical) return undefined
   const isMemory = pressures.size === 1 && pressures.has('MemoryPressure')
-  const isTolerated = untolerated([memoryTaint], pod.spec?.tolerations, ['NoSchedule']) === undefined
+  const isTolerated =
+    findMatchingUntoleratedTaint([memoryTaint], pod.spec?.tolerations, ['NoSchedule']) === undefined
   if (isMemory && (qosClassOf(pod) !== 'BestEffort' || isTolerated)) return undefined
   return { reason: 'Evicted', message: `The node had condition: [${[...pressures].join(' ')}]. ` }
 }
@@ -60,14 +61,14 @@ const criticalPriority = 2_000_000_000
 
 const memoryTaint = { key: 'node.kubernetes.io/memory-pressure', effect: 'NoSchedule' }
 
-function refuseSysctl({ pod, allowedUnsafeSysctls }: AdmissionInput): PodFailure | undefined {
-  const message = refusedSysctl(pod, allowedUnsafeSysctls)
+function rejectOnSysctl({ pod, allowedUnsafeSysctls }: AdmissionInput): PodFailure | undefined {
+  const message = forbiddenSysctl(pod, allowedUnsafeSysctls)
   return message === undefined ? undefined : { reason: 'SysctlForbidden', message }
 }
 
 const systemLabel = 'kubernetes.io/os'
 
-function refuseSystem({ pod, node }: AdmissionInput): PodFailure | undefined {
+function rejectOnOs({ pod, node }: AdmissionInput): PodFailure | undefined {
   const label = pod.metadata?.labels?.[systemLabel]
   if (label !== undefined && label !== 'linux') {
     const message = "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label"
@@ -87,10 +88,10 @@ function refuseSystem({ pod, node }: AdmissionInput): PodFailure | undefined {
   return undefined
 }
 
-function refuseAmount({ pod, others, allocatable }: AdmissionInput): PodFailure | undefined {
+function rejectOnResources({ pod, otherPods, allocatable }: AdmissionInput): PodFailure | undefined {
   const podsMax = wholeAmount(allocatable, 'pods')
-  if (others.length + 1 > podsMax) {
-    return outOf('pods', { requested: 1, used: others.length, capacity: podsMax })
+  if (otherPods.length + 1 > podsMax) {
+    return outOf('pods', { requested: 1, used: otherPods.length, capacity: podsMax })
   }
   for (const [name, amount] of amountsOf(pod)) {
     const requested = counted(name, amount)
@@ -98,7 +99,7 @@ function refuseAmount({ pod, others, allocatable }: AdmissionInput): PodFailure 
     const isForeign = isExtendedResource(name) && allocatable[name] === undefined
     if (requested === 0 || isForeign) continue
     const capacity = (name === 'cpu' ? milliAmount : wholeAmount)(allocatable, name)
-    const used = others.reduce((sum, other) => sum + counted(name, amountsOf(other).get(name)), 0)
+    const used = otherPods.reduce((sum, other) => sum + counted(name, amountsOf(other).get(name)), 0)
     if (requested > capacity - used) return outOf(name, { requested, used, capacity })
   }
   return undefined
@@ -124,7 +125,7 @@ function outOf(name: string, { requested, used, capacity }: Shortage): PodFailur
   return { reason: `OutOf${name}`, message: `Node didn't have enough resource: ${name}, ${amounts}` }
 }
 
-function refuseNode({ pod, node }: AdmissionInput): PodFailure | undefined {
+function rejectOnNodeAffinity({ pod, node }: AdmissionInput): PodFailure | undefined {
   if (node === undefined) return undefined
   const labels = node.metadata?.labels ?? {}
   const { nodeSelector = {}, affinity } = pod.spec ?? {}
@@ -135,9 +136,9 @@ function refuseNode({ pod, node }: AdmissionInput): PodFailure | undefined {
   return fits ? undefined : failed('NodeAffinity', "node(s) didn't match Pod's node affinity/selector")
 }
 
-function refusePorts({ pod, others }: AdmissionInput): PodFailure | undefined {
+function rejectOnPorts({ pod, otherPods }: AdmissionInput): PodFailure | undefined {
   const wanted = portsOf(pod)
-  const taken = others.flatMap(portsOf)
+  const taken = otherPods.flatMap(portsOf)
   const isTaken = wanted.some(port => {
     return taken.some(other => {
       const isSameAddress = port.address === other.address || port.address === any || other.address === any
@@ -174,8 +175,10 @@ function portsOf(pod: Pod): readonly UsedPort[] {
   })
 }
 
-function refuseTaints({ pod, isStatic, node }: AdmissionInput): PodFailure | undefined {
-  const taint = isStatic ? undefined : untolerated(node?.spec?.taints, pod.spec?.tolerations, ['NoExecute'])
+function rejectOnTaints({ pod, isStatic, node }: AdmissionInput): PodFailure | undefined {
+  const taint = isStatic
+    ? undefined
+    : findMatchingUntoleratedTaint(node?.spec?.taints, pod.spec?.tolerations, ['NoExecute'])
   return taint && failed('TaintToleration', "node(s) had taints that the pod didn't tolerate")
 }
 

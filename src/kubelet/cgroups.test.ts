@@ -4,7 +4,7 @@ import type { Pod } from '#/api/generated/core/v1.ts'
 import { Simulation } from '#/platform/simulated.ts'
 import { PodCgroups } from './cgroups.ts'
 import { UnifiedTree } from './cgroups/testdata/unified-tree.ts'
-import { nodeSettings } from './node-settings.ts'
+import { kubeletConfiguration } from './kubelet-configuration.ts'
 
 const root = '/sys/fs/cgroup'
 const share = { cpuMilli: 4_000, memoryBytes: 8 * 1024 ** 3, pids: -1 }
@@ -19,7 +19,13 @@ function cgroupsOn(tree: UnifiedTree): PodCgroups {
   return new PodCgroups({
     platform: { clock: simulation.clock, files: tree.files },
     linux: { machine: { cgroupVersion: 2 }, files: tree.linuxFiles, run: async () => '' },
-    node: nodeSettings({ name: 'n', addresses: [], folder: '/', cgroupRoot: '/k8ts-0', podPidsMax: 64 }),
+    node: kubeletConfiguration({
+      name: 'n',
+      addresses: [],
+      rootDirectory: '/',
+      cgroupRoot: '/k8ts-0',
+      podPidsMax: 64,
+    }),
     hugePageSizes: ['2MB'],
   })
 }
@@ -64,6 +70,6 @@ test('what the kernel cannot limit is left alone', async () => {
 test('a group with processes of its own cannot hand on controllers, and the way out is told', async () => {
   const tree = new UnifiedTree(root, ['cpu', 'memory'])
   tree.busy.add(root)
-  const message = /the control group \/sys\/fs\/cgroup has processes of its own, .*: move them into a group/
+  const message = /cgroup \/sys\/fs\/cgroup contains processes, .*: move the processes into a sibling cgroup/
   await assert.rejects(cgroupsOn(tree).start(share), message)
 })

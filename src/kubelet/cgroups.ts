@@ -6,7 +6,7 @@
  */
 import { join } from 'node:path'
 import type { Pod } from '#/api/generated/core/v1.ts'
-import type { Linux, LinuxFiles, MachineFacts } from '#/platform/linux.ts'
+import type { Linux, LinuxFiles, HostInfo } from '#/platform/linux.ts'
 import type { Clock, Files } from '#/platform/platform.ts'
 import { hierarchiesOf, type Hierarchy } from './cgroups/hierarchies.ts'
 import {
@@ -17,18 +17,18 @@ import {
   type CgroupWrite,
 } from './cgroups/limits.ts'
 import { cpuShares } from './cpu-time.ts'
-import type { NodeShare } from './node-machine.ts'
-import type { NodeSettings } from './node-settings.ts'
-import { classCgroup, podCgroup, podCgroupOf, podsCgroup } from './pod-paths.ts'
+import type { NodeAllocatableLimits } from './machine-info.ts'
+import type { KubeletConfiguration } from './kubelet-configuration.ts'
+import { qosCgroup, podCgroup, podCgroupOf, kubepodsCgroup } from './pod-paths.ts'
 
 export interface PodCgroupsOptions {
   readonly platform: { readonly clock: Clock; readonly files: Pick<Files, 'read' | 'list'> }
   readonly linux: {
-    readonly machine: Pick<MachineFacts, 'cgroupVersion'>
-    readonly files: Pick<LinuxFiles, 'lstat' | 'makeFolderPlain' | 'removeFolder' | 'writeInPlace'>
+    readonly machine: Pick<HostInfo, 'cgroupVersion'>
+    readonly files: Pick<LinuxFiles, 'lstat' | 'makeFolderUnsynced' | 'removeFolder' | 'writeInPlace'>
     readonly run: Linux['run']
   }
-  readonly node: NodeSettings
+  readonly node: KubeletConfiguration
   /** Huge page sizes of the kernel, such as `2MB`. */
   readonly hugePageSizes: readonly string[]
   /** Mount point of cgroup v2; defaults to `/sys/fs/cgroup`. */
@@ -57,17 +57,17 @@ export class PodCgroups {
   }
 
   /** Must resolve before other methods are called. Idempotent. */
-  async start(share: NodeShare): Promise<void> {
+  async start(share: NodeAllocatableLimits): Promise<void> {
     const { node } = this.#options
     this.#hierarchies = await this.#findHierarchies()
     const hugePages = new Map(this.#options.hugePageSizes.map(size => [size, unboundedBytes]))
-    await this.#ensure(podsCgroup(node), {
+    await this.#ensure(kubepodsCgroup(node), {
       cpuShares: cpuShares(share.cpuMilli),
       memoryBytes: share.memoryBytes,
       pids: share.pids,
     })
-    await this.#ensure(classCgroup(node, 'BestEffort'), { cpuShares: cpuShares(0), hugePages })
-    await this.#ensure(classCgroup(node, 'Burstable'), { hugePages })
+    await this.#ensure(qosCgroup(node, 'BestEffort'), { cpuShares: cpuShares(0), hugePages })
+    await this.#ensure(qosCgroup(node, 'Burstable'), { hugePages })
   }
 
   /** Creates the pod's cgroup and updates changed limits. Resolves with the sandbox's `cgroupParent`. */
@@ -79,8 +79,8 @@ export class PodCgroups {
   }
 
   /** Updates the CPU shares of the Burstable QoS cgroup from the requests of these pods. */
-  async updateClasses(pods: readonly Pod[]): Promise<void> {
-    await this.#ensure(classCgroup(this.#options.node, 'Burstable'), { cpuShares: burstableShares(pods) })
+  async updateQosCgroups(pods: readonly Pod[]): Promise<void> {
+    await this.#ensure(qosCgroup(this.#options.node, 'Burstable'), { cpuShares: burstableShares(pods) })
   }
 
   /**
@@ -113,7 +113,7 @@ export class PodCgroups {
     const uids = new Set<string>()
     for (const { folder } of this.#hierarchies) {
       for (const qosClass of classes) {
-        for (const name of await this.#names(join(folder, classCgroup(node, qosClass)))) {
+        for (const name of await this.#names(join(folder, qosCgroup(node, qosClass)))) {
           if (name.startsWith('pod')) uids.add(name.slice('pod'.length))
         }
       }
@@ -127,7 +127,7 @@ export class PodCgroups {
     const { node } = this.#options
     const top = join('/', node.cgroupRoot)
     for (const { folder } of this.#hierarchies) {
-      await this.#removeTree(join(folder, top === '/' ? podsCgroup(node) : top))
+      await this.#removeTree(join(folder, top === '/' ? kubepodsCgroup(node) : top))
     }
     this.#written.clear()
   }
@@ -161,7 +161,7 @@ export class PodCgroups {
       const parent = folder
       folder = join(parent, name)
       if (this.#version === 2) await this.#delegate(parent, hierarchy)
-      if (!(await this.#exists(folder))) await files.makeFolderPlain(folder, 0o755)
+      if (!(await this.#exists(folder))) await files.makeFolderUnsynced(folder, 0o755)
       if (hierarchy.controllers.has('cpuset') && this.#version === 1)
         await this.#inheritCpuset(parent, folder)
     }
@@ -178,8 +178,8 @@ export class PodCgroups {
     } catch (error) {
       if (!isBusy(error)) throw error
       throw new Error(
-        `the control group ${folder} has processes of its own, so that pods cannot be limited below it: ` +
-          'move them into a group beside those of pods, or start with the control groups of the host',
+        `cgroup ${folder} contains processes, so controllers cannot be enabled for its children: ` +
+          "move the processes into a sibling cgroup, or run in the host's cgroup namespace",
         { cause: error },
       )
     }

@@ -4,7 +4,7 @@ import { containerConfigOf, ContainerConfigError, sandboxConfigOf } from './cont
 import { inputOf, machine, node, podWith } from './container-config/testdata/input.ts'
 import { containerHash, containerOfAnnotations, podOfLabels } from './container-labels.ts'
 
-const context = { attempt: 2, node, machine, hostResolvConf: 'nameserver 1.1.1.1\nsearch home\n' }
+const context = { attempt: 2, node, machine, resolvConf: 'nameserver 1.1.1.1\nsearch home\n' }
 
 test('a sandbox is what the pod as a whole asks for', () => {
   const pod = podWith({

@@ -3,6 +3,7 @@
  * volumes and mounted files first (`pod-hosts-file.ts`, `pod-paths.ts`). Requests that cannot be fulfilled
  * throw ContainerConfigError, with the reason and message for the container status.
  */
+import { messageOf } from '#/base/message-of.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import type { ContainerConfig, SandboxConfig } from '#/cri/cri.ts'
 import { environmentOf, expandCommand } from './container-config/environment.ts'
@@ -35,9 +36,9 @@ export interface PlannedSandbox {
 }
 
 export function sandboxConfigOf(pod: Pod, context: SandboxContext): PlannedSandbox {
-  const { attempt, node, handler, hostResolvConf } = context
+  const { attempt, node, handler, resolvConf } = context
   try {
-    const { config: dns, warnings } = podDns(pod, node, hostResolvConf)
+    const { config: dns, warnings } = podDns(pod, node, resolvConf)
     const { name = '', namespace = '', uid = '', annotations = {} } = pod.metadata ?? {}
     const overhead = overheadResources(pod)
     const config: SandboxConfig = {
@@ -93,7 +94,7 @@ export async function containerConfigOf(input: ContainerInput): Promise<Containe
 }
 
 function asConfigError(reason: ContainerConfigErrorReason, error: unknown): ContainerConfigError {
-  return new ContainerConfigError(reason, error instanceof Error ? error.message : String(error), {
+  return new ContainerConfigError(reason, messageOf(error), {
     cause: error,
   })
 }

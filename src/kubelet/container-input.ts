@@ -4,15 +4,15 @@
  */
 import type { ConfigMap, Container, Pod, Secret, Service, VolumeMount } from '#/api/generated/core/v1.ts'
 import type { IdMapping, Image, RuntimeHandler } from '#/cri/cri.ts'
-import type { NodeMachine } from './node-machine.ts'
-import type { NodeSettings } from './node-settings.ts'
+import type { MachineInfo } from './machine-info.ts'
+import type { KubeletConfiguration } from './kubelet-configuration.ts'
 
 export interface SandboxContext {
   readonly attempt: number
-  readonly node: NodeSettings
-  readonly machine: NodeMachine
+  readonly node: KubeletConfiguration
+  readonly machine: MachineInfo
   /** Content of the node's resolv.conf; empty if none is configured. */
-  readonly hostResolvConf: string
+  readonly resolvConf: string
   /** Handler of the pod's RuntimeClass; undefined if the runtime does not report its handlers. */
   readonly handler?: RuntimeHandler
   /** User namespace mappings of a pod with `hostUsers: false`. */
@@ -37,8 +37,8 @@ export interface ContainerInput {
   readonly services: readonly Service[]
   readonly volumes: ReadonlyMap<string, ContainerVolume>
   readonly sources: ContainerSources
-  readonly node: NodeSettings
-  readonly machine: NodeMachine
+  readonly node: KubeletConfiguration
+  readonly machine: MachineInfo
   readonly handler?: RuntimeHandler
   readonly users?: UserMappings
   /** Target container: an ephemeral container joins its PID namespace. */

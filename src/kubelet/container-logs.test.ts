@@ -22,7 +22,7 @@ class World {
       files: {
         readRange: async (file, offset, length) => (await files.read(file)).subarray(offset, offset + length),
       },
-      runtime: { reopenLog: () => this.#reopen() },
+      runtime: { reopenContainerLog: () => this.#reopen() },
       node: { containerLog: { maxBytes, maxFiles: 3 } },
       running: () => (this.isRunning ? [{ containerId: 'id', path }] : []),
     })

@@ -9,13 +9,13 @@ import type { ContainerRuntime } from '#/cri/cri.ts'
 import type { LinuxFiles } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { planRotation, rotatedName } from './container-logs/plan-rotation.ts'
-import type { NodeSettings } from './node-settings.ts'
+import type { KubeletConfiguration } from './kubelet-configuration.ts'
 
 export interface ContainerLogsOptions {
   readonly platform: Platform
   readonly files: Pick<LinuxFiles, 'readRange'>
-  readonly runtime: Pick<ContainerRuntime, 'reopenLog'>
-  readonly node: Pick<NodeSettings, 'containerLog'>
+  readonly runtime: Pick<ContainerRuntime, 'reopenContainerLog'>
+  readonly node: Pick<KubeletConfiguration, 'containerLog'>
   /** Logs of containers that are running now. */
   readonly running: () => Iterable<WrittenLog>
 }
@@ -60,7 +60,7 @@ export class ContainerLogs {
       try {
         await this.#check(log, signal)
       } catch (error) {
-        if (!signal.aborted) platform.log.warn('the log of a container cannot be rotated', { ...log, error })
+        if (!signal.aborted) platform.log.warn('Failed to rotate log for container', { ...log, error })
       }
     }
   }
@@ -69,13 +69,13 @@ export class ContainerLogs {
     const { platform, runtime, node } = this.#options
     const status = await platform.files.stat(path)
     // The log was removed: reopen it, or output would be lost.
-    if (status === undefined) return runtime.reopenLog(containerId, { signal })
+    if (status === undefined) return runtime.reopenContainerLog(containerId, { signal })
     if (status.sizeBytes < node.containerLog.maxBytes) return
     await this.#makeRoom(path, signal)
     const aside = `${path}.${rotatedName(platform.clock.now())}`
     await platform.files.rename(path, aside)
     try {
-      await runtime.reopenLog(containerId, { signal })
+      await runtime.reopenContainerLog(containerId, { signal })
     } catch (error) {
       // The runtime still writes to the old file: undo the rename, so that the next period retries.
       await platform.files.rename(aside, path)

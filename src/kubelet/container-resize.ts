@@ -9,23 +9,23 @@ import type { ObservedContainer, ObservedPod } from './observed-pod.ts'
 import { isSidecar } from './pod-containers.ts'
 
 /** Resources applied by this kubelet process, by container id. */
-export type GivenResources = ReadonlyMap<string, ResourceRequirements>
+export type ActuatedResources = ReadonlyMap<string, ResourceRequirements>
 
-export interface Resized {
+export interface ResizeInput {
   readonly pod: Pod
   /** Last reported status: the resources of containers started by an earlier kubelet process. */
   readonly status: PodStatus
   readonly observed: ObservedPod
-  readonly given: GivenResources
+  readonly actuatedResources: ActuatedResources
 }
 
 /** Undefined if no resize is needed. */
-export function resizeOf(
-  { status, given }: Pick<Resized, 'status' | 'given'>,
+export function resizeActionOf(
+  { status, actuatedResources }: Pick<ResizeInput, 'status' | 'actuatedResources'>,
   container: Container,
   { id }: ObservedContainer,
 ): 'in-place' | 'restart' | undefined {
-  const has = given.get(id) ?? saidResources(status, id)
+  const has = actuatedResources.get(id) ?? reportedResources(status, id)
   const wants = container.resources ?? {}
   if (has === undefined) return undefined
   const changed = resizable.filter(name => {
@@ -40,24 +40,26 @@ export function resizeOf(
 }
 
 /** Running containers to be resized in place. */
-export function resizedContainers(resized: Resized): readonly (readonly [Container, ObservedContainer])[] {
+export function resizedContainers(
+  resized: ResizeInput,
+): readonly (readonly [Container, ObservedContainer])[] {
   const { initContainers = [], containers = [] } = resized.pod.spec ?? {}
   return [...initContainers.filter(isSidecar), ...containers].flatMap(container => {
     const latest = resized.observed.containers.find(({ name }) => name === container.name)
     if (latest?.state !== 'running') return []
-    return resizeOf(resized, container, latest) === 'in-place' ? [[container, latest] as const] : []
+    return resizeActionOf(resized, container, latest) === 'in-place' ? [[container, latest] as const] : []
   })
 }
 
 /** Resources of a container as reported in the pod status. */
-export function saidResources(status: PodStatus, id: string): ResourceRequirements | undefined {
+export function reportedResources(status: PodStatus, id: string): ResourceRequirements | undefined {
   const { initContainerStatuses = [], containerStatuses = [] } = status
   return [...initContainerStatuses, ...containerStatuses].find(each => each.containerID?.endsWith(`//${id}`))
     ?.resources
 }
 
 /** True if a running container's reported resources differ from the spec. */
-export function isResizing({ pod, status }: Pick<Resized, 'pod' | 'status'>): boolean {
+export function isResizing({ pod, status }: Pick<ResizeInput, 'pod' | 'status'>): boolean {
   const { containerStatuses = [], initContainerStatuses = [] } = status
   const { containers = [], initContainers = [] } = pod.spec ?? {}
   return [...initContainers.filter(isSidecar), ...containers].some(({ name, resources = {} }) => {

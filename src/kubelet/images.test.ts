@@ -34,7 +34,7 @@ class World {
         },
       },
       node: {
-        folder: '/k',
+        rootDirectory: '/k',
         imageGc: { highPercent: 85, lowPercent: 80, minimumAgeMs: 120_000 },
       },
       keptImages: ['registry.k8s.io/pause:3.10'],
@@ -170,10 +170,10 @@ test('runtimes say what went wrong in words of CRI', async () => {
     world.runtime.pullImage = () => Promise.reject(new Error(`${word}: gone`))
     assert.equal(await world.ensure('x', { pod: word }), expected)
   }
-  world.runtime.faults.lose()
+  world.runtime.faults.disconnect()
   assert.match(
     (await world.ensure('x')) ?? '',
-    /^ImageInspectError: Failed to inspect image "x:latest": the simulated/,
+    /^ImageInspectError: Failed to inspect image "x:latest": simulated container runtime/,
   )
 })
 

@@ -3,6 +3,7 @@
  * may use images already present; removes unused images when disk usage is high. Records Kubernetes' events
  * on the pod. https://kubernetes.io/docs/concepts/containers/images/
  */
+import { messageOf } from '#/base/message-of.ts'
 import { formatDurationMs } from '#/api/duration.ts'
 import type { Container, Pod, Secret } from '#/api/generated/core/v1.ts'
 import { quote } from '#/api/quote.ts'
@@ -17,19 +18,19 @@ import {
 } from '#/cri/image-reference.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { ImageError } from './images/image-error.ts'
-import { ImageRemoval } from './images/image-removal.ts'
-import { mayUse, withPull } from './images/plan-access.ts'
-import type { ImageSpace } from './images/plan-removal.ts'
+import { ImageGc } from './images/image-gc.ts'
+import { mustAttemptImagePull, withPull } from './images/plan-access.ts'
+import type { ImageSpace } from './images/plan-image-gc.ts'
 import { PullBackoff } from './images/pull-backoff.ts'
 import { pullCredentials, PullSecretError, type PullCredential } from './images/pull-credentials.ts'
 import { PullRecords } from './images/pull-records.ts'
 import { pullWith, type Pulled } from './images/pull-with.ts'
 import { SharedPulls } from './images/shared-pulls.ts'
-import type { NodeSettings } from './node-settings.ts'
+import type { KubeletConfiguration } from './kubelet-configuration.ts'
 import { fieldPathOf, findContainer } from './pod-containers.ts'
 
 export { ImageError } from './images/image-error.ts'
-export type { ImageSpace } from './images/plan-removal.ts'
+export type { ImageSpace } from './images/plan-image-gc.ts'
 
 export interface ImagesOptions {
   readonly platform: Platform
@@ -38,7 +39,7 @@ export interface ImagesOptions {
     secret(namespace: string, name: string, signal?: AbortSignal): Promise<Secret | undefined>
   }
   readonly recorder: { record(about: Pod, content: EventContent): void }
-  readonly node: Pick<NodeSettings, 'folder' | 'imageGc'>
+  readonly node: Pick<KubeletConfiguration, 'rootDirectory' | 'imageGc'>
   /** Fully qualified names of images that are never removed, such as the pause image. */
   readonly keptImages?: readonly string[]
   /** Maximum number of parallel pulls. */
@@ -72,14 +73,14 @@ export class Images {
   readonly #records: PullRecords
   readonly #backoff = new PullBackoff()
   readonly #pulls: SharedPulls<TimedPull>
-  readonly #removal: ImageRemoval
+  readonly #removal: ImageGc
 
   constructor(options: ImagesOptions) {
     const { platform, node, pullsMax = pullsMaxUsual } = options
     this.#options = options
-    this.#records = new PullRecords(platform.files, node.folder)
+    this.#records = new PullRecords(platform.files, node.rootDirectory)
     this.#pulls = new SharedPulls(platform.clock, pullsMax)
-    this.#removal = new ImageRemoval({
+    this.#removal = new ImageGc({
       ...options,
       records: this.#records,
       keptImages: options.keptImages ?? [],
@@ -149,11 +150,11 @@ export class Images {
   async #mayUse(request: Request, { id }: Image): Promise<boolean> {
     const record = await this.#records.record(id)
     const repository = repositoryOf(request.reference)
-    const isPulling = await this.#records.isPulling(request.written, id)
-    const world = { ...(record && { record }), isPulling, repository }
-    if (mayUse({ ...world, credentials: [] })) return true
+    const hasPullIntent = await this.#records.hasPullIntent(request.written, id)
+    const input = { ...(record && { record }), hasPullIntent, repository }
+    if (!mustAttemptImagePull({ ...input, credentials: [] })) return true
     if (!record?.credentialMapping[repository]?.kubernetesSecrets?.length) return false
-    return mayUse({ ...world, credentials: await this.#credentials(request) })
+    return !mustAttemptImagePull({ ...input, credentials: await this.#credentials(request) })
   }
 
   /** Credentials from the pod's imagePullSecrets that match the image. */
@@ -205,7 +206,7 @@ export class Images {
       const { value, waitedMs } = await this.#pulls.pull(shared, work, signal)
       this.#backoff.succeeded(key)
       const found = await runtime.imageStatus(value.id, { signal })
-      if (found === undefined) throw new CriError('not-found', `image ${image} is gone`)
+      if (found === undefined) throw new CriError('not-found', `image ${image} not found after pull`)
       const { pullMs } = value
       const times = `in ${whole(pullMs)} (${whole(Math.max(pullMs, waitedMs))} including waiting)`
       const size = `Image size: ${found.sizeBytes} bytes.`
@@ -290,8 +291,4 @@ const pullErrors = {
 
 function whole(ms: number): string {
   return formatDurationMs(Math.trunc(ms))
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -238,7 +238,7 @@ test('what was deleted while it was away is removed', async t => {
 test('a sandbox that dies is replaced, with its containers', async t => {
   const node = await TestKubelet.start(t, present)
   await node.create('p', { containers: [local] })
-  const [sandbox] = await node.plane.run(node.runtime.listSandboxes())
+  const [sandbox] = await node.plane.run(node.runtime.listPodSandbox())
   node.runtime.killSandbox(sandbox?.id ?? '')
   await node.advance(2)
   assert.equal(await node.see('p'), 'Running ready web=running*1')
@@ -303,7 +303,7 @@ test('a container that cannot be made or started says why', async t => {
 
 test('a sandbox that cannot be made is tried again', async t => {
   const node = await TestKubelet.start(t, present)
-  node.runtime.faults.fail('runSandbox', new CriError('failed', 'no addresses left'))
+  node.runtime.faults.fail('runPodSandbox', new CriError('failed', 'no addresses left'))
   await node.create('p', { containers: [local] })
   assert.equal(await node.see('p'), 'Pending web=ContainerCreating')
   assert.ok(
@@ -332,7 +332,7 @@ test('what cannot be killed is killed later, and people are told', async t => {
 })
 
 test('a pod that is deleted while it begins leaves nothing', async t => {
-  for (const method of ['runSandbox', 'createContainer', 'startContainer'] as const) {
+  for (const method of ['runPodSandbox', 'createContainer', 'startContainer'] as const) {
     const node = await TestKubelet.start(t, present)
     node.runtime.faults.delay(method, 5_000)
     await node.create('p', { containers: [local] })
@@ -349,11 +349,11 @@ test('a runtime that is away for a while is no reason for anything', async t => 
   const node = await TestKubelet.start(t, present)
   await node.create('p', { containers: [local] })
   const id = await node.runningId('web')
-  node.runtime.faults.lose()
+  node.runtime.faults.disconnect()
   await node.advance(60)
   assert.equal(await node.see('p'), 'Running ready web=running')
   await node.create('q', { containers: [local] })
-  node.runtime.faults.bringBack()
+  node.runtime.faults.reconnect()
   await node.advance(15)
   assert.equal(await node.see('q'), 'Running ready web=running')
   assert.equal(await node.plane.run(node.runtime.containerStatus(id)).then(({ state }) => state), 'running')

@@ -11,10 +11,10 @@ import type { GrpcConnect } from '#/platform/grpc.ts'
 import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Network, Platform } from '#/platform/platform.ts'
-import { assemble, type Assembly } from './kubelet/assemble.ts'
+import { kubeletComponents, type KubeletComponents } from './kubelet-components.ts'
 import type { KubeletView } from './kubelet-view.ts'
-import { nodeShare, readNodeMachine } from './node-machine.ts'
-import type { NodeSettings } from './node-settings.ts'
+import { nodeAllocatableLimits, readMachineInfo } from './machine-info.ts'
+import type { KubeletConfiguration } from './kubelet-configuration.ts'
 import { latestOf } from './observed-pod.ts'
 
 export interface KubeletOptions {
@@ -23,7 +23,7 @@ export interface KubeletOptions {
   readonly runtime: ContainerRuntime
   /** Authenticated as `system:node:NAME`. */
   readonly client: Client
-  readonly node: NodeSettings
+  readonly node: KubeletConfiguration
   /** Such as `v1.36.4+k8ts.0.1.0`. */
   readonly version: string
   readonly connectHttp: HttpConnect
@@ -43,7 +43,7 @@ const imageCheckMs = 300_000
 export class Kubelet implements KubeletView {
   readonly #options: KubeletOptions
   readonly #watchers = new Map<string, Set<() => void>>()
-  #assembly: Assembly | undefined
+  #components: KubeletComponents | undefined
   #problem: string | undefined = 'the kubelet is starting'
 
   constructor(options: KubeletOptions) {
@@ -53,19 +53,19 @@ export class Kubelet implements KubeletView {
   /** Runs until aborted. Containers keep running afterwards. */
   async run(signal: AbortSignal): Promise<void> {
     const { platform, linux, node } = this.#options
-    await platform.files.makeFolder(node.folder, { mode: 0o750 })
-    await platform.files.makeFolder(node.logsFolder, { mode: 0o755 })
-    const machine = await readNodeMachine({ platform, linux, node })
-    const told: Told = { runtime: undefined, handlers: [] }
-    const assembly = assemble(this.#options, {
+    await platform.files.makeFolder(node.rootDirectory, { mode: 0o750 })
+    await platform.files.makeFolder(node.podLogsDir, { mode: 0o755 })
+    const machine = await readMachineInfo({ platform, linux, node })
+    const runtimeInfo: RuntimeInfo = { runtime: undefined, handlers: [] }
+    const components = kubeletComponents(this.#options, {
       machine: () => machine,
-      runtimeName: () => told.runtime?.name ?? '',
-      handlers: () => told.handlers,
+      runtimeName: () => runtimeInfo.runtime?.name ?? '',
+      handlers: () => runtimeInfo.handlers,
       onChange: uid => this.#tell(uid),
     })
-    this.#assembly = assembly
-    const { cgroups, registration, informers, recorder, statuses, objects, sources } = assembly
-    await cgroups.start(nodeShare(machine, node))
+    this.#components = components
+    const { cgroups, registration, informers, recorder, statuses, objects, sources } = components
+    await cgroups.start(nodeAllocatableLimits(machine, node))
     const running = [
       registration.run(signal),
       informers.run(signal),
@@ -73,15 +73,15 @@ export class Kubelet implements KubeletView {
       statuses.run(signal),
       objects.run(signal),
       sources.run(signal),
-      this.#runPods(assembly, told, signal),
+      this.#runPods(components, runtimeInfo, signal),
     ]
     await Promise.all(running)
-    assembly.classes.stop()
-    assembly.probes[Symbol.dispose]()
+    components.classes.stop()
+    components.probes[Symbol.dispose]()
   }
 
   pods(): readonly Pod[] {
-    return this.#assembly?.workers.all().map(({ pod }) => pod) ?? []
+    return this.#components?.workers.all().map(({ pod }) => pod) ?? []
   }
 
   pod(namespace: string, name: string): Pod | undefined {
@@ -91,13 +91,13 @@ export class Kubelet implements KubeletView {
   }
 
   containerId(uid: string, container: string): string | undefined {
-    const worker = this.#assembly?.workers.get(uid)
+    const worker = this.#components?.workers.get(uid)
     const latest = worker && latestOf(worker.observed, container)
     return latest?.state === 'running' ? latest.id : undefined
   }
 
   sandboxId(uid: string): string | undefined {
-    return this.#assembly?.workers.get(uid)?.observed.sandboxes.find(({ isReady }) => isReady)?.id
+    return this.#components?.workers.get(uid)?.observed.sandboxes.find(({ isReady }) => isReady)?.id
   }
 
   onPodChange(uid: string, callback: () => void): () => void {
@@ -114,10 +114,14 @@ export class Kubelet implements KubeletView {
   }
 
   /** Starts pod workers once the runtime answers, so that static pods do not wait for the API server. */
-  async #runPods(assembly: Assembly, told: Told, signal: AbortSignal): Promise<void> {
-    const { workers, mirrors, objects } = assembly
+  async #runPods(
+    components: KubeletComponents,
+    runtimeInfo: RuntimeInfo,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { workers, mirrors, objects } = components
     try {
-      await this.#meetRuntime(told, signal)
+      await this.#waitForRuntime(runtimeInfo, signal)
     } catch (error) {
       if (signal.aborted) return
       throw error
@@ -128,39 +132,39 @@ export class Kubelet implements KubeletView {
     })
     workers.begin(signal)
     await Promise.all([
-      this.#followRuntime(assembly, signal),
-      this.#removeOrphans(assembly, signal),
+      this.#followRuntime(components, signal),
+      this.#removeOrphans(components, signal),
       mirrors.run(signal),
-      assembly.logs.run(signal),
-      this.#checkImages(assembly, signal),
+      components.logs.run(signal),
+      this.#collectImageGarbage(components, signal),
     ])
   }
 
-  async #meetRuntime(told: Told, signal: AbortSignal): Promise<void> {
+  async #waitForRuntime(runtimeInfo: RuntimeInfo, signal: AbortSignal): Promise<void> {
     const { runtime, platform } = this.#options
     for (;;) {
       try {
-        told.runtime = await runtime.version(signal)
-        told.handlers = (await runtime.status(signal)).handlers
+        runtimeInfo.runtime = await runtime.version(signal)
+        runtimeInfo.handlers = (await runtime.status(signal)).handlers
         return
       } catch (error) {
         signal.throwIfAborted()
-        this.#problem = `the container runtime does not answer: ${String(error)}`
+        this.#problem = `container runtime is not available: ${String(error)}`
         await platform.clock.sleep(retryMs, signal)
       }
     }
   }
 
   /** Orphans can be identified only after all pod sources have synced. */
-  async #removeOrphans({ sources, orphans }: Assembly, signal: AbortSignal): Promise<void> {
+  async #removeOrphans({ sources, orphans }: KubeletComponents, signal: AbortSignal): Promise<void> {
     await sources.waitForSync(signal).catch(() => undefined)
     if (!signal.aborted) await orphans.run(signal)
   }
 
-  async #followRuntime({ workers, orphans }: Assembly, signal: AbortSignal): Promise<void> {
+  async #followRuntime({ workers, orphans }: KubeletComponents, signal: AbortSignal): Promise<void> {
     try {
-      for await (const uid of this.#options.runtime.changes(signal)) {
-        workers.wakeSoon(uid)
+      for await (const uid of this.#options.runtime.containerEvents(signal)) {
+        workers.syncSoon(uid)
         if (uid === undefined || workers.get(uid) === undefined) orphans.wake()
       }
     } catch (error) {
@@ -168,17 +172,17 @@ export class Kubelet implements KubeletView {
     }
   }
 
-  async #checkImages({ images }: Assembly, signal: AbortSignal): Promise<void> {
+  async #collectImageGarbage({ images }: KubeletComponents, signal: AbortSignal): Promise<void> {
     const { platform, linux, runtime } = this.#options
     while (!signal.aborted) {
       await platform.clock.sleep(imageCheckMs, signal).catch(() => undefined)
       if (signal.aborted) return
       try {
-        const { folder } = await runtime.imageFilesystem({ signal })
+        const { folder } = await runtime.imageFsInfo({ signal })
         const { totalBytes, availableBytes } = await linux.files.space(folder)
         await images.collect({ capacityBytes: totalBytes, availableBytes }, signal)
       } catch (error) {
-        if (!signal.aborted) platform.log.warn('unused images could not be looked for', { error })
+        if (!signal.aborted) platform.log.warn('Image garbage collection failed', { error })
       }
     }
   }
@@ -189,7 +193,7 @@ export class Kubelet implements KubeletView {
 }
 
 /** State reported by the runtime. */
-interface Told {
+interface RuntimeInfo {
   runtime: RuntimeVersion | undefined
   handlers: readonly RuntimeHandler[]
 }

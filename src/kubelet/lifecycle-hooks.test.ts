@@ -73,7 +73,7 @@ test('a request goes to the pod, and any answer will do', async () => {
   await check({ port: 80, scheme: 'HTTPS', host: 'fd00::1' }, 'GET https://[fd00::1]:80/ 0 ms')
   await check({ port: 80, httpHeaders: [{ name: 'X-Who', value: 'me' }] }, 'GET http://10.0.0.1:80/ me 0 ms')
   await check({ port: 'missing' }, 'invalid port number: missing')
-  assert.match(await run({ httpGet: { port: 80 } }, { addresses: [] }), /the pod has no address/)
+  assert.match(await run({ httpGet: { port: 80 } }, { addresses: [] }), /pod has no IP/)
 })
 
 test('time passes', async () => {

@@ -53,7 +53,7 @@ export class LifecycleHooks {
   async #request(action: HTTPGetAction, target: HookTarget, signal: AbortSignal): Promise<void> {
     const { scheme = 'HTTP', path = '/', httpHeaders = [] } = action
     const host = action.host || target.addresses[0]
-    if (host === undefined) throw new Error('failed to find networking container: the pod has no address')
+    if (host === undefined) throw new Error('failed to find networking container: pod has no IP')
     const port = portOf(action, target.container)
     const origin = `${scheme.toLowerCase()}://${host.includes(':') ? `[${host}]` : host}:${port}`
     await using client = this.#options.connectHttp({ origin, tls: { insecureSkipVerify: true } })

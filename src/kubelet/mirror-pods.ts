@@ -9,7 +9,7 @@ import { pods } from '#/api/generated/core/v1-resources.ts'
 import { isBeingDeleted, keyOf, parseKey } from '#/api/metadata.ts'
 import type { Client } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
-import { WorkQueue, type Again } from '#/client/workqueue.ts'
+import { WorkQueue, type ReconcileResult } from '#/client/workqueue.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { isMirror, mirrorAnnotation, type PodSources } from './pod-sources.ts'
 
@@ -37,8 +37,8 @@ export class MirrorPods {
     this.#options = options
     const { platform, informer, sources } = options
     this.#queue = new WorkQueue({ platform, name: 'mirror pods', retryMs })
-    informer.onChange((key, { before, after }) => {
-      if ((before && isMirror(before)) || (after && isMirror(after))) this.#queue.add(key)
+    informer.addEventHandler((key, { oldObject, newObject }) => {
+      if ((oldObject && isMirror(oldObject)) || (newObject && isMirror(newObject))) this.#queue.add(key)
     })
     sources.onChange(uid => {
       const sourced = sources.get(uid)
@@ -53,11 +53,11 @@ export class MirrorPods {
 
   async run(signal: AbortSignal): Promise<void> {
     await this.#options.sources.waitForSync(signal).catch(() => undefined)
-    const work = (key: string): Promise<void | Again> => this.#sync(key, signal)
-    await this.#queue.run({ workers: 1, signal, work })
+    const work = (key: string): Promise<void | ReconcileResult> => this.#sync(key, signal)
+    await this.#queue.run({ workers: 1, signal, reconcile: work })
   }
 
-  async #sync(key: string, signal: AbortSignal): Promise<void | Again> {
+  async #sync(key: string, signal: AbortSignal): Promise<void | ReconcileResult> {
     const { informer, sources, isLeaving } = this.#options
     const pod = sources.staticPod(key)
     const known = informer.get(key)
@@ -72,10 +72,10 @@ export class MirrorPods {
     return undefined
   }
 
-  async #create(pod: Pod, signal: AbortSignal): Promise<void | Again> {
+  async #create(pod: Pod, signal: AbortSignal): Promise<void | ReconcileResult> {
     const { client, node } = this.#options
     const owner = node()?.metadata
-    if (owner?.uid === undefined || owner.name === undefined) return { againAfterMs: nodeRetryMs }
+    if (owner?.uid === undefined || owner.name === undefined) return { requeueAfterMs: nodeRetryMs }
     const { uid = '', ...metadata } = pod.metadata ?? {}
     const { status: _, ...wanted } = pod
     const ownerReferences = [

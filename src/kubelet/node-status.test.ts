@@ -9,9 +9,9 @@ import { startTestControlPlane, type TestControlPlane } from '#/controllers/test
 import { SimulatedRuntime } from '#/cri/simulated.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { Simulation } from '#/platform/simulated.ts'
-import { nodeSettings, type NodeSettingsInput } from './node-settings.ts'
+import { kubeletConfiguration, type KubeletConfigurationInput } from './kubelet-configuration.ts'
 import { NodeRegistration } from './node-status.ts'
-import { machineFacts } from './testdata/machine-facts.ts'
+import { hostInfo } from './testdata/host-info.ts'
 
 const gibi = 1024 ** 3
 const name = 'node-1'
@@ -29,7 +29,7 @@ interface TestNode extends TestControlPlane {
   readonly stop: () => Promise<void>
 }
 
-async function startNode(t: TestContext, given: Partial<NodeSettingsInput> = {}): Promise<TestNode> {
+async function startNode(t: TestContext, given: Partial<KubeletConfigurationInput> = {}): Promise<TestNode> {
   const admission = await readAdmission(new Simulation({ seed: 1 }).host('x').files, {
     enable: ['NodeRestriction'],
   })
@@ -40,7 +40,7 @@ async function startNode(t: TestContext, given: Partial<NodeSettingsInput> = {})
 async function startNodeOn(
   plane: TestControlPlane,
   t: TestContext,
-  given: Partial<NodeSettingsInput>,
+  given: Partial<KubeletConfigurationInput>,
 ): Promise<Omit<TestNode, keyof TestControlPlane>> {
   const { platform, run, settle, client: admin } = plane
   const setMemory = (bytes: number): Promise<void> => run(writeMeminfo(platform, bytes))
@@ -58,9 +58,15 @@ async function startNodeOn(
     version: 'v1.36.4+k8ts.0.1.0',
     images: { list: () => runtime.listImages() },
     problems: () => problems,
-    node: nodeSettings({ name, addresses: ['192.0.2.7'], folder: '/node', cgroupRoot: '/', ...given }),
+    node: kubeletConfiguration({
+      name,
+      addresses: ['192.0.2.7'],
+      rootDirectory: '/node',
+      cgroupRoot: '/',
+      ...given,
+    }),
     linux: {
-      machine: machineFacts,
+      machine: hostInfo,
       files: {
         async space() {
           const availableBytes = disk.freeBytes
@@ -188,7 +194,7 @@ test('a node without a runtime is not ready, and is again as soon as it can be',
   const subject = await startNode(t)
   const ready = async (): Promise<NodeCondition | undefined> =>
     (await subject.node()).status?.conditions?.at(-1)
-  subject.runtime.faults.lose()
+  subject.runtime.faults.disconnect()
   await subject.advance(20_000)
   assert.equal((await ready())?.status, 'True', 'a short absence is not told')
   await subject.advance(25_000)
@@ -197,7 +203,7 @@ test('a node without a runtime is not ready, and is again as soon as it can be',
     [down?.status, down?.reason, down?.message],
     ['False', 'KubeletNotReady', 'container runtime is down'],
   )
-  subject.runtime.faults.bringBack()
+  subject.runtime.faults.reconnect()
   await subject.advance(2_000)
   assert.equal(await subject.conditions(), well)
   subject.problems.push('node is shutting down')

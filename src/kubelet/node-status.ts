@@ -13,23 +13,23 @@ import type { EventRecorder } from '#/client/event-recorder.ts'
 import { Informer } from '#/client/informer.ts'
 import type { ContainerRuntime, Image } from '#/cri/cri.ts'
 import type { Platform } from '#/platform/platform.ts'
-import { readNodeMachine, type NodeLinux } from './node-machine.ts'
-import type { NodeSettings } from './node-settings.ts'
+import { readMachineInfo, type NodeLinux } from './machine-info.ts'
+import type { KubeletConfiguration } from './kubelet-configuration.ts'
 import { NodeLease, renewalMs } from './node-status/node-lease.ts'
 import { planEvents } from './node-status/plan-events.ts'
 import { missingMetadata, planNode } from './node-status/plan-node.ts'
 import { hasChanged, planStatus } from './node-status/plan-status.ts'
-import { LastingPressures, observedPressures, type PressureType } from './node-status/pressure.ts'
-import { takeReadings } from './node-status/readings.ts'
-import { RuntimeWatch } from './node-status/runtime-watch.ts'
+import { PressureTransitions, observedPressures, type PressureType } from './node-status/pressure.ts'
+import { observeSignals } from './node-status/observe-signals.ts'
+import { RuntimeState } from './node-status/runtime-state.ts'
 
 export interface NodeRegistrationOptions {
   readonly platform: Platform
   readonly linux: NodeLinux
   /** Authenticated as `system:node:NAME`. */
   readonly client: Client
-  readonly runtime: Pick<ContainerRuntime, 'status' | 'version' | 'imageFilesystem'>
-  readonly node: NodeSettings
+  readonly runtime: Pick<ContainerRuntime, 'status' | 'version' | 'imageFsInfo'>
+  readonly node: KubeletConfiguration
   /** Kubelet version, such as `v1.36.4+k8ts.0.1.0`. */
   readonly version: string
   readonly images: { list(): Promise<readonly Image[]> }
@@ -58,8 +58,8 @@ export class NodeRegistration {
   readonly nodes: Informer<Node>
   readonly #options: NodeRegistrationOptions
   readonly #lease: NodeLease
-  readonly #watch: RuntimeWatch
-  readonly #lasting = new LastingPressures()
+  readonly #watch: RuntimeState
+  readonly #lasting = new PressureTransitions()
   #pressures: ReadonlySet<PressureType> = new Set()
   /** As last read or written here; the informer may lag behind. */
   #node: Node | undefined
@@ -84,7 +84,7 @@ export class NodeRegistration {
       selection: { fieldSelector: `metadata.name=${name}` },
     })
     this.#lease = new NodeLease({ client, clock: platform.clock, name })
-    this.#watch = new RuntimeWatch(runtime, platform.clock)
+    this.#watch = new RuntimeState(runtime, platform.clock)
   }
 
   /** Node pressure conditions as of the last check. */
@@ -111,7 +111,7 @@ export class NodeRegistration {
       } catch (error) {
         if (signal.aborted) return
         failures++
-        log.warn('the lease of the node was not renewed', { error })
+        log.warn('Failed to update lease', { error })
       }
       await clock.sleep(failures === 0 ? renewalMs : backoffMs(failures), signal).catch(() => undefined)
     }
@@ -129,7 +129,7 @@ export class NodeRegistration {
         if (signal.aborted) return
         failures++
         if (isApiError(error, 'NotFound')) this.#node = undefined
-        log.warn('the status of the node was not written', { error })
+        log.warn('Error updating node status, will retry', { error })
       }
       const isStarting = clock.monotonicMs() - startedMs < startingMs
       const usualMs = this.#isReady ? checkMs : isStarting ? startingCheckMs : notReadyCheckMs
@@ -156,7 +156,7 @@ export class NodeRegistration {
     const followed = this.nodes.get(name)
     const own = this.#node
     if (own === undefined) return followed
-    if (this.nodes.hasSeen(own.metadata?.resourceVersion ?? '')) return followed
+    if (this.nodes.isCurrent(own.metadata?.resourceVersion ?? '')) return followed
     return own
   }
 
@@ -182,10 +182,10 @@ export class NodeRegistration {
   async #planned(before: NodeStatus, signal: AbortSignal): Promise<NodeStatus> {
     const { platform, linux, node, version, images, problems, volumesInUse, declaredFeatures } = this.#options
     const [machine, readings, imagesHere] = await Promise.all([
-      readNodeMachine({ platform, linux, node }),
-      takeReadings(this.#options, signal),
+      readMachineInfo({ platform, linux, node }),
+      observeSignals(this.#options, signal),
       images.list().catch(() => this.#images),
-      this.#watch.ask(signal),
+      this.#watch.update(signal),
     ])
     this.#images = imagesHere
     const observed = observedPressures(readings, node.evictionHard)

@@ -5,10 +5,10 @@ import { containerHash } from './container-labels.ts'
 import type { ObservedContainer, ObservedPod } from './observed-pod.ts'
 import {
   planPod,
-  type Ending,
+  type Termination,
   type PodAction,
   type PodPlan,
-  type PodWorld,
+  type PodSyncInput,
   type ProbeResults,
 } from './plan-pod.ts'
 import type { Restart } from './restart-backoff.ts'
@@ -26,7 +26,7 @@ interface Case {
    */
   readonly seen?: string
   readonly now?: number
-  readonly world?: Partial<Omit<PodWorld, 'probes'>>
+  readonly input?: Partial<Omit<PodSyncInput, 'probes'>>
   readonly probes?: Readonly<Record<string, ProbeResults>>
   readonly expected: string
 }
@@ -41,7 +41,7 @@ const cases: readonly Case[] = [
   {
     name: 'containers wait for volumes',
     seen: 's0',
-    world: { areVolumesReady: false },
+    input: { areVolumesReady: false },
     expected: 'volumes',
   },
   { name: 'then it starts', seen: 's0', expected: 'start web#0' },
@@ -50,21 +50,21 @@ const cases: readonly Case[] = [
     name: 'it is given what it asks for by now',
     spec: { containers: [{ ...sleepy, resources: { requests: { cpu: '2' } } }] },
     seen: 's0 web#0 running',
-    world: { given: new Map([['web#0', { requests: { cpu: '1' } }]]) },
+    input: { actuatedResources: new Map([['web#0', { requests: { cpu: '1' } }]]) },
     expected: 'resize',
   },
   {
     name: 'once',
     spec: { containers: [{ ...sleepy, resources: { requests: { cpu: '2' } } }] },
     seen: 's0 web#0 running',
-    world: { given: new Map([['web#0', { requests: { cpu: '2' } }]]) },
+    input: { actuatedResources: new Map([['web#0', { requests: { cpu: '2' } }]]) },
     expected: '',
   },
   {
     name: 'what another kubelet has given it stands in its status',
     spec: { containers: [{ ...sleepy, resources: { limits: { memory: '2' } } }] },
     seen: 's0 web#0 running',
-    world: {
+    input: {
       status: { containerStatuses: [{ ...ran('web#0'), resources: { limits: { memory: '1' } } }] },
     },
     expected: 'resize',
@@ -81,13 +81,13 @@ const cases: readonly Case[] = [
       ],
     },
     seen: 's0 web#0 running',
-    world: { given: new Map([['web#0', { limits: { memory: '1' } }]]) },
+    input: { actuatedResources: new Map([['web#0', { limits: { memory: '1' } }]]) },
     expected: 'kill web "Container web resize requires restart" 30s',
   },
   {
     name: 'a container is started once',
     seen: 's0 web#0 created',
-    world: { starting: new Set(['web']) },
+    input: { starting: new Set(['web']) },
     expected: '',
   },
   {
@@ -105,19 +105,19 @@ const cases: readonly Case[] = [
     name: 'one that is being started holds those after it',
     spec: { containers: [sleepy, { name: 'b', image: 'i' }] },
     seen: 's0 web#0 running',
-    world: { starting: new Set(['web']) },
+    input: { starting: new Set(['web']) },
     expected: '',
   },
   {
     name: 'one that could not be started does not',
     spec: { containers: [sleepy, { name: 'b', image: 'i' }] },
     seen: 's0',
-    world: { retryAtMs: new Map([['web', startMs + 10_000]]) },
+    input: { retryAtMs: new Map([['web', startMs + 10_000]]) },
     expected: 'start b#0; again at 10',
   },
   {
     name: 'a sandbox that could not be made is tried later',
-    world: { sandboxRetryAtMs: startMs + 10_000, areVolumesReady: true },
+    input: { sandboxRetryAtMs: startMs + 10_000, areVolumesReady: true },
     expected: '; again at 10',
   },
   // Restarts.
@@ -125,7 +125,7 @@ const cases: readonly Case[] = [
   {
     name: 'what ends again has to wait',
     seen: 's0 web#1 exited(1@0) web#0 exited(1@0)',
-    world: { restarts: restarts('web', 0, 10) },
+    input: { restarts: restarts('web', 0, 10) },
     now: 1,
     expected:
       'web waits CrashLoopBackOff "back-off 10s restarting failed container=web pod=p_d(u)"; again at 10',
@@ -133,21 +133,21 @@ const cases: readonly Case[] = [
   {
     name: 'until its time has come',
     seen: 's0 web#1 exited(1@0) web#0 exited(1@0)',
-    world: { restarts: restarts('web', 0, 10) },
+    input: { restarts: restarts('web', 0, 10) },
     now: 10,
     expected: 'start web#2 (then 20s)',
   },
   {
     name: 'up to five minutes',
     seen: 's0 web#9 exited(1@100)',
-    world: { restarts: restarts('web', 0, 300) },
+    input: { restarts: restarts('web', 0, 300) },
     now: 401,
     expected: 'start web#10 (then 300s)',
   },
   {
     name: 'and not at all after ten minutes of good behaviour',
     seen: 's0 web#9 exited(1@601)',
-    world: { restarts: restarts('web', 0, 300) },
+    input: { restarts: restarts('web', 0, 300) },
     now: 602,
     expected: 'start web#10 (then 10s)',
   },
@@ -155,14 +155,14 @@ const cases: readonly Case[] = [
     name: 'another image is not to blame',
     spec: { containers: [{ name: 'web', image: 'other' }] },
     seen: 's0 web#1 exited(1@0)',
-    world: { restarts: new Map([['web', { atMs: startMs, delayMs: 80_000, hash: 'another' }]]) },
+    input: { restarts: new Map([['web', { atMs: startMs, delayMs: 80_000, hash: 'another' }]]) },
     now: 1,
     expected: 'start web#2 (then 10s)',
   },
   {
     name: 'what the runtime has forgotten the status remembers',
     seen: 's0',
-    world: { status: said('web', 3) },
+    input: { status: said('web', 3) },
     expected: 'start web#4',
   },
   // Policies.
@@ -170,13 +170,13 @@ const cases: readonly Case[] = [
     name: 'what may not run twice is done, and so is the pod',
     spec: { restartPolicy: 'Never' },
     seen: 's0 web#0 exited(0@0)',
-    expected: 'ending: stop s0',
+    expected: 'terminating: stop s0',
   },
   {
     name: 'what succeeds is done when only failures are repeated',
     spec: { restartPolicy: 'OnFailure' },
     seen: 's0 web#0 exited(0@0)',
-    expected: 'ending: stop s0',
+    expected: 'terminating: stop s0',
   },
   {
     name: 'what fails is not',
@@ -206,7 +206,7 @@ const cases: readonly Case[] = [
     name: 'which other codes do not fall under',
     spec: { restartPolicy: 'Never', containers: [ruled('Restart', [42])] },
     seen: 's0 web#0 exited(1@0)',
-    expected: 'ending: stop s0',
+    expected: 'terminating: stop s0',
   },
   {
     name: 'the end of one may be that of all: they go at once',
@@ -269,20 +269,20 @@ const cases: readonly Case[] = [
     name: 'which replaces it even where nothing runs twice',
     spec: { restartPolicy: 'Never', containers: [{ name: 'web', image: 'other' }] },
     seen: 's0 web#0 exited(0@0)',
-    world: { restarting: new Set(['web#0']) },
+    input: { restarting: new Set(['web#0']) },
     expected: 'start web#1',
   },
   {
     name: 'what the kubelet killed waits for the end before that, not for this one',
     seen: 's0 web#2 exited(137@100) web#1 exited(1@0)',
-    world: { restarting: new Set(['web#2']), restarts: restarts('web', 0, 40) },
+    input: { restarting: new Set(['web#2']), restarts: restarts('web', 0, 40) },
     now: 101,
     expected: 'start web#3 (then 80s)',
   },
   {
-    name: 'what is condemned is killed',
+    name: 'a container marked to be killed is killed',
     seen: 's0 web#0 running',
-    world: { condemned: new Map([['web#0', 'FailedPostStartHook']]) },
+    input: { toKill: new Map([['web#0', 'FailedPostStartHook']]) },
     expected: 'kill web "FailedPostStartHook" 30s',
   },
   {
@@ -300,13 +300,13 @@ const cases: readonly Case[] = [
   {
     name: 'and is replaced',
     seen: 's0- web#0 exited(137@0)',
-    world: { stoppedSandboxes: new Set(['s0']) },
+    input: { stoppedSandboxes: new Set(['s0']) },
     expected: 'sandbox 1 in place of another, image web',
   },
   {
     name: 'in which containers start again',
     seen: 's1 s0- web#0 exited(137@0) @s0',
-    world: { stoppedSandboxes: new Set(['s0']) },
+    input: { stoppedSandboxes: new Set(['s0']) },
     expected: 'start web#1 (then 10s)',
   },
   {
@@ -318,21 +318,21 @@ const cases: readonly Case[] = [
     name: 'a pod that may not run twice ends with its sandbox',
     spec: { restartPolicy: 'Never' },
     seen: 's0- web#0 exited(137@0)',
-    expected: 'ending: stop s0',
+    expected: 'terminating: stop s0',
   },
   {
     name: 'unless it has not begun',
     spec: { restartPolicy: 'Never' },
     seen: 's0-',
-    world: { stoppedSandboxes: new Set(['s0']) },
+    input: { stoppedSandboxes: new Set(['s0']) },
     expected: 'sandbox 1 in place of another, image web',
   },
   {
     name: 'a pod whose work is done needs no new one',
     spec: { restartPolicy: 'OnFailure' },
     seen: 's0- web#0 exited(0@0)',
-    world: { stoppedSandboxes: new Set(['s0']), isReleased: true },
-    expected: 'ended: ',
+    input: { stoppedSandboxes: new Set(['s0']), isReleased: true },
+    expected: 'terminated: ',
   },
   {
     name: 'an old sandbox goes when nothing is in it',
@@ -398,7 +398,7 @@ const initCases: readonly Case[] = [
     name: 'one that may not run twice takes the pod with it',
     spec: { initContainers: [init], restartPolicy: 'Never' },
     seen: 's0 init#0 exited(1@0)',
-    expected: 'ending: stop s0',
+    expected: 'terminating: stop s0',
   },
   {
     name: 'in a new sandbox all begins anew, and old ends go',
@@ -416,7 +416,7 @@ const initCases: readonly Case[] = [
     name: 'but for its start',
     spec: { initContainers: [sidecar] },
     seen: 's0 side#0 running',
-    world: { starting: new Set(['side']) },
+    input: { starting: new Set(['side']) },
     expected: '',
   },
   {
@@ -461,96 +461,96 @@ const initCases: readonly Case[] = [
     name: 'sidecars keep no pod alive',
     spec: { initContainers: [sidecar], restartPolicy: 'Never' },
     seen: 's0 web#0 exited(0@0) side#0 running',
-    expected: 'ending: kill side "Stopping container side" 30s',
+    expected: 'terminating: kill side "Stopping container side" 30s',
   },
 ]
 
-const removed: Ending = { isRemoved: true }
+const removed: Termination = { isRemoved: true }
 
-const endingCases: readonly Case[] = [
+const terminationCases: readonly Case[] = [
   {
     name: 'containers go first, in the time that the deletion leaves',
     metadata: { deletionGracePeriodSeconds: 7 },
     seen: 's0 web#0 running',
-    world: { ending: removed },
-    expected: 'ending: kill web "Stopping container web" 7s',
+    input: { termination: removed },
+    expected: 'terminating: kill web "Stopping container web" 7s',
   },
   {
     name: 'sidecars after those they serve, in reverse',
     spec: { initContainers: [sidecar, { ...sidecar, name: 'late' }] },
     seen: 's0 web#0 running late#0 running side#0 running',
-    world: { ending: removed },
+    input: { termination: removed },
     expected:
-      'ending: kill web "Stopping container web" 30s, kill late "Stopping container late" 30s after web#0, ' +
+      'terminating: kill web "Stopping container web" 30s, kill late "Stopping container late" 30s after web#0, ' +
       'kill side "Stopping container side" 30s after web#0 late#0',
   },
   {
     name: 'nothing goes on while something still starts',
     seen: 's0 web#0 created',
-    world: { ending: removed, starting: new Set(['web']) },
-    expected: 'ending: ',
+    input: { termination: removed, starting: new Set(['web']) },
+    expected: 'terminating: ',
   },
   {
     name: 'or comes to be',
-    world: { ending: removed, isMakingSandbox: true },
-    expected: 'ending: ',
+    input: { termination: removed, isCreatingSandbox: true },
+    expected: 'terminating: ',
   },
   {
     name: 'then sandboxes',
     seen: 's0 web#0 exited(0@0)',
-    world: { ending: removed },
-    expected: 'ending: stop s0',
+    input: { termination: removed },
+    expected: 'terminating: stop s0',
   },
   {
     name: 'then what they used',
     seen: 's0- web#0 exited(0@0)',
-    world: { ending: removed, stoppedSandboxes: new Set(['s0']) },
-    expected: 'ended: release',
+    input: { termination: removed, stoppedSandboxes: new Set(['s0']) },
+    expected: 'terminated: release',
   },
   {
     name: 'then what is left of them',
     seen: 's0- web#0 exited(0@0)',
-    world: { ending: removed, stoppedSandboxes: new Set(['s0']), isReleased: true },
-    expected: 'ended: remove s0',
+    input: { termination: removed, stoppedSandboxes: new Set(['s0']), isReleased: true },
+    expected: 'terminated: remove s0',
   },
   {
     name: 'also what has no sandbox any more',
     seen: 's0- web#0 exited(0@0) @gone',
-    world: { ending: removed, stoppedSandboxes: new Set(['s0']), isReleased: true },
-    expected: 'ended: remove web#0, remove s0',
+    input: { termination: removed, stoppedSandboxes: new Set(['s0']), isReleased: true },
+    expected: 'terminated: remove web#0, remove s0',
   },
   {
     name: 'and that is all',
-    world: { ending: removed, isReleased: true },
-    expected: 'ended: finish',
+    input: { termination: removed, isReleased: true },
+    expected: 'terminated: finish',
   },
   {
     name: 'what has ended by itself stays to be looked at',
     seen: 's0- web#0 exited(0@0)',
-    world: { ending: { isRemoved: false }, stoppedSandboxes: new Set(['s0']), isReleased: true },
-    expected: 'ended: ',
+    input: { termination: { isRemoved: false }, stoppedSandboxes: new Set(['s0']), isReleased: true },
+    expected: 'terminated: ',
   },
   {
     name: 'whoever ends the pod may leave it less time',
     seen: 's0 web#0 running',
-    world: { ending: { isRemoved: false, graceSeconds: 1 } },
-    expected: 'ending: kill web "Stopping container web" 1s',
+    input: { termination: { isRemoved: false, graceSeconds: 1 } },
+    expected: 'terminating: kill web "Stopping container web" 1s',
   },
 ]
 
-for (const each of [...cases, ...initCases, ...endingCases]) {
+for (const each of [...cases, ...initCases, ...terminationCases]) {
   test(`planPod: ${each.name}`, () => {
     assert.equal(show(planPod(worldOf(each))), each.expected)
   })
 }
 
 test('planPod: what is asked again gives the same answer', () => {
-  for (const each of [...cases, ...initCases, ...endingCases]) {
+  for (const each of [...cases, ...initCases, ...terminationCases]) {
     assert.deepEqual(planPod(worldOf(each)), planPod(worldOf(each)))
   }
 })
 
-function worldOf({ spec, metadata, seen = '', now = 0, world, probes = {} }: Case): PodWorld {
+function worldOf({ spec, metadata, seen = '', now = 0, input, probes = {} }: Case): PodSyncInput {
   const pod: Pod = {
     metadata: { namespace: 'd', name: 'p', uid: 'u', ...metadata },
     spec: { restartPolicy: 'Always', terminationGracePeriodSeconds: 30, containers: [sleepy], ...spec },
@@ -564,16 +564,16 @@ function worldOf({ spec, metadata, seen = '', now = 0, world, probes = {} }: Cas
     stoppedSandboxes: new Set(),
     isReleased: false,
     starting: new Set(),
-    given: new Map(),
-    isMakingSandbox: false,
+    actuatedResources: new Map(),
+    isCreatingSandbox: false,
     restarting: new Set(),
-    condemned: new Map(),
+    toKill: new Map(),
     restarts: new Map(),
     retryAtMs: new Map(),
     sandboxRetryAtMs: 0,
     volumesRetryAtMs: 0,
     probes: id => probes[id] ?? {},
-    ...world,
+    ...input,
   }
 }
 

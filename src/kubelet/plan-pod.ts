@@ -4,20 +4,20 @@
  * plan until something changes. The caller skips actions already in progress.
  */
 import type { Pod, PodStatus } from '#/api/generated/core/v1.ts'
-import type { GivenResources } from './container-resize.ts'
+import type { ActuatedResources } from './container-resize.ts'
 import type { ObservedPod } from './observed-pod.ts'
-import { planEnding } from './plan-pod/plan-ending.ts'
+import { planTermination } from './plan-pod/plan-termination.ts'
 import { planRunning } from './plan-pod/plan-running.ts'
 import type { Restart } from './restart-backoff.ts'
 
-export interface PodWorld {
+export interface PodSyncInput {
   readonly pod: Pod
   /** Last reported status; the API server's may be older. */
   readonly status: PodStatus
   readonly observed: ObservedPod
   readonly nowMs: number
   /** Set if the pod has to terminate regardless of its containers. */
-  readonly ending?: Ending
+  readonly termination?: Termination
   readonly areVolumesReady: boolean
   /** Sandboxes that were stopped and have no network anymore. */
   readonly stoppedSandboxes: ReadonlySet<string>
@@ -25,12 +25,12 @@ export interface PodWorld {
   readonly isReleased: boolean
   /** Names of containers that are being started. */
   readonly starting: ReadonlySet<string>
-  readonly isMakingSandbox: boolean
+  readonly isCreatingSandbox: boolean
   /** Ids of containers that were killed to be restarted regardless of the restart policy. */
   readonly restarting: ReadonlySet<string>
   /** Ids of running containers that have to be killed, with the reason. */
-  readonly condemned: ReadonlyMap<string, string>
-  readonly given: GivenResources
+  readonly toKill: ReadonlyMap<string, string>
+  readonly actuatedResources: ActuatedResources
   readonly probes: (containerId: string) => ProbeResults
   /** By container name. */
   readonly restarts: ReadonlyMap<string, Restart>
@@ -40,7 +40,7 @@ export interface PodWorld {
   readonly volumesRetryAtMs: number
 }
 
-export interface Ending {
+export interface Termination {
   /** All remains of the pod are removed from the node as well. */
   readonly isRemoved: boolean
   /** Overrides the pod's grace period. */
@@ -59,8 +59,8 @@ export interface PodPlan {
   readonly actions: readonly PodAction[]
   /** Waiting containers with reasons, except those that are about to start. */
   readonly waiting: ReadonlyMap<string, Waiting>
-  /** `ending`: the pod terminates and starts no containers. `ended`: no container is running anymore. */
-  readonly stage: 'running' | 'ending' | 'ended'
+  /** `terminating`: the pod terminates and starts no containers. `terminated`: no container is running anymore. */
+  readonly stage: 'running' | 'terminating' | 'terminated'
   /** Time of the next sync if nothing happens before. */
   readonly againAtMs?: number
 }
@@ -112,6 +112,6 @@ export interface KillContainer {
   readonly isRestarted: boolean
 }
 
-export function planPod(world: PodWorld): PodPlan {
-  return world.ending === undefined ? planRunning(world) : planEnding(world)
+export function planPod(input: PodSyncInput): PodPlan {
+  return input.termination === undefined ? planRunning(input) : planTermination(input)
 }

@@ -59,7 +59,7 @@ export function restartsOnFailure(pod: Pod, container: Container): boolean {
 }
 
 /** True if its exit restarts all containers of the pod. */
-export function restartsAll(container: Container, exitCode: number): boolean {
+export function restartsAllContainers(container: Container, exitCode: number): boolean {
   return matchingRule(container, exitCode)?.action === 'RestartAllContainers'
 }
 
@@ -72,10 +72,4 @@ function matchingRule(
     const { operator, values = [] } = exitCodes
     return operator === 'In' ? values.includes(exitCode) : operator === 'NotIn' && !values.includes(exitCode)
   })
-}
-
-/** Pod name in the kubelet's messages: `web-0_default(uid)`. */
-export function describePod({ metadata }: Pod): string {
-  const { name = '', namespace = '', uid = '' } = metadata ?? {}
-  return `${name}_${namespace}(${uid})`
 }

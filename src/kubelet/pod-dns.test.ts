@@ -4,9 +4,9 @@ import type { PodSpec } from '#/api/generated/core/v1.ts'
 import { podDns, type PodDns } from './pod-dns.ts'
 
 const node = {
-  clusterDns: ['10.96.0.10'],
+  clusterDNS: ['10.96.0.10'],
   clusterDomain: 'cluster.local',
-  hostResolvConf: '/etc/resolv.conf',
+  resolvConf: '/etc/resolv.conf',
   addresses: ['192.168.0.7'],
 }
 const host = `# the node's own
@@ -62,7 +62,7 @@ test('what the pod says is added, and goes before for options', () => {
 })
 
 test('a node without cluster DNS says so and falls back to its own', () => {
-  const found = dns({}, { clusterDns: [] })
+  const found = dns({}, { clusterDNS: [] })
   assert.equal(notation(found), onHost)
   assert.deepEqual(found.warnings, [
     {
@@ -72,11 +72,11 @@ test('a node without cluster DNS says so and falls back to its own', () => {
         '"ClusterFirst" policy. Falling back to "Default" policy.',
     },
   ])
-  assert.deepEqual(dns({ dnsPolicy: 'Default' }, { clusterDns: [] }).warnings, [])
+  assert.deepEqual(dns({ dnsPolicy: 'Default' }, { clusterDNS: [] }).warnings, [])
 })
 
 test('a node without a file of its own leads nowhere', () => {
-  const settings = { hostResolvConf: '', addresses: ['192.168.0.7', 'fd00::7'] }
+  const settings = { resolvConf: '', addresses: ['192.168.0.7', 'fd00::7'] }
   assert.equal(notation(dns({ dnsPolicy: 'Default' }, settings, '')), '127.0.0.1 ::1 | . | ')
   assert.equal(
     notation(dns({ dnsPolicy: 'Default' }, { ...settings, addresses: [] }, '')),

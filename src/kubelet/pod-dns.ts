@@ -6,9 +6,9 @@ import type { Pod, PodDNSConfig, PodDNSConfigOption } from '#/api/generated/core
 import { parseIp } from '#/api/ip.ts'
 import { quote } from '#/api/quote.ts'
 import type { DnsConfig } from '#/cri/cri.ts'
-import type { NodeSettings } from './node-settings.ts'
-import { parseResolvConf } from './pod-dns/resolv-conf.ts'
-import { podText } from './pod-text.ts'
+import type { KubeletConfiguration } from './kubelet-configuration.ts'
+import { parseResolvConf } from './resolv-conf.ts'
+import { formatPod } from './format-pod.ts'
 
 /** Limits of resolvers. */
 const serversMax = 3
@@ -28,14 +28,14 @@ export interface PodDns {
   readonly warnings: readonly PodWarning[]
 }
 
-type Settings = Pick<NodeSettings, 'clusterDns' | 'clusterDomain' | 'hostResolvConf' | 'addresses'>
+type Settings = Pick<KubeletConfiguration, 'clusterDNS' | 'clusterDomain' | 'resolvConf' | 'addresses'>
 
-/** `hostResolvConf` is the content of the node's resolv.conf. */
-export function podDns(pod: Pod, node: Settings, hostResolvConf: string): PodDns {
+/** `resolvConf` is the content of the node's resolv.conf. */
+export function podDns(pod: Pod, node: Settings, resolvConf: string): PodDns {
   const warnings: PodWarning[] = []
   const type = dnsTypeOf(pod)
-  if (type === 'cluster' && node.clusterDns.length === 0) warnings.push(missingClusterDns(pod))
-  const base = baseConfig(pod, type, node, parseResolvConf(hostResolvConf))
+  if (type === 'cluster' && node.clusterDNS.length === 0) warnings.push(missingClusterDns(pod))
+  const base = baseConfig(pod, type, node, parseResolvConf(resolvConf))
   const { servers, searches, options } = pod.spec?.dnsConfig ? added(base, pod.spec.dnsConfig) : base
   const config = {
     servers: limitServers(servers, warnings),
@@ -63,13 +63,13 @@ function dnsTypeOf(pod: Pod): DnsType {
 
 function baseConfig(pod: Pod, type: DnsType, node: Settings, host: DnsConfig): DnsConfig {
   if (type === 'none') return { servers: [], searches: [], options: [] }
-  if (type === 'cluster' && node.clusterDns.length > 0) {
-    const { clusterDns: servers, clusterDomain: domain } = node
+  if (type === 'cluster' && node.clusterDNS.length > 0) {
+    const { clusterDNS: servers, clusterDomain: domain } = node
     const own =
       domain === '' ? [] : [`${pod.metadata?.namespace ?? ''}.svc.${domain}`, `svc.${domain}`, domain]
     return { servers, searches: unique([...own, ...host.searches]), options: ['ndots:5'] }
   }
-  if (node.hostResolvConf !== '') return host
+  if (node.resolvConf !== '') return host
   // No DNS: a loopback address is set explicitly, because with an empty list resolvers would use the node's.
   const servers = node.addresses.map(address => (parseIp(address)?.family === 6 ? '::1' : '127.0.0.1'))
   return { servers: servers.length > 0 ? servers : ['127.0.0.1'], searches: ['.'], options: [] }
@@ -117,7 +117,7 @@ function limitSearches(searches: readonly string[], warnings: PodWarning[]): rea
 
 function missingClusterDns(pod: Pod): PodWarning {
   const message =
-    `pod: ${quote(podText(pod))}. kubelet does not have ClusterDNS IP configured and cannot create Pod using ` +
+    `pod: ${quote(formatPod(pod))}. kubelet does not have ClusterDNS IP configured and cannot create Pod using ` +
     '"ClusterFirst" policy. Falling back to "Default" policy.'
   return { reason: 'MissingClusterDNS', message }
 }

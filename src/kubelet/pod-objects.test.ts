@@ -55,7 +55,7 @@ test('pods hear of changes of what they use, and of nothing else', async t => {
   await plane.create(configMaps, settings('used', '1'))
   await plane.create(configMaps, settings('other', '1'))
   const [a, b] = [await createPod('a', configVolume('used')), await createPod('b', configVolume('used'))]
-  for (const pod of [a, b]) objects.follow(pod)
+  for (const pod of [a, b]) objects.registerPod(pod)
   assert.equal((await plane.run(objects.configMap('default', 'used')))?.data?.['key'], '1')
   await plane.settle()
   assert.deepEqual(told, [], 'what was given out already is no change')
@@ -63,9 +63,9 @@ test('pods hear of changes of what they use, and of nothing else', async t => {
   await plane.change(configMaps, 'default/other', object => ({ ...object, data: { key: '2' } }))
   assert.deepEqual(told, ['a b'])
   assert.equal((await plane.run(objects.configMap('default', 'used')))?.data?.['key'], '2')
-  objects.forget(uidOf(a))
+  objects.unregisterPod(uidOf(a))
   await plane.change(configMaps, 'default/used', object => ({ ...object, data: { key: '3' } }))
-  objects.forget(uidOf(b))
+  objects.unregisterPod(uidOf(b))
   await plane.change(configMaps, 'default/used', object => ({ ...object, data: { key: '4' } }))
   assert.deepEqual(told, ['a b', 'b'])
 })
@@ -73,7 +73,7 @@ test('pods hear of changes of what they use, and of nothing else', async t => {
 test('a pod hears when what it uses comes to be, and when it goes', async t => {
   const { plane, objects, told, createPod } = await start(t)
   const pod = await createPod('a', { volumes: [{ name: 'v', secret: { secretName: 'late' } }] })
-  objects.follow(pod)
+  objects.registerPod(pod)
   assert.equal(await plane.run(objects.secret('default', 'late')), undefined)
   await plane.settle()
   await plane.create(secrets, secretOf('late'))
@@ -90,7 +90,7 @@ test('what cannot change is not watched any more', async t => {
   await plane.create(configMaps, settings('fixed', '1', true))
   const pod = await createPod('a', configVolume('fixed'))
   await plane.run(objects.configMap('default', 'fixed'))
-  objects.follow(pod)
+  objects.registerPod(pod)
   await plane.settle()
   told.length = 0
   await plane.run(plane.client.delete(configMaps, { namespace: 'default', name: 'fixed' }))
@@ -107,7 +107,7 @@ test('a node may read what its own pods use, and nothing of others', async t => 
   })
   const own = await createPod('own', secretVolume('own'))
   const foreign = await createPod('foreign', { ...secretVolume('foreign'), nodeName: 'n2' })
-  for (const pod of [own, foreign]) objects.follow(pod)
+  for (const pod of [own, foreign]) objects.registerPod(pod)
   assert.ok(await plane.run(objects.secret('default', 'own')))
   await plane.advance(60_000)
   for (const name of ['foreign', 'unused']) {
@@ -119,12 +119,12 @@ test('a pod that uses something else from now on hears of that', async t => {
   const { plane, objects, told, createPod } = await start(t)
   for (const name of ['one', 'two']) await plane.create(configMaps, settings(name, '1'))
   const pod = await createPod('a', configVolume('one'))
-  objects.follow(pod)
+  objects.registerPod(pod)
   await plane.settle()
   const other = { ...pod, spec: { ...pod.spec, containers: [container], ...configVolume('two') } }
   await plane.run(plane.client.delete(pods, { namespace: 'default', name: 'a' }, { gracePeriodSeconds: 0 }))
   await createPod('again', configVolume('two'))
-  objects.follow(other)
+  objects.registerPod(other)
   await plane.settle()
   told.length = 0
   await plane.change(configMaps, 'default/one', object => ({ ...object, data: { key: '2' } }))

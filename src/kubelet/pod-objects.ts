@@ -19,7 +19,7 @@ import {
 } from '#/api/generated/core/v1-resources.ts'
 import type { Client } from '#/client/client.ts'
 import type { Platform } from '#/platform/platform.ts'
-import { FollowedObjects } from './pod-objects/followed-objects.ts'
+import { WatchedObjects } from './pod-objects/watched-objects.ts'
 import { referencesOf } from './pod-objects/references.ts'
 
 export interface PodObjectsOptions {
@@ -33,8 +33,8 @@ export type ObjectsChanged = (podUids: readonly string[]) => void
 
 export class PodObjects {
   readonly #client: Client
-  readonly #configMaps: FollowedObjects<ConfigMap>
-  readonly #secrets: FollowedObjects<Secret>
+  readonly #configMaps: WatchedObjects<ConfigMap>
+  readonly #secrets: WatchedObjects<Secret>
   readonly #callbacks = new Set<ObjectsChanged>()
 
   constructor(options: PodObjectsOptions) {
@@ -42,8 +42,8 @@ export class PodObjects {
       for (const callback of this.#callbacks) callback(podUids)
     }
     this.#client = options.client
-    this.#configMaps = new FollowedObjects({ ...options, resource: configMaps, onChange })
-    this.#secrets = new FollowedObjects({ ...options, resource: secrets, onChange })
+    this.#configMaps = new WatchedObjects({ ...options, resource: configMaps, onChange })
+    this.#secrets = new WatchedObjects({ ...options, resource: secrets, onChange })
   }
 
   /** Watches referenced objects, including those added later, until aborted. */
@@ -52,17 +52,17 @@ export class PodObjects {
   }
 
   /** Registers the objects referenced by the pod. Idempotent; called on each sync. */
-  follow(pod: Pod): void {
+  registerPod(pod: Pod): void {
     const { namespace = '', uid = '' } = pod.metadata ?? {}
     const { configMaps: names, secrets: secretNames } = referencesOf(pod)
-    this.#configMaps.follow(uid, namespace, names)
-    this.#secrets.follow(uid, namespace, secretNames)
+    this.#configMaps.registerPod(uid, namespace, names)
+    this.#secrets.registerPod(uid, namespace, secretNames)
   }
 
   /** Unregisters the pod. */
-  forget(uid: string): void {
-    this.#configMaps.forget(uid)
-    this.#secrets.forget(uid)
+  unregisterPod(uid: string): void {
+    this.#configMaps.unregisterPod(uid)
+    this.#secrets.unregisterPod(uid)
   }
 
   /** Returns a function that unsubscribes. */

@@ -6,17 +6,17 @@ import {
   podCgroupOf,
   podFolder,
   podLogFolder,
-  terminationLogPath,
+  terminationMessagePath,
 } from './pod-paths.ts'
 
-const node = { folder: '/node', cgroupRoot: '/k8ts-0' }
+const node = { rootDirectory: '/node', cgroupRoot: '/k8ts-0' }
 
 test('things of a pod are below the folder of the node', () => {
   assert.equal(podFolder(node, 'u-1'), '/node/pods/u-1')
   assert.equal(hostsFilePath(node, 'u-1'), '/node/pods/u-1/etc-hosts')
-  assert.equal(terminationLogPath(node, 'u-1', 'c', 2), '/node/pods/u-1/containers/c/2')
+  assert.equal(terminationMessagePath(node, 'u-1', 'c', 2), '/node/pods/u-1/containers/c/2')
   const metadata = { name: 'web', namespace: 'shop', uid: 'u-1' }
-  assert.equal(podLogFolder({ logsFolder: '/logs' }, { metadata }), '/logs/shop_web_u-1')
+  assert.equal(podLogFolder({ podLogsDir: '/logs' }, { metadata }), '/logs/shop_web_u-1')
 })
 
 test('the control group of a pod is that of its class', () => {

@@ -7,13 +7,13 @@ import { join } from 'node:path'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { qosClassOf, type QosClass } from '#/api/qos-class.ts'
 import { assert } from '#/base/assert.ts'
-import type { NodeSettings } from './node-settings.ts'
+import type { KubeletConfiguration } from './kubelet-configuration.ts'
 
-type Folder = Pick<NodeSettings, 'folder'>
+type Folder = Pick<KubeletConfiguration, 'rootDirectory'>
 
 /** Contains one directory per pod, named by UID. */
-export function podsFolder({ folder }: Folder): string {
-  return join(folder, 'pods')
+export function podsFolder({ rootDirectory }: Folder): string {
+  return join(rootDirectory, 'pods')
 }
 
 export function podFolder(node: Folder, uid: string): string {
@@ -26,14 +26,19 @@ export function hostsFilePath(node: Folder, uid: string): string {
 }
 
 /** Termination message file of a container; it must exist with mode 0666 before the container is created. */
-export function terminationLogPath(node: Folder, uid: string, container: string, attempt: number): string {
+export function terminationMessagePath(
+  node: Folder,
+  uid: string,
+  container: string,
+  attempt: number,
+): string {
   return join(podFolder(node, uid), 'containers', container, String(attempt))
 }
 
 /** Contains one directory per container. */
-export function podLogFolder({ logsFolder }: Pick<NodeSettings, 'logsFolder'>, pod: Pod): string {
+export function podLogFolder({ podLogsDir }: Pick<KubeletConfiguration, 'podLogsDir'>, pod: Pod): string {
   const { namespace = '', name = '', uid = '' } = pod.metadata ?? {}
-  return join(logsFolder, `${namespace}_${name}_${uid}`)
+  return join(podLogsDir, `${namespace}_${name}_${uid}`)
 }
 
 /** Relative to the pod's log directory. */
@@ -42,27 +47,31 @@ export function containerLogPath(container: string, attempt: number): string {
 }
 
 /** Root of localhost seccomp profiles. */
-export function seccompFolder({ folder }: Folder): string {
-  return join(folder, 'seccomp')
+export function seccompFolder({ rootDirectory }: Folder): string {
+  return join(rootDirectory, 'seccomp')
 }
 
 /** Parent cgroup of all pods of the node. */
-export function podsCgroup({ cgroupRoot }: Pick<NodeSettings, 'cgroupRoot'>): string {
+export function kubepodsCgroup({ cgroupRoot }: Pick<KubeletConfiguration, 'cgroupRoot'>): string {
   return join('/', cgroupRoot, 'kubepods')
 }
 
 /** Parent cgroup of a QoS class's pods. */
-export function classCgroup(node: Pick<NodeSettings, 'cgroupRoot'>, qosClass: QosClass): string {
-  return qosClass === 'Guaranteed' ? podsCgroup(node) : join(podsCgroup(node), qosClass.toLowerCase())
+export function qosCgroup(node: Pick<KubeletConfiguration, 'cgroupRoot'>, qosClass: QosClass): string {
+  return qosClass === 'Guaranteed' ? kubepodsCgroup(node) : join(kubepodsCgroup(node), qosClass.toLowerCase())
 }
 
 /** Parent cgroup of the pod's containers. */
-export function podCgroup(node: Pick<NodeSettings, 'cgroupRoot'>, pod: Pod): string {
+export function podCgroup(node: Pick<KubeletConfiguration, 'cgroupRoot'>, pod: Pod): string {
   return podCgroupOf(node, qosClassOf(pod), pod.metadata?.uid ?? '')
 }
 
-export function podCgroupOf(node: Pick<NodeSettings, 'cgroupRoot'>, qosClass: QosClass, uid: string): string {
-  return join(classCgroup(node, qosClass), `pod${checked(uid)}`)
+export function podCgroupOf(
+  node: Pick<KubeletConfiguration, 'cgroupRoot'>,
+  qosClass: QosClass,
+  uid: string,
+): string {
+  return join(qosCgroup(node, qosClass), `pod${checked(uid)}`)
 }
 
 function checked(uid: string): string {

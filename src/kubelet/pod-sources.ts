@@ -9,8 +9,8 @@ import { keyOf } from '#/api/metadata.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
-import type { NodeSettings } from './node-settings.ts'
-import { ManifestFolder } from './pod-sources/manifest-folder.ts'
+import type { KubeletConfiguration } from './kubelet-configuration.ts'
+import { StaticPodSource } from './pod-sources/static-pod-source.ts'
 import { sourceAnnotation } from './pod-sources/parse-manifest.ts'
 
 export interface SourcedPod {
@@ -24,7 +24,7 @@ export interface SourcedPod {
 export interface PodSourcesOptions {
   readonly platform: Platform
   readonly linux: Linux
-  readonly node: NodeSettings
+  readonly node: KubeletConfiguration
   /** Informer for the node's pods. */
   readonly informer: Informer<Pod>
 }
@@ -45,18 +45,18 @@ export function isMirror(pod: Pod): boolean {
 
 export class PodSources {
   readonly #options: PodSourcesOptions
-  readonly #manifests: ManifestFolder
+  readonly #manifests: StaticPodSource
   readonly #byUid = new Map<string, Pod>()
   readonly #handlers = new Set<SourceHandler>()
 
   constructor(options: PodSourcesOptions) {
     this.#options = options
     const { platform, linux, node } = options
-    const folder = node.manifestsFolder
+    const folder = node.staticPodPath
     const onChange = (uid: string): void => this.#tell(uid)
-    this.#manifests = new ManifestFolder({ platform, linux, folder, nodeName: node.name, onChange })
-    options.informer.onChange((key, { before, after }) => {
-      this.#follow(before, after)
+    this.#manifests = new StaticPodSource({ platform, linux, folder, nodeName: node.name, onChange })
+    options.informer.addEventHandler((key, { oldObject, newObject }) => {
+      this.#follow(oldObject, newObject)
       const mirrored = this.#manifests.byKey(key)?.metadata?.uid
       if (mirrored !== undefined) this.#tell(mirrored)
     })

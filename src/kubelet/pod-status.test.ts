@@ -97,7 +97,7 @@ const cases: readonly Case[] = [
     name: 'a container that will not run again does not wait',
     spec: { restartPolicy: 'Never' },
     containers: [ended(1)],
-    input: { waiting: waiting('CrashLoopBackOff'), stage: 'ended' },
+    input: { waiting: waiting('CrashLoopBackOff'), stage: 'terminated' },
     expected: 'Failed web=Error:1!',
   },
   // Exits.
@@ -105,14 +105,14 @@ const cases: readonly Case[] = [
     name: 'what ends well is Completed',
     spec: { restartPolicy: 'Never' },
     containers: [ended(0)],
-    input: { stage: 'ended' },
+    input: { stage: 'terminated' },
     expected: 'Succeeded web=Completed:0!',
   },
   {
     name: 'what fails is an Error',
     spec: { restartPolicy: 'Never' },
     containers: [ended(3)],
-    input: { stage: 'ended' },
+    input: { stage: 'terminated' },
     expected: 'Failed web=Error:3!',
   },
   {
@@ -134,14 +134,14 @@ const cases: readonly Case[] = [
     name: 'a pod fails with one of its containers',
     spec: { restartPolicy: 'Never', containers: [web, { name: 'b', image: 'i' }] },
     containers: [ended(0), ended(1, { name: 'b', id: 'b' })],
-    input: { stage: 'ended' },
+    input: { stage: 'terminated' },
     expected: 'Failed b=Error:1! web=Completed:0!',
   },
   {
     name: 'no pod has ended while something of it may run',
     spec: { restartPolicy: 'Never' },
     containers: [ended(0)],
-    input: { stage: 'ending', previous: { phase: 'Running' } },
+    input: { stage: 'terminating', previous: { phase: 'Running' } },
     expected: 'Running web=Completed:0!',
   },
   {
@@ -155,13 +155,13 @@ const cases: readonly Case[] = [
   {
     name: 'why a pod failed is said when it has ended',
     containers: [ended(137)],
-    input: { stage: 'ended', failure: { reason: 'DeadlineExceeded', message: 'too long' } },
+    input: { stage: 'terminated', failure: { reason: 'DeadlineExceeded', message: 'too long' } },
     expected: 'Failed(DeadlineExceeded: too long) web=Error:137!',
   },
   {
     name: 'and not before',
     containers: [{}],
-    input: { stage: 'ending', failure: { reason: 'DeadlineExceeded', message: 'too long' } },
+    input: { stage: 'terminating', failure: { reason: 'DeadlineExceeded', message: 'too long' } },
     expected: 'Running ready web=running',
   },
   // Lost containers and sandboxes.
@@ -174,7 +174,7 @@ const cases: readonly Case[] = [
   {
     name: 'and is said to when the pod ends',
     observed: nothingObserved,
-    input: { stage: 'ended', previous: { phase: 'Running', containerStatuses: [runningStatus()] } },
+    input: { stage: 'terminated', previous: { phase: 'Running', containerStatuses: [runningStatus()] } },
     expected:
       'Failed web=ContainerStatusUnknown:137(The container could not be located when the pod was terminated)!*1' +
       '<ContainerStatusUnknown:137',
@@ -183,7 +183,7 @@ const cases: readonly Case[] = [
     name: 'what has ended stays so when it is removed',
     spec: { restartPolicy: 'Never' },
     observed: nothingObserved,
-    input: { stage: 'ended', previous: { phase: 'Succeeded', containerStatuses: [endedStatus(0)] } },
+    input: { stage: 'terminated', previous: { phase: 'Succeeded', containerStatuses: [endedStatus(0)] } },
     expected: 'Succeeded web=Completed:0!',
   },
   // Probes.
@@ -243,7 +243,7 @@ const cases: readonly Case[] = [
     name: 'an init container fails for good',
     spec: { initContainers: [{ name: 'init', image: 'i' }], restartPolicy: 'Never' },
     containers: [ended(1, { name: 'init' })],
-    input: { stage: 'ended' },
+    input: { stage: 'terminated' },
     expected: 'Failed init=Error:1! web=PodInitializing!',
   },
   {
@@ -308,11 +308,11 @@ test('podStatus: conditions say what is missing', () => {
     /Initialized=False\(ContainersNotInitialized: containers with incomplete status: \[a b\]\)/,
   )
   assert.match(
-    of({ containers: [ended(0)], spec: { restartPolicy: 'Never' }, input: { stage: 'ended' } }),
+    of({ containers: [ended(0)], spec: { restartPolicy: 'Never' }, input: { stage: 'terminated' } }),
     /Initialized=True\(PodCompleted\) Ready=False\(PodCompleted\) ContainersReady=False\(PodCompleted\)/,
   )
   assert.match(
-    of({ containers: [ended(1)], spec: { restartPolicy: 'Never' }, input: { stage: 'ended' } }),
+    of({ containers: [ended(1)], spec: { restartPolicy: 'Never' }, input: { stage: 'terminated' } }),
     /Ready=False\(PodFailed\) ContainersReady=False\(PodFailed\)/,
   )
 })
@@ -398,8 +398,8 @@ test('podStatus: a container has what it was given, whatever it is to have', () 
     assert.equal(types.includes('PodResizeInProgress'), isResizing)
   }
   const first = podStatus(inputOf({ name: '', expected: '', containers: [{}] })).containerStatuses![0]!
-  check({ given: new Map([['id', before]]) }, before, true)
-  check({ given: new Map([['id', after]]) }, after, false)
+  check({ actuatedResources: new Map([['id', before]]) }, before, true)
+  check({ actuatedResources: new Map([['id', after]]) }, after, false)
   check({ previous: { containerStatuses: [{ ...first, resources: before }] } }, before, true)
   check({}, after, false)
 })
@@ -438,7 +438,7 @@ function inputOf({ spec, metadata, containers = [], observed, input }: Case): St
     observed: observed ?? { sandboxes: [sandbox], containers: containers.map(containerOf) },
     waiting: new Map(),
     starting: new Set(),
-    given: new Map(),
+    actuatedResources: new Map(),
     probes: () => ({}),
     stage: 'running',
     areVolumesReady: true,

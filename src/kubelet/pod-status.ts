@@ -3,16 +3,16 @@
  * spec, the observed state and the previous status, which preserves what the runtime no longer reports.
  */
 import type { Pod, PodStatus, ResourceRequirements } from '#/api/generated/core/v1.ts'
-import { podAmounts, podRequests } from '#/api/pod-resources.ts'
+import { aggregatePodResources, podRequests } from '#/api/pod-resources.ts'
 import { formatQuantity, type Quantity } from '#/api/quantity.ts'
 import { formatTime } from '#/api/time.ts'
-import type { GivenResources } from './container-resize.ts'
+import type { ActuatedResources } from './container-resize.ts'
 import { usableSandbox, type ObservedPod } from './observed-pod.ts'
 import type { ProbeResults, Waiting } from './plan-pod.ts'
-import { ownConditions, podConditions } from './pod-status/conditions.ts'
+import { kubeletConditions, podConditions } from './pod-status/conditions.ts'
 import { containerStatuses } from './pod-status/container-statuses.ts'
 import { phaseOf } from './pod-status/phase.ts'
-import { endedStatuses } from './pod-status/ended-statuses.ts'
+import { terminatedStatuses } from './pod-status/terminated-statuses.ts'
 import { sortAddresses } from './sort-addresses.ts'
 
 export interface StatusInput {
@@ -23,9 +23,9 @@ export interface StatusInput {
   /** Containers that failed to start or are in backoff. */
   readonly waiting: ReadonlyMap<string, Waiting>
   readonly starting: ReadonlySet<string>
-  readonly given: GivenResources
+  readonly actuatedResources: ActuatedResources
   readonly probes: (containerId: string) => ProbeResults
-  readonly stage: 'running' | 'ending' | 'ended'
+  readonly stage: 'running' | 'terminating' | 'terminated'
   /** Failure that is not due to the containers. */
   readonly failure?: PodFailure
   readonly areVolumesReady: boolean
@@ -44,7 +44,7 @@ export interface PodFailure {
 export function podStatus(input: StatusInput): PodStatus {
   const { pod, previous, stage, failure, nowMs } = input
   const ofContainers =
-    stage === 'ended' ? endedStatuses(input, containerStatuses(input)) : containerStatuses(input)
+    stage === 'terminated' ? terminatedStatuses(input, containerStatuses(input)) : containerStatuses(input)
   const phase = phaseOf(input, ofContainers)
   const said: PodStatus = {
     ...foreignFields(previous),
@@ -94,8 +94,8 @@ export function isTerminal(phase: string | undefined): boolean {
 }
 
 /** True if the kubelet owns the condition. */
-export function isOwnCondition(type: string): boolean {
-  return ownConditions.has(type)
+export function isKubeletCondition(type: string): boolean {
+  return kubeletConditions.has(type)
 }
 
 /** Fields written by other components. */
@@ -143,7 +143,7 @@ function addressesOf({ pod, previous, observed, nodeAddresses, stage }: StatusIn
 function resourcesOf({ spec }: Pod): PodStatus {
   if (spec === undefined) return {}
   const requests = amounts(podRequests(spec))
-  const limits = amounts(podAmounts(spec, 'limits'))
+  const limits = amounts(aggregatePodResources(spec, 'limits'))
   const resources: ResourceRequirements = { ...(limits && { limits }), ...(requests && { requests }) }
   return { ...(requests && { allocatedResources: requests }), resources }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Pod, PodSpec } from '#/api/generated/core/v1.ts'
-import { refusedSysctl, sysctlsOf } from './pod-sysctls.ts'
+import { forbiddenSysctl, sysctlsOf } from './pod-sysctls.ts'
 
 function podOf(name: string, spec: Partial<PodSpec> = {}): Pod {
   return { spec: { containers: [], securityContext: { sysctls: [{ name, value: '1' }] }, ...spec } }
@@ -34,9 +34,9 @@ test('only what stays inside the pod is let through, unless the node allows more
     ['kernel.shm_rmid_forced', { hostNetwork: true }, [], undefined],
   ]
   for (const [name, spec, allowed, expected] of cases) {
-    assert.equal(refusedSysctl(podOf(name, spec), allowed), expected, `${name} ${allowed.join(' ')}`)
+    assert.equal(forbiddenSysctl(podOf(name, spec), allowed), expected, `${name} ${allowed.join(' ')}`)
   }
-  assert.equal(refusedSysctl({ spec: { containers: [] } }, []), undefined)
+  assert.equal(forbiddenSysctl({ spec: { containers: [] } }, []), undefined)
 })
 
 test('names are passed on with dots', () => {

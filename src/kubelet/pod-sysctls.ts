@@ -12,7 +12,7 @@ export function sysctlsOf(pod: Pod): Readonly<Record<string, string>> {
 }
 
 /** Message of a `SysctlForbidden` rejection; undefined if the sysctls are allowed. */
-export function refusedSysctl(pod: Pod, allowedUnsafe: readonly string[]): string | undefined {
+export function forbiddenSysctl(pod: Pod, allowedUnsafe: readonly string[]): string | undefined {
   for (const name of Object.keys(sysctlsOf(pod))) {
     const problem = problemOf(pod, name, allowedUnsafe)
     if (problem !== undefined) return `forbidden sysctl: ${quote(name)} ${problem}`

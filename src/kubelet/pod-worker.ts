@@ -8,11 +8,10 @@ import type { Pod, PodStatus } from '#/api/generated/core/v1.ts'
 import { qosClassOf } from '#/api/qos-class.ts'
 import { equalJson } from '#/api/json-value.ts'
 import { parseTime } from '#/api/time.ts'
-import type { ContainerStatus } from '#/cri/cri.ts'
 import type { Timer } from '#/platform/platform.ts'
 import { nothingObserved, usableSandbox, type ObservedPod } from './observed-pod.ts'
-import { planPod, type Ending, type PodPlan, type PodWorld, type Waiting } from './plan-pod.ts'
-import type { PodParts } from './pod-parts.ts'
+import { planPod, type Termination, type PodPlan, type PodSyncInput, type Waiting } from './plan-pod.ts'
+import type { PodWorkerDependencies } from './pod-worker-dependencies.ts'
 import type { SourcedPod } from './pod-sources.ts'
 import { isTerminal, podStatus, rejectedStatus, type PodFailure } from './pod-status.ts'
 import { PodActions } from './pod-worker/pod-actions.ts'
@@ -20,7 +19,7 @@ import { PodObserver } from './pod-worker/pod-observer.ts'
 import { terminationMessage } from './termination-message.ts'
 
 export interface PodWorkerOptions {
-  readonly parts: PodParts
+  readonly dependencies: PodWorkerDependencies
   readonly sourced: SourcedPod
   /** Called when the pod's status or containers changed. */
   readonly onChange: () => void
@@ -44,7 +43,7 @@ export class PodWorker {
   #observed: ObservedPod = nothingObserved
   #status: PodStatus
   #failure: PodFailure | undefined
-  #ending: Ending | undefined
+  #termination: Termination | undefined
   #isFinished = false
   #isWoken = true
   #wake: (() => void) | undefined
@@ -52,21 +51,24 @@ export class PodWorker {
   #soon: Timer | undefined
 
   constructor(options: PodWorkerOptions) {
-    const { parts, sourced } = options
+    const { dependencies, sourced } = options
     this.#options = options
     this.#sourced = sourced
     this.uid = sourced.pod.metadata?.uid ?? ''
     this.#status = (sourced.mirror ?? sourced.pod).status ?? {}
-    const { runtime, linux } = parts
-    const lastWords = (container: ContainerStatus): Promise<string> => terminationMessage(linux, container)
-    this.#observer = new PodObserver({ runtime, uid: this.uid, lastWords })
+    const { runtime, linux } = dependencies
+    this.#observer = new PodObserver({
+      runtime,
+      uid: this.uid,
+      terminationMessage: container => terminationMessage(linux, container),
+    })
     this.#actions = new PodActions({
-      parts,
+      dependencies,
       pod: () => this.#sourced.pod,
       observed: () => this.#observed,
       status: () => this.#status,
       wake: () => this.wake(),
-      wakeSoon: () => this.wakeSoon(),
+      syncSoon: () => this.syncSoon(),
       finish: () => this.#finish(),
     })
   }
@@ -95,7 +97,8 @@ export class PodWorker {
     else {
       const [before, after] = [this.#sourced.pod.metadata, sourced.pod.metadata]
       const isOther = sourced.pod.spec !== this.#sourced.pod.spec
-      if (isOther && this.#ending === undefined) this.#options.parts.objects.follow(sourced.pod)
+      if (isOther && this.#termination === undefined)
+        this.#options.dependencies.objects.registerPod(sourced.pod)
       this.#sourced = sourced
       // Downward API volumes contain labels and annotations.
       const isSame =
@@ -113,10 +116,18 @@ export class PodWorker {
     if (this.#failure !== undefined) return
     this.#failure = failure
     if (options.isRejected) {
-      this.#status = rejectedStatus(this.#sourced.pod, failure, this.#options.parts.platform.clock.now())
+      this.#status = rejectedStatus(
+        this.#sourced.pod,
+        failure,
+        this.#options.dependencies.platform.clock.now(),
+      )
     }
     const grace = options.graceSeconds
-    this.#ending = { isRemoved: false, ...this.#ending, ...(grace !== undefined && { graceSeconds: grace }) }
+    this.#termination = {
+      isRemoved: false,
+      ...this.#termination,
+      ...(grace !== undefined && { graceSeconds: grace }),
+    }
     this.wake()
   }
 
@@ -132,15 +143,15 @@ export class PodWorker {
   }
 
   /** Schedules a sync after the debounce time, unless one happens before. */
-  wakeSoon(): void {
-    const { clock } = this.#options.parts.platform
+  syncSoon(): void {
+    const { clock } = this.#options.dependencies.platform
     const delayMs = this.#actions.isIdle ? quietMs : busyQuietMs
     this.#soon ??= clock.setTimer(delayMs, () => this.wake())
   }
 
   /** Runs until the pod is cleaned up or aborted. On abort, containers keep running. */
   async run(signal: AbortSignal): Promise<void> {
-    const { platform } = this.#options.parts
+    const { platform } = this.#options.dependencies
     const stop = (): void => this.#wake?.()
     signal.addEventListener('abort', stop)
     this.#actions.follow(signal)
@@ -148,18 +159,18 @@ export class PodWorker {
       await this.#untilWoken()
       if (signal.aborted) break
       try {
-        await this.#pass(signal)
+        await this.#syncPod(signal)
       } catch (error) {
         if (signal.aborted) break
         const { namespace, name } = this.#sourced.pod.metadata ?? {}
-        platform.log.warn('a pod could not be looked at', { namespace, pod: name, uid: this.uid, error })
+        platform.log.warn('Error syncing pod, skipping', { namespace, pod: name, uid: this.uid, error })
         this.#wakeAt(platform.clock.now() + retryMs)
       }
     }
     signal.removeEventListener('abort', stop)
     this.#timer?.cancel()
     this.#soon?.cancel()
-    this.#options.parts.probes.forget(this.uid)
+    this.#options.dependencies.probes.forget(this.uid)
   }
 
   async #untilWoken(): Promise<void> {
@@ -170,18 +181,18 @@ export class PodWorker {
     this.#wake = undefined
   }
 
-  async #pass(signal: AbortSignal): Promise<void> {
+  async #syncPod(signal: AbortSignal): Promise<void> {
     this.#isWoken = false
     this.#soon?.cancel()
     this.#soon = undefined
     if (this.#isFinished) return
     this.#observed = await this.#observer.observe(signal)
-    this.#decideEnding()
-    const world = this.#world()
-    const plan = planPod(world)
-    if (plan.stage !== 'running') this.#ending ??= { isRemoved: false }
-    if (this.#ending !== undefined) this.#actions.endStarting()
-    this.#report(plan, world)
+    this.#decideTermination()
+    const input = this.#input()
+    const plan = planPod(input)
+    if (plan.stage !== 'running') this.#termination ??= { isRemoved: false }
+    if (this.#termination !== undefined) this.#actions.endStarting()
+    this.#report(plan, input)
     this.#follow()
     this.#actions.perform(plan.actions)
     this.#actions.tellWaiting(plan.waiting)
@@ -189,40 +200,43 @@ export class PodWorker {
     this.#options.onChange()
   }
 
-  #world(): PodWorld {
-    const { parts } = this.#options
+  #input(): PodSyncInput {
+    const { dependencies } = this.#options
     return {
       pod: this.#sourced.pod,
       status: this.#status,
       observed: this.#observed,
-      nowMs: parts.platform.clock.now(),
-      ...(this.#ending && { ending: this.#ending }),
-      probes: id => parts.probes.results(id),
-      ...this.#actions.remembered(),
+      nowMs: dependencies.platform.clock.now(),
+      ...(this.#termination && { termination: this.#termination }),
+      probes: id => dependencies.probes.results(id),
+      ...this.#actions.state(),
     }
   }
 
   /** Decides whether the pod terminates: deletion, deadline or terminal phase. Irreversible. */
-  #decideEnding(): void {
+  #decideTermination(): void {
     const { pod } = this.#sourced
     const isRemoved = this.#isGone || pod.metadata?.deletionTimestamp !== undefined
-    if (this.#deadlineMs() <= this.#options.parts.platform.clock.now() && this.#failure === undefined) {
-      this.#options.parts.recorder.record(pod, { type: 'Normal', ...deadlineExceeded })
+    if (
+      this.#deadlineMs() <= this.#options.dependencies.platform.clock.now() &&
+      this.#failure === undefined
+    ) {
+      this.#options.dependencies.recorder.record(pod, { type: 'Normal', ...deadlineExceeded })
       this.fail(deadlineExceeded)
     }
     const isOver = isTerminal(this.#status.phase)
-    if (isRemoved || isOver) this.#ending = { ...this.#ending, isRemoved }
+    if (isRemoved || isOver) this.#termination = { ...this.#termination, isRemoved }
   }
 
   #deadlineMs(): number {
     const { activeDeadlineSeconds } = this.#sourced.pod.spec ?? {}
     const startedMs = parseTime(this.#status.startTime ?? '')
-    if (activeDeadlineSeconds === undefined || startedMs === undefined || this.#ending) return Infinity
+    if (activeDeadlineSeconds === undefined || startedMs === undefined || this.#termination) return Infinity
     return startedMs + Number(activeDeadlineSeconds) * 1_000
   }
 
-  #report(plan: PodPlan, world: PodWorld): void {
-    const { parts } = this.#options
+  #report(plan: PodPlan, input: PodSyncInput): void {
+    const { dependencies } = this.#options
     const { pod, mirror, isStatic } = this.#sourced
     const waiting = new Map<string, Waiting>([...this.#actions.failures, ...plan.waiting])
     const isRejected = this.#failure !== undefined && this.#observed.sandboxes.length === 0
@@ -232,43 +246,44 @@ export class PodWorker {
         previous: this.#status,
         observed: this.#observed,
         waiting,
-        starting: world.starting,
-        given: world.given,
-        probes: world.probes,
+        starting: input.starting,
+        actuatedResources: input.actuatedResources,
+        probes: input.probes,
         stage: plan.stage,
         ...(this.#failure && { failure: this.#failure }),
-        areVolumesReady: world.areVolumesReady,
+        areVolumesReady: input.areVolumesReady,
         qosClass: qosClassOf(pod),
-        nodeAddresses: parts.node.addresses,
-        runtimeName: parts.runtimeName(),
-        nowMs: world.nowMs,
+        nodeAddresses: dependencies.node.addresses,
+        runtimeName: dependencies.runtimeName(),
+        nowMs: input.nowMs,
       })
     }
     const target = isStatic ? mirror : pod
     // An intermediate status with no running containers: the final status follows shortly, so this one need
     // not be written.
     const isPassing =
-      plan.stage === 'ending' && !this.#observed.containers.some(({ state }) => state === 'running')
-    if (target !== undefined && !this.#isGone) parts.statuses.set(this.uid, target, this.#status, isPassing)
+      plan.stage === 'terminating' && !this.#observed.containers.some(({ state }) => state === 'running')
+    if (target !== undefined && !this.#isGone)
+      dependencies.statuses.set(this.uid, target, this.#status, isPassing)
   }
 
   #follow(): void {
-    const { parts } = this.#options
-    const { starting } = this.#actions.remembered()
+    const { dependencies } = this.#options
+    const { starting } = this.#actions.state()
     const { pod } = this.#sourced
     const address =
       (pod.spec?.hostNetwork ? undefined : usableSandbox(pod, this.#observed)?.addresses[0]) ?? ''
     const running = this.#observed.containers.filter(
       ({ state, name }) => state === 'running' && !starting.has(name),
     )
-    parts.probes.follow(
+    dependencies.probes.follow(
       pod,
       running.map(({ id, name, startedMs }) => {
         return {
           id,
           name,
           startedMs,
-          address: address || (parts.node.addresses[0] ?? ''),
+          address: address || (dependencies.node.addresses[0] ?? ''),
           ...this.#wasStarted(name),
         }
       }),
@@ -286,15 +301,15 @@ export class PodWorker {
    * separately.
    */
   #finish(): void {
-    const { parts } = this.#options
+    const { dependencies } = this.#options
     const { pod, isStatic } = this.#sourced
     this.#isFinished = true
-    if (this.#isGone) parts.statuses.forget(this.uid)
-    else if (!isStatic) parts.statuses.finish(this.uid, pod, this.#status)
+    if (this.#isGone) dependencies.statuses.forget(this.uid)
+    else if (!isStatic) dependencies.statuses.finish(this.uid, pod, this.#status)
   }
 
   #wakeAt(ms: number): void {
-    const { clock } = this.#options.parts.platform
+    const { clock } = this.#options.dependencies.platform
     this.#timer?.cancel()
     this.#timer = undefined
     if (ms === Infinity) return

@@ -10,14 +10,14 @@ import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { ProcessUsage } from '#/platform/process-usage.ts'
 import type { KubeletView } from './kubelet-view.ts'
-import type { NodeSettings } from './node-settings.ts'
-import { answerText } from './server/answers.ts'
+import type { KubeletConfiguration } from './kubelet-configuration.ts'
+import { respondText } from './server/responses.ts'
 import { Authentication } from './server/authentication.ts'
 import { Authorization } from './server/authorization.ts'
 import { requestAttributes } from './server/request-attributes.ts'
 import { findRoute, type ServerRequest } from './server/routes.ts'
 import { ServerMetrics } from './server/server-metrics.ts'
-import { Stats } from './server/stats.ts'
+import { StatsProvider } from './server/stats.ts'
 
 export interface KubeletServerOptions {
   readonly platform: Platform
@@ -26,7 +26,7 @@ export interface KubeletServerOptions {
   /** Authenticated as `system:node:NAME`; used for TokenReview and SubjectAccessReview. */
   readonly client: Client
   readonly runtime: ContainerRuntime
-  readonly node: NodeSettings
+  readonly node: KubeletConfiguration
   readonly view: KubeletView
   /** Serving certificate, and the cluster's CA for client certificates. */
   readonly tls: HttpTls
@@ -39,7 +39,7 @@ export class KubeletServer {
   readonly #options: KubeletServerOptions
   readonly #authentication: Authentication
   readonly #authorization: Authorization
-  readonly #stats: Stats
+  readonly #stats: StatsProvider
   readonly #metrics: ServerMetrics
   /** Aborts long-running requests. */
   readonly #stopping = new AbortController()
@@ -51,7 +51,7 @@ export class KubeletServer {
     this.#options = options
     this.#authentication = new Authentication({ client, clock })
     this.#authorization = new Authorization({ client, clock, nodeName: node.name })
-    this.#stats = new Stats(options)
+    this.#stats = new StatsProvider(options)
     this.#metrics = new ServerMetrics(usage)
   }
 
@@ -94,7 +94,7 @@ export class KubeletServer {
       await this.#answer(exchange)
     } catch (error) {
       const { method, target } = exchange
-      this.#options.platform.log.warn('a request to the kubelet failed', { method, target, error })
+      this.#options.platform.log.warn('Failed to serve request', { method, target, error })
       if (!exchange.closed) fail(exchange)
     } finally {
       counted.end()
@@ -103,11 +103,11 @@ export class KubeletServer {
 
   async #answer(exchange: HttpExchange): Promise<void> {
     const parsed = parseTarget(exchange.target)
-    if (parsed === undefined) return answerText(exchange, 400, 'the path cannot be decoded\n')
+    if (parsed === undefined) return respondText(exchange, 400, 'invalid URL path\n')
     if (!(await this.#admits(exchange, parsed.path))) return
     const route = findRoute(exchange.method, parsed.path)
-    if (route === 'not found') return answerText(exchange, 404, '404 page not found\n')
-    if (route === 'not allowed') return answerText(exchange, 405, 'Method Not Allowed')
+    if (route === 'not found') return respondText(exchange, 404, '404 page not found\n')
+    if (route === 'not allowed') return respondText(exchange, 405, 'Method Not Allowed')
     const { platform, linux, runtime, node, view } = this.#options
     const { signal } = this.#stopping
     const request: ServerRequest = {
@@ -129,11 +129,11 @@ export class KubeletServer {
   /** Authenticates and authorizes the request. If it returns false, the response has been sent. */
   async #admits(exchange: HttpExchange, path: string): Promise<boolean> {
     const user = await this.#authentication.userOf(exchange).catch((error: unknown) => {
-      this.#options.platform.log.warn('the kubelet cannot ask who somebody is', { error })
+      this.#options.platform.log.warn('Unable to authenticate the request due to an error', { error })
       return undefined
     })
     if (user === undefined) {
-      answerText(exchange, 401, 'Unauthorized')
+      respondText(exchange, 401, 'Unauthorized')
       return false
     }
     const attributes = requestAttributes(exchange.method, path)
@@ -141,10 +141,10 @@ export class KubeletServer {
     const what = `user=${user.username}, verb=${verb}, resource=nodes`
     try {
       if (await this.#authorization.isAllowed(user, attributes)) return true
-      answerText(exchange, 403, `Forbidden (${what}, subresource(s)=[${subresources.join(' ')}])\n`)
+      respondText(exchange, 403, `Forbidden (${what}, subresource(s)=[${subresources.join(' ')}])\n`)
     } catch (error) {
-      this.#options.platform.log.warn('the kubelet cannot ask what somebody may do', { error })
-      answerText(exchange, 500, `Authorization error (${what}, subresource=${subresources[0]})`)
+      this.#options.platform.log.warn('Authorization error', { error })
+      respondText(exchange, 500, `Authorization error (${what}, subresource=${subresources[0]})`)
     }
     return false
   }
@@ -153,7 +153,7 @@ export class KubeletServer {
 /** Answers 500 without details, or aborts a response that has been started. */
 function fail(exchange: HttpExchange): void {
   try {
-    answerText(exchange, 500, 'the kubelet failed to answer; its log has the details\n')
+    respondText(exchange, 500, 'internal server error; see the kubelet log\n')
   } catch {
     exchange.abort()
   }

@@ -45,12 +45,12 @@ export class StatusWriter {
   constructor(options: StatusWriterOptions) {
     this.#options = options
     const { platform } = options
-    this.#queue = new WorkQueue({ platform, name: 'statuses of pods', retryMs, retryRate })
+    this.#queue = new WorkQueue({ platform, name: 'pod-status', retryMs, retryRate })
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const work = (uid: string): Promise<void> => this.#write(uid, signal)
-    await this.#queue.run({ workers: writersMax, signal, work })
+    await this.#queue.run({ workers: writersMax, signal, reconcile: work })
   }
 
   /**
@@ -88,7 +88,7 @@ export class StatusWriter {
     const followed = informer.get(keyOf(target))
     const isSeen = followed?.metadata?.uid === target.metadata?.uid
     const version = written?.pod.metadata?.resourceVersion
-    if (written !== undefined && version !== undefined && !informer.hasSeen(version)) return written.pod
+    if (written !== undefined && version !== undefined && !informer.isCurrent(version)) return written.pod
     return isSeen && followed !== undefined ? followed : (written?.pod ?? target)
   }
 
@@ -101,7 +101,11 @@ export class StatusWriter {
       if (!this.#entries.get(uid)?.isFinished) return
       const options = { gracePeriodSeconds: 0, preconditions: { uid: apiUid }, signal }
       await this.#options.client.delete(pods, { namespace, name }, options)
-      this.#options.platform.log.info('pod is gone from the node', { namespace, pod: name, uid })
+      this.#options.platform.log.info('Pod fully terminated and removed from etcd', {
+        namespace,
+        pod: name,
+        uid,
+      })
     } catch (error) {
       const known = this.#options.informer.get(keyOf(entry.target))
       // The pod was deleted, or a different pod has its name now.
@@ -123,7 +127,13 @@ export class StatusWriter {
     const body = { metadata: { uid: apiUid }, status: patch }
     const pod = await client.patch(pods, at, { type: 'strategic', patch: body }, { signal })
     const { phase } = status
-    platform.log.debug('status written', { namespace, pod: name, uid, phase, fields: Object.keys(patch) })
+    platform.log.debug('Patch status for pod', {
+      namespace,
+      pod: name,
+      uid,
+      phase,
+      fields: Object.keys(patch),
+    })
     const latest = this.#entries.get(uid)
     if (latest !== undefined) this.#entries.set(uid, { ...latest, written: { pod, status } })
   }

@@ -15,9 +15,9 @@ const tailLimits: TailLimits = { linesMax: 80, bytesMax: 2 * 1024 }
 const logBytesMax = 64 * 1024
 
 /** Creates an empty file before the container is created. */
-export async function makeTerminationLog({ files }: Linux, path: string): Promise<void> {
-  await files.makeFolderPlain(dirname(path), 0o750)
-  await files.writePlain(path, '', 0o666)
+export async function createTerminationMessageFile({ files }: Linux, path: string): Promise<void> {
+  await files.makeFolderUnsynced(dirname(path), 0o750)
+  await files.writeUnsynced(path, '', 0o666)
 }
 
 /** Termination message of an exited container; empty if there is none. */

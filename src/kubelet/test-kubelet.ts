@@ -9,12 +9,12 @@ import { SimulatedRuntime, type SimulatedRuntimeOptions } from '#/cri/simulated.
 import type { Platform } from '#/platform/platform.ts'
 import { SimulatedLinux } from '#/platform/simulated.ts'
 import { Kubelet } from './kubelet.ts'
-import { nodeSettings, type NodeSettings } from './node-settings.ts'
+import { kubeletConfiguration, type KubeletConfiguration } from './kubelet-configuration.ts'
 
 export interface TestKubeletOptions extends Partial<SimulatedRuntimeOptions> {
   /** Starts with an unavailable API server. */
   readonly isApiAway?: boolean
-  readonly settings?: Partial<NodeSettings>
+  readonly settings?: Partial<KubeletConfiguration>
 }
 
 const nodeName = 'n1'
@@ -24,7 +24,7 @@ export class TestKubelet {
   readonly plane: TestControlPlane
   readonly runtime: SimulatedRuntime
   readonly linux: SimulatedLinux
-  readonly settings: NodeSettings
+  readonly settings: KubeletConfiguration
   readonly platform: Platform
   kubelet: Kubelet
   readonly #client: Client
@@ -39,12 +39,12 @@ export class TestKubelet {
     const platform = simulation.host('node')
     this.plane = plane
     this.platform = platform
-    this.settings = nodeSettings({
+    this.settings = kubeletConfiguration({
       name: nodeName,
       addresses: ['192.0.2.1'],
-      folder: '/node',
+      rootDirectory: '/node',
       cgroupRoot: '/test',
-      clusterDns: ['10.96.0.10'],
+      clusterDNS: ['10.96.0.10'],
       ...options.settings,
     })
     this.linux = new SimulatedLinux({ files: platform.files })
@@ -156,7 +156,7 @@ export class TestKubelet {
   /** Sandboxes, then containers with their states. */
   async runtimeState(): Promise<string> {
     const [sandboxes, containers] = await this.plane.run(
-      Promise.all([this.runtime.listSandboxes(), this.runtime.listContainers()]),
+      Promise.all([this.runtime.listPodSandbox(), this.runtime.listContainers()]),
     )
     const shown = containers.map(({ name, attempt, state }) => `${name}#${attempt} ${state}`).sort()
     return [
@@ -171,7 +171,7 @@ export class TestKubelet {
   }
 
   async writeManifest(name: string, text: string | undefined): Promise<void> {
-    const folder = `${this.settings.folder}/manifests`
+    const folder = `${this.settings.rootDirectory}/manifests`
     const { files } = this.platform
     await this.plane.run(
       text === undefined ? files.remove(`${folder}/${name}`) : files.write(`${folder}/${name}`, text),

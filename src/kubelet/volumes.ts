@@ -1,7 +1,7 @@
 /**
  * Volumes of the node's pods: set up before containers start, refreshed while they run, torn down with the
  * pod. State is recovered from the disk and the mount table after a crash; the memory is only a cache.
- * `volumes/volume-kinds.ts` lists the volume types. It waits only for files, mounts and the API; the caller
+ * `volumes/volume-plugins.ts` lists the volume types. It waits only for files, mounts and the API; the caller
  * schedules retries. None of the volume types has to be attached, so the node status lists no attached
  * volumes.
  */
@@ -11,7 +11,7 @@ import { nodes } from '#/api/generated/core/v1-resources.ts'
 import type { Client } from '#/client/client.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
-import type { NodeSettings } from './node-settings.ts'
+import type { KubeletConfiguration } from './kubelet-configuration.ts'
 import type { PodObjects } from './pod-objects.ts'
 import { podFolder, podsFolder } from './pod-paths.ts'
 import type { ResourceList } from './resource-amount.ts'
@@ -24,12 +24,12 @@ import { ServiceAccountTokens } from './volumes/service-account-tokens.ts'
 import { prepareSubPath } from './volumes/sub-path.ts'
 import { usedVolumes, type UsedVolume } from './volumes/used-volumes.ts'
 import { VolumeError, type VolumeFailure } from './volumes/volume-error.ts'
-import type { PreparedVolume, VolumeKind, VolumeRequest } from './volumes/volume-kind.ts'
-import { kindOfPersistentVolume, kindOfVolume } from './volumes/volume-kinds.ts'
+import type { MountedVolume, VolumePlugin, VolumeRequest } from './volumes/volume-plugin.ts'
+import { pluginOfPersistentVolume, pluginOfVolume } from './volumes/volume-plugins.ts'
 import { uidOf } from './volumes/volume-paths.ts'
 import { volumeUsage, type VolumeUsage } from './volumes/volume-usage.ts'
 
-export type { PreparedVolume } from './volumes/volume-kind.ts'
+export type { MountedVolume } from './volumes/volume-plugin.ts'
 export type { VolumeUsage } from './volumes/volume-usage.ts'
 export { VolumeError, volumeWaitMs } from './volumes/volume-error.ts'
 
@@ -38,7 +38,7 @@ export interface PodVolumesOptions {
   readonly linux: Linux
   /** Authenticated as `system:node:NAME`. */
   readonly client: Client
-  readonly node: NodeSettings
+  readonly node: KubeletConfiguration
   /** Pods are registered here; the caller has to run it. */
   readonly objects: PodObjects
   /** Node allocatable: `memory`, `cpu`, `ephemeral-storage`. */
@@ -66,8 +66,8 @@ interface PodState {
 }
 
 interface KnownVolume {
-  readonly prepared: PreparedVolume
-  readonly kind: VolumeKind
+  readonly mounted: MountedVolume
+  readonly plugin: VolumePlugin
   readonly persistentVolume: PersistentVolume | undefined
 }
 
@@ -89,14 +89,14 @@ export class PodVolumes {
    * Sets up all volumes used by the pod's containers and refreshes projected content. Throws VolumeError if a
    * volume is not ready; a volume that was ready stays ready even if its refresh failed.
    */
-  prepare(pod: Pod, signal: AbortSignal): Promise<ReadonlyMap<string, PreparedVolume>> {
+  mount(pod: Pod, signal: AbortSignal): Promise<ReadonlyMap<string, MountedVolume>> {
     return this.#podLocks.run(uidOf(pod), async () => {
-      this.#options.objects.follow(pod)
+      this.#options.objects.registerPod(pod)
       const state = this.#stateOf(pod)
-      const failures = await this.#prepareEach(pod, usedVolumes(pod), signal)
+      const failures = await this.#mountEach(pod, usedVolumes(pod), signal)
       const missing = failures.filter(({ volume }) => !state.volumes.has(volume))
       if (missing.length > 0) throw new VolumeError(missing)
-      return new Map([...state.volumes].map(([name, { prepared }]) => [name, prepared]))
+      return new Map([...state.volumes].map(([name, { mounted }]) => [name, mounted]))
     })
   }
 
@@ -104,8 +104,8 @@ export class PodVolumes {
   refresh(pod: Pod, signal: AbortSignal): Promise<void> {
     return this.#podLocks.run(uidOf(pod), async () => {
       const ready = this.#pods.get(uidOf(pod))?.volumes
-      const contents = usedVolumes(pod).filter(({ volume }) => ready?.get(volume.name)?.kind.isContent)
-      const failures = await this.#prepareEach(pod, contents, signal)
+      const contents = usedVolumes(pod).filter(({ volume }) => ready?.get(volume.name)?.plugin.isContent)
+      const failures = await this.#mountEach(pod, contents, signal)
       if (failures.length > 0) throw new VolumeError(failures)
     })
   }
@@ -123,7 +123,7 @@ export class PodVolumes {
     const node = await this.#node()
     return this.#podLocks.run(uid, () => {
       const { linux } = this.#options
-      const volume = this.#pods.get(uid)?.volumes.get(mount.name)?.prepared
+      const volume = this.#pods.get(uid)?.volumes.get(mount.name)?.mounted
       if (volume === undefined) throw new Error(`volume ${mount.name} is not ready`)
       return prepareSubPath({ linux, node, uid, container, index, volume, path: mount.subPath ?? '' })
     })
@@ -133,7 +133,7 @@ export class PodVolumes {
    * Content of a file in a volume; symlinks are not followed out of the volume. Undefined if it does not
    * exist.
    */
-  async readFile(volume: Pick<PreparedVolume, 'hostPath'>, path: string): Promise<string | undefined> {
+  async readFile(volume: Pick<MountedVolume, 'hostPath'>, path: string): Promise<string | undefined> {
     const { files } = this.#options.linux
     try {
       await using held = await files.openBeneath(volume.hostPath, path)
@@ -149,11 +149,11 @@ export class PodVolumes {
   }
 
   /** Unmounts and removes the pod's directory. None of its containers may be running. */
-  release(uid: string, signal: AbortSignal): Promise<void> {
+  unmount(uid: string, signal: AbortSignal): Promise<void> {
     return this.#podLocks.run(uid, async () => {
       assert(/^[^/]+$/.test(uid) && !uid.startsWith('.'), 'a uid is the name of a folder')
       const { objects, linux } = this.#options
-      objects.forget(uid)
+      objects.unregisterPod(uid)
       this.#tokens.forget(uid)
       this.#pods.delete(uid)
       const node = await this.#node()
@@ -163,7 +163,7 @@ export class PodVolumes {
   }
 
   /** UIDs of pods that have a directory on disk. */
-  async known(): Promise<readonly string[]> {
+  async podsWithVolumes(): Promise<readonly string[]> {
     const { platform } = this.#options
     const folder = podsFolder(await this.#node())
     return (await platform.files.stat(folder)) === undefined ? [] : platform.files.list(folder)
@@ -174,19 +174,19 @@ export class PodVolumes {
     const { linux } = this.#options
     const usages: VolumeUsage[] = []
     for (const volume of pod.spec?.volumes ?? []) {
-      const { kind, prepared } = this.#pods.get(uidOf(pod))?.volumes.get(volume.name) ?? {}
-      if (!kind?.usage || !prepared || prepared.isBlock) continue
+      const { plugin, mounted } = this.#pods.get(uidOf(pod))?.volumes.get(volume.name) ?? {}
+      if (!plugin?.usage || !mounted || mounted.isBlock) continue
       try {
-        usages.push(await volumeUsage({ linux, pod, volume, prepared, usage: kind.usage, signal }))
+        usages.push(await volumeUsage({ linux, pod, volume, mounted, usage: plugin.usage, signal }))
       } catch (error) {
         signal?.throwIfAborted()
-        this.#options.platform.log.debug('a volume could not be measured', { volume: volume.name, error })
+        this.#options.platform.log.debug('Failed to get volume metrics', { volume: volume.name, error })
       }
     }
     return usages
   }
 
-  async #prepareEach(
+  async #mountEach(
     pod: Pod,
     volumes: readonly UsedVolume[],
     signal: AbortSignal,
@@ -194,43 +194,45 @@ export class PodVolumes {
     const failures: VolumeFailure[] = []
     for (let first = 0; first < volumes.length; first += atOnceMax) {
       const some = volumes.slice(first, first + atOnceMax)
-      const results = await Promise.all(some.map(used => this.#prepareOne(pod, used, signal)))
+      const results = await Promise.all(some.map(used => this.#mountOne(pod, used, signal)))
       for (const failure of results) if (failure) failures.push(failure)
       signal.throwIfAborted()
     }
     return failures
   }
 
-  async #prepareOne(pod: Pod, used: UsedVolume, signal: AbortSignal): Promise<VolumeFailure | undefined> {
+  async #mountOne(pod: Pod, used: UsedVolume, signal: AbortSignal): Promise<VolumeFailure | undefined> {
     const { name } = used.volume
     const { volumes } = this.#stateOf(pod)
     const known = volumes.get(name)
-    if (known && !known.kind.isContent) return undefined
+    if (known && !known.plugin.isContent) return undefined
     let shownName = name
-    let adopt: (() => Promise<PreparedVolume | undefined>) | undefined
+    let reconstruct: (() => Promise<MountedVolume | undefined>) | undefined
     try {
       const persistentVolume = await this.#persistentVolumeOf(pod, used, signal)
       shownName = persistentVolume?.metadata?.name ?? name
-      const kind = persistentVolume ? kindOfPersistentVolume(persistentVolume) : kindOfVolume(used.volume)
+      const plugin = persistentVolume
+        ? pluginOfPersistentVolume(persistentVolume)
+        : pluginOfVolume(used.volume)
       const request = await this.#requestFor(pod, used, { persistentVolume, signal })
-      adopt = async () => {
-        const prepared = await kind.adopt?.(request)
-        if (prepared) volumes.set(name, { prepared, kind, persistentVolume })
-        return prepared
+      reconstruct = async () => {
+        const mounted = await plugin.reconstruct?.(request)
+        if (mounted) volumes.set(name, { mounted, plugin, persistentVolume })
+        return mounted
       }
       if (persistentVolume) await this.#checkPersistentVolume(pod, persistentVolume, signal)
       const group = persistentVolume && groupOfVolume(persistentVolume)
-      const prepared = {
-        ...(await kind.prepare(request)),
+      const mounted = {
+        ...(await plugin.setUp(request)),
         ...(group !== undefined && { supplementalGroup: group }),
       }
-      volumes.set(name, { prepared, kind, persistentVolume })
+      volumes.set(name, { mounted, plugin, persistentVolume })
       return undefined
     } catch (error) {
       // Other volumes are still in progress; the abort is handled after they have finished.
       if (signal.aborted) return { volume: name, shownName, error }
-      this.#options.platform.log.info('a volume is not ready', { pod: uidOf(pod), volume: name, error })
-      if (!known) await adopt?.()
+      this.#options.platform.log.info('Failed to set up volume', { pod: uidOf(pod), volume: name, error })
+      if (!known) await reconstruct?.()
       return { volume: name, shownName, error }
     }
   }
@@ -301,16 +303,16 @@ export class PodVolumes {
   }
 
   /** Settings with the real path of the directory, as in the mount table. */
-  async #node(): Promise<NodeSettings> {
+  async #node(): Promise<KubeletConfiguration> {
     const { node, linux } = this.#options
     // Mode 0750, so that other users of the machine cannot read pod data.
     this.#realFolder ??= linux.files
-      .makeFolderPlain(podsFolder(node), 0o750)
-      .then(() => linux.files.realPath(node.folder))
+      .makeFolderUnsynced(podsFolder(node), 0o750)
+      .then(() => linux.files.realPath(node.rootDirectory))
       .catch((error: unknown) => {
         this.#realFolder = undefined
         throw error
       })
-    return { ...node, folder: await this.#realFolder }
+    return { ...node, rootDirectory: await this.#realFolder }
   }
 }

@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { allNodesCidr, planClusterNetwork, slotCount, type ClusterNetworkChoice } from './cluster-network.ts'
+import {
+  allNodesCidr,
+  planClusterNetwork,
+  slotCount,
+  type ClusterNetworkOverrides,
+} from './cluster-network.ts'
 import { cidrContainsCidr, cidrsOverlap, parseCidr, type Cidr } from '#/api/cidr.ts'
 
-test('the first cluster of a machine', () => {
+test('network plan of the first cluster of a machine', () => {
   assert.deepEqual(planClusterNetwork(0), {
     slot: 0,
     bridge: 'k8ts0',
@@ -17,7 +22,7 @@ test('the first cluster of a machine', () => {
   })
 })
 
-test('clusters side by side share no range and no name', () => {
+test('clusters of one machine share no CIDR and no name', () => {
   const all = Array.from({ length: slotCount }, (_, slot) => planClusterNetwork(slot))
   const ranges = all.flatMap(({ nodeCidr, podCidrs, serviceCidrs }) => [
     nodeCidr,
@@ -33,7 +38,7 @@ test('clusters side by side share no range and no name', () => {
   for (const { nodeCidr } of all) assert(cidrContainsCidr(parseCidr(allNodesCidr)!, parseCidr(nodeCidr)!))
 })
 
-test('ranges may be chosen, in both families', () => {
+test('CIDRs can be overridden, in both families', () => {
   const { nodeAddress, podCidrs, dnsAddress, loadBalancerAddresses } = planClusterNetwork(3, {
     nodeCidr: '192.168.77.0/26',
     podCidrs: ['10.1.0.0/16', 'fd00:1::/48'],
@@ -45,18 +50,18 @@ test('ranges may be chosen, in both families', () => {
   )
 })
 
-test('ranges that cannot be are refused with their names', () => {
-  const cases: readonly (readonly [slot: number, choice: ClusterNetworkChoice, error: RegExp])[] = [
-    [16, {}, /16 is no network slot/],
-    [-1, {}, /-1 is no network slot/],
-    [0.5, {}, /0.5 is no network slot/],
-    [0, { podCidrs: ['10.1.0.0'] }, /10.1.0.0 is no range of addresses for pods/],
-    [0, { serviceCidrs: ['10.244.7.0/24'] }, /pods 10.244.0.0\/16 overlaps that of services 10.244.7.0\/24/],
-    [0, { podCidrs: ['10.1.0.0/16', '10.1.2.0/24'] }, /pods 10.1.0.0\/16 overlaps that of pods/],
-    [0, { nodeCidr: '10.9.9.0/30' }, /nodes 10.9.9.0\/30 must be/],
-    [0, { nodeCidr: 'fd00::/64' }, /nodes fd00::\/64 must be/],
-    [0, { serviceCidrs: ['10.9.9.0/30'] }, /10.9.9.0\/30 has no address number 10/],
-    [0, { serviceCidrs: [] }, /has no address/],
+test('invalid CIDRs are rejected by name', () => {
+  const cases: readonly (readonly [slot: number, choice: ClusterNetworkOverrides, error: RegExp])[] = [
+    [16, {}, /invalid network slot 16/],
+    [-1, {}, /invalid network slot -1/],
+    [0.5, {}, /invalid network slot 0.5/],
+    [0, { podCidrs: ['10.1.0.0'] }, /invalid CIDR 10.1.0.0 for pods/],
+    [0, { serviceCidrs: ['10.244.7.0/24'] }, /pods 10.244.0.0\/16 overlaps CIDR of services 10.244.7.0\/24/],
+    [0, { podCidrs: ['10.1.0.0/16', '10.1.2.0/24'] }, /pods 10.1.0.0\/16 overlaps CIDR of pods/],
+    [0, { nodeCidr: '10.9.9.0/30' }, /node CIDR 10.9.9.0\/30 must be/],
+    [0, { nodeCidr: 'fd00::/64' }, /node CIDR fd00::\/64 must be/],
+    [0, { serviceCidrs: ['10.9.9.0/30'] }, /10.9.9.0\/30 has fewer than 10 addresses/],
+    [0, { serviceCidrs: [] }, /has fewer than/],
   ]
   for (const [slot, choice, error] of cases) assert.throws(() => planClusterNetwork(slot, choice), error)
 })

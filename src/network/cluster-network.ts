@@ -25,7 +25,7 @@ export interface ClusterNetwork {
 }
 
 /** Overrides of the defaults of the slot. */
-export interface ClusterNetworkChoice {
+export interface ClusterNetworkOverrides {
   readonly nodeCidr?: string
   readonly podCidrs?: readonly string[]
   readonly serviceCidrs?: readonly string[]
@@ -40,9 +40,9 @@ export const slotCount = 16
 export const allNodesCidr = '10.214.0.0/20'
 
 /** Throws Error when a range is invalid, too small, or overlaps another. */
-export function planClusterNetwork(slot: number, choice: ClusterNetworkChoice = {}): ClusterNetwork {
+export function planClusterNetwork(slot: number, choice: ClusterNetworkOverrides = {}): ClusterNetwork {
   if (!Number.isInteger(slot) || slot < 0 || slot >= slotCount) {
-    throw new Error(`${slot} is no network slot: they go from 0 to ${slotCount - 1}`)
+    throw new Error(`invalid network slot ${slot}: must be 0 to ${slotCount - 1}`)
   }
   const {
     nodeCidr = `10.214.${slot}.0/24`,
@@ -59,7 +59,7 @@ export function planClusterNetwork(slot: number, choice: ClusterNetworkChoice = 
   ])
   const half = 1n << BigInt(31 - nodes.prefixLength)
   if (nodes.family !== 4 || nodes.prefixLength > 28) {
-    throw new Error(`the range of nodes ${nodeCidr} must be one of IPv4 with a prefix of at most 28`)
+    throw new Error(`node CIDR ${nodeCidr} must be IPv4 with a prefix length of at most 28`)
   }
   return {
     slot,
@@ -76,15 +76,13 @@ export function planClusterNetwork(slot: number, choice: ClusterNetworkChoice = 
 
 function parseRange(of: string, text: string): Cidr {
   const cidr = parseCidr(text)
-  if (cidr === undefined)
-    throw new Error(`${text} is no range of addresses for ${of}: write it as 10.0.0.0/16`)
+  if (cidr === undefined) throw new Error(`invalid CIDR ${text} for ${of}, e.g. 10.0.0.0/16`)
   return cidr
 }
 
 function addressAt(cidr: Cidr | undefined, index: number | bigint): string {
   const ip = cidr && nthAddress(cidr, index)
-  if (!cidr || !ip)
-    throw new Error(`the range ${cidr ? formatCidr(cidr) : ''} has no address number ${index}`)
+  if (!cidr || !ip) throw new Error(`CIDR ${cidr ? formatCidr(cidr) : ''} has fewer than ${index} addresses`)
   return formatIp(ip)
 }
 
@@ -94,6 +92,6 @@ function refuseOverlaps(ranges: readonly (readonly [of: string, cidrs: readonly 
     const other = all.slice(index + 1).find(each => cidrsOverlap(each.cidr, one.cidr))
     if (!other) continue
     const [left, right] = [one, other].map(({ of, cidr }) => `${of} ${formatCidr(cidr)}`)
-    throw new Error(`the range of ${left} overlaps that of ${right}: choose others`)
+    throw new Error(`CIDR of ${left} overlaps CIDR of ${right}`)
   }
 }

@@ -19,7 +19,7 @@ function choose(machine: string): number | string {
   }
 }
 
-test('a free slot is one that nothing on the machine stands in the way of', () => {
+test('a free network slot overlaps no bridge and no route of the machine', () => {
   const theirs = '02:6b:00:00:00:02'
   const everyBridge = Array.from({ length: 16 }, (_, slot) => `k8ts${slot}=${theirs}`).join(' ')
   const cases: readonly (readonly [machine: string, slot: number])[] = [
@@ -41,5 +41,5 @@ test('a free slot is one that nothing on the machine stands in the way of', () =
     ['fd00::/8', 0],
   ]
   for (const [machine, slot] of cases) assert.equal(choose(machine), slot, machine)
-  assert.match(String(choose(everyBridge)), /every network .* is in use/)
+  assert.match(String(choose(everyBridge)), /all network slots .* are in use/)
 })

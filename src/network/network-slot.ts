@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { cidrContainsCidr, cidrsOverlap, parseCidr, type Cidr } from '#/api/cidr.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Files } from '#/platform/platform.ts'
-import { planClusterNetwork, slotCount, type ClusterNetworkChoice } from './cluster-network.ts'
+import { planClusterNetwork, slotCount, type ClusterNetworkOverrides } from './cluster-network.ts'
 
 export interface NetworkSlot {
   readonly slot: number
@@ -21,7 +21,7 @@ export interface ClaimOptions {
   readonly files: Files
   /** The cluster's folder; must exist. */
   readonly folder: string
-  readonly choice?: ClusterNetworkChoice
+  readonly choice?: ClusterNetworkOverrides
 }
 
 /** Returns the slot of the cluster, or claims a free one. Throws Error when none is free. */
@@ -32,11 +32,11 @@ export async function claimNetworkSlot({ linux, files, folder, choice }: ClaimOp
   for (let attempt = 0; attempt < slotCount; attempt++) {
     const slot = chooseSlot(await readMachine(linux), { bridgeAddress, choice })
     const claim = { slot, bridgeAddress }
-    if (!(await takeBridge(linux, claim))) continue
+    if (!(await ensureBridge(linux, claim))) continue
     await files.write(join(folder, fileName), `${JSON.stringify(claim)}\n`)
     return claim
   }
-  throw new Error('cannot get a network for the cluster: others take every slot first')
+  throw new Error('cannot claim a network slot: other clusters claimed all of them first')
 }
 
 /** The slot of the cluster in a folder; undefined when it has none. */
@@ -48,14 +48,14 @@ export async function readNetworkSlot(files: Files, folder: string): Promise<Net
     const { slot, bridgeAddress } = JSON.parse(text) as NetworkSlot
     planClusterNetwork(slot)
     if (/^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/.test(bridgeAddress)) return { slot, bridgeAddress }
-    throw new Error(`${bridgeAddress} is no hardware address`)
+    throw new Error(`invalid MAC address ${bridgeAddress}`)
   } catch (cause) {
     throw new Error(`cannot read the cluster's network slot from ${path}`, { cause })
   }
 }
 
 /** Creates the bridge of the slot if missing. False when the bridge belongs to another cluster. */
-export async function takeBridge(linux: Pick<Linux, 'run'>, claim: NetworkSlot): Promise<boolean> {
+export async function ensureBridge(linux: Pick<Linux, 'run'>, claim: NetworkSlot): Promise<boolean> {
   const name = bridgeOf(claim.slot)
   const owner = await ownerOf(linux, name)
   if (owner !== undefined) return owner === claim.bridgeAddress
@@ -74,7 +74,7 @@ export async function hasBridge(linux: Pick<Linux, 'run'>, claim: NetworkSlot): 
 }
 
 /** Output of `ip -j link show` and `ip -j route show`. */
-export interface MachineNetwork {
+export interface HostNetwork {
   readonly links: readonly { readonly ifname: string; readonly address?: string }[]
   readonly routes: readonly { readonly dst: string }[]
 }
@@ -85,11 +85,11 @@ export interface MachineNetwork {
  * this machine.
  */
 export function chooseSlot(
-  { links, routes }: MachineNetwork,
+  { links, routes }: HostNetwork,
   {
     bridgeAddress,
     choice,
-  }: { readonly bridgeAddress: string; readonly choice?: ClusterNetworkChoice | undefined },
+  }: { readonly bridgeAddress: string; readonly choice?: ClusterNetworkOverrides | undefined },
 ): number {
   const owners = new Map(links.map(({ ifname, address }) => [ifname, address]))
   const slots = Array.from({ length: slotCount }, (_, slot) => slot)
@@ -104,7 +104,7 @@ export function chooseSlot(
     free.find(slot => isClear(slot, cidrsOverlap)) ?? free.find(slot => isClear(slot, cidrContainsCidr))
   if (chosen === undefined) {
     throw new Error(
-      'every network that a cluster could have is in use on this machine: choose ranges with --pod-cidr and ' +
+      'all network slots of this machine are in use: set --pod-cidr and ' +
         '--service-cidr, or remove a cluster with k8ts down',
     )
   }
@@ -124,19 +124,19 @@ function bridgeAddressOf(folder: string): string {
 }
 
 async function ownerOf(linux: Pick<Linux, 'run'>, name: string): Promise<string | undefined> {
-  const links = JSON.parse(await linux.run(['ip', '-j', 'link', 'show'])) as MachineNetwork['links']
+  const links = JSON.parse(await linux.run(['ip', '-j', 'link', 'show'])) as HostNetwork['links']
   const link = links.find(({ ifname }) => ifname === name)
   return link && (link.address ?? '')
 }
 
-async function readMachine(linux: Pick<Linux, 'run'>): Promise<MachineNetwork> {
+async function readMachine(linux: Pick<Linux, 'run'>): Promise<HostNetwork> {
   const [links, routes] = await Promise.all([
     linux.run(['ip', '-j', 'link', 'show']),
     linux.run(['ip', '-j', 'route', 'show']),
   ])
   return {
-    links: JSON.parse(links) as MachineNetwork['links'],
-    routes: JSON.parse(routes) as MachineNetwork['routes'],
+    links: JSON.parse(links) as HostNetwork['links'],
+    routes: JSON.parse(routes) as HostNetwork['routes'],
   }
 }
 
@@ -146,7 +146,7 @@ function parseRoute(dst: string): Cidr | undefined {
   return parseCidr(dst.includes('/') ? dst : `${dst}/${dst.includes(':') ? 128 : 32}`)
 }
 
-function rangesOf(slot: number, choice: ClusterNetworkChoice | undefined): readonly Cidr[] {
+function rangesOf(slot: number, choice: ClusterNetworkOverrides | undefined): readonly Cidr[] {
   const { nodeCidr, podCidrs, serviceCidrs } = planClusterNetwork(slot, choice)
   return [nodeCidr, ...podCidrs, ...serviceCidrs].flatMap(text => parseCidr(text) ?? [])
 }

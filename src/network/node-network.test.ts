@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { planClusterNetwork } from './cluster-network.ts'
 import { cniConfiguration } from './node-network/cni-configuration.ts'
-import { planForwarding, planNoForwarding } from './node-network/forwarding.ts'
+import { planForwarding, planForwardingRemoval } from './node-network/forwarding.ts'
 import { masqueradeTable } from './node-network/masquerade.ts'
 
 const network = planClusterNetwork(2)
@@ -11,7 +11,7 @@ function words(commands: readonly (readonly string[])[]): readonly string[] {
   return commands.map(command => command.join(' '))
 }
 
-test('packets of pods pass a chain that drops what it does not know, and one that is asked first', () => {
+test('forwarding rules accept pod traffic before chains that drop it', () => {
   const open = ['-P INPUT ACCEPT', '-P FORWARD ACCEPT']
   const closed = ['-P INPUT ACCEPT', '-P FORWARD DROP']
   const docker = [...closed, '-N DOCKER-USER', '-A FORWARD -j DOCKER-USER', '-A DOCKER-USER -j RETURN']
@@ -26,7 +26,7 @@ test('packets of pods pass a chain that drops what it does not know, and one tha
   assert.deepEqual(words(planForwarding(docker, network)), rulesOf('DOCKER-USER'))
 })
 
-test('rules of iptables are added once and removed again, and those of others stay', () => {
+test('iptables rules are added once and removed without changing other rules', () => {
   const others = [
     '-N DOCKER-USER',
     '-A DOCKER-USER -s 10.242.0.0/16 -m comment --comment k8ts21 -j ACCEPT',
@@ -38,19 +38,19 @@ test('rules of iptables are added once and removed again, and those of others st
   for (const rules of [added, added.map(rule => rule.replace('k8ts2', '"k8ts2"'))]) {
     assert.deepEqual(planForwarding([...others, ...rules], network), [])
     assert.deepEqual(
-      words(planNoForwarding([...others, ...rules], network)),
+      words(planForwardingRemoval([...others, ...rules], network)),
       added.map(rule => rule.replace('-A', '-D')),
     )
   }
-  assert.deepEqual(planNoForwarding(others, network), [])
+  assert.deepEqual(planForwardingRemoval(others, network), [])
 })
 
-test('what leaves the cluster gets the address of the machine, in each family that the cluster has', () => {
+test('egress is masqueraded in each family of the cluster', () => {
   const clear = ['ip', 'ip6'].flatMap(family => [
     `add table ${family} k8ts2-network`,
     `delete table ${family} k8ts2-network`,
   ])
-  const comment = '{ comment "k8ts: what leaves the cluster 2 of this machine" ; }'
+  const comment = '{ comment "k8ts: masquerade egress of cluster 2" ; }'
   const hook = '{ type nat hook postrouting priority srcnat ; }'
   const ranges = '{ 10.214.2.0/24, 10.242.0.0/16 }'
   const leaves = `ip saddr ${ranges} ip daddr != ${ranges} oifname != "k8ts2"`
@@ -64,7 +64,7 @@ test('what leaves the cluster gets the address of the machine, in each family th
   assert.match(both, /add rule ip6 k8ts2-network postrouting ip6 saddr { fd00::\/48 } ip6 daddr != /)
 })
 
-test('the configuration for the container runtime', () => {
+test('the CNI configuration for the container runtime', () => {
   const text = cniConfiguration({
     name: 'k8ts0',
     podCidrs: ['10.244.0.0/24', 'fd00::/64'],

@@ -13,12 +13,12 @@ import { join } from 'node:path'
 import type { Linux } from '#/platform/linux.ts'
 import type { Files } from '#/platform/platform.ts'
 import type { ClusterNetwork } from './cluster-network.ts'
-import { hasBridge, takeBridge, type NetworkSlot } from './network-slot.ts'
+import { hasBridge, ensureBridge, type NetworkSlot } from './network-slot.ts'
 import { cniConfiguration } from './node-network/cni-configuration.ts'
-import { planForwarding, planNoForwarding } from './node-network/forwarding.ts'
-import { masqueradeTable, noMasqueradeTable } from './node-network/masquerade.ts'
-import { planPortMappingCleanup, planPortMappingRemoval } from './node-network/port-mappings.ts'
-import { planResultCleanup } from './node-network/results.ts'
+import { planForwarding, planForwardingRemoval } from './node-network/forwarding.ts'
+import { masqueradeTable, deleteMasqueradeTable } from './node-network/masquerade.ts'
+import { planHostPortCleanup, planHostPortRemoval } from './node-network/host-ports.ts'
+import { planCniResultCleanup } from './node-network/cni-result-cache.ts'
 
 export interface NodeNetworkOptions {
   /** Runs commands in the node's network namespace. */
@@ -47,9 +47,9 @@ export class NodeNetwork {
    */
   async ensure(): Promise<void> {
     const { linux, network, claim } = this.#options
-    if (!(await takeBridge(linux, claim))) {
-      const wayOut = 'stop that cluster before you start this one'
-      throw new Error(`the network ${network.bridge} of this cluster is in use by another one: ${wayOut}`)
+    if (!(await ensureBridge(linux, claim))) {
+      const wayOut = 'stop it first'
+      throw new Error(`bridge ${network.bridge} is in use by another cluster: ${wayOut}`)
     }
     await linux.run(['ip', '-batch', '-'], { stdin: bridgeCommands(network) })
     await setSwitches(linux, network.podCidrs)
@@ -72,20 +72,21 @@ export class NodeNetwork {
   /** Must be called after all pods are gone. */
   async remove(): Promise<void> {
     const { linux, files, network, claim, folders } = this.#options
-    await linux.run(['nft', '-f', '-'], { stdin: noMasqueradeTable(network) })
-    await this.#changeIptables(planNoForwarding)
-    for (const program of ['iptables', 'ip6tables']) await this.#removePortMappings(program)
+    await linux.run(['nft', '-f', '-'], { stdin: deleteMasqueradeTable(network) })
+    await this.#changeIptables(planForwardingRemoval)
+    for (const program of ['iptables', 'ip6tables']) await this.#removeHostPorts(program)
     if (await hasBridge(linux, claim)) await linux.run(['ip', 'link', 'delete', 'dev', network.bridge])
     await files.remove(join(folders.configuration, configurationName))
     await files.remove(folders.addresses)
-    await this.#removeResults()
+    await this.#removeCniResults()
   }
 
   /** CNI deletes the results of pods that are removed normally, but not of killed ones. */
-  async #removeResults(): Promise<void> {
+  async #removeCniResults(): Promise<void> {
     const { files, network } = this.#options
     const names = await files.list(resultFolder).catch(() => [])
-    for (const name of planResultCleanup(names, network.bridge)) await files.remove(join(resultFolder, name))
+    for (const name of planCniResultCleanup(names, network.bridge))
+      await files.remove(join(resultFolder, name))
   }
 
   async #changeIptables(
@@ -97,7 +98,7 @@ export class NodeNetwork {
     for (const change of plan(rules, network)) await linux.run([...iptables, ...change])
   }
 
-  async #removePortMappings(program: string): Promise<void> {
+  async #removeHostPorts(program: string): Promise<void> {
     const { linux, network } = this.#options
     const change = async (plan: (rules: readonly string[]) => readonly string[]): Promise<void> => {
       const changes = plan(await this.#rules([program, '-w', '-t', 'nat']))
@@ -105,9 +106,9 @@ export class NodeNetwork {
       const stdin = ['*nat', ...changes, 'COMMIT', ''].join('\n')
       await linux.run([`${program}-restore`, '-w', '--noflush'], { stdin })
     }
-    await change(rules => planPortMappingRemoval(rules, network.bridge))
+    await change(rules => planHostPortRemoval(rules, network.bridge))
     // Fails if another user of the port mapping plugin adds a rule concurrently; the chains are then kept.
-    await change(planPortMappingCleanup).catch(() => undefined)
+    await change(planHostPortCleanup).catch(() => undefined)
   }
 
   async #rules(iptables: readonly string[]): Promise<readonly string[]> {

@@ -38,7 +38,7 @@ export interface HttpClientRequest {
   /** Aborting cancels the request or the response body; both fail with the signal's reason. */
   readonly signal?: AbortSignal
   /** Leaves a compressed body compressed, for proxying. */
-  readonly keepsEncoding?: boolean
+  readonly keepContentEncoding?: boolean
 }
 
 export interface HttpClientResponse {
@@ -103,7 +103,7 @@ export interface HttpClientTls {
 }
 
 /** Reads a whole request body, for fake servers. */
-export async function wholeBody(body: HttpClientRequest['body']): Promise<Uint8Array> {
+export async function readWholeBody(body: HttpClientRequest['body']): Promise<Uint8Array> {
   if (body === undefined) return new Uint8Array()
   if (body instanceof Uint8Array) return body
   const pieces: Uint8Array[] = []
@@ -117,7 +117,7 @@ export type HttpClientErrorReason =
   /** The connection or stream broke before or during the response. */
   | 'interrupted'
   /** The response is not valid HTTP or does not decompress. */
-  | 'garbage'
+  | 'invalid-response'
 
 export class HttpClientError extends Error {
   readonly reason: HttpClientErrorReason

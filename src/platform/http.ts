@@ -96,12 +96,12 @@ export interface HttpExchange {
   /** Cancels the response; the client sees that it is incomplete. */
   abort(): void
   /** Present for an upgrade request: hands over the raw connection instead of a response. */
-  readonly takeOver?: () => TakenConnection
+  readonly hijack?: () => HijackedConnection
 }
 
 export type HttpHeaders = Readonly<Record<string, string | readonly string[]>>
 
-export interface TakenConnection {
+export interface HijackedConnection {
   readonly connection: Duplex
   /** Bytes already received from the client. */
   readonly head: Uint8Array

@@ -6,7 +6,7 @@
 export interface Linux {
   readonly files: LinuxFiles
   readonly mounts: Mounts
-  readonly machine: MachineFacts
+  readonly machine: HostInfo
   /**
    * Runs a short command. On failure the error includes its output and has its `exitCode`, or Node's `code`
    * if there is no such program.
@@ -28,14 +28,14 @@ export interface LinuxFiles {
   /** Overwrites an existing file without replacing it: cgroup files, sysctls. */
   writeInPlace(path: string, content: string): Promise<void>
   /** Neither atomic nor synced: for files that are recreated after a crash anyway. */
-  writePlain(path: string, content: Uint8Array | string, mode: number): Promise<void>
+  writeUnsynced(path: string, content: Uint8Array | string, mode: number): Promise<void>
   /**
    * Creates missing parents too; not synced. An existing folder is left unchanged. The mode applies to the
    * last component.
    */
-  makeFolderPlain(path: string, mode: number): Promise<void>
+  makeFolderUnsynced(path: string, mode: number): Promise<void>
   /** Atomic for readers, but not synced. */
-  renamePlain(from: string, to: string): Promise<void>
+  renameUnsynced(from: string, to: string): Promise<void>
   symlink(target: string, path: string): Promise<void>
   readLink(path: string): Promise<string>
   /** Resolves all links, as in the mount table. */
@@ -64,7 +64,7 @@ export interface LinuxFiles {
    * below `root` are followed, safely against concurrent changes. A link that leaves `root`, an absolute link
    * or a link loop is an error with `code: 'ELOOP'`.
    */
-  openBeneath(root: string, path: string): Promise<HeldPath>
+  openBeneath(root: string, path: string): Promise<OpenPath>
   /** Creates the missing folders of `path` below `root`, following links like `openBeneath`. */
   makeFoldersBeneath(root: string, path: string, mode: number): Promise<void>
   /**
@@ -78,7 +78,7 @@ export interface LinuxFiles {
 
 export type Visit = (path: string, status: LinuxFileStatus) => Promise<void>
 
-export interface HeldPath extends AsyncDisposable {
+export interface OpenPath extends AsyncDisposable {
   readonly path: string
   readonly isFolder: boolean
 }
@@ -134,7 +134,7 @@ export interface MountPoint {
   readonly source: string
 }
 
-export interface MachineFacts {
+export interface HostInfo {
   readonly isRoot: boolean
   readonly processors: number
   readonly memoryBytes: number

@@ -12,7 +12,7 @@ import { nodeProcesses } from './node/processes.ts'
 import { nodeRandom } from './node/random.ts'
 
 export type { Platform } from './platform.ts'
-export { collectWhenQuiet } from './node/garbage.ts'
+export { collectGarbageWhenIdle } from './node/garbage-collection.ts'
 export { nodeCrypto } from './node/crypto.ts'
 export { isProcessAlive, signalProcess, startDetached } from './node/detached.ts'
 export { connectHttp } from './node/http-client.ts'

@@ -76,9 +76,9 @@ test('run gives what the promise gives', async () => {
   await assert.rejects(simulation.run(refused), /refused/)
 })
 
-test('run says when the promise waits for something that never happens', async () => {
+test('run detects a deadlock: a pending promise without a timer', async () => {
   const simulation = new Simulation({ seed: 1 })
-  await assert.rejects(simulation.run(new Promise<void>(() => {})), /no timer is pending/)
+  await assert.rejects(simulation.run(new Promise<void>(() => {})), /deadlock: the promise is pending/)
 })
 
 test('one run at a time', async () => {
@@ -88,7 +88,7 @@ test('one run at a time', async () => {
   await running
 })
 
-test('settle runs until nothing is pending, or says that it goes on for ever', async () => {
+test('settle runs until nothing is pending, and fails without an end', async () => {
   const simulation = new Simulation({ seed: 1 })
   const { clock } = simulation.host('a')
   clock.setTimer(1, () => void clock.setTimer(1, () => {}))

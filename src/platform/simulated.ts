@@ -120,7 +120,7 @@ export class Simulation {
     until.then(mark, mark)
     await this.#fireWhile(() => {
       const isStuck = !settled && this.#world.time.nextMs === undefined
-      assert(!isStuck, 'the promise waits for something that never happens: no timer is pending')
+      assert(!isStuck, 'deadlock: the promise is pending but no timer is')
       return !settled
     })
     return until
@@ -153,7 +153,7 @@ export class Simulation {
         time.endTurn()
         this.#throwFailures()
         if (!wanted(time.nextMs ?? Infinity) || time.nextMs === undefined) return
-        assert(fired < timersFiredMax, `${timersFiredMax} timers have fired and there is no end`)
+        assert(fired < timersFiredMax, `no end after ${timersFiredMax} timers`)
         time.fireNext()
       }
     } finally {

@@ -133,7 +133,7 @@ const base = plainBase
   .trim()
   .split('\n')
 
-test('the first transaction replaces the table with what there is for all services', async () => {
+test('the first nftables transaction replaces the table with the rules of all services', async () => {
   const world = new World()
   assert.deepEqual(lines(await world.change(service({}), '10.244.0.1@a')), [
     ...base,
@@ -145,7 +145,7 @@ test('the first transaction replaces the table with what there is for all servic
   ])
 })
 
-test('only what changed is written, in one transaction', async () => {
+test('only changed nftables rules are written, in one transaction', async () => {
   const world = new World()
   await world.change(undefined)
   const cases: readonly (readonly [
@@ -209,7 +209,7 @@ test('only what changed is written, in one transaction', async () => {
   }
 })
 
-test('many endpoints are chosen from by one rule, few by a rule each', async () => {
+test('many endpoints are selected by one verdict map, few by a rule each', async () => {
   const world = new World()
   await world.change(undefined)
   const endpoints = Array.from({ length: 17 }, (_, index) => `10.244.0.${100 + index}@b`)
@@ -236,7 +236,7 @@ test('many endpoints are chosen from by one rule, few by a rule each', async () 
   )
 })
 
-test('a chain that is not used any more is deleted later, unless it is used again', async () => {
+test('an unused chain is deleted later, unless it is used again', async () => {
   const world = new World()
   await world.change(service({}), '10.244.0.1@b')
   await world.change(service({}))
@@ -255,7 +255,7 @@ test('a chain that is not used any more is deleted later, unless it is used agai
   assert(!world.rules.hasStale)
 })
 
-test('addresses outside: masqueraded to any endpoint, or with their own address to those of this node', async () => {
+test('external traffic is masqueraded to any endpoint, or keeps its source for local endpoints', async () => {
   const world = new World()
   await world.change(undefined)
   const ports = [{ name: 'http', port: 80, nodePort: 30080 }]
@@ -301,7 +301,7 @@ const remembering: ServiceSpec = {
   sessionAffinityConfig: { clientIP: { timeoutSeconds: 60 } },
 }
 
-test('clients are remembered, in sets that come and go with their endpoints', async () => {
+test('affinity sets are added and removed with their endpoints', async () => {
   const world = new World()
   await world.change(undefined)
   const first = lines(await world.change(service(remembering), '10.244.1.1@b', '10.244.1.2@b'))
@@ -330,7 +330,7 @@ test('clients are remembered, in sets that come and go with their endpoints', as
   ])
 })
 
-test('who remembered which client is carried over into a new table', async () => {
+test('affinity entries are carried over into a new table', async () => {
   const world = new World()
   const listed = (table: string, end: string, elem: readonly unknown[]): unknown => {
     return { set: { table, name: `affinity/shop/web/tcp/http/10.244.1.${end}/8080`, elem } }
@@ -349,7 +349,7 @@ test('who remembered which client is carried over into a new table', async () =>
   )
 })
 
-test('a table that is not what it was left as is written anew, with what changed', async () => {
+test('a modified table is rewritten together with the pending changes', async () => {
   const world = new World()
   await world.change(service({}), '10.244.0.1@b')
   world.kernel.refuses = true
@@ -359,7 +359,7 @@ test('a table that is not what it was left as is written anew, with what changed
   assert.deepEqual(lines(await world.change(undefined)).length, 3)
 })
 
-test('what two services want alike the first by name has, until it goes', async () => {
+test('conflicting service addresses belong to the first service by name', async () => {
   const world = new World()
   await world.change(undefined)
   const other = (clusterIP: string, name: string): Service => {
@@ -384,7 +384,7 @@ test('what two services want alike the first by name has, until it goes', async 
   ])
 })
 
-test('both families have a table each, written in one transaction', async () => {
+test('IPv4 and IPv6 tables are written in one transaction', async () => {
   const world = new World({ families: [4, 6], podCidrs: ['10.244.0.0/16', 'fd00:244::/48'] })
   const both = service({ clusterIPs: ['10.96.0.5', 'fd00:96::5'] })
   await world.change(undefined)

@@ -12,7 +12,7 @@ import type { IpFamily } from '#/api/ip.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Log } from '#/platform/platform.ts'
 import { fragmentOf } from './nftables/fragment.ts'
-import { keptAffinity, parseSets, type KeptClient } from './nftables/affinity.ts'
+import { retainedAffinity, parseSets, type AffinityEntry } from './nftables/affinity.ts'
 import { Ruleset, type Change } from './nftables/ruleset.ts'
 import { tableFamily } from './nftables/table-family.ts'
 import { chainsOf, changesText, deleteTable, wholeText } from './nftables/transaction.ts'
@@ -93,7 +93,7 @@ export class NftablesRules {
       [...this.#rulesets].map(async ([family, ruleset]) => {
         const clients = await this.#listClients(family, signal)
         const objects = ruleset.objects()
-        return wholeText({ family, network, objects, affinity: keptAffinity(clients, objects) })
+        return wholeText({ family, network, objects, affinity: retainedAffinity(clients, objects) })
       }),
     )
     await this.#run(texts.join(''), signal)
@@ -133,7 +133,7 @@ export class NftablesRules {
       return true
     } catch (error) {
       signal.throwIfAborted()
-      log.warn('rules for services are not what they were left as: writing all of them', { error })
+      log.warn('nftables rules were modified, doing a full sync', { error })
       return false
     }
   }
@@ -144,14 +144,14 @@ export class NftablesRules {
     return due
   }
 
-  async #listClients(family: IpFamily, signal: AbortSignal): Promise<readonly KeptClient[]> {
+  async #listClients(family: IpFamily, signal: AbortSignal): Promise<readonly AffinityEntry[]> {
     const { linux, network, log } = this.#options
     try {
       const listed = await linux.run(['nft', '-j', 'list', 'sets', tableFamily(family).name], { signal })
       return parseSets(listed, network.table)
     } catch (error) {
       signal.throwIfAborted()
-      log.warn('clients of services with session affinity are given to endpoints anew', { error })
+      log.warn('Failed to list affinity sets, session affinity is lost', { error })
       return []
     }
   }

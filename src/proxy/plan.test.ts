@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { Service, ServiceSpec } from '#/api/generated/core/v1.ts'
 import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
-import { planService, type Backend, type PortPlan, type ServicePlan } from './plan.ts'
+import { planService, type ServiceEndpoint, type PortPlan, type ServicePlan } from './plan.ts'
 import { service, slice } from './testdata/services.ts'
 
 function plan(of: Service, slices: readonly EndpointSlice[], zone = ''): ServicePlan {
@@ -11,13 +11,13 @@ function plan(of: Service, slices: readonly EndpointSlice[], zone = ''): Service
 
 /** `internal external | cluster | local`, endpoints as the last part of their addresses. */
 function summary({ internal, external, endpoints: { cluster, local } }: PortPlan): string {
-  const ends = (backends: readonly Backend[]): string => {
+  const ends = (backends: readonly ServiceEndpoint[]): string => {
     return backends.map(({ address }) => address.split(/[.:]/).at(-1)).join(' ')
   }
   return `${internal} ${external} | ${ends(cluster)} | ${ends(local)}`
 }
 
-test('which endpoints serve, and what happens without any', () => {
+test('endpoint selection, and the action without endpoints', () => {
   const local = { internalTrafficPolicy: 'Local' }
   const node = { type: 'NodePort', ports: [{ name: 'http', port: 80, nodePort: 30080 }] }
   const nodeLocal = { ...node, externalTrafficPolicy: 'Local' }
@@ -52,7 +52,7 @@ test('which endpoints serve, and what happens without any', () => {
   }
 })
 
-test('hints prefer endpoints nearby, unless an endpoint has none or none is for here', () => {
+test('topology hints are used unless an endpoint has none or none is for this zone', () => {
   const cases: readonly (readonly [endpoints: string, zone: string, expected: string])[] = [
     ['10.244.0.1@a zone=x; 10.244.1.2@b zone=y', 'x', '1'],
     ['10.244.0.1@a zone=x; 10.244.1.2@b zone=y', 'z', '1 2'],
@@ -71,7 +71,7 @@ test('hints prefer endpoints nearby, unless an endpoint has none or none is for 
   }
 })
 
-test('each port finds its endpoints by name and protocol, over all slices', () => {
+test('each service port collects endpoints by name and protocol from all slices', () => {
   const ports = [
     { name: 'dns', port: 53, protocol: 'UDP' },
     { name: 'dns-tcp', port: 53, protocol: 'TCP' },
@@ -121,7 +121,7 @@ test('services without a cluster IP need no rules', () => {
   }
 })
 
-test('addresses of all kinds, each in its family and in canonical form', () => {
+test('cluster, external and load balancer IPs are grouped by family in canonical form', () => {
   const both = service(
     {
       type: 'LoadBalancer',
@@ -134,8 +134,8 @@ test('addresses of all kinds, each in its family and in canonical form', () => {
   )
   const planned = plan(both, [slice(['10.244.0.1@a']), slice(['fd00:244::1@b'])]).ports
   assert.deepEqual(
-    planned.map(({ family, clusterIp, externalIps, balancerIps, sourceRanges, nodePort }) => {
-      return [family, clusterIp, externalIps, balancerIps, sourceRanges, nodePort]
+    planned.map(({ family, clusterIp, externalIps, loadBalancerIps, loadBalancerSourceRanges, nodePort }) => {
+      return [family, clusterIp, externalIps, loadBalancerIps, loadBalancerSourceRanges, nodePort]
     }),
     [
       [4, '10.96.0.5', ['192.0.2.9'], ['192.0.2.20'], ['203.0.113.0/24'], 30080],
@@ -144,10 +144,10 @@ test('addresses of all kinds, each in its family and in canonical form', () => {
   )
   assert.deepEqual(planned.map(summary), ['cluster cluster | 1 | ', 'cluster cluster | 1 | '])
   const open = plan(service({ loadBalancerSourceRanges: ['10.0.0.0/8', '0.0.0.0/0'] }, ['192.0.2.20']), [])
-  assert.deepEqual(open.ports[0]?.sourceRanges, [])
+  assert.deepEqual(open.ports[0]?.loadBalancerSourceRanges, [])
 })
 
-test('clients are remembered for as long as the service says', () => {
+test('session affinity has the timeout of the service', () => {
   const affinityOf = (spec: ServiceSpec): number | undefined =>
     plan(service(spec), []).ports[0]?.affinitySeconds
   const sessionAffinity = 'ClientIP'
@@ -156,7 +156,7 @@ test('clients are remembered for as long as the service says', () => {
   assert.equal(affinityOf({ sessionAffinity, sessionAffinityConfig: { clientIP: { timeoutSeconds: 7 } } }), 7)
 })
 
-test('load balancers that ask hear of ready endpoints on this node, each address once', () => {
+test('health check node ports count ready local endpoints, each address once', () => {
   const asked = { type: 'LoadBalancer', externalTrafficPolicy: 'Local', healthCheckNodePort: 31000 }
   const slices = [
     slice(['10.244.0.1@a', '10.244.0.2@a unready', '10.244.1.3@b', '10.244.0.4@a terminating']),
@@ -168,7 +168,7 @@ test('load balancers that ask hear of ready endpoints on this node, each address
   assert.equal(plan(service({ ...asked, type: 'NodePort' }), slices).health, undefined)
 })
 
-test('flows that exist may go on to whatever serves, whatever the policy', () => {
+test('established flows may keep using every serving endpoint, regardless of the policy', () => {
   const slices = [slice(['10.244.0.1@a', '10.244.1.2@b', '10.244.1.3@b terminating', '10.244.1.4@b ending'])]
   const [port] = plan(service({ internalTrafficPolicy: 'Local' }), slices).ports
   assert.deepEqual(

@@ -9,7 +9,7 @@ import type { Service, ServicePort } from '#/api/generated/core/v1.ts'
 import { formatIp, parseIpLeniently, type IpFamily } from '#/api/ip.ts'
 import { keyOf } from '#/api/metadata.ts'
 import { categorizeEndpoints } from './plan/categorize-endpoints.ts'
-import { backendOf, localReadyCount, readEndpoints, type KnownEndpoint } from './plan/read-endpoints.ts'
+import { endpointOf, localReadyCount, readEndpoints, type KnownEndpoint } from './plan/read-endpoints.ts'
 
 export interface ServicePlan {
   /** One for each port and family of the service. */
@@ -26,10 +26,10 @@ export interface PortPlan {
   readonly port: number
   readonly clusterIp: string
   readonly externalIps: readonly string[]
-  readonly balancerIps: readonly string[]
+  readonly loadBalancerIps: readonly string[]
   readonly nodePort: number | undefined
   /** Clients allowed to use the load balancer addresses; empty means all. The ranges are disjoint. */
-  readonly sourceRanges: readonly string[]
+  readonly loadBalancerSourceRanges: readonly string[]
   /** Session affinity timeout; undefined without affinity. */
   readonly affinitySeconds: number | undefined
   /** For packets to the cluster IP. */
@@ -40,10 +40,10 @@ export interface PortPlan {
   readonly external: Destination
   readonly endpoints: {
     /** Endpoints on any node; `local` are those on this node, if a traffic policy needs them. */
-    readonly cluster: readonly Backend[]
-    readonly local: readonly Backend[]
+    readonly cluster: readonly ServiceEndpoint[]
+    readonly local: readonly ServiceEndpoint[]
     /** Endpoints that established flows may keep using, regardless of the policy. */
-    readonly serving: readonly Backend[]
+    readonly serving: readonly ServiceEndpoint[]
   }
 }
 
@@ -55,7 +55,7 @@ export type Protocol = 'tcp' | 'udp' | 'sctp'
  */
 export type Destination = 'cluster' | 'local' | 'reject' | 'drop'
 
-export interface Backend {
+export interface ServiceEndpoint {
   readonly address: string
   readonly port: number
   readonly isLocal: boolean
@@ -110,11 +110,11 @@ function planPort({ service, node }: ServiceWorld, world: PortWorld): PortPlan |
   const externalIps = addressesOf(spec.externalIPs ?? [], family)
   const ingress = status?.loadBalancer?.ingress ?? []
   // With ipMode Proxy the load balancer handles packets to its address.
-  const balancerIps = addressesOf(
+  const loadBalancerIps = addressesOf(
     ingress.flatMap(({ ip, ipMode }) => (ip !== undefined && (ipMode ?? 'VIP') === 'VIP' ? ip : [])),
     family,
   )
-  const isExternal = externalIps.length > 0 || balancerIps.length > 0 || (port.nodePort ?? 0) > 0
+  const isExternal = externalIps.length > 0 || loadBalancerIps.length > 0 || (port.nodePort ?? 0) > 0
   const isInternallyLocal = spec.internalTrafficPolicy === 'Local'
   const isExternallyLocal = spec.externalTrafficPolicy === 'Local' && isExternal
   const { cluster, local, hasAny } = categorizeEndpoints(endpoints, {
@@ -136,16 +136,16 @@ function planPort({ service, node }: ServiceWorld, world: PortWorld): PortPlan |
     port: port.port,
     clusterIp,
     externalIps,
-    balancerIps,
+    loadBalancerIps,
     nodePort: (port.nodePort ?? 0) > 0 ? port.nodePort : undefined,
-    sourceRanges: sourceRangesOf(spec.loadBalancerSourceRanges ?? [], family),
+    loadBalancerSourceRanges: sourceRangesOf(spec.loadBalancerSourceRanges ?? [], family),
     affinitySeconds:
       spec.sessionAffinity === 'ClientIP'
         ? (spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? affinitySecondsUsual)
         : undefined,
     internal: destination(isInternallyLocal),
     external: destination(isExternallyLocal),
-    endpoints: { cluster, local, serving: endpoints.filter(({ isServing }) => isServing).map(backendOf) },
+    endpoints: { cluster, local, serving: endpoints.filter(({ isServing }) => isServing).map(endpointOf) },
   }
 }
 

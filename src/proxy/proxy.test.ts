@@ -78,7 +78,7 @@ async function addService({ client, run }: World, name: string, protocol = 'TCP'
   await run(client.create(endpointSlices, slice))
 }
 
-test('changes that come together are written together, and flows are looked at for UDP alone', async t => {
+test('changes are debounced into one nftables transaction; conntrack is listed for UDP only', async t => {
   const world = await start(t)
   const first = world.machine.take()
   assert.equal(first.written.length, 1)
@@ -95,7 +95,7 @@ test('changes that come together are written together, and flows are looked at f
   assert.deepEqual(world.machine.take().others, ['conntrack -L -p udp -f ipv4'])
 })
 
-test('while nothing changes only the presence of the rules is looked at', async t => {
+test('an idle proxy only verifies that its rules exist', async t => {
   const world = await start(t)
   await world.advance(5_000)
   world.machine.take()
@@ -106,7 +106,7 @@ test('while nothing changes only the presence of the rules is looked at', async 
   assert.equal(world.lost(), 0)
 })
 
-test('rules that somebody removed are written again, also when no service changes', async t => {
+test('rules removed from outside are restored without a service change', async t => {
   const world = await start(t)
   await addService(world, 'a')
   await world.settle()
@@ -119,7 +119,7 @@ test('rules that somebody removed are written again, also when no service change
   assert.equal(world.lost(), 1)
 })
 
-test('what cannot be written is tried again, ever more slowly, until it can', async t => {
+test('a failed nftables sync is retried with backoff', async t => {
   const world = await start(t)
   world.machine.take()
   world.machine.failures = 6
@@ -133,7 +133,7 @@ test('what cannot be written is tried again, ever more slowly, until it can', as
   assert(!world.machine.take().written[0]!.includes('delete table'))
 })
 
-test('a node that gets a zone prefers endpoints there', async t => {
+test('a node with a zone prefers endpoints with hints for it', async t => {
   const world = await start(t)
   await addService(world, 'a')
   await world.settle()

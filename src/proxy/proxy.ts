@@ -11,14 +11,14 @@ import { backoffMs } from '#/base/backoff.ts'
 import type { Client } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
 import { Informers } from '#/client/informers.ts'
-import type { ObjectIndex } from '#/client/object-store.ts'
+import type { Index } from '#/client/indexer.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { NftablesRules, staleMs, type ProxyNetwork } from './nftables.ts'
 import { planService, type PortPlan, type ServicePlan } from './plan.ts'
-import { FlowTable } from './proxy/flow-table.ts'
-import { HealthChecks } from './proxy/health-checks.ts'
-import { concernsFlows } from './proxy/stale-flows.ts'
+import { Conntrack } from './conntrack.ts'
+import { ServiceHealthServer } from './service-health-server.ts'
+import { affectsConntrack } from './conntrack-entries.ts'
 
 export interface ServiceProxyOptions {
   readonly platform: Platform
@@ -35,10 +35,10 @@ export interface ServiceProxyOptions {
 }
 
 /** Debounce: changes within this time are written in one sync. */
-const gatherMs = 10
+const debounceMs = 10
 
 /** Interval of verification when idle. */
-const verifyMs = 60_000
+const verifyIntervalMs = 60_000
 
 const retry = { initialMs: 200, maxMs: 30_000, factor: 2, jitter: 0.1 }
 
@@ -49,15 +49,15 @@ export class ServiceProxy {
   readonly #options: ServiceProxyOptions
   readonly #informers: Informers
   readonly #services: Informer<Service>
-  readonly #slicesOf: ObjectIndex<EndpointSlice>
+  readonly #slicesOf: Index<EndpointSlice>
   readonly #rules: NftablesRules
-  readonly #flows: FlowTable
+  readonly #conntrack: Conntrack
   readonly #plans = new Map<string, ServicePlan>()
   /** Services to be planned again. */
   readonly #dirty = new Set<string>()
   readonly #synced = Promise.withResolvers<void>()
   #zone = ''
-  #flowsConcerned = true
+  #isConntrackStale = true
   #wake = Promise.withResolvers<void>()
 
   constructor(options: ServiceProxyOptions) {
@@ -65,20 +65,23 @@ export class ServiceProxy {
     this.#options = options
     this.#informers = new Informers({ platform, client })
     this.#rules = new NftablesRules({ linux, network, log: platform.log })
-    this.#flows = new FlowTable(linux, platform.log)
+    this.#conntrack = new Conntrack(linux, platform)
     this.#services = this.#informers.of(services, { labelSelector: proxiedServices })
     const slices = this.#informers.of(endpointSlices, { labelSelector: proxiedServices })
     this.#slicesOf = slices.index('service', serviceOf)
-    this.#services.onChange(key => this.#look(key))
-    slices.onChange((_key, { before, after }) => {
-      for (const slice of [before, after]) if (slice) for (const key of serviceOf(slice)) this.#look(key)
+    this.#services.addEventHandler(key => this.#enqueue(key))
+    slices.addEventHandler((_key, { oldObject, newObject }) => {
+      for (const slice of [oldObject, newObject])
+        if (slice) for (const key of serviceOf(slice)) this.#enqueue(key)
     })
-    this.#informers.of(nodes, { fieldSelector: `metadata.name=${nodeName}` }).onChange((_key, { after }) => {
-      const zone = after?.metadata?.labels?.['topology.kubernetes.io/zone'] ?? ''
-      if (zone === this.#zone) return
-      this.#zone = zone
-      for (const key of this.#plans.keys()) this.#look(key)
-    })
+    this.#informers
+      .of(nodes, { fieldSelector: `metadata.name=${nodeName}` })
+      .addEventHandler((_key, { newObject }) => {
+        const zone = newObject?.metadata?.labels?.['topology.kubernetes.io/zone'] ?? ''
+        if (zone === this.#zone) return
+        this.#zone = zone
+        for (const key of this.#plans.keys()) this.#enqueue(key)
+      })
   }
 
   /** Resolves after the first complete sync. */
@@ -89,13 +92,13 @@ export class ServiceProxy {
   async run(signal: AbortSignal): Promise<void> {
     const { platform, network, healthAddresses = network.nodeAddresses } = this.#options
     const following = this.#informers.run(signal)
-    await using health = new HealthChecks(platform, healthAddresses)
+    await using health = new ServiceHealthServer(platform, healthAddresses)
     await this.#informers.waitForSync(signal).catch(() => undefined)
     let failures = 0
     let idleMs = 0
     while (!signal.aborted) {
       try {
-        const isLost = idleMs >= verifyMs && !(await this.#rules.verify(signal))
+        const isLost = idleMs >= verifyIntervalMs && !(await this.#rules.verify(signal))
         if (!(await this.#sync(signal)) || isLost) this.#options.onRulesLost?.()
         await health.sync(this.#health())
         failures = 0
@@ -103,14 +106,14 @@ export class ServiceProxy {
       } catch (error) {
         if (signal.aborted) break
         failures++
-        platform.log.error('cannot write the rules for services', { error })
+        platform.log.error('Failed to sync nftables rules', { error })
       }
       idleMs = await this.#rest(failures, signal)
     }
     await following
   }
 
-  #look(key: string): void {
+  #enqueue(key: string): void {
     this.#dirty.add(key)
     this.#wake.resolve()
   }
@@ -126,12 +129,12 @@ export class ServiceProxy {
       return 0
     }
     const waiting = new AbortController()
-    const timeoutMs = this.#rules.hasStale ? staleMs : verifyMs
+    const timeoutMs = this.#rules.hasStale ? staleMs : verifyIntervalMs
     const slept = clock.sleep(timeoutMs, AbortSignal.any([signal, waiting.signal])).catch(() => undefined)
     await Promise.race([this.#wake.promise, slept])
     waiting.abort()
     const idleMs = clock.monotonicMs() - startedMs
-    if (this.#dirty.size > 0) await clock.sleep(gatherMs, signal).catch(() => undefined)
+    if (this.#dirty.size > 0) await clock.sleep(debounceMs, signal).catch(() => undefined)
     return idleMs
   }
 
@@ -143,9 +146,9 @@ export class ServiceProxy {
     this.#dirty.clear()
     for (const key of keys) this.#replan(key)
     const wereWhole = await this.#rules.apply(platform.clock.monotonicMs(), signal)
-    if (this.#flowsConcerned) {
-      this.#flowsConcerned = false
-      await this.#flows.clean(network.families, [...this.#ports()], signal)
+    if (this.#isConntrackStale) {
+      this.#isConntrackStale = false
+      await this.#conntrack.deleteStaleEntries(network.families, [...this.#ports()], signal)
     }
     return wereWhole
   }
@@ -167,10 +170,10 @@ export class ServiceProxy {
     this.#rules.set(key, after?.ports ?? [])
     const ports = new Map((after?.ports ?? []).map(port => [portKey(port), port]))
     for (const port of before?.ports ?? []) {
-      if (concernsFlows(port, ports.get(portKey(port)))) this.#flowsConcerned = true
+      if (affectsConntrack(port, ports.get(portKey(port)))) this.#isConntrackStale = true
       ports.delete(portKey(port))
     }
-    for (const port of ports.values()) if (concernsFlows(undefined, port)) this.#flowsConcerned = true
+    for (const port of ports.values()) if (affectsConntrack(undefined, port)) this.#isConntrackStale = true
   }
 
   *#ports(): Generator<PortPlan> {

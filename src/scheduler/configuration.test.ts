@@ -48,7 +48,7 @@ function contextOf(platform = new Simulation({ seed: 1 }).host('a')): Configurat
 async function errorOf(read: Promise<SchedulerConfiguration>): Promise<string> {
   try {
     const configuration = await read
-    configuration.profiles({ ...world.context, snapshot: () => emptySnapshot })
+    configuration.profiles({ ...world.handle, snapshot: () => emptySnapshot })
     return ''
   } catch (error) {
     assert.ok(error instanceof Error && error.name === 'ConfigurationError', String(error))
@@ -157,8 +157,8 @@ const bad: readonly [string, string][] = [
   ],
   [
     profile('plugins: {filter: {enabled: [{name: None}]}}'),
-    'profiles[0].plugins.filter.enabled[0]: plugin "None" does not exist; one of your own needs an entry in ' +
-      'pluginConfig with the path to import it from',
+    'profiles[0].plugins.filter.enabled[0]: plugin "None" does not exist; an out-of-tree plugin needs a ' +
+      'pluginConfig entry with an import path',
   ],
   [
     profile('plugins: {score: {enabled: [{name: NodeName}]}}'),
@@ -184,13 +184,13 @@ const bad: readonly [string, string][] = [
   ],
   [
     profile('pluginConfig: [{name: A, import: ./nothing.ts}]'),
-    'profiles[0].pluginConfig[0].import: "/etc/k8ts/./nothing.ts" has no default export that makes a plugin',
+    'profiles[0].pluginConfig[0].import: "/etc/k8ts/./nothing.ts" has no default export that is a plugin factory',
   ],
   [
     profile(
       'plugins: {multiPoint: {enabled: [{name: A}]}}\npluginConfig: [{name: A, import: ./other-name.ts}]',
     ),
-    'profiles[0].pluginConfig[0].args: initializing plugin "A": the plugin calls itself "Other"',
+    'profiles[0].pluginConfig[0].args: initializing plugin "A": the plugin has the name "Other"',
   ],
   ['extenders: [{filterVerb: a}]', 'extenders[0].urlPrefix: Required value'],
   [
@@ -212,12 +212,12 @@ const bad: readonly [string, string][] = [
 ]
 
 for (const [text, want] of bad) {
-  test(`refused: ${text.replaceAll(/\s+/g, ' ')}`, async () => {
+  test(`an invalid configuration is rejected: ${text.replaceAll(/\s+/g, ' ')}`, async () => {
     assert.equal(await errorOf(readSchedulerConfiguration(`${head}${text}`, contextOf())), want)
   })
 }
 
-test('what is no configuration at all is refused, however odd it is', async () => {
+test('a file that is not a KubeSchedulerConfiguration is rejected', async () => {
   const odd = [
     '',
     '[]',
@@ -243,7 +243,7 @@ async function startWith(t: TestContext, text: string): Promise<TestCluster> {
 const emptyAndFull = [nodeOf('empty', { cpu: '4' }), nodeOf('full', { cpu: '4' })]
 const onFull = (pod: Pod): Pod => ({ ...pod, spec: { ...pod.spec!, nodeName: 'full' } })
 
-test('a strategy of packing, and another weight, change where pods go', async t => {
+test('the scoring strategy and plugin weights of the configuration are used', async t => {
   const spreading = await startWith(t, '')
   const packing = await startWith(
     t,
@@ -263,7 +263,7 @@ pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: MostAlloc
   }
 })
 
-test('two schedulers of one process place their own pods, each in its way', async t => {
+test('two profiles schedule the pods with their schedulerName, each with its plugins', async t => {
   const cluster = await startWith(
     t,
     `profiles:
@@ -288,7 +288,7 @@ test('two schedulers of one process place their own pods, each in its way', asyn
   assert.notEqual(others['large-but-blind'], '')
 })
 
-test('an affinity that is added holds for every pod', async t => {
+test('addedAffinity applies to every pod', async t => {
   const cluster = await startWith(
     t,
     args(
@@ -307,7 +307,7 @@ test('an affinity that is added holds for every pod', async t => {
   )
 })
 
-test('a policy of predicates and priorities is understood', async t => {
+test('a Policy of predicates and priorities is translated to plugins', async t => {
   const policy = JSON.stringify({
     apiVersion: 'v1',
     kind: 'Policy',
@@ -334,22 +334,19 @@ test('a policy of predicates and priorities is understood', async t => {
 })
 
 const badPolicies: readonly [object, string][] = [
-  [
-    { predicates: [{ name: 'Unheard' }] },
-    'predicates[0]: "Unheard" is not known, or was removed from Kubernetes',
-  ],
+  [{ predicates: [{ name: 'Unheard' }] }, 'predicates[0]: "Unheard" is unknown or no longer supported'],
   [
     { predicates: [{ name: 'A', argument: { serviceAffinity: { labels: ['a'] } } }] },
-    'predicates[0]: the affinity of services is not known, or was removed from Kubernetes',
+    'predicates[0]: serviceAffinity is unknown or no longer supported',
   ],
   [
     { priorities: [{ name: 'Unheard', weight: 1 }] },
-    'priorities[0]: "Unheard" is not known, or was removed from Kubernetes',
+    'priorities[0]: "Unheard" is unknown or no longer supported',
   ],
   [{ priorities: [{ name: 'EqualPriority', weight: 0 }] }, 'priorities[0].weight: must be greater than 0'],
   [
     { priorities: [{ name: 'LeastRequestedPriority' }, { name: 'MostRequestedPriority' }] },
-    'priorities[1]: nodes can be compared by what is taken of them in one way only, and ' +
+    'priorities[1]: only one resource allocation priority is supported, ' +
       '"MostRequestedPriority" is the second',
   ],
   [
@@ -359,22 +356,22 @@ const badPolicies: readonly [object, string][] = [
 ]
 
 for (const [policy, want] of badPolicies) {
-  test(`refused policy: ${JSON.stringify(policy)}`, async () => {
+  test(`an invalid Policy is rejected: ${JSON.stringify(policy)}`, async () => {
     const text = JSON.stringify({ apiVersion: 'v1', kind: 'Policy', ...policy })
     assert.equal(await errorOf(readSchedulerPolicy(text, contextOf())), want)
   })
 }
 
-test('a policy that says nothing is the usual scheduler', async () => {
+test('an empty Policy gives the default scheduler', async () => {
   const { profiles } = await readSchedulerPolicy('{"apiVersion": "v1", "kind": "Policy"}', contextOf())
-  const [made] = profiles({ ...world.context, snapshot: () => emptySnapshot })
+  const [made] = profiles({ ...world.handle, snapshot: () => emptySnapshot })
   const scorers = made!.scorers.map(({ plugin, weight }) => `${plugin.name}:${weight}`)
   assert.ok(scorers.includes('NodeResourcesFit:1'))
   assert.ok(made!.filters.some(({ name }) => name === 'NodeResourcesFit'))
   assert.ok(made!.filters.some(({ name }) => name === 'TaintToleration'))
 })
 
-test('an old extender has its time in nanoseconds', async () => {
+test('httpTimeout of an extender in a Policy is in nanoseconds', async () => {
   const text = JSON.stringify({
     apiVersion: 'v1',
     kind: 'Policy',

@@ -2,6 +2,7 @@
  * Scheduler configuration files: `KubeSchedulerConfiguration`, or the older `Policy`. Unknown fields are
  * errors; absent fields are defaulted. https://kubernetes.io/docs/reference/scheduling/config/
  */
+import { messageOf } from '#/base/message-of.ts'
 import { tryParseDurationMs } from '#/api/duration.ts'
 import { formatFieldErrors } from '#/api/field-error.ts'
 import type { LeaderElectionTimings } from '#/client/leader-election.ts'
@@ -21,11 +22,11 @@ import { ConfigurationError, readFile, type FileKind } from './configuration/sch
 import { validateConfiguration } from './configuration/validate.ts'
 import { Extenders, type ExtenderSettings } from './extenders.ts'
 import { defaultPlugins } from './plugins.ts'
-import type { MakeProfiles } from './profile.ts'
+import type { ProfileFactory } from './profile.ts'
 
 export interface SchedulerConfiguration extends AsyncDisposable {
   /** Throws ConfigurationError if a plugin rejects its args. */
-  readonly profiles: MakeProfiles
+  readonly profiles: ProfileFactory
   readonly backoffMs: { readonly first: number; readonly max: number }
   /** Undefined if leader election is disabled. */
   readonly leaderElection: LeaderElectionSettings | undefined
@@ -118,9 +119,9 @@ function leaderElectionOf({ leaderElection = {} }: ConfigurationFile): LeaderEle
   return {
     lease: { namespace: resourceNamespace || 'kube-system', name: resourceName || 'kube-scheduler' },
     timings: {
-      leaseMs: millisecondsOf(leaseDuration) || 15_000,
-      renewMs: millisecondsOf(renewDeadline) || 10_000,
-      retryMs: millisecondsOf(retryPeriod) || 2_000,
+      leaseDurationMs: millisecondsOf(leaseDuration) || 15_000,
+      renewDeadlineMs: millisecondsOf(renewDeadline) || 10_000,
+      retryPeriodMs: millisecondsOf(retryPeriod) || 2_000,
     },
   }
 }
@@ -184,7 +185,7 @@ async function readPem(
   try {
     return await platform.files.read(file.startsWith('/') ? file : `${folder}/${file}`)
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
+    const reason = messageOf(cause)
     throw new ConfigurationError(`${field}.${part}File: ${reason}`, { cause })
   }
 }

@@ -2,7 +2,7 @@
 import { isExtendedResource } from '#/api/pod-resources.ts'
 import type { DeviceClass } from '#/api/generated/resource/v1.ts'
 import { deviceClasses } from '#/api/generated/resource/v1-resources.ts'
-import type { PluginContext } from './framework.ts'
+import type { PluginHandle } from './framework.ts'
 
 /** Undefined if no class provides the resource. */
 export type DeviceClassOf = (resource: string) => DeviceClass | undefined
@@ -10,8 +10,8 @@ export type DeviceClassOf = (resource: string) => DeviceClass | undefined
 /** Every class can be requested as an extended resource with this prefix and its name. */
 const classPrefix = 'deviceclass.resource.kubernetes.io/'
 
-export function deviceClassOf(context: PluginContext): DeviceClassOf {
-  const classes = context.informer(deviceClasses)
+export function deviceClassOf(handle: PluginHandle): DeviceClassOf {
+  const classes = handle.informer(deviceClasses)
   const byResource = classes.index('extended resource', ({ spec }) => {
     return spec.extendedResourceName === undefined ? [] : [spec.extendedResourceName]
   })

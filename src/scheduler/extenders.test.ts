@@ -48,7 +48,7 @@ for (const [form, extender] of [
   ['objects', 'filterVerb: filter'],
   ['names', 'filterVerb: filter, nodeCacheCapable: true'],
 ] as const) {
-  test(`a program keeps pods off nodes, told of them as ${form}`, async t => {
+  test(`an extender filters nodes, sent as ${form}`, async t => {
     const cluster = await startWith(t, extender, (_path, body) => {
       const names = namesIn(body).filter(name => name === 'b')
       const items = names.map(name => ({ metadata: { name } }))
@@ -68,7 +68,7 @@ for (const [form, extender] of [
   })
 }
 
-test('fields without capitals are understood, and what is said against nodes is told', async t => {
+test('lower-case fields of an extender response are read, and its reasons are in the message', async t => {
   const cluster = await startWith(t, 'filterVerb: filter, nodeCacheCapable: true', () => ({
     nodeNames: [],
     failedNodes: { a: 'no license', b: 'no license' },
@@ -80,7 +80,7 @@ test('fields without capitals are understood, and what is said against nodes is 
   const [told, preemption] = status?.conditions?.[0]?.message?.split(/ no new claims .*?preemption: /) ?? []
   assert.equal(
     told,
-    '0/3 nodes are available: 1 no license, 1 node(s) were refused by an extender, 1 too far away.',
+    '0/3 nodes are available: 1 no license, 1 node(s) were filtered out by an extender, 1 too far away.',
   )
   assert.equal(
     preemption,
@@ -89,7 +89,7 @@ test('fields without capitals are understood, and what is said against nodes is 
   )
 })
 
-test('scores are scaled, weighted and added', async t => {
+test('scores of extenders are scaled, weighted and added', async t => {
   const cluster = await startWith(t, 'prioritizeVerb: rank, weight: 5, nodeCacheCapable: true', () => [
     { Host: 'c', Score: 10 },
     { host: 'a', score: 1 },
@@ -103,7 +103,7 @@ test('scores are scaled, weighted and added', async t => {
   assert.deepEqual(given, { a: 50, b: 0, c: 500 })
 })
 
-test('a program binds pods itself, and what it says went wrong is told', async t => {
+test('an extender binds pods, and its error is reported', async t => {
   let tries = 0
   const cluster = await startWith(t, 'bindVerb: bind', () => (tries++ === 0 ? { Error: 'not today' } : {}))
   await cluster.addNodes(nodeOf('a'))
@@ -134,7 +134,7 @@ const failures: readonly [string, unknown, string][] = [
 ]
 
 for (const [what, answer, message] of failures) {
-  test(`a program that ${what} keeps the pod waiting, unless it may be ignored`, async t => {
+  test(`an extender that ${what} fails the scheduling of the pod, unless it is ignorable`, async t => {
     const strict = await startWith(t, 'filterVerb: filter, nodeCacheCapable: true', () => answer)
     const lenient = await startWith(
       t,
@@ -155,7 +155,7 @@ for (const [what, answer, message] of failures) {
   })
 }
 
-test('a program is asked about pods that want its resources only, which nodes need not have', async t => {
+test('an extender with managedResources is called only for pods that request one of them', async t => {
   const cluster = await startWith(
     t,
     'filterVerb: filter, nodeCacheCapable: true, ' +
@@ -194,22 +194,22 @@ function review(answer: object, changes: Partial<ExtenderSettings> = {}): Promis
   const snapshot = {
     get: (name: string) => (name === 'n1' ? { pods: [...known.values()] } : undefined),
   }
-  const extension = extenders.extension({ snapshot: () => snapshot as never })
+  const extension = extenders.hooks({ snapshot: () => snapshot as never })
   const evictions = [
-    { node: 'n1', victims: [known.get('a')!], violations: 0 },
-    { node: 'n2', victims: [known.get('b')!], violations: 1 },
+    { node: 'n1', victims: [known.get('a')!], pdbViolations: 0 },
+    { node: 'n2', victims: [known.get('b')!], pdbViolations: 1 },
   ]
-  return Promise.resolve(extension?.review?.(podInfoOf(podOf('p')), evictions)).then(
+  return Promise.resolve(extension?.processPreemption?.(podInfoOf(podOf('p')), evictions)).then(
     left =>
       left?.map(
-        ({ node, victims, violations }) =>
-          `${node}: ${victims.map(({ uid }) => uid).join(' ')}!${violations}`,
+        ({ node, victims, pdbViolations }) =>
+          `${node}: ${victims.map(({ uid }) => uid).join(' ')}!${pdbViolations}`,
       ),
     (error: unknown) => String(error),
   )
 }
 
-test('a program takes evictions away, or has others go', async () => {
+test('an extender removes preemption candidates or changes their victims', async () => {
   const answer = (byNode: object): object => ({ NodeNameToMetaVictims: byNode })
   assert.deepEqual(await review(answer({})), [])
   assert.deepEqual(
@@ -229,16 +229,16 @@ test('a program takes evictions away, or has others go', async () => {
   assert.deepEqual(await review({}, { ...rest, preemptVerb: '' }), ['n1: a!0', 'n2: b!1'])
 })
 
-test('a program that does not answer in time has failed', async () => {
+test('an extender call fails after its timeout', async () => {
   const simulation = new Simulation({ seed: 1 })
   const silent = testExtender(() => new Promise(() => undefined))
   const slow = { ...settings, filterVerb: 'filter', timeoutMs: 2_000 }
   const extenders = new Extenders({ platform: simulation.host('a'), ...silent, extenders: [slow] })
-  const extension = extenders.extension({ snapshot: () => emptySnapshot })!
-  const filtered = { feasible: [{ name: 'a' }], refusals: new Map() }
+  const extension = extenders.hooks({ snapshot: () => emptySnapshot })!
+  const filtered = { feasible: [{ name: 'a' }], nodeToStatus: new Map() }
   await assert.rejects(
     simulation.run(Promise.resolve(extension.filter(podInfoOf(podOf('p')), filtered as never))),
-    /^Error: failed filter with extender at URL http:\/\/outside\/filter: no answer within 2000 ms$/,
+    /^Error: failed filter with extender at URL http:\/\/outside\/filter: timed out after 2000 ms$/,
   )
   assert.ok(simulation.nowMs >= 2_000 && simulation.nowMs < 3_000)
 })

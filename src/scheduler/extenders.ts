@@ -10,18 +10,18 @@ import type { Platform } from '#/platform/platform.ts'
 import { HttpExtender } from './extenders/http-extender.ts'
 import {
   bindingMessage,
-  evictionsMessage,
+  preemptionMessage,
   nodesMessage,
   readError,
-  readEvictionAnswer,
-  readFilterAnswer,
+  readPreemptionResult,
+  readFilterResult,
   readScores,
 } from './extenders/messages.ts'
-import { scoreMax, type Eviction, type PluginContext, type Refusal } from './framework.ts'
+import { scoreMax, type PreemptionCandidate, type PluginHandle, type Unschedulable } from './framework.ts'
 import type { NodeInfo } from './node-info.ts'
-import { pickBest, type Chosen, type Filtered } from './place-pod.ts'
+import { selectHost, type ScheduleResult, type FilterResult } from './schedule-pod.ts'
 import type { PodInfo } from './pod-info.ts'
-import type { Extension } from './profile.ts'
+import type { ExtenderHooks } from './profile.ts'
 
 export interface ExtenderSettings {
   readonly urlPrefix: string
@@ -48,7 +48,7 @@ export interface ExtendersOptions {
   readonly extenders: readonly ExtenderSettings[]
 }
 
-/** Plugin name of a refusal by an extender. */
+/** Plugin name of a rejection by an extender. */
 const extenderName = 'Extender'
 
 /** Maximum score of an extender. */
@@ -69,13 +69,13 @@ export class Extenders implements AsyncDisposable {
   }
 
   /** The hooks of a profile; undefined if there are no extenders. */
-  extension({ snapshot }: Pick<PluginContext, 'snapshot'>): Extension | undefined {
+  hooks({ snapshot }: Pick<PluginHandle, 'snapshot'>): ExtenderHooks | undefined {
     if (this.#extenders.length === 0) return undefined
     return {
       filter: (pod, filtered) => this.#filter(pod, filtered),
-      choose: (pod, filtered, choose) => this.#choose(pod, filtered, choose),
-      review: (pod, evictions) => {
-        return this.#review(pod, evictions, (node, uid) => {
+      prioritize: (pod, filtered, choose) => this.#prioritize(pod, filtered, choose),
+      processPreemption: (pod, candidates) => {
+        return this.#processPreemption(pod, candidates, (node, uid) => {
           return snapshot()
             .get(node)
             ?.pods.find(each => each.uid === uid)
@@ -89,48 +89,60 @@ export class Extenders implements AsyncDisposable {
     await Promise.all(this.#extenders.map(({ http }) => http[Symbol.asyncDispose]()))
   }
 
-  #filter(pod: PodInfo, filtered: Filtered): Filtered | Promise<Filtered> {
-    const asked = this.#askedFor('filterVerb', pod)
-    return asked.length === 0 || filtered.feasible.length === 0
+  #filter(pod: PodInfo, filtered: FilterResult): FilterResult | Promise<FilterResult> {
+    const extenders = this.#interestedIn('filterVerb', pod)
+    return extenders.length === 0 || filtered.feasible.length === 0
       ? filtered
-      : this.#filterBy(asked, pod, filtered)
+      : this.#filterBy(extenders, pod, filtered)
   }
 
-  async #filterBy(asked: readonly Extender[], pod: PodInfo, filtered: Filtered): Promise<Filtered> {
+  async #filterBy(
+    extenders: readonly Extender[],
+    pod: PodInfo,
+    filtered: FilterResult,
+  ): Promise<FilterResult> {
     let { feasible } = filtered
-    const refusals = new Map(filtered.refusals)
-    for (const extender of asked) {
+    const nodeToStatus = new Map(filtered.nodeToStatus)
+    for (const extender of extenders) {
       if (feasible.length === 0) break
-      const said = await this.#unlessIgnorable(extender, () => filterNodes(extender, pod, feasible))
-      if (said === undefined) continue
-      feasible = said.feasible
-      for (const [node, refusal] of said.refusals) refusals.set(node, refusal)
+      const result = await this.#unlessIgnorable(extender, () => filterNodes(extender, pod, feasible))
+      if (result === undefined) continue
+      feasible = result.feasible
+      for (const [node, status] of result.nodeToStatus) nodeToStatus.set(node, status)
     }
-    return { ...filtered, feasible, refusals }
+    return { ...filtered, feasible, nodeToStatus }
   }
 
-  #choose(pod: PodInfo, filtered: Filtered, choose: () => Chosen): Chosen | Promise<Chosen> {
-    const asked = this.#askedFor('prioritizeVerb', pod)
+  #prioritize(
+    pod: PodInfo,
+    filtered: FilterResult,
+    choose: () => ScheduleResult,
+  ): ScheduleResult | Promise<ScheduleResult> {
+    const extenders = this.#interestedIn('prioritizeVerb', pod)
     const chosen = choose()
-    return asked.length === 0 || filtered.feasible.length < 2
+    return extenders.length === 0 || filtered.feasible.length < 2
       ? chosen
-      : this.#chooseBy(asked, pod, filtered, chosen)
+      : this.#prioritizeBy(extenders, pod, filtered, chosen)
   }
 
   /** Adds the scores of the extenders. A failing extender adds none. */
-  async #chooseBy(
-    asked: readonly Extender[],
+  async #prioritizeBy(
+    extenders: readonly Extender[],
     pod: PodInfo,
-    { feasible }: Filtered,
-    chosen: Chosen,
-  ): Promise<Chosen> {
+    { feasible }: FilterResult,
+    chosen: ScheduleResult,
+  ): Promise<ScheduleResult> {
     const { random, log } = this.#options.platform
     const given = await Promise.all(
-      asked.map(async extender => {
+      extenders.map(async extender => {
         try {
           return [extender.urlPrefix, await scoreNodes(extender, pod, feasible)] as const
         } catch (error) {
-          log.info('an extender gave no scores', { extender: extender.urlPrefix, pod: pod.key, error })
+          log.info("Failed to run extender's priority function. No score given by this extender.", {
+            extender: extender.urlPrefix,
+            pod: pod.key,
+            error,
+          })
           return undefined
         }
       }),
@@ -140,33 +152,33 @@ export class Extenders implements AsyncDisposable {
     for (const each of scores.values()) {
       for (let index = 0; index < totals.length; index++) totals[index]! += each[index]!
     }
-    return { node: pickBest(feasible, totals, random), scores }
+    return { node: selectHost(feasible, totals, random), scores }
   }
 
-  async #review(
+  async #processPreemption(
     pod: PodInfo,
-    evictions: readonly Eviction[],
+    candidates: readonly PreemptionCandidate[],
     find: (node: string, uid: string) => PodInfo | undefined,
-  ): Promise<readonly Eviction[]> {
-    let left = evictions
-    for (const extender of this.#askedFor('preemptVerb', pod)) {
+  ): Promise<readonly PreemptionCandidate[]> {
+    let left = candidates
+    for (const extender of this.#interestedIn('preemptVerb', pod)) {
       if (left.length === 0) break
-      const said = await this.#unlessIgnorable(extender, () => reviewEvictions(extender, pod, left, find))
-      left = said ?? left
+      const result = await this.#unlessIgnorable(extender, () => processPreemption(extender, pod, left, find))
+      left = result ?? left
     }
     return left
   }
 
   /** The first extender with a bind verb binds the pod. */
   #bind(pod: PodInfo, node: string): Promise<boolean> | undefined {
-    const asked = this.#askedFor('bindVerb', pod)
-    return asked.length === 0 ? undefined : this.#bindBy(asked, pod, node)
+    const extenders = this.#interestedIn('bindVerb', pod)
+    return extenders.length === 0 ? undefined : this.#bindBy(extenders, pod, node)
   }
 
-  async #bindBy(asked: readonly Extender[], pod: PodInfo, node: string): Promise<boolean> {
-    for (const extender of asked) {
+  async #bindBy(extenders: readonly Extender[], pod: PodInfo, node: string): Promise<boolean> {
+    for (const extender of extenders) {
       const isBound = await this.#unlessIgnorable(extender, async () => {
-        const error = readError(await extender.http.ask(extender.bindVerb ?? '', bindingMessage(pod, node)))
+        const error = readError(await extender.http.send(extender.bindVerb ?? '', bindingMessage(pod, node)))
         if (error !== '') throw new Error(error)
         return true
       })
@@ -175,17 +187,20 @@ export class Extenders implements AsyncDisposable {
     return false
   }
 
-  #askedFor(verb: Verb, pod: PodInfo): readonly Extender[] {
+  #interestedIn(verb: Verb, pod: PodInfo): readonly Extender[] {
     return this.#extenders.filter(extender => extender[verb] && isInterested(extender, pod))
   }
 
-  async #unlessIgnorable<T>(extender: Extender, ask: () => Promise<T>): Promise<T | undefined> {
+  async #unlessIgnorable<T>(extender: Extender, call: () => Promise<T>): Promise<T | undefined> {
     try {
-      return await ask()
+      return await call()
     } catch (error) {
       if (!extender.isIgnorable) throw error
       const { log } = this.#options.platform
-      log.info('an extender failed and is ignored', { extender: extender.urlPrefix, error })
+      log.info('Skipping extender as it returned error and has ignorable flag set', {
+        extender: extender.urlPrefix,
+        error,
+      })
       return undefined
     }
   }
@@ -212,32 +227,35 @@ async function filterNodes(
   { http, filterVerb = '', form, urlPrefix }: Extender,
   pod: PodInfo,
   nodes: readonly NodeInfo[],
-): Promise<{ readonly feasible: readonly NodeInfo[]; readonly refusals: ReadonlyMap<string, Refusal> }> {
-  const answer = readFilterAnswer(await http.ask(filterVerb, nodesMessage(pod, nodes, form)))
-  if (answer.error !== '') throw new Error(answer.error)
+): Promise<{
+  readonly feasible: readonly NodeInfo[]
+  readonly nodeToStatus: ReadonlyMap<string, Unschedulable>
+}> {
+  const result = readFilterResult(await http.send(filterVerb, nodesMessage(pod, nodes, form)))
+  if (result.error !== '') throw new Error(result.error)
   const byName = new Map(nodes.map(node => [node.name, node]))
-  const feasible = (answer.names ?? []).map(name => {
+  const feasible = (result.names ?? []).map(name => {
     const node = byName.get(name)
     if (node !== undefined) return node
     throw new Error(
       `extender "${urlPrefix}" claims a filtered node "${name}" which is not found in the input node list`,
     )
   })
-  const refusals = new Map<string, Refusal>()
-  // A node missing in the response is refused, even without a reason.
+  const nodeToStatus = new Map<string, Unschedulable>()
+  // A node missing in the response is rejected, even without a reason.
   const kept = new Set(feasible)
-  for (const node of nodes) if (!kept.has(node)) refusals.set(node.name, unexplained)
-  for (const [name, reason] of answer.failed) refusals.set(name, { reason, plugin: extenderName })
-  for (const [name, reason] of answer.failedForGood) {
-    refusals.set(name, { reason, plugin: extenderName, isFinal: true })
+  for (const node of nodes) if (!kept.has(node)) nodeToStatus.set(node.name, unexplained)
+  for (const [name, reason] of result.failed) nodeToStatus.set(name, { reason, plugin: extenderName })
+  for (const [name, reason] of result.failedAndUnresolvable) {
+    nodeToStatus.set(name, { reason, plugin: extenderName, isUnresolvable: true })
   }
-  return { feasible, refusals }
+  return { feasible, nodeToStatus }
 }
 
-const unexplained: Refusal = {
-  reason: 'node(s) were refused by an extender',
+const unexplained: Unschedulable = {
+  reason: 'node(s) were filtered out by an extender',
   plugin: extenderName,
-  isFinal: true,
+  isUnresolvable: true,
 }
 
 async function scoreNodes(
@@ -245,20 +263,20 @@ async function scoreNodes(
   pod: PodInfo,
   nodes: readonly NodeInfo[],
 ): Promise<Float64Array> {
-  const scores = readScores(await http.ask(prioritizeVerb, nodesMessage(pod, nodes, form)))
+  const scores = readScores(await http.send(prioritizeVerb, nodesMessage(pod, nodes, form)))
   return Float64Array.from(nodes, ({ name }) => {
     return (scores.get(name) ?? 0) * weight * (scoreMax / extenderScoreMax)
   })
 }
 
-async function reviewEvictions(
+async function processPreemption(
   { http, preemptVerb = '', form, urlPrefix, isIgnorable }: Extender,
   pod: PodInfo,
-  evictions: readonly Eviction[],
+  candidates: readonly PreemptionCandidate[],
   find: (node: string, uid: string) => PodInfo | undefined,
-): Promise<readonly Eviction[]> {
-  const answer = readEvictionAnswer(await http.ask(preemptVerb, evictionsMessage(pod, evictions, form)))
-  return [...answer].flatMap(([node, { uids, violations }]) => {
+): Promise<readonly PreemptionCandidate[]> {
+  const result = readPreemptionResult(await http.send(preemptVerb, preemptionMessage(pod, candidates, form)))
+  return [...result].flatMap(([node, { uids, pdbViolations }]) => {
     if (uids.length === 0) {
       if (isIgnorable) return []
       throw new Error(`expected at least one victim pod on node "${node}"`)
@@ -269,6 +287,8 @@ async function reviewEvictions(
       const claim = `extender: ${urlPrefix} claims to preempt pod (UID: ${uid}) on node: ${node}`
       throw new Error(`${claim}, but the pod is not found on that node`)
     })
-    return [{ node, victims: victims.toSorted((left, right) => right.priority - left.priority), violations }]
+    return [
+      { node, victims: victims.toSorted((left, right) => right.priority - left.priority), pdbViolations },
+    ]
   })
 }

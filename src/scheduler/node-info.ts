@@ -3,7 +3,7 @@
  * for each scheduled pod.
  */
 import type { Node } from '#/api/generated/core/v1.ts'
-import { addAmounts, amountsOf, noAmounts, type Amounts } from './amounts.ts'
+import { addResources, resourcesOf, noResources, type ResourceAmounts } from './resource-amounts.ts'
 import type { PodInfo } from './pod-info.ts'
 
 export interface NodeInfo {
@@ -15,10 +15,10 @@ export interface NodeInfo {
   readonly podsWithAffinity: readonly PodInfo[]
   readonly podsWithRequiredAntiAffinity: readonly PodInfo[]
   readonly podsWithPorts: readonly PodInfo[]
-  readonly allocatable: Amounts & { readonly pods: number }
+  readonly allocatable: ResourceAmounts & { readonly pods: number }
   /** Sum of the requests, and of the non-zero requests used for scoring. */
-  readonly requested: Amounts
-  readonly load: Amounts
+  readonly requested: ResourceAmounts
+  readonly nonZeroRequested: ResourceAmounts
 }
 
 export function nodeInfoOf(node: Node, pods: readonly PodInfo[]): NodeInfo {
@@ -31,8 +31,8 @@ export function nodeInfoOf(node: Node, pods: readonly PodInfo[]): NodeInfo {
     podsWithRequiredAntiAffinity: pods.filter(pod => pod.requiredAntiAffinity.length > 0),
     podsWithPorts: pods.filter(pod => pod.hostPorts.length > 0),
     allocatable: allocatableOf(node),
-    requested: pods.reduce((sum, pod) => addAmounts(sum, pod.requests, 1), noAmounts),
-    load: pods.reduce((sum, pod) => addAmounts(sum, pod.load, 1), noAmounts),
+    requested: pods.reduce((sum, pod) => addResources(sum, pod.requests, 1), noResources),
+    nonZeroRequested: pods.reduce((sum, pod) => addResources(sum, pod.nonZeroRequests, 1), noResources),
   }
 }
 
@@ -52,8 +52,8 @@ export function withPod(info: NodeInfo, pod: PodInfo): NodeInfo {
       pod.requiredAntiAffinity.length > 0,
     ),
     podsWithPorts: added(info.podsWithPorts, pod.hostPorts.length > 0),
-    requested: addAmounts(info.requested, pod.requests, 1),
-    load: addAmounts(info.load, pod.load, 1),
+    requested: addResources(info.requested, pod.requests, 1),
+    nonZeroRequested: addResources(info.nonZeroRequested, pod.nonZeroRequests, 1),
   }
 }
 
@@ -73,8 +73,8 @@ export function withoutPod(info: NodeInfo, uid: string): NodeInfo {
       pod.requiredAntiAffinity.length > 0,
     ),
     podsWithPorts: left(info.podsWithPorts, pod.hostPorts.length > 0),
-    requested: addAmounts(info.requested, pod.requests, -1),
-    load: addAmounts(info.load, pod.load, -1),
+    requested: addResources(info.requested, pod.requests, -1),
+    nonZeroRequested: addResources(info.nonZeroRequested, pod.nonZeroRequests, -1),
   }
 }
 
@@ -88,14 +88,14 @@ function hasAffinity(pod: PodInfo): boolean {
 }
 
 /** Cache per version of the allocatable list. */
-const allocatables = new WeakMap<object, Amounts & { readonly pods: number }>()
+const allocatables = new WeakMap<object, ResourceAmounts & { readonly pods: number }>()
 
-function allocatableOf({ status }: Node): Amounts & { readonly pods: number } {
+function allocatableOf({ status }: Node): ResourceAmounts & { readonly pods: number } {
   const table = status?.allocatable
-  if (table === undefined) return { ...noAmounts, pods: 0 }
+  if (table === undefined) return { ...noResources, pods: 0 }
   const known = allocatables.get(table)
   if (known !== undefined) return known
-  const amounts = amountsOf(table)
+  const amounts = resourcesOf(table)
   allocatables.set(table, amounts)
   return amounts
 }

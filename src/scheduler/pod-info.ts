@@ -1,10 +1,8 @@
 /** A pod with everything precomputed that the scheduler reads repeatedly from its spec. */
-import type { PodAffinityTerm, Pod, WeightedPodAffinityTerm } from '#/api/generated/core/v1.ts'
+import type { Pod, PodAffinityTerm, WeightedPodAffinityTerm } from '#/api/generated/core/v1.ts'
 import { keyOf } from '#/api/metadata.ts'
-import { requestsOf, type Amounts } from './amounts.ts'
-import { compileAffinityTerm, type AffinityTerm } from './pod-info/affinity-term.ts'
-
-export type { AffinityTerm } from './pod-info/affinity-term.ts'
+import { compileLabelSelector, type Selector } from '#/api/selector.ts'
+import { requestsOf, type ResourceAmounts } from './resource-amounts.ts'
 
 export interface PodInfo {
   readonly pod: Pod
@@ -13,9 +11,9 @@ export interface PodInfo {
   readonly namespace: string
   readonly labels: Readonly<Record<string, string>>
   readonly priority: number
-  readonly requests: Amounts
+  readonly requests: ResourceAmounts
   /** Non-zero requests, used for scoring. */
-  readonly load: Amounts
+  readonly nonZeroRequests: ResourceAmounts
   /** The host ports of the pod. */
   readonly hostPorts: readonly HostPort[]
   readonly requiredAffinity: readonly AffinityTerm[]
@@ -89,4 +87,28 @@ function preferred(pod: Pod, terms: readonly WeightedPodAffinityTerm[] | undefin
     weight,
     term: compileAffinityTerm(pod, podAffinityTerm),
   }))
+}
+
+/**
+ * A pod affinity term: the selected pods and the topology key. The API server has merged matchLabelKeys into
+ * the selector.
+ */
+export interface AffinityTerm {
+  readonly topologyKey: string
+  /** Namespace names; empty if only the namespace selector decides. */
+  readonly namespaces: ReadonlySet<string>
+  /** Undefined if it selects no namespace. */
+  readonly namespaceSelector: Selector | undefined
+  readonly selector: Selector
+}
+
+function compileAffinityTerm(pod: Pod, term: PodAffinityTerm): AffinityTerm {
+  const { namespaces = [], namespaceSelector, labelSelector, topologyKey } = term
+  const isOwn = namespaces.length === 0 && namespaceSelector === undefined
+  return {
+    topologyKey,
+    namespaces: new Set(isOwn ? [pod.metadata?.namespace ?? ''] : namespaces),
+    namespaceSelector: namespaceSelector === undefined ? undefined : compileLabelSelector(namespaceSelector),
+    selector: compileLabelSelector(labelSelector),
+  }
 }

@@ -1,15 +1,15 @@
 /** A scheduling profile: its plugins by extension point, in order of execution. */
 import type { Pod } from '#/api/generated/core/v1.ts'
 import type {
-  FilterFailure,
+  Diagnosis,
   Plugin,
-  PluginContext,
-  QueuedPod,
-  Refusal,
-  ReviewEvictions,
-  Room,
+  PluginHandle,
+  QueuedPodInfo,
+  Unschedulable,
+  ProcessPreemption,
+  PostFilterResult,
 } from './framework.ts'
-import type { Chosen, Filtered } from './place-pod.ts'
+import type { ScheduleResult, FilterResult } from './schedule-pod.ts'
 import type { PodInfo } from './pod-info.ts'
 
 export interface Profile {
@@ -17,18 +17,18 @@ export interface Profile {
   readonly schedulerName: string
   /** All of them, in order. */
   readonly plugins: readonly Plugin[]
-  readonly filters: readonly PluginWith<'filter'>[]
+  readonly filters: readonly PluginWith<'preFilter'>[]
   readonly scorers: readonly { readonly plugin: PluginWith<'score'>; readonly weight: number }[]
   /** Percentage of nodes to find feasible before filtering stops; 0 derives it from the cluster size. */
   readonly percentageOfNodesToScore: number
-  readonly compare: (left: QueuedPod, right: QueuedPod) => number
-  readonly preEnqueue: (pod: Pod) => Refusal | undefined
+  readonly queueSort: (left: QueuedPodInfo, right: QueuedPodInfo) => number
+  readonly preEnqueue: (pod: Pod) => Unschedulable | undefined
   /** postFilter: the first plugin that returns a node wins; otherwise the messages are joined. */
-  readonly makeRoom: (pod: PodInfo, failure: FilterFailure) => Promise<Room | undefined>
+  readonly runPostFilterPlugins: (pod: PodInfo, diagnosis: Diagnosis) => Promise<PostFilterResult | undefined>
   readonly binding: BindingPlugins
   /** There are no score plugins or extenders, so the first feasible node is chosen. */
-  readonly isFirstGoodEnough: boolean
-  readonly extend: Extension
+  readonly hasNoScorers: boolean
+  readonly extenders: ExtenderHooks
 }
 
 /** The plugins of the reserve phase and the binding cycle. */
@@ -43,16 +43,20 @@ export interface BindingPlugins {
 }
 
 /** The hooks of extenders. */
-export interface Extension {
-  readonly filter: (pod: PodInfo, filtered: Filtered) => Filtered | Promise<Filtered>
-  readonly choose: (pod: PodInfo, filtered: Filtered, choose: () => Chosen) => Chosen | Promise<Chosen>
-  readonly review?: ReviewEvictions
+export interface ExtenderHooks {
+  readonly filter: (pod: PodInfo, filtered: FilterResult) => FilterResult | Promise<FilterResult>
+  readonly prioritize: (
+    pod: PodInfo,
+    filtered: FilterResult,
+    choose: () => ScheduleResult,
+  ) => ScheduleResult | Promise<ScheduleResult>
+  readonly processPreemption?: ProcessPreemption
   /** Resolves to true if it has bound the pod; undefined if no extender binds this pod. */
   readonly bind?: (pod: PodInfo, node: string) => Promise<boolean> | undefined
 }
 
 /** Creates the profiles of a scheduler; there is at least one, and all have the same queueSort. */
-export type MakeProfiles = (context: PluginContext) => readonly Profile[]
+export type ProfileFactory = (handle: PluginHandle) => readonly Profile[]
 
 export type PluginWith<Point extends keyof Plugin> = Plugin & {
   readonly [P in Point]-?: NonNullable<Plugin[P]>
@@ -74,51 +78,51 @@ export interface ProfileParts {
   /** The plugins of an extension point in order of execution; by default all that implement it. */
   readonly at?: (point: ExtensionPoint) => readonly Plugin[]
   readonly percentageOfNodesToScore: number
-  readonly extend?: Extension | undefined
+  readonly extenders?: ExtenderHooks | undefined
 }
 
-export type ExtensionPoint = Exclude<keyof Plugin, 'name' | 'wakeUps' | 'unreserve'>
+export type ExtensionPoint = Exclude<keyof Plugin, 'name' | 'eventsToRegister' | 'unreserve'>
 
 export function profileOf(parts: ProfileParts): Profile {
-  const { schedulerName, plugins, percentageOfNodesToScore, extend } = parts
+  const { schedulerName, plugins, percentageOfNodesToScore, extenders } = parts
   const all = plugins.map(({ plugin }) => plugin)
   const at = parts.at ?? (() => all)
   const gates = pluginsWith(at('preEnqueue'), 'preEnqueue')
-  const makers = pluginsWith(at('makeRoom'), 'makeRoom')
-  const [sorter] = pluginsWith(at('compare'), 'compare')
+  const postFilters = pluginsWith(at('postFilter'), 'postFilter')
+  const [queueSort] = pluginsWith(at('queueSort'), 'queueSort')
   const scorers = pluginsWith(at('score'), 'score')
-  if (sorter === undefined) throw new Error(`no plugin of ${schedulerName} orders the queue`)
+  if (queueSort === undefined) throw new Error(`profile ${schedulerName}: one queue sort plugin required`)
   const weights = new Map(plugins.map(({ plugin, weight }) => [plugin.name, weight]))
   return {
     schedulerName,
     plugins: all,
-    filters: pluginsWith(at('filter'), 'filter'),
+    filters: pluginsWith(at('preFilter'), 'preFilter'),
     scorers: scorers.map(plugin => ({ plugin, weight: weights.get(plugin.name) ?? 1 })),
     percentageOfNodesToScore,
-    compare: sorter.compare,
+    queueSort: queueSort.queueSort,
     preEnqueue: pod => {
       for (const plugin of gates) {
-        const refusal = plugin.preEnqueue(pod)
-        if (refusal !== undefined) return { ...refusal, plugin: plugin.name }
+        const status = plugin.preEnqueue(pod)
+        if (status !== undefined) return { ...status, plugin: plugin.name }
       }
       return undefined
     },
-    makeRoom: async (pod, failure) => {
-      const rooms: Exclude<Room, { node: string }>[] = []
-      for (const plugin of makers) {
-        const room = await plugin.makeRoom(pod, failure, extend?.review ?? asTheyAre)
-        if ('node' in room) return room
-        rooms.push(room)
+    runPostFilterPlugins: async (pod, diagnosis) => {
+      const results: Exclude<PostFilterResult, { node: string }>[] = []
+      for (const plugin of postFilters) {
+        const result = await plugin.postFilter(pod, diagnosis, extenders?.processPreemption ?? keepCandidates)
+        if ('node' in result) return result
+        results.push(result)
       }
-      if (rooms.length === 0) return undefined
+      if (results.length === 0) return undefined
       return {
-        message: rooms.map(({ message }) => message).join(', '),
-        dropsNomination: rooms.some(({ dropsNomination }) => dropsNomination),
+        message: results.map(({ message }) => message).join(', '),
+        clearsNominatedNode: results.some(({ clearsNominatedNode }) => clearsNominatedNode),
       }
     },
     binding: bindingPlugins(at),
-    isFirstGoodEnough: scorers.length === 0 && extend === undefined,
-    extend: extend ?? alone,
+    hasNoScorers: scorers.length === 0 && extenders === undefined,
+    extenders: extenders ?? alone,
   }
 }
 
@@ -133,10 +137,10 @@ function bindingPlugins(at: (point: ExtensionPoint) => readonly Plugin[]): Bindi
   }
 }
 
-const asTheyAre: ReviewEvictions = (_pod, evictions) => evictions
+const keepCandidates: ProcessPreemption = (_pod, candidates) => candidates
 
 /** Without extenders. */
-const alone: Extension = {
+const alone: ExtenderHooks = {
   filter: (_pod, filtered) => filtered,
-  choose: (_pod, _filtered, choose) => choose(),
+  prioritize: (_pod, _filtered, choose) => choose(),
 }

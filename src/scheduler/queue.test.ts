@@ -8,7 +8,7 @@ import { pluginOf } from './plugins/test-plugin.ts'
 import { SchedulingQueue, type ClusterEvent } from './queue.ts'
 import { podOf } from './test-cluster.ts'
 
-const { compare } = pluginOf(prioritySort)
+const { queueSort } = pluginOf(prioritySort)
 const { preEnqueue } = {
   preEnqueue: ({ spec }: Pod) => (spec?.schedulingGates?.length ? { reason: 'gated' } : undefined),
 }
@@ -24,25 +24,25 @@ function podNamed(text: string, changes: Partial<Pod['spec']> = {}): Pod {
 const key = (name: string): string => `default/${name}`
 const gate = { schedulingGates: [{ name: 'wait' }] }
 
-/** An event with a queueing hint for pods refused by this plugin. */
-const helping = (plugin: string): ClusterEvent => ({ mayHelp: (_pod, plugins) => plugins.has(plugin) })
+/** An event with a queueing hint for pods rejected by this plugin. */
+const helping = (plugin: string): ClusterEvent => ({ queueingHint: (_pod, plugins) => plugins.has(plugin) })
 
 function start() {
   const simulation = new Simulation({ seed: 1 })
-  const queue = new SchedulingQueue({ clock: simulation.clock, compare: compare!, preEnqueue })
+  const queue = new SchedulingQueue({ clock: simulation.clock, queueSort: queueSort!, preEnqueue })
   /** The pod taken from the queue now, without waiting. */
-  const take = async (): Promise<string> => {
+  const pop = async (): Promise<string> => {
     if (queue.sizes.active === 0) return ''
-    return (await queue.take())?.pod.metadata?.name ?? ''
+    return (await queue.pop())?.pod.metadata?.name ?? ''
   }
-  const takeAll = async (): Promise<string> => {
+  const popAll = async (): Promise<string> => {
     const names: string[] = []
-    for (let name = await take(); name !== ''; name = await take()) names.push(name)
+    for (let name = await pop(); name !== ''; name = await pop()) names.push(name)
     return names.join(' ')
   }
-  const refuse = (name: string, ...plugins: readonly string[]): void =>
-    queue.refused(key(name), new Set(plugins))
-  return { simulation, queue, take, takeAll, refuse, advance: (ms: number) => simulation.advance(ms) }
+  const addUnschedulable = (name: string, ...plugins: readonly string[]): void =>
+    queue.addUnschedulable(key(name), new Set(plugins))
+  return { simulation, queue, pop, popAll, addUnschedulable, advance: (ms: number) => simulation.advance(ms) }
 }
 
 const orders: readonly (readonly [added: string, taken: string])[] = [
@@ -54,168 +54,168 @@ const orders: readonly (readonly [added: string, taken: string])[] = [
 ]
 
 for (const [added, taken] of orders) {
-  test(`pods ${added} are taken in the order ${taken}`, async () => {
-    const { queue, takeAll } = start()
-    for (const name of added.split(' ')) queue.set(podNamed(name))
-    assert.equal(await takeAll(), taken)
+  test(`pods ${added} are popped in the order ${taken}`, async () => {
+    const { queue, popAll } = start()
+    for (const name of added.split(' ')) queue.addOrUpdate(podNamed(name))
+    assert.equal(await popAll(), taken)
   })
 }
 
-test('whoever waits for a pod gets the next one, until the queue is closed', async () => {
+test('a pending pop gets the next pod, or undefined when the queue is closed', async () => {
   const { queue } = start()
-  const [first, second, third] = [queue.take(), queue.take(), queue.take()]
-  queue.set(podNamed('a'))
-  queue.set(podNamed('b'))
+  const [first, second, third] = [queue.pop(), queue.pop(), queue.pop()]
+  queue.addOrUpdate(podNamed('a'))
+  queue.addOrUpdate(podNamed('b'))
   assert.deepEqual([(await first)?.key, (await second)?.key], [key('a'), key('b')])
   queue.close()
   assert.equal(await third, undefined)
-  assert.equal(await queue.take(), undefined)
+  assert.equal(await queue.pop(), undefined)
 })
 
-test('one that failed goes behind those that came meanwhile', async () => {
-  const { queue, take, takeAll, refuse, advance } = start()
-  queue.set(podNamed('a'))
-  await take()
-  queue.set(podNamed('b'))
+test('a failed pod is queued behind pods added meanwhile', async () => {
+  const { queue, pop, popAll, addUnschedulable, advance } = start()
+  queue.addOrUpdate(podNamed('a'))
+  await pop()
+  queue.addOrUpdate(podNamed('b'))
   await advance(10)
-  refuse('a', 'Fit')
-  queue.happened(helping('Fit'))
+  addUnschedulable('a', 'Fit')
+  queue.moveAllToActiveOrBackoffQueue(helping('Fit'))
   await advance(1_000)
-  assert.equal(await takeAll(), 'b a')
+  assert.equal(await popAll(), 'b a')
 })
 
-test('the pauses double up to a bound, and errors pause too', async () => {
-  const { queue, refuse, take, advance } = start()
-  queue.set(podNamed('a'))
-  await take()
+test('the backoff doubles up to its maximum, after errors too', async () => {
+  const { queue, addUnschedulable, pop, advance } = start()
+  queue.addOrUpdate(podNamed('a'))
+  await pop()
   for (const seconds of [1, 2, 4, 8, 10, 10]) {
-    refuse('a')
+    addUnschedulable('a')
     assert.equal(queue.sizes.backoff, 1)
     await advance(seconds * 1_000 - 1)
-    assert.equal(await take(), '')
+    assert.equal(await pop(), '')
     await advance(1)
-    assert.equal(await take(), 'a', `after ${seconds} s`)
+    assert.equal(await pop(), 'a', `after ${seconds} s`)
   }
 })
 
-test('one that was refused waits for what may help it, and no longer than five minutes', async () => {
-  const { queue, refuse, takeAll, advance } = start()
-  for (const name of ['a', 'b', 'c']) queue.set(podNamed(name))
-  await takeAll()
-  refuse('a', 'Fit')
-  refuse('b', 'Taint', 'Fit')
-  refuse('c', 'Affinity')
+test('an unschedulable pod is requeued by an event with a positive hint, or after five minutes', async () => {
+  const { queue, addUnschedulable, popAll, advance } = start()
+  for (const name of ['a', 'b', 'c']) queue.addOrUpdate(podNamed(name))
+  await popAll()
+  addUnschedulable('a', 'Fit')
+  addUnschedulable('b', 'Taint', 'Fit')
+  addUnschedulable('c', 'Affinity')
   await advance(20_000)
-  assert.equal(queue.sizes.waiting, 3)
-  queue.happened(helping('Other'))
-  assert.equal(queue.sizes.waiting, 3)
-  queue.happened(helping('Fit'))
-  assert.equal(await takeAll(), 'a b')
+  assert.equal(queue.sizes.unschedulable, 3)
+  queue.moveAllToActiveOrBackoffQueue(helping('Other'))
+  assert.equal(queue.sizes.unschedulable, 3)
+  queue.moveAllToActiveOrBackoffQueue(helping('Fit'))
+  assert.equal(await popAll(), 'a b')
   await advance(flushMs - 20_001)
-  assert.equal(await takeAll(), '')
+  assert.equal(await popAll(), '')
   await advance(1)
-  assert.equal(await takeAll(), 'c')
+  assert.equal(await popAll(), 'c')
 })
 
-test('what helps during the pause is not waited for again', async () => {
-  const { queue, refuse, take, takeAll, advance } = start()
-  queue.set(podNamed('a'))
-  await take()
-  refuse('a', 'Fit')
-  queue.happened(helping('Fit'))
+test('an event during the backoff requeues the pod', async () => {
+  const { queue, addUnschedulable, pop, popAll, advance } = start()
+  queue.addOrUpdate(podNamed('a'))
+  await pop()
+  addUnschedulable('a', 'Fit')
+  queue.moveAllToActiveOrBackoffQueue(helping('Fit'))
   assert.equal(queue.sizes.backoff, 1)
   await advance(1_000)
-  assert.equal(await takeAll(), 'a')
+  assert.equal(await popAll(), 'a')
 })
 
-test('what happens while a pod is looked at counts when it is refused', async () => {
-  const { queue, refuse, take } = start()
-  queue.set(podNamed('a'))
-  queue.set(podNamed('b'))
-  queue.set(podNamed('c'))
-  await take()
-  queue.happened(helping('Fit'))
-  await take()
-  queue.happened(helping('Taint'))
-  await take()
-  refuse('a', 'Fit')
-  refuse('b', 'Fit')
-  refuse('c', 'Taint')
-  assert.deepEqual({ ...queue.sizes }, { active: 0, backoff: 1, waiting: 2, gated: 0, taken: 0 })
+test('events during the scheduling of a pod requeue it', async () => {
+  const { queue, addUnschedulable, pop } = start()
+  queue.addOrUpdate(podNamed('a'))
+  queue.addOrUpdate(podNamed('b'))
+  queue.addOrUpdate(podNamed('c'))
+  await pop()
+  queue.moveAllToActiveOrBackoffQueue(helping('Fit'))
+  await pop()
+  queue.moveAllToActiveOrBackoffQueue(helping('Taint'))
+  await pop()
+  addUnschedulable('a', 'Fit')
+  addUnschedulable('b', 'Fit')
+  addUnschedulable('c', 'Taint')
+  assert.deepEqual({ ...queue.sizes }, { active: 0, backoff: 1, unschedulable: 2, gated: 0, inFlight: 0 })
 })
 
-test('when too much happens to remember, it is taken to help', async () => {
-  const { queue, refuse, take } = start()
-  queue.set(podNamed('a'))
-  await take()
-  queue.happened(helping('Fit'))
-  for (let count = 0; count < 2_000; count++) queue.happened(helping('Other'))
-  refuse('a', 'Fit')
+test('if too many events occur during scheduling the pod is requeued', async () => {
+  const { queue, addUnschedulable, pop } = start()
+  queue.addOrUpdate(podNamed('a'))
+  await pop()
+  queue.moveAllToActiveOrBackoffQueue(helping('Fit'))
+  for (let count = 0; count < 2_000; count++) queue.moveAllToActiveOrBackoffQueue(helping('Other'))
+  addUnschedulable('a', 'Fit')
   assert.equal(queue.sizes.backoff, 1)
 })
 
-test('a pod that changes is tried again, while it waits and when it is looked at, if the change matters', async () => {
-  const { queue, refuse, takeAll, advance } = start()
-  for (const name of ['a', 'b', 'c']) queue.set(podNamed(name))
-  await takeAll()
-  queue.set(podNamed('c', { tolerations: [] }))
-  for (const name of ['a', 'b', 'c']) refuse(name, 'Taint')
-  queue.set(podNamed('a', { tolerations: [] }))
-  queue.set(podNamed('b'), false)
+test('a relevant update requeues a pod that is unschedulable or being scheduled', async () => {
+  const { queue, addUnschedulable, popAll, advance } = start()
+  for (const name of ['a', 'b', 'c']) queue.addOrUpdate(podNamed(name))
+  await popAll()
+  queue.addOrUpdate(podNamed('c', { tolerations: [] }))
+  for (const name of ['a', 'b', 'c']) addUnschedulable(name, 'Taint')
+  queue.addOrUpdate(podNamed('a', { tolerations: [] }))
+  queue.addOrUpdate(podNamed('b'), false)
   await advance(1_000)
-  assert.equal(await takeAll(), 'a c')
+  assert.equal(await popAll(), 'a c')
 })
 
-test('gates hold a pod back until they are gone, however often others are tried', async () => {
-  const { queue, takeAll, advance } = start()
-  queue.set(podNamed('a', gate))
-  queue.happened({ mayHelp: () => true })
+test('a gated pod is queued only after its gates are removed', async () => {
+  const { queue, popAll, advance } = start()
+  queue.addOrUpdate(podNamed('a', gate))
+  queue.moveAllToActiveOrBackoffQueue({ queueingHint: () => true })
   queue.activate(key('a'))
   await advance(2 * flushMs)
   assert.equal(queue.sizes.gated, 1)
-  queue.set(podNamed('a'))
-  assert.equal(await takeAll(), 'a')
+  queue.addOrUpdate(podNamed('a'))
+  assert.equal(await popAll(), 'a')
 })
 
-test('a pod of the same name is another pod', async () => {
-  const { queue, take, takeAll } = start()
-  queue.set(podNamed('a'))
-  await take()
+test('a pod with the same name and another uid is a new pod', async () => {
+  const { queue, pop, popAll } = start()
+  queue.addOrUpdate(podNamed('a'))
+  await pop()
   const other = podOf('a', { uid: 'other' })
-  queue.set(other)
-  assert.deepEqual({ ...queue.sizes }, { active: 1, backoff: 0, waiting: 0, gated: 0, taken: 0 })
-  assert.equal(await takeAll(), 'a')
+  queue.addOrUpdate(other)
+  assert.deepEqual({ ...queue.sizes }, { active: 1, backoff: 0, unschedulable: 0, gated: 0, inFlight: 0 })
+  assert.equal(await popAll(), 'a')
 })
 
-test('those that are gone are gone wherever they were', async () => {
-  const { queue, refuse, take, takeAll, advance } = start()
-  for (const name of ['a', 'b', 'c', 'd']) queue.set(podNamed(name))
-  queue.set(podNamed('e', gate))
-  for (let count = 0; count < 3; count++) await take()
-  refuse('a')
-  refuse('b', 'Fit')
+test('a deleted pod is removed from every queue', async () => {
+  const { queue, addUnschedulable, pop, popAll, advance } = start()
+  for (const name of ['a', 'b', 'c', 'd']) queue.addOrUpdate(podNamed(name))
+  queue.addOrUpdate(podNamed('e', gate))
+  for (let count = 0; count < 3; count++) await pop()
+  addUnschedulable('a')
+  addUnschedulable('b', 'Fit')
   for (const name of ['a', 'b', 'c', 'd', 'e']) queue.delete(key(name))
-  refuse('c', 'Fit')
+  addUnschedulable('c', 'Fit')
   await advance(2 * flushMs)
-  assert.equal(await takeAll(), '')
-  assert.deepEqual({ ...queue.sizes }, { active: 0, backoff: 0, waiting: 0, gated: 0, taken: 0 })
-  assert.ok(queue.isIdle && !queue.cares)
+  assert.equal(await popAll(), '')
+  assert.deepEqual({ ...queue.sizes }, { active: 0, backoff: 0, unschedulable: 0, gated: 0, inFlight: 0 })
+  assert.ok(queue.isIdle && !queue.hasEventConsumers)
 })
 
-test('one that is activated does not pause, unless it is held back', async () => {
-  const { queue, refuse, take, takeAll } = start()
-  queue.set(podNamed('a'))
-  await take()
-  refuse('a', 'Fit')
+test('an activated pod skips the backoff, unless it is gated', async () => {
+  const { queue, addUnschedulable, pop, popAll } = start()
+  queue.addOrUpdate(podNamed('a'))
+  await pop()
+  addUnschedulable('a', 'Fit')
   queue.activate(key('a'))
-  assert.equal(await takeAll(), 'a')
+  assert.equal(await popAll(), 'a')
 })
 
 type Step =
   | { readonly type: 'set'; readonly name: string; readonly priority: number; readonly isGated: boolean }
   | { readonly type: 'delete' | 'activate'; readonly name: string }
-  | { readonly type: 'take' }
-  | { readonly type: 'refuse'; readonly plugin: string }
+  | { readonly type: 'pop' }
+  | { readonly type: 'addUnschedulable'; readonly plugin: string }
   | { readonly type: 'happen'; readonly plugin: string }
   | { readonly type: 'advance'; readonly ms: number }
 
@@ -233,8 +233,8 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ type: fc.constantFrom('delete', 'activate'), name: names }) },
-  { weight: 5, arbitrary: fc.record({ type: fc.constant('take') }) },
-  { weight: 4, arbitrary: fc.record({ type: fc.constant('refuse'), plugin: plugins }) },
+  { weight: 5, arbitrary: fc.record({ type: fc.constant('pop') }) },
+  { weight: 4, arbitrary: fc.record({ type: fc.constant('addUnschedulable'), plugin: plugins }) },
   { weight: 3, arbitrary: fc.record({ type: fc.constant('happen'), plugin: plugins }) },
   {
     weight: 2,
@@ -245,13 +245,17 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
 /** Expected state: the queued pods by name, the gated ones, and those being scheduled. */
 interface Model {
   readonly known: Map<string, boolean>
-  readonly taken: string[]
+  readonly inFlight: string[]
 }
 
-async function perform(step: Step, queue: ReturnType<typeof start>, { known, taken }: Model): Promise<void> {
+async function perform(
+  step: Step,
+  queue: ReturnType<typeof start>,
+  { known, inFlight }: Model,
+): Promise<void> {
   switch (step.type) {
     case 'set':
-      queue.queue.set(
+      queue.queue.addOrUpdate(
         podNamed(`${step.name}${step.priority}`, step.isGated && !known.has(step.name) ? gate : {}),
       )
       known.set(step.name, step.isGated && !known.has(step.name))
@@ -259,44 +263,45 @@ async function perform(step: Step, queue: ReturnType<typeof start>, { known, tak
     case 'delete':
       queue.queue.delete(key(step.name))
       known.delete(step.name)
-      if (taken.includes(step.name)) taken.splice(taken.indexOf(step.name), 1)
+      if (inFlight.includes(step.name)) inFlight.splice(inFlight.indexOf(step.name), 1)
       return
     case 'activate':
       return queue.queue.activate(key(step.name))
-    case 'take': {
-      const name = await queue.take()
-      if (name !== '') taken.push(name)
+    case 'pop': {
+      const name = await queue.pop()
+      if (name !== '') inFlight.push(name)
       return
     }
-    case 'refuse': {
-      const name = taken.shift()
-      if (name !== undefined) queue.refuse(name, ...(step.plugin === '' ? [] : [step.plugin]))
+    case 'addUnschedulable': {
+      const name = inFlight.shift()
+      if (name !== undefined) queue.addUnschedulable(name, ...(step.plugin === '' ? [] : [step.plugin]))
       return
     }
     case 'happen':
-      return queue.queue.happened(helping(step.plugin))
+      return queue.queue.moveAllToActiveOrBackoffQueue(helping(step.plugin))
     case 'advance':
       return queue.advance(step.ms)
   }
 }
 
-test('nothing is forgotten, nobody is taken twice, and the order holds, whatever happens', async () => {
+test('property: no pod is lost, popped twice or out of order', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(steps, { maxLength: 60 }), async script => {
       const queue = start()
-      const model: Model = { known: new Map(), taken: [] }
+      const model: Model = { known: new Map(), inFlight: [] }
       for (const step of script) {
         await perform(step, queue, model)
-        const { active, backoff, waiting, gated, taken } = queue.queue.sizes
-        assert.equal(active + backoff + waiting + gated + taken, model.known.size)
-        assert.equal(taken, model.taken.length)
-        assert.equal(new Set(model.taken).size, model.taken.length)
+        const { active, backoff, unschedulable, gated, inFlight } = queue.queue.sizes
+        assert.equal(active + backoff + unschedulable + gated + inFlight, model.known.size)
+        assert.equal(inFlight, model.inFlight.length)
+        assert.equal(new Set(model.inFlight).size, model.inFlight.length)
       }
       // Every pod that is not gated is retried eventually, even without events.
-      while (model.taken.length > 0) await perform({ type: 'refuse', plugin: 'Fit' }, queue, model)
+      while (model.inFlight.length > 0)
+        await perform({ type: 'addUnschedulable', plugin: 'Fit' }, queue, model)
       await queue.advance(2 * flushMs)
       const left: Pod[] = []
-      while (queue.queue.sizes.active > 0) left.push((await queue.queue.take())!.pod)
+      while (queue.queue.sizes.active > 0) left.push((await queue.queue.pop())!.pod)
       const free = [...model.known].filter(([, isGated]) => !isGated).map(([name]) => name)
       assert.deepEqual(new Set(left.map(({ metadata }) => metadata?.name)), new Set(free))
       assert.equal(left.length, free.length)

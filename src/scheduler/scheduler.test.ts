@@ -6,14 +6,14 @@ import { events, nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
 import { defaultPlugins } from './plugins.ts'
 import type { Plugin } from './framework.ts'
-import { profileOf, type MakeProfiles } from './profile.ts'
+import { profileOf, type ProfileFactory } from './profile.ts'
 import { nodeOf, podOf, startTestCluster, type TestCluster, type TestClusterOptions } from './test-cluster.ts'
 
 /** The default plugins with these in front. */
-function profilesWith(...added: readonly Plugin[]): MakeProfiles {
-  return context => {
+function profilesWith(...added: readonly Plugin[]): ProfileFactory {
+  return handle => {
     const usual = [...defaultPlugins].map(([, { make, weight = 1 }]) => ({
-      plugin: make(context, {}),
+      plugin: make(handle, {}),
       weight,
     }))
     const plugins = [...added.map(plugin => ({ plugin, weight: 1 })), ...usual]
@@ -46,7 +46,7 @@ async function eventsAbout(cluster: TestCluster, name: string): Promise<readonly
     })
 }
 
-test('a pod is bound, and people are told', async t => {
+test('a pod is bound, and an event is recorded', async t => {
   const cluster = await start(t)
   await cluster.addPods(podOf('p'))
   const pod = await cluster.getPod('p')
@@ -57,7 +57,7 @@ test('a pod is bound, and people are told', async t => {
   ])
 })
 
-test('a pod that fits nowhere says why, once, and comes when there is room', async t => {
+test('an unschedulable pod gets a condition and an event once, and is bound when a node fits', async t => {
   const cluster = await start(t)
   await cluster.addNodes(nodeOf('b', { spec: { unschedulable: true } }), nodeOf('c', { memory: '1Mi' }))
   await cluster.addPods(podOf('old', { cpu: '2' }))
@@ -78,7 +78,7 @@ test('a pod that fits nowhere says why, once, and comes when there is room', asy
   assert.equal((await cluster.places())['p'], 'a')
 })
 
-test('without nodes pods wait for the first one, and do not try in vain', async t => {
+test('without nodes a pod is not retried before the first node is added', async t => {
   const cluster = await startTestCluster(t)
   await cluster.addPods(podOf('p'))
   const pod = await cluster.getPod('p')
@@ -89,7 +89,7 @@ test('without nodes pods wait for the first one, and do not try in vain', async 
   assert.deepEqual(await cluster.places(), { p: 'a' })
 })
 
-test('gates hold a pod back', async t => {
+test('a pod with scheduling gates is not scheduled', async t => {
   const cluster = await start(t)
   await cluster.addPods(
     podOf('p', { schedulingGates: [{ name: 'example.com/a' }, { name: 'example.com/b' }] }),
@@ -116,17 +116,17 @@ test('gates hold a pod back', async t => {
   assert.deepEqual(await cluster.places(), { p: 'a' })
 })
 
-test('a binding that fails leaves no trace, and the pod is tried again', async t => {
+test('after a failed binding the assumed pod is forgotten and retried', async t => {
   let failures = 2
-  const refused = (plural: string): Error | undefined =>
+  const rejected = (plural: string): Error | undefined =>
     plural === 'pods' && failures-- > 0 ? internalError('the disk is full') : undefined
   const cluster = await start(t, {
     admission: () => [
       {
-        name: 'RefuseBindings',
+        name: 'RejectBindings',
         handles: ({ operation, subresource }) => operation === 'CREATE' && subresource === 'binding',
         validate({ resource }) {
-          const error = refused(resource.plural)
+          const error = rejected(resource.plural)
           if (error) throw error
         },
       },
@@ -159,7 +159,7 @@ function slowly(): Plugin & { readonly go: () => void; readonly undone: string[]
   }
 }
 
-test('a pod that is being bound counts, and others are placed meanwhile', async t => {
+test('an assumed pod counts on its node, and other pods are scheduled during its binding', async t => {
   const slow = slowly()
   const cluster = await start(t, { profiles: profilesWith(slow) })
   await cluster.addPods(
@@ -173,7 +173,7 @@ test('a pod that is being bound counts, and others are placed meanwhile', async 
   assert.deepEqual(await cluster.places(), { slow: 'a', small: 'a', large: '' })
 })
 
-test('a pod that is deleted while it is being bound leaves its room to others', async t => {
+test('the resources of a pod deleted during its binding are released', async t => {
   const slow = slowly()
   const cluster = await start(t, { profiles: profilesWith(slow) })
   await cluster.addPods(podOf('slow', { cpu: '2' }))
@@ -187,7 +187,7 @@ test('a pod that is deleted while it is being bound leaves its room to others', 
   assert.deepEqual(await cluster.places(), { other: 'a' })
 })
 
-test('a pod of the same name that comes while the first is being bound is placed by itself', async t => {
+test('a new pod with the name of one being bound is scheduled on its own', async t => {
   const slow = slowly()
   const cluster = await start(t, { profiles: profilesWith(slow) })
   await cluster.addPods(podOf('slow', { cpu: '2' }))
@@ -201,7 +201,7 @@ test('a pod of the same name that comes while the first is being bound is placed
   assert.equal((await cluster.places())['rest'], 'a')
 })
 
-test('a pod that somebody else binds is left alone', async t => {
+test('a pod bound by another client is not scheduled', async t => {
   const slow = slowly()
   const cluster = await start(t, { profiles: profilesWith(slow) })
   await cluster.addNodes(nodeOf('b', { cpu: '1' }))
@@ -219,12 +219,12 @@ test('a pod that somebody else binds is left alone', async t => {
 })
 
 for (const point of ['reserve', 'permit'] as const) {
-  test(`a plugin that says no when the node is chosen (${point}) sends the pod back`, async t => {
+  test(`a pod rejected in ${point} is requeued`, async t => {
     let isOpen = false
     const say = (): { readonly reason: string } | undefined => (isOpen ? undefined : { reason: 'not today' })
     const gatekeeper: Plugin = {
       name: 'Gatekeeper',
-      wakeUps: [{ resource: nodes, on: ['update'] }],
+      eventsToRegister: [{ resource: nodes, on: ['update'] }],
       ...(point === 'reserve' ? { reserve: say } : { permit: async () => say() }),
     }
     const cluster = await start(t, { profiles: profilesWith(gatekeeper) })
@@ -242,10 +242,10 @@ for (const point of ['reserve', 'permit'] as const) {
   })
 }
 
-test('a plugin that throws is an error of that pod, and of no other', async t => {
+test('an error of a plugin fails only the pod it was called for', async t => {
   const faulty: Plugin = {
     name: 'Faulty',
-    filter: ({ pod }) => {
+    preFilter: ({ pod }) => {
       if (pod.metadata?.name === 'bad') throw new Error('division by zero')
       return undefined
     },
@@ -257,7 +257,7 @@ test('a plugin that throws is an error of that pod, and of no other', async t =>
   assert.deepEqual(told, ['False', 'SchedulerError', 'division by zero'])
 })
 
-test('a node that goes takes its room with it, and one that comes brings some', async t => {
+test('removed nodes are not used, and added nodes are', async t => {
   const cluster = await start(t)
   await cluster.addPods(podOf('p', { cpu: '2' }))
   await cluster.addPods(podOf('q', { cpu: '2' }))
@@ -270,7 +270,7 @@ test('a node that goes takes its room with it, and one that comes brings some', 
   assert.deepEqual(await cluster.places(), { q: 'b' })
 })
 
-test('pods that run already, and those that have ended, count as they should after a start', async t => {
+test('after a start running pods count on their nodes and terminated pods do not', async t => {
   const cluster = await startTestCluster(t)
   const running = podOf('running', { cpu: '1', nodeName: 'a' })
   await cluster.addPods(running, podOf('ended', { cpu: '1', nodeName: 'a' }))
@@ -284,7 +284,7 @@ test('pods that run already, and those that have ended, count as they should aft
   assert.equal((await cluster.places())['q'], 'a')
 })
 
-test('a pod that is resized in place makes room when its node has done it', async t => {
+test('resources released by an in-place resize are available after the node has applied it', async t => {
   const cluster = await start(t)
   await cluster.addPods(podOf('big', { cpu: '2' }))
   await cluster.addPods(podOf('p', { cpu: '1' }))
@@ -316,7 +316,7 @@ test('a pod that is resized in place makes room when its node has done it', asyn
   assert.equal((await cluster.places())['p'], 'a')
 })
 
-test('pods that are being deleted are not placed', async t => {
+test('pods being deleted are not scheduled', async t => {
   const cluster = await startTestCluster(t)
   await cluster.addPods({
     ...podOf('p'),
@@ -328,14 +328,14 @@ test('pods that are being deleted are not placed', async t => {
   assert.deepEqual(await cluster.places(), { p: '' })
 })
 
-test('how a decision came about is remembered', async t => {
+test('the decision on a pod is cached with scores and reasons', async t => {
   const cluster = await start(t)
   await cluster.addNodes(nodeOf('b', { cpu: '8' }), nodeOf('c', { cpu: '100m' }))
   await cluster.addPods(podOf('p', { cpu: '1' }))
   const decision = cluster.scheduler.decisionOn('default/p')
   assert.equal(decision?.node, 'b')
   assert.equal(decision?.nodes, 3)
-  assert.deepEqual(decision?.refused, [
+  assert.deepEqual(decision?.rejected, [
     { node: 'c', plugin: 'NodeResourcesFit', reasons: ['Insufficient cpu'] },
   ])
   assert.deepEqual(

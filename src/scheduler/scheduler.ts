@@ -3,45 +3,45 @@
  * the best node in a snapshot, assumes the pod there and continues with the next pod, while the binding cycle
  * runs asynchronously. A pod with a failed binding is requeued.
  */
-import { isApiError } from '#/api/errors.ts'
-import type { NodeCondition, Pod } from '#/api/generated/core/v1.ts'
-import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
-import { equalJson } from '#/api/json-value.ts'
-import { isBeingDeleted, type KubernetesObject } from '#/api/metadata.ts'
+import type { Pod } from '#/api/generated/core/v1.ts'
+import { pods } from '#/api/generated/core/v1-resources.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
 import { apiVersionOf, type Resource } from '#/api/resource.ts'
 import type { Client } from '#/client/client.ts'
 import { EventRecorder } from '#/client/event-recorder.ts'
 import type { Informer } from '#/client/informer.ts'
 import { Informers } from '#/client/informers.ts'
 import type { Platform } from '#/platform/platform.ts'
-import { ClusterCache } from './cluster-cache.ts'
-import type { CycleId, PluginContext, QueuedPod, Refusal, Room } from './framework.ts'
-import { Nominations } from './nominations.ts'
-import {
-  chooseNode,
-  filterNodes,
-  filterNominated,
-  prepareFilters,
-  type Filtered,
-  type PlaceWorld,
-} from './place-pod.ts'
+import { ClusterEvents } from './cluster-events.ts'
+import { BindingCycles } from './cycle/binding-cycles.ts'
+import { Decisions, type PodDecision } from './cycle/decisions.ts'
+import { FailureReporter } from './cycle/failure-reporter.ts'
+import { Preemptions } from './cycle/preemptions.ts'
+import { addEventHandlers } from './event-handlers.ts'
+import { diagnosisMessage } from './fit-error.ts'
+import type { PluginHandle, QueuedPodInfo } from './framework.ts'
+import { Nominator } from './nominator.ts'
+import { isPending } from './pod-assignment.ts'
 import { podInfoOf, type PodInfo } from './pod-info.ts'
-import type { MakeProfiles, Profile } from './profile.ts'
+import type { Profile, ProfileFactory } from './profile.ts'
 import { SchedulingQueue } from './queue.ts'
-import { noneAvailable } from './reasons.ts'
-import { bindPod } from './scheduler/bind-pod.ts'
-import { Decisions, type PodDecision } from './scheduler/decisions.ts'
-import { failureMessage } from './scheduler/failure-message.ts'
-import { reportFailure, type FailureReport } from './scheduler/report-failure.ts'
-import { wakeUpsOf, type WakeUps } from './scheduler/wake-ups.ts'
+import {
+  evaluateNominatedNode,
+  filterNodes,
+  prioritizeNodes,
+  runPreFilterPlugins,
+  type FilterResult,
+  type SchedulingCycle,
+} from './schedule-pod.ts'
+import { SchedulerCache } from './scheduler-cache.ts'
 
-export type { PodDecision } from './scheduler/decisions.ts'
+export type { PodDecision } from './cycle/decisions.ts'
 
 export interface SchedulerOptions {
   readonly platform: Platform
   /** Authenticated as `system:kube-scheduler`. */
   readonly client: Client
-  readonly profiles: MakeProfiles
+  readonly profiles: ProfileFactory
   readonly backoffMs?: { readonly first: number; readonly max: number }
 }
 
@@ -50,51 +50,75 @@ const turnMs = 5
 
 export class Scheduler {
   readonly informers: Informers
-  readonly #options: SchedulerOptions
-  readonly #cache = new ClusterCache()
-  readonly #nominations = new Nominations()
+  readonly #platform: Platform
+  readonly #cache = new SchedulerCache()
   readonly #decisions = new Decisions()
   readonly #profiles: ReadonlyMap<string, Profile>
   readonly #recorders = new Map<string, EventRecorder>()
   readonly #queue: SchedulingQueue
-  readonly #wakeUps: WakeUps
+  readonly #events: ClusterEvents
+  readonly #nominator: Nominator
+  readonly #preemptions: Preemptions
+  readonly #failures: FailureReporter
+  readonly #bindings: BindingCycles
   /** Binding cycles and preemptions in progress. */
-  readonly #underWay = new Set<Promise<void>>()
-  /** Uids of pods with a preemption in progress, which are gated until it is done. */
-  readonly #makingRoom = new Set<string>()
+  readonly #inProgress = new Set<Promise<void>>()
   /** Resources with an event handler already registered. */
-  readonly #heard = new Set<string>()
+  readonly #watchedResources = new Set<string>()
   #nextNode = 0
 
-  constructor(options: SchedulerOptions) {
-    const { platform, client } = options
-    this.#options = options
+  constructor({ platform, client, profiles: makeProfiles, backoffMs }: SchedulerOptions) {
+    this.#platform = platform
     this.informers = new Informers({ platform, client })
-    const context: PluginContext = {
+    const handle: PluginHandle = {
       platform,
       client,
       informer: resource => this.#informer(resource),
       snapshot: () => this.#cache.snapshot(),
-      reconsider: key => this.#queue.reconsider(key),
+      recheckPreEnqueue: key => this.#queue.recheckPreEnqueue(key),
     }
-    const profiles = options.profiles(context)
+    const profiles = makeProfiles(handle)
     this.#profiles = new Map(profiles.map(profile => [profile.schedulerName, profile]))
     for (const { schedulerName } of profiles) {
       this.#recorders.set(schedulerName, new EventRecorder({ platform, client, component: schedulerName }))
     }
-    this.#wakeUps = wakeUpsOf(profiles, pod => this.#profileOf(pod))
-    this.#queue = new SchedulingQueue({
+    const queue = new SchedulingQueue({
       clock: platform.clock,
-      compare: profiles[0]!.compare,
-      preEnqueue: pod => this.#whyHeldBack(pod),
-      ...(options.backoffMs && { backoffMs: options.backoffMs }),
+      queueSort: profiles[0]!.queueSort,
+      preEnqueue: pod => this.#preemptions.preEnqueue(pod) ?? this.#profileOf(pod)?.preEnqueue(pod),
+      ...(backoffMs && { backoffMs }),
     })
-    this.#listen()
+    const events = new ClusterEvents({ queue, profiles, profileOf: pod => this.#profileOf(pod) })
+    const recorderOf = (profile: Profile): EventRecorder => this.#recorderOf(profile)
+    this.#queue = queue
+    this.#events = events
+    this.#nominator = new Nominator(events)
+    this.#preemptions = new Preemptions({ platform, client, queue })
+    this.#failures = new FailureReporter({ platform, client, recorderOf })
+    this.#bindings = new BindingCycles({
+      platform,
+      client,
+      queue,
+      events,
+      recorderOf,
+      cache: this.#cache,
+      failures: this.#failures,
+      isReplaced: pod => this.#isReplaced(pod),
+    })
+    addEventHandlers({
+      queue,
+      events,
+      informers: this.informers,
+      cache: this.#cache,
+      nominator: this.#nominator,
+      decisions: this.#decisions,
+      isResponsibleFor: pod => this.#profileOf(pod) !== undefined,
+    })
   }
 
   /** True if no pod can be scheduled now and no binding or preemption is in progress. */
   get isIdle(): boolean {
-    return this.#queue.isIdle && this.#underWay.size === 0
+    return this.#queue.isIdle && this.#inProgress.size === 0
   }
 
   get busyKeys(): readonly string[] {
@@ -118,19 +142,19 @@ export class Scheduler {
     }
     signal.addEventListener('abort', () => this.#queue.close(), { once: true })
     if (signal.aborted) this.#queue.close()
-    await this.#placeAll(signal)
-    await Promise.all([...running, ...this.#underWay])
+    await this.#scheduleAll(signal)
+    await Promise.all([...running, ...this.#inProgress])
   }
 
-  async #placeAll(signal: AbortSignal): Promise<void> {
-    const { clock, log } = this.#options.platform
+  async #scheduleAll(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#platform
     let turnedMs = clock.monotonicMs()
-    for (let queued = await this.#queue.take(); queued !== undefined; queued = await this.#queue.take()) {
+    for (let queued = await this.#queue.pop(); queued !== undefined; queued = await this.#queue.pop()) {
       try {
-        await this.#place(queued, signal)
+        await this.#scheduleOne(queued, signal)
       } catch (error) {
         if (signal.aborted) return
-        log.error('a pod could not be placed', { pod: queued.key, error })
+        log.error('Error scheduling pod; retrying', { pod: queued.key, error })
         this.#failed(queued, error, signal)
       }
       if (clock.monotonicMs() - turnedMs < turnMs) continue
@@ -139,200 +163,101 @@ export class Scheduler {
     }
   }
 
-  /** Requeues the pod after an error, such as a failed extender, which a retry may not have. */
-  #failed({ key, pod }: QueuedPod, error: unknown, signal: AbortSignal): void {
-    this.#queue.refused(key, new Set())
+  async #scheduleOne({ key, pod }: QueuedPodInfo, signal: AbortSignal): Promise<void> {
     const profile = this.#profileOf(pod)
-    const info = podInfoOf(pod)
-    if (profile === undefined || !this.#isStillWaiting(info)) return
-    const message = error instanceof Error ? error.message : String(error)
-    this.#report(info, profile, { reason: 'SchedulerError', message, nominated: '' }, signal)
-  }
-
-  async #place(queued: QueuedPod, signal: AbortSignal): Promise<void> {
-    const { key, pod } = queued
-    const profile = this.#profileOf(pod)
-    const now = this.informers.of(pods).get(key)
-    if (profile === undefined || now === undefined || !isWaiting(now)) return this.#queue.delete(key)
-    const info = podInfoOf(now)
-    const cycle: CycleId = {}
-    const world: PlaceWorld = {
+    const current = this.informers.of(pods).get(key)
+    if (profile === undefined || current === undefined || !isPending(current)) return this.#queue.delete(key)
+    const info = podInfoOf(current)
+    const cycle: SchedulingCycle = {
       pod: info,
       profile,
-      cycle,
+      cycleState: {},
       snapshot: this.#cache.snapshot(),
-      nominated: node => this.#nominations.on(node),
-      nominatedNode: this.#nominations.nodeOf(info.uid),
+      nominated: node => this.#nominator.podsOn(node),
+      nominatedNode: this.#nominator.nodeOf(info.uid),
       startAt: this.#nextNode,
-      random: this.#options.platform.random,
+      random: this.#platform.random,
     }
-    const feasible = await this.#filter(world)
-    if (feasible.feasible.length === 0) return this.#fail(info, profile, feasible, signal)
-    const chosen = await profile.extend.choose(info, feasible, () => chooseNode(world, feasible.feasible))
-    this.#decisions.placed(info, feasible, chosen, this.#options.platform.clock.now())
-    this.#reserveAndBind(info, profile, { node: chosen.node, cycle, signal })
+    const filtered = await this.#filter(cycle)
+    if (filtered.feasible.length === 0) return this.#unschedulable(cycle, filtered, signal)
+    const prioritize = () => prioritizeNodes(cycle, filtered.feasible)
+    const result = await profile.extenders.prioritize(info, filtered, prioritize)
+    this.#decisions.scheduled(info, { filtered, chosen: result, atMs: this.#platform.clock.now() })
+    this.#bind(cycle, result.node, signal)
   }
 
   /** The nominated node is likely to fit, so the other nodes are examined only if it does not. */
-  async #filter(world: PlaceWorld): Promise<Filtered> {
-    const { pod, profile } = world
-    const prepared = prepareFilters(world)
-    const awaited = filterNominated(world, prepared)
-    if (awaited !== undefined) {
-      const passed = await profile.extend.filter(pod, awaited)
-      if (passed.feasible.length > 0) return passed
+  async #filter(cycle: SchedulingCycle): Promise<FilterResult> {
+    const { pod, profile } = cycle
+    const preFiltered = runPreFilterPlugins(cycle)
+    const nominated = evaluateNominatedNode(cycle, preFiltered)
+    if (nominated !== undefined) {
+      const filtered = await profile.extenders.filter(pod, nominated)
+      if (filtered.feasible.length > 0) return filtered
     }
-    const filtered = filterNodes(world, prepared)
-    this.#nextNode = (this.#nextNode + filtered.looked) % Math.max(1, world.snapshot.nodes.length)
-    return profile.extend.filter(pod, filtered)
+    const filtered = filterNodes(cycle, preFiltered)
+    this.#nextNode = (this.#nextNode + filtered.evaluatedNodes) % Math.max(1, cycle.snapshot.nodes.length)
+    return profile.extenders.filter(pod, filtered)
   }
 
   /** Assumes the pod on the node; the binding cycle runs concurrently with the next scheduling cycles. */
-  #reserveAndBind(
-    info: PodInfo,
-    profile: Profile,
-    { node, cycle, signal }: { readonly node: string; readonly cycle: CycleId; readonly signal: AbortSignal },
-  ): void {
-    this.#cache.assume(info, node)
-    if (this.#nominations.nodeOf(info.uid) === node) this.#nominations.delete(info.uid)
-    else this.#nominate(info, undefined)
-    const { client, platform } = this.#options
-    const binding = bindPod(info, node, { profile, client, cycle, signal, clock: platform.clock }).then(
-      refusal => {
-        if (refusal === undefined) {
-          this.#queue.delete(info.key)
-          const message = `Successfully assigned ${info.key} to ${node}`
-          this.#recorderOf(profile).record(info.pod, { type: 'Normal', reason: 'Scheduled', message })
-          return
-        }
-        this.#undo(info, node)
-        if (this.#isReplaced(info)) return
-        this.#queue.refused(info.key, new Set(refusal.plugin === undefined ? [] : [refusal.plugin]))
-        const message = noneAvailable(1, new Map([[node, refusal]]))
-        this.#report(info, profile, { reason: 'Unschedulable', message, nominated: '' }, signal)
-      },
-      (error: unknown) => {
-        this.#undo(info, node)
-        if (this.#isReplaced(info)) return
-        if (isApiError(error, 'NotFound') || signal.aborted) return this.#queue.delete(info.key)
-        this.#queue.refused(info.key, new Set())
-        platform.log.warn('a pod could not be bound and is tried again', { pod: info.key, node, error })
-        const message = error instanceof Error ? error.message : String(error)
-        this.#report(info, profile, { reason: 'SchedulerError', message, nominated: '' }, signal)
-      },
-    )
-    this.#follow(binding)
+  #bind({ pod, profile, cycleState }: SchedulingCycle, node: string, signal: AbortSignal): void {
+    this.#cache.assume(pod, node)
+    this.#nominator.assumed(pod, node)
+    this.#track(this.#bindings.run({ pod, node, profile, cycleState, signal }))
   }
 
-  #follow(work: Promise<void>): void {
-    this.#underWay.add(work)
-    void work.finally(() => this.#underWay.delete(work))
-  }
-
-  /** Forgets the assumed pod, which may make other pods schedulable. */
-  #undo({ pod, uid }: PodInfo, node: string): void {
-    this.#cache.forget(uid)
-    if (!this.#queue.cares) return
-    const { mayHelp } = this.#wakeUps.eventOf(pods, 'delete', { before: placedOn(pod, node) })
-    this.#queue.happened({
-      mayHelp: (other, plugins) => other.metadata?.uid !== uid && mayHelp(other, plugins),
-    })
-  }
-
-  async #fail(info: PodInfo, profile: Profile, filtered: Filtered, signal: AbortSignal): Promise<void> {
-    const room = filtered.snapshot.nodes.length > 0 ? await profile.makeRoom(info, filtered) : undefined
+  /** Runs postFilter, which may preempt other pods, and requeues the pod. */
+  async #unschedulable(cycle: SchedulingCycle, filtered: FilterResult, signal: AbortSignal): Promise<void> {
+    const { pod, profile } = cycle
+    const result =
+      filtered.snapshot.nodes.length > 0 ? await profile.runPostFilterPlugins(pod, filtered) : undefined
     // postFilter is asynchronous: no victims are evicted for a pod that is gone.
-    if (!this.#isStillWaiting(info)) return
-    let message = failureMessage(filtered)
-    let nominated: string | undefined
-    if (room === undefined) {
-      nominated = ''
-    } else if ('node' in room) {
-      nominated = room.node
-      if (room.prepare !== undefined) this.#prepareRoom(info, profile, room.prepare, signal)
+    if (!this.#isStillPending(pod)) return
+    let message = diagnosisMessage(filtered)
+    let nominatedNode: string | undefined
+    if (result === undefined) {
+      nominatedNode = ''
+    } else if ('node' in result) {
+      nominatedNode = result.node
+      const { preempt } = result
+      const recorder = this.#recorderOf(profile)
+      if (preempt !== undefined) this.#track(this.#preemptions.run({ pod, preempt, recorder, signal }))
     } else {
-      message = `${message} ${room.message}`
-      if (room.dropsNomination) nominated = ''
+      message = `${message} ${result.message}`
+      if (result.clearsNominatedNode) nominatedNode = ''
     }
-    if (nominated !== undefined) this.#nominate(info, nominated || undefined)
-    this.#decisions.failed(info, filtered, message, this.#options.platform.clock.now())
-    const refusedBy = [...filtered.refusals.values()].map(({ plugin = '' }) => plugin)
-    const plugins = new Set([...refusedBy, ...(filtered.narrowedBy ?? [])])
-    this.#queue.refused(info.key, plugins.size === 0 ? noNodes : plugins)
-    this.#report(info, profile, { reason: 'Unschedulable', message, nominated }, signal)
+    if (nominatedNode !== undefined) this.#nominator.nominate(pod, nominatedNode || undefined)
+    this.#decisions.failed(pod, { filtered, message, atMs: this.#platform.clock.now() })
+    const rejectedBy = [...filtered.nodeToStatus.values()].map(({ plugin = '' }) => plugin)
+    const plugins = new Set([...rejectedBy, ...(filtered.preFilterPlugins ?? [])])
+    this.#queue.addUnschedulable(pod.key, plugins.size === 0 ? noNodes : plugins)
+    this.#failures.report(pod, { reason: 'Unschedulable', message, nominatedNode }, { profile, signal })
   }
 
-  /** The victims are evicted asynchronously; the pod is gated until all evictions are requested. */
-  #prepareRoom(
-    info: PodInfo,
-    profile: Profile,
-    prepare: NonNullable<Extract<Room, { node: string }>['prepare']>,
-    signal: AbortSignal,
-  ): void {
-    const { client, platform } = this.#options
-    const recorder = this.#recorderOf(profile)
-    this.#makingRoom.add(info.uid)
-    const preparing = prepare({ client, signal, record: (about, event) => recorder.record(about, event) })
-    const prepared = preparing.then(
-      () => {
-        this.#makingRoom.delete(info.uid)
-        this.#queue.reconsider(info.key)
-      },
-      (error: unknown) => {
-        this.#makingRoom.delete(info.uid)
-        if (signal.aborted) return
-        platform.log.warn('no room could be made for a pod, which is tried again', { pod: info.key, error })
-        this.#queue.activate(info.key)
-      },
-    )
-    this.#follow(prepared)
+  /** Requeues the pod after an error, such as a failed extender, which a retry may not have. */
+  #failed({ key, pod }: QueuedPodInfo, error: unknown, signal: AbortSignal): void {
+    this.#queue.addUnschedulable(key, new Set())
+    const profile = this.#profileOf(pod)
+    const info = podInfoOf(pod)
+    if (profile === undefined || !this.#isStillPending(info)) return
+    this.#failures.reportError(info, error, { profile, signal })
   }
 
-  /** Sets or clears the nominated node of the pod; clearing it may make other pods schedulable. */
-  #nominate(info: PodInfo, node: string | undefined): void {
-    const before = this.#nominations.nodeOf(info.uid)
-    if (node === undefined) this.#nominations.delete(info.uid)
-    else this.#nominations.set(info, node)
-    if (before === undefined || before === node || !this.#queue.cares) return
-    const { mayHelp } = this.#wakeUps.eventOf(pods, 'delete', { before: info.pod })
-    this.#queue.happened({
-      // Only pods of lower or equal priority were blocked by the nomination.
-      mayHelp: (pod, plugins) => podInfoOf(pod).priority <= info.priority && mayHelp(pod, plugins),
-    })
-  }
-
-  /** Records an event and updates the PodScheduled condition, without waiting for it. */
-  #report(
-    info: PodInfo,
-    profile: Profile,
-    failure: Pick<FailureReport, 'reason' | 'message' | 'nominated'>,
-    signal: AbortSignal,
-  ): void {
-    const message = shortened(failure.message)
-    this.#recorderOf(profile).record(info.pod, { type: 'Warning', reason: 'FailedScheduling', message })
-    const { client, platform } = this.#options
-    const told = reportFailure(info.pod, { client, signal, ...failure, nowMs: platform.clock.now() })
-    void told.catch((error: unknown) => {
-      if (!signal.aborted)
-        platform.log.info('why a pod is not placed could not be written', { pod: info.key, error })
-    })
+  #track(work: Promise<void>): void {
+    this.#inProgress.add(work)
+    void work.finally(() => this.#inProgress.delete(work))
   }
 
   /** True if the same pod, by uid, still exists and is pending. */
-  #isStillWaiting({ key, uid }: PodInfo): boolean {
-    const now = this.informers.of(pods).get(key)
-    return now !== undefined && now.metadata?.uid === uid && isWaiting(now)
+  #isStillPending({ key, uid }: PodInfo): boolean {
+    const current = this.informers.of(pods).get(key)
+    return current !== undefined && current.metadata?.uid === uid && isPending(current)
   }
 
-  /** True if another pod of that name exists by now, which must not be affected by the result of this one. */
   #isReplaced({ key, uid }: PodInfo): boolean {
-    const now = this.informers.of(pods).get(key)
-    return now !== undefined && now.metadata?.uid !== uid
-  }
-
-  #whyHeldBack(pod: Pod): Refusal | undefined {
-    const isMakingRoom = this.#makingRoom.has(pod.metadata?.uid ?? '')
-    return isMakingRoom ? roomIsBeingMade : this.#profileOf(pod)?.preEnqueue(pod)
+    const current = this.informers.of(pods).get(key)
+    return current !== undefined && current.metadata?.uid !== uid
   }
 
   #recorderOf({ schedulerName }: Profile): EventRecorder {
@@ -348,120 +273,12 @@ export class Scheduler {
     const informer = this.informers.of(resource)
     const name = `${apiVersionOf(resource)}/${resource.plural}`
     const isOwn = resource.group === '' && (resource.plural === 'pods' || resource.plural === 'nodes')
-    if (isOwn || this.#heard.has(name)) return informer
-    this.#heard.add(name)
-    informer.onChange((_key, { before, after }) => {
-      const type = before === undefined ? 'add' : after === undefined ? 'delete' : 'update'
-      const change = { ...(before && { before }), ...(after && { after }) }
-      if (this.#queue.cares) this.#queue.happened(this.#wakeUps.eventOf(resource, type, change))
-    })
+    if (isOwn || this.#watchedResources.has(name)) return informer
+    this.#watchedResources.add(name)
+    informer.addEventHandler((_key, change) => this.#events.occurred(resource, change))
     return informer
   }
-
-  #listen(): void {
-    this.informers.of(nodes).onChange((name, { before, after }) => {
-      if (after === undefined) this.#cache.removeNode(name)
-      else if (before === undefined || mattersToPods(before, after)) this.#cache.setNode(after)
-      else return
-      const type = before === undefined ? 'add' : after === undefined ? 'delete' : 'update'
-      const change = { ...(before && { before }), ...(after && { after }) }
-      if (this.#queue.cares) this.#queue.happened(this.#wakeUps.eventOf(nodes, type, change))
-    })
-    this.informers.of(pods).onChange((key, { before, after }) => this.#podChanged(key, before, after))
-  }
-
-  #podChanged(key: string, before: Pod | undefined, after: Pod | undefined): void {
-    const uid = (after ?? before)?.metadata?.uid ?? ''
-    const now = after !== undefined && isWaiting(after) ? after : undefined
-    if (now === undefined) {
-      this.#queue.delete(key)
-      if (this.#nominations.nodeOf(uid) !== undefined)
-        this.#nominate(podInfoOf((before ?? after)!), undefined)
-    }
-    const place = after === undefined ? this.#cache.nodeOf(uid) : undefined
-    if (after === undefined) {
-      this.#decisions.delete(key)
-      this.#cache.removePod(before!)
-    } else if (after.spec?.nodeName) this.#cache.setPod(after)
-    else if (now !== undefined && this.#profileOf(now) !== undefined && !this.#cache.isAssumed(uid)) {
-      const isNominationLost = this.#nominationTold(before, now)
-      this.#queue.set(now, before === undefined || isNominationLost || isChanged(before, now))
-    }
-    if (this.#queue.cares) this.#podHappened(before, after, place)
-  }
-
-  /**
-   * Only pods on nodes affect unschedulable pods. A terminated pod, or an assumed one that was deleted,
-   * counts as removed.
-   */
-  #podHappened(before: Pod | undefined, after: Pod | undefined, place: string | undefined): void {
-    const wasPlaced = before !== undefined && isPlaced(before)
-    const isThere = after !== undefined && isPlaced(after)
-    if (!wasPlaced && !isThere && place === undefined) return
-    if (isThere) {
-      const change = { ...(wasPlaced && { before }), after }
-      return this.#queue.happened(this.#wakeUps.eventOf(pods, wasPlaced ? 'update' : 'add', change))
-    }
-    const gone = wasPlaced ? before : placedOn(before!, place ?? '')
-    this.#queue.happened(this.#wakeUps.eventOf(pods, 'delete', { before: gone }))
-  }
-
-  /** Takes the nominated node from the pod status. Returns true if the pod has lost its nomination. */
-  #nominationTold(before: Pod | undefined, after: Pod): boolean {
-    const held = this.#nominations.nodeOf(after.metadata?.uid ?? '')
-    const said = after.status?.nominatedNodeName
-    const wasSaid = before?.status?.nominatedNodeName
-    // An own nomination not yet in the status stays valid until the status is changed.
-    const node = said || (wasSaid ? undefined : held)
-    if (node !== undefined || held !== undefined) this.#nominate(podInfoOf(after), node)
-    return Boolean(wasSaid) && !said
-  }
 }
 
-/** Placeholder for a pod without any refusing plugin: every event may help. */
+/** Placeholder for a pod that no plugin rejected, since there are no nodes: every event may help. */
 const noNodes: ReadonlySet<string> = new Set(['no nodes'])
-
-/** Maximum length of an event message in the API. */
-const eventCharactersMax = 1_024
-
-function shortened(message: string): string {
-  return message.length <= eventCharactersMax ? message : `${message.slice(0, eventCharactersMax - 4)} ...`
-}
-
-const roomIsBeingMade: Refusal = { reason: 'waiting for the preemption for this pod to be finished' }
-
-/** True for a pod on a node that has not terminated. */
-function isPlaced({ spec, status }: Pod): boolean {
-  return Boolean(spec?.nodeName) && status?.phase !== 'Succeeded' && status?.phase !== 'Failed'
-}
-
-function placedOn(pod: Pod, nodeName: string): Pod {
-  return { ...pod, spec: { ...pod.spec, containers: pod.spec?.containers ?? [], nodeName } }
-}
-
-function isWaiting(pod: Pod): boolean {
-  const { spec, status } = pod
-  return (
-    !spec?.nodeName && status?.phase !== 'Succeeded' && status?.phase !== 'Failed' && !isBeingDeleted(pod)
-  )
-}
-
-/** Status updates by the scheduler itself are ignored. */
-function isChanged(before: Pod, after: Pod): boolean {
-  return (
-    !equalJson(before.spec, after.spec) ||
-    !equalJson(before.metadata?.labels, after.metadata?.labels) ||
-    !equalJson(before.status?.resourceClaimStatuses, after.status?.resourceClaimStatuses)
-  )
-}
-
-/** Heartbeats are ignored. */
-function mattersToPods(before: KubernetesObject, after: KubernetesObject): boolean {
-  const parts = (object: KubernetesObject): unknown => {
-    const { spec, status } = object as { spec?: object; status?: Record<string, unknown> }
-    const { conditions = [], ...rest } = status ?? {}
-    const states = (conditions as readonly NodeCondition[]).map(({ type, status: state }) => [type, state])
-    return [object.metadata?.labels, object.metadata?.annotations, spec, rest, states]
-  }
-  return !equalJson(parts(before), parts(after))
-}

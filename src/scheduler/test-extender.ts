@@ -1,7 +1,7 @@
 /** A fake extender for tests: records requests and returns the given answers. */
 import {
   HttpClientError,
-  wholeBody,
+  readWholeBody,
   type HttpClientRequest,
   type HttpClientResponse,
   type HttpConnect,
@@ -22,7 +22,7 @@ export function testExtender(
 ): TestExtender {
   const asked: TestExtender['asked'] = []
   const request = async ({ path, body, signal }: HttpClientRequest): Promise<HttpClientResponse> => {
-    const read = JSON.parse(Buffer.from(await wholeBody(body)).toString()) as Record<string, unknown>
+    const read = JSON.parse(Buffer.from(await readWholeBody(body)).toString()) as Record<string, unknown>
     asked.push({ path, body: read })
     const { promise: given, reject } = Promise.withResolvers<never>()
     signal?.addEventListener('abort', () => reject(signal.reason), { once: true })

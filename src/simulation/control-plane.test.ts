@@ -9,7 +9,7 @@ const controllers = controllersOf()
 const seedsOfEach = 40
 
 for (const from of [0, 1_000, 2_000]) {
-  test(`forty seeds from ${from} go their ways, and on none of them does a checker find anything`, async () => {
+  test(`forty seeds from ${from} without violations`, async () => {
     const hashes = new Set<string>()
     for (let seed = from; seed < from + seedsOfEach; seed++) {
       const { violations, traceHash } = await simulateControlPlane(seed, { controllers })
@@ -23,14 +23,14 @@ for (const from of [0, 1_000, 2_000]) {
 /** Regression seeds: each one revealed a bug that the others did not. */
 const seedsOfOld = [1_287, 1_369, 2_085, 5_306, 6_065]
 
-test('seeds on which something was found once find nothing any more', async () => {
+test('seeds of earlier violations give none', async () => {
   for (const seed of seedsOfOld) {
     const { violations } = await simulateControlPlane(seed, { controllers })
     assert.deepEqual(violations, [], `npm run simulate -- --seed ${seed}`)
   }
 })
 
-test('a seed goes the same way twice', async () => {
+test('a seed gives the same trace twice', async () => {
   for (const seed of [7, 8]) {
     const once = await simulateControlPlane(seed, { controllers })
     const again = await simulateControlPlane(seed, { controllers })

@@ -8,11 +8,11 @@ import { isApiError } from '#/api/errors.ts'
 import { TransportError } from '#/client/transport.ts'
 import type { Controller } from '#/controllers/controller.ts'
 import { Simulation } from '#/platform/simulated.ts'
-import { checkAtRest } from './control-plane/at-rest.ts'
-import { checkInformers } from './control-plane/informers-at-rest.ts'
+import { checkSettledState } from './control-plane/settled-state.ts'
+import { checkInformers } from './control-plane/settled-informers.ts'
 import { Invariants } from './control-plane/invariants.ts'
-import { Parts } from './control-plane/parts.ts'
-import { Trouble } from './control-plane/trouble.ts'
+import { SimulatedCluster } from './control-plane/simulated-cluster.ts'
+import { FaultSchedule } from './control-plane/fault-schedule.ts'
 import { Users } from './control-plane/users.ts'
 
 export interface ControlPlaneVerdict {
@@ -33,7 +33,7 @@ export interface ControlPlaneOptions {
 const userSteps = 25
 
 /** Virtual time within which the cluster must settle after the last fault has ended. */
-const restMs = 1_800_000
+const settleMs = 1_800_000
 
 /** The cluster is settled when nothing but leases and events was written for this time. */
 const quietMs = 60_000
@@ -46,66 +46,71 @@ export async function simulateControlPlane(
   { controllers }: ControlPlaneOptions,
 ): Promise<ControlPlaneVerdict> {
   const simulation = new Simulation({ seed })
-  const wrong: string[] = []
-  const onWrong = (violation: string): void => void wrong.push(`at ${simulation.nowMs} ms: ${violation}`)
-  const parts = new Parts({ simulation, controllers, onWrong })
-  await simulation.run(parts.start())
-  const { store, doubts } = parts
+  const violationsOfRequests: string[] = []
+  const onViolation = (violation: string): void =>
+    void violationsOfRequests.push(`at ${simulation.nowMs} ms: ${violation}`)
+  const cluster = new SimulatedCluster({ simulation, controllers, onViolation })
+  await simulation.run(cluster.start())
+  const { store, uncertainWrites } = cluster
   const invariants = new Invariants({
     store,
-    doubts,
+    uncertainWrites,
     nowMs: () => simulation.nowMs,
     record: text => simulation.record(text),
   })
-  const watching = invariants.run(parts.signal)
-  const trouble = new Trouble(simulation, parts)
-  await simulation.run(play(simulation, parts, trouble))
-  const unrest = await rest({ simulation, parts, trouble, invariants })
-  const violations = [...invariants.violations, ...wrong, ...unrest]
+  const watching = invariants.run(cluster.signal)
+  const faultSchedule = new FaultSchedule(simulation, cluster)
+  await simulation.run(play(simulation, cluster, faultSchedule))
+  const unsettled = await settle({ simulation, cluster, faultSchedule, invariants })
+  const violations = [...invariants.violations, ...violationsOfRequests, ...unsettled]
   const revisions = await simulation.run(store.revision())
-  parts.stop()
+  cluster.stop()
   await simulation.advance(1_000)
   await watching
   return { traceHash: simulation.traceHash(), violations, trace: simulation.trace, revisions }
 }
 
-async function play(simulation: Simulation, parts: Parts, trouble: Trouble): Promise<void> {
+async function play(
+  simulation: Simulation,
+  cluster: SimulatedCluster,
+  faultSchedule: FaultSchedule,
+): Promise<void> {
   const { clock, random } = simulation
-  const users = new Users(parts.userClient, random)
+  const users = new Users(cluster.userClient, random)
   for (let step = 0; step < userSteps; step++) {
     const act = random.integer('what happens', 3)
-    simulation.record(act < 2 ? await users.act() : trouble.make())
+    simulation.record(act < 2 ? await users.act() : faultSchedule.inject())
     await clock.sleep(random.integer('time between', 20_000))
   }
-  parts.calmDown()
+  cluster.stopFaults()
   while (!(await succeeds(users.uncordon()))) await clock.sleep(1_000)
 }
 
 /** Returns the violations that remain when the time is over. */
-async function rest(resting: Resting): Promise<readonly string[]> {
-  const { simulation, parts, trouble, invariants } = resting
-  const endMs = simulation.nowMs + restMs
+async function settle(options: SettleOptions): Promise<readonly string[]> {
+  const { simulation, cluster, faultSchedule, invariants } = options
+  const endMs = simulation.nowMs + settleMs
   const isPatient = simulation.random.integer('patient', patientOneIn) === 0
   for (;;) {
     await simulation.advance(quietMs / 2)
     const isLate = simulation.nowMs >= endMs
-    const isQuiet = trouble.isOver && simulation.nowMs - invariants.changedMs >= quietMs
+    const isQuiet = faultSchedule.isHealthy && simulation.nowMs - invariants.changedMs >= quietMs
     if (!isLate && (isPatient || !isQuiet)) continue
-    const unrest = [...parts.busy(), ...(await simulation.run(check(parts)))]
-    if (unrest.length === 0 || isLate) return unrest
+    const unsettled = [...cluster.busy(), ...(await simulation.run(check(cluster)))]
+    if (unsettled.length === 0 || isLate) return unsettled
   }
 }
 
-interface Resting {
+interface SettleOptions {
   readonly simulation: Simulation
-  readonly parts: Parts
-  readonly trouble: Trouble
+  readonly cluster: SimulatedCluster
+  readonly faultSchedule: FaultSchedule
   readonly invariants: Invariants
 }
 
-async function check(parts: Parts): Promise<readonly string[]> {
-  const violations = await checkAtRest(parts)
-  return violations.length > 0 ? violations : checkInformers(parts.userClient, parts.informers())
+async function check(cluster: SimulatedCluster): Promise<readonly string[]> {
+  const violations = await checkSettledState(cluster)
+  return violations.length > 0 ? violations : checkInformers(cluster.userClient, cluster.informers())
 }
 
 async function succeeds(promise: Promise<void>): Promise<boolean> {

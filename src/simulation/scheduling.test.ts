@@ -4,7 +4,7 @@ import { simulateScheduling } from './scheduling.ts'
 
 const seeds = Array.from({ length: 100 }, (_, seed) => seed)
 
-test('a hundred seeds: no node ever bears more than it has, and nobody waits for nothing', async () => {
+test('a hundred seeds: no node is overcommitted, and no pod is pending that fits', async () => {
   const hashes = new Set<string>()
   let [bound, waiting] = [0, 0]
   for (const seed of seeds) {
@@ -19,7 +19,7 @@ test('a hundred seeds: no node ever bears more than it has, and nobody waits for
   assert.ok(bound > seeds.length && waiting > seeds.length, `${bound} bound, ${waiting} waiting`)
 })
 
-test('a seed goes the same way twice', async () => {
+test('a seed gives the same trace twice', async () => {
   const [once, again] = [await simulateScheduling(7), await simulateScheduling(7)]
   assert.equal(once.traceHash, again.traceHash)
 })

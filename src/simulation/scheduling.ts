@@ -13,9 +13,9 @@ import { defaultProfiles } from '#/scheduler/default-profile.ts'
 import { Scheduler } from '#/scheduler/scheduler.ts'
 import { MemoryStore } from '#/store/memory.ts'
 import type { Store } from '#/store/store.ts'
-import { misbehave, type Misbehaviour } from './misbehave.ts'
-import { Crowding } from './scheduling/crowding.ts'
-import { isOn, mayGoTo } from './scheduling/room.ts'
+import { faultyTransport, type FaultOptions } from './faulty-transport.ts'
+import { OvercommitChecker } from './scheduling/overcommit-checker.ts'
+import { isOn, fitsOn } from './scheduling/node-capacity.ts'
 import { Users } from './scheduling/users.ts'
 
 export interface SchedulingVerdict {
@@ -45,8 +45,8 @@ export async function simulateScheduling(seed: number): Promise<SchedulingVerdic
   const simulation = new Simulation({ seed })
   const cluster = new SchedulingCluster(simulation)
   await simulation.run(cluster.start())
-  const crowding = new Crowding(cluster.store)
-  const watching = crowding.run(cluster.signal)
+  const overcommit = new OvercommitChecker(cluster.store)
+  const watching = overcommit.run(cluster.signal)
   await simulation.run(play(simulation, cluster))
   const unplaced = await simulation.run(cluster.check())
   await cluster.stop()
@@ -54,7 +54,7 @@ export async function simulateScheduling(seed: number): Promise<SchedulingVerdic
   return {
     traceHash: simulation.traceHash(),
     trace: simulation.trace,
-    violations: [...crowding.violations, ...unplaced.violations],
+    violations: [...overcommit.violations, ...unplaced.violations],
     bound: unplaced.bound,
     waiting: unplaced.waiting,
   }
@@ -71,7 +71,7 @@ async function play(simulation: Simulation, cluster: SchedulingCluster): Promise
     if (random.integer('tidy', 4) === 0) await users.tidy()
   }
   await users.openAll()
-  cluster.calmDown()
+  cluster.stopFaults()
   // Complete deletions, which may make room for other pods.
   for (let restedMs = 0; restedMs < restMs; restedMs += tidyMs) {
     await users.tidy()
@@ -82,11 +82,11 @@ async function play(simulation: Simulation, cluster: SchedulingCluster): Promise
 class SchedulingCluster {
   readonly #simulation: Simulation
   readonly #stopping = new AbortController()
-  #behaviour: Misbehaviour | undefined
+  #faults: FaultOptions | undefined
   #store: Store | undefined
   #server: ApiServer | undefined
   #running: Promise<void> | undefined
-  #isCalm = false
+  #isFaultless = false
 
   constructor(simulation: Simulation) {
     this.#simulation = simulation
@@ -123,9 +123,9 @@ class SchedulingCluster {
   }
 
   /** Stops all faults. */
-  calmDown(): void {
-    this.#isCalm = true
-    if (this.#behaviour !== undefined) this.#behaviour.chance = 0
+  stopFaults(): void {
+    this.#isFaultless = true
+    if (this.#faults !== undefined) this.#faults.chance = 0
   }
 
   async stop(): Promise<void> {
@@ -140,8 +140,10 @@ class SchedulingCluster {
     const { items: there } = await this.client.list(nodes)
     const waiting = all.filter(({ spec }) => !spec?.nodeName)
     const violations = waiting.flatMap(pod => {
-      const node = there.find(each => mayGoTo(pod, each, moreImportant(all, pod, each)))
-      return node === undefined ? [] : [`${pod.metadata?.name} waits, but may go to ${node.metadata?.name}`]
+      const node = there.find(each => fitsOn(pod, each, notPreemptible(all, pod, each)))
+      return node === undefined
+        ? []
+        : [`pod ${pod.metadata?.name} is pending but fits on ${node.metadata?.name}`]
     })
     return { violations, bound: all.length - waiting.length, waiting: waiting.length }
   }
@@ -161,16 +163,16 @@ class SchedulingCluster {
       // A crashed scheduler receives no response.
       return signal.aborted ? new Promise(() => undefined) : response
     }
-    const behaviour: Misbehaviour = {
+    const faults: FaultOptions = {
       clock: host.clock,
       random: host.random,
       requestFaults: ['refuse', 'busy', 'unavailable', 'lose-answer', 'stall', 'delay'],
       streamFaults: ['end', 'break', 'stall', 'repeat', 'old', 'delay', 'gone'],
-      chance: this.#isCalm ? 0 : faultChance,
+      chance: this.#isFaultless ? 0 : faultChance,
     }
-    if (hostName === 'scheduler') this.#behaviour = behaviour
+    if (hostName === 'scheduler') this.#faults = faults
     const transport = inProcessTransport({
-      handle: hostName === 'scheduler' ? misbehave(handle, behaviour) : handle,
+      handle: hostName === 'scheduler' ? faultyTransport(handle, faults) : handle,
       user: { username, groups: [...groups, 'system:authenticated'] },
     })
     return clientOf({ platform: host, transport, userAgent: username })
@@ -178,7 +180,7 @@ class SchedulingCluster {
 }
 
 /** Pods on the node that the pod cannot preempt. */
-function moreImportant(all: readonly Pod[], pod: Pod, node: Node): readonly Pod[] {
+function notPreemptible(all: readonly Pod[], pod: Pod, node: Node): readonly Pod[] {
   const priority = pod.spec?.priority ?? 0
   return all.filter(each => isOn(each, node) && (each.spec?.priority ?? 0) >= priority)
 }

@@ -4,7 +4,7 @@ import { runThreeLoops } from './three-loops.ts'
 
 const seeds = Array.from({ length: 100 }, (_, seed) => seed)
 
-test('a hundred seeds go a hundred ways, and on none of them is anything acknowledged lost', async () => {
+test('a hundred seeds give a hundred traces, and no acknowledged write is lost', async () => {
   const hashes = new Set<string>()
   for (const seed of seeds) {
     const { traceHash, violations } = await runThreeLoops(seed)
@@ -14,7 +14,7 @@ test('a hundred seeds go a hundred ways, and on none of them is anything acknowl
   assert.equal(hashes.size, seeds.length)
 })
 
-test('the faults that the simulation is about happen', async () => {
+test('the simulated faults occur', async () => {
   const lines: string[] = []
   for (const seed of seeds.slice(0, 10)) lines.push(...(await runThreeLoops(seed)).trace)
   const seen = (pattern: RegExp): number => lines.filter(line => pattern.test(line)).length
@@ -34,7 +34,7 @@ test('the faults that the simulation is about happen', async () => {
     assert(seen(pattern) > 0, `never seen: ${pattern}`)
 })
 
-test('a disk that lies about its syncs is found out', async () => {
+test('a disk that loses synced data is detected', async () => {
   const found = new Set<string>()
   for (const seed of seeds.slice(0, 10)) {
     const { violations } = await runThreeLoops(seed, { disk: { ignoresSync: true } })

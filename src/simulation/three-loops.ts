@@ -38,7 +38,7 @@ const flakyNetwork: Partial<NetworkFaults> = {
   splitRate: 0.2,
 }
 
-const calmNetwork: Partial<NetworkFaults> = {
+const faultlessNetwork: Partial<NetworkFaults> = {
   dropRate: 0,
   duplicateRate: 0,
   reorderRate: 0,
@@ -85,9 +85,9 @@ class ThreeLoops {
     const watching = watcher.run(stop.signal)
     await bootStore(this.#store)
     const written = Promise.all(writers.map(name => this.#write(name)))
-    while (this.#writing > 0 || this.#crashes < crashesMin) await this.#makeTrouble()
+    while (this.#writing > 0 || this.#crashes < crashesMin) await this.#injectFault()
     await written
-    const store = await this.#calmDown()
+    const store = await this.#stopFaults()
     await this.#waitForWatcher(watcher, store)
     stop.abort()
     await watching
@@ -104,7 +104,7 @@ class ThreeLoops {
   }
 
   /** Injects one fault and ends it. */
-  async #makeTrouble(): Promise<void> {
+  async #injectFault(): Promise<void> {
     const { clock, network, random } = this.#simulation
     const lastsMs = 10 + random.integer('length of trouble', 150)
     await clock.sleep(20 + random.integer('time to trouble', 150))
@@ -143,15 +143,15 @@ class ThreeLoops {
     try {
       return await bootStore(this.#store)
     } catch (error) {
-      this.observations.oddities.push(`the store does not open any more: ${String(error)}`)
+      this.observations.oddities.push(`the store failed to reopen: ${String(error)}`)
       throw error
     }
   }
 
   /** Ends all faults and restarts the store for the last time. */
-  async #calmDown(): Promise<Store> {
+  async #stopFaults(): Promise<Store> {
     this.#simulation.network.heal()
-    this.#simulation.network.setFaults(calmNetwork)
+    this.#simulation.network.setFaults(faultlessNetwork)
     await this.#crashStore(10)
     return this.#boot()
   }

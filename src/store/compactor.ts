@@ -32,7 +32,7 @@ export class Compactor {
       } catch (error) {
         if (signal.aborted) return
         if (error instanceof StoreError && error.reason === 'closed') throw error
-        log.warn('cannot compact the store, trying again', { error })
+        log.warn('Compaction failed, retrying', { error })
       }
     }
   }

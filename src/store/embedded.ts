@@ -5,8 +5,8 @@
  */
 import { join } from 'node:path'
 import type { Platform, Timer } from '#/platform/platform.ts'
-import { bumpRevision } from './embedded/log/bump-revision.ts'
-import { SqliteJournal } from './embedded/log/sqlite-journal.ts'
+import { bumpRevision } from './embedded/bump-revision.ts'
+import { SqliteJournal } from './embedded/sqlite-journal.ts'
 import { History } from './local/history.ts'
 import { LocalStore, type LocalStoreOptions } from './local/local-store.ts'
 import type { Version } from './local/version.ts'
@@ -49,7 +49,7 @@ export class EmbeddedStore extends LocalStore {
   #reserve({ clock, log }: Platform): void {
     this.#reserveTimer = clock.setTimer(reserveDelayMs, () => {
       this.withJournal(() => this.#journal.reserve()).catch((error: unknown) => {
-        log.warn('the store has no room of its own on the disk', { error })
+        log.warn('Failed to reserve disk space for the store', { error })
       })
     })
   }
@@ -78,7 +78,8 @@ export class EmbeddedStore extends LocalStore {
   }): Promise<void> {
     const { files } = options.platform
     const path = join(options.folder, fileName)
-    if (await files.stat(path)) throw new Error(`cannot restore to ${options.folder}: there is a store in it`)
+    if (await files.stat(path))
+      throw new Error(`cannot restore to ${options.folder}: it already contains a store`)
     await files.makeFolder(options.folder, { mode: 0o700 })
     const copy = `${path}.restoring`
     await files.write(copy, await files.read(options.snapshot), { mode: 0o600 })

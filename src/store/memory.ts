@@ -5,7 +5,7 @@
 import type { Platform } from '#/platform/platform.ts'
 import { History } from './local/history.ts'
 import { LocalStore } from './local/local-store.ts'
-import { FileJournal } from './memory/file-journal.ts'
+import { FileJournal } from './file-journal.ts'
 
 export interface MemoryStoreOptions {
   readonly platform: Platform

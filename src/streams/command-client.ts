@@ -4,7 +4,7 @@
  */
 import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Clock } from '#/platform/platform.ts'
-import { readEnd } from './command/status.ts'
+import { parseResult } from './command/status.ts'
 import { terminalSizeBytes } from './command/terminal-sizes.ts'
 import type { Channel } from './connection/channel.ts'
 import { connectSpdy } from './spdy-client.ts'
@@ -113,7 +113,7 @@ async function readResult(error: Channel): Promise<CommandResult> {
     if (sizeBytes === 0)
       return { type: 'failed', message: `the connection to the process broke: ${(cause as Error).message}` }
   }
-  return readEnd(Buffer.concat(pieces).toString())
+  return parseResult(Buffer.concat(pieces).toString())
 }
 
 async function* nothing(): AsyncGenerator<never, void, undefined> {}

@@ -6,7 +6,7 @@ import type { HttpClientResponse, HttpConnect } from '#/platform/http-client.ts'
 import { nodePlatform } from '#/platform/node.ts'
 import { connectCommand } from './command-client.ts'
 import { acceptCommand, readCommandOptions, type AcceptCommandOptions } from './command-server.ts'
-import { Wire } from './connection/wire.ts'
+import { UpgradedConnection } from './connection/upgraded-connection.ts'
 import { runCommand } from './run-command.ts'
 import { SpdyConnection } from './spdy.ts'
 import type { CommandClient, CommandOptions, CommandProcess, CommandResult } from './streams.ts'
@@ -81,7 +81,7 @@ async function converse(connectHttp: HttpConnect, protocol: string): Promise<Con
   assert.ok('connection' in upgraded)
   assert.equal(upgraded.protocol, protocol === '' ? undefined : protocol)
   const { connection, head } = upgraded
-  const wire = new Wire({ connection, head, clock })
+  const wire = new UpgradedConnection({ connection, head, clock })
   const socket = new WebSocket({ wire, maskingKey: () => Uint8Array.of(1, 2, 3, 4) })
   const listen = async (): Promise<string[]> => {
     const channels: string[] = ['', '', '', '', '']
@@ -188,7 +188,7 @@ test('a command over SPDY: every protocol', async () => {
     const upgraded = await upgradeTo(connectHttp, headers, 'POST')
     assert.ok('connection' in upgraded)
     assert.equal(upgraded.protocol, protocol)
-    const wire = new Wire({ connection: upgraded.connection, head: upgraded.head, clock })
+    const wire = new UpgradedConnection({ connection: upgraded.connection, head: upgraded.head, clock })
     const spdy = new SpdyConnection({ wire, clock, side: 'client' })
     void spdy.run()
     const [error, stdout, stdin, stderr] = [
@@ -286,7 +286,7 @@ test('a process whose client goes away is disposed, over either protocol', async
   assert.ok(clients[0]!.signal.aborted)
   await clients[0]!.writeStdout(Buffer.from('nobody hears'))
   while (results.length === 0) await clock.turn()
-  assert.deepEqual(results, [{ type: 'failed', message: 'the client is gone' }])
+  assert.deepEqual(results, [{ type: 'failed', message: 'client disconnected' }])
 })
 
 test('a client that does not read slows the process down, and nothing piles up', async () => {

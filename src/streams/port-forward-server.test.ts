@@ -3,8 +3,8 @@ import { duplexPair, type Duplex } from 'node:stream'
 import { test } from 'node:test'
 import type { HttpConnect } from '#/platform/http-client.ts'
 import { nodePlatform } from '#/platform/node.ts'
-import { Wire } from './connection/wire.ts'
-import { connectForwardedPort } from './port-client.ts'
+import { UpgradedConnection } from './connection/upgraded-connection.ts'
+import { connectPortForward } from './port-forward-client.ts'
 import { acceptPortForward, type AcceptPortForwardOptions } from './port-forward-server.ts'
 import { runPortForward } from './run-port-forward.ts'
 import { SpdyConnection } from './spdy.ts'
@@ -64,7 +64,7 @@ async function closed(stream: Duplex): Promise<void> {
 
 test('a port over SPDY: bytes both ways, each direction to its end', async () => {
   const served = serve()
-  const connection = await connectForwardedPort({ ...served, clock, url, port: 80 })
+  const connection = await connectPortForward({ ...served, clock, url, port: 80 })
   const pod = await podAt(served, 80)
   const large = Buffer.alloc(3_000_000, 'question')
   connection.end(large)
@@ -75,15 +75,15 @@ test('a port over SPDY: bytes both ways, each direction to its end', async () =>
 })
 
 test('a port that nobody listens on says so, and a connection that breaks is closed at both ends', async () => {
-  const refused = await connectForwardedPort({ ...serve(), clock, url, port: 9999 })
+  const refused = await connectPortForward({ ...serve(), clock, url, port: 9999 })
   await assert.rejects(read(refused), /port 9999: connection refused/)
   const broken = serve()
-  const connection = await connectForwardedPort({ ...broken, clock, url, port: 80 })
+  const connection = await connectPortForward({ ...broken, clock, url, port: 80 })
   const pod = await podAt(broken, 80)
   pod.destroy(new Error('reset'))
   await closed(connection)
   const left = serve()
-  const leaving = await connectForwardedPort({ ...left, clock, url, port: 80 })
+  const leaving = await connectPortForward({ ...left, clock, url, port: 80 })
   const abandoned = read(await podAt(left, 80)).catch(() => Buffer.alloc(0))
   leaving.destroy()
   assert.equal((await abandoned).length, 0)
@@ -103,7 +103,7 @@ async function openWebSocket(connectHttp: HttpConnect, protocol: string, path = 
   assert.ok(upgrade.type === 'upgraded')
   const { connection, head } = upgrade
   return new WebSocket({
-    wire: new Wire({ connection, head, clock }),
+    wire: new UpgradedConnection({ connection, head, clock }),
     maskingKey: () => Uint8Array.of(9, 8, 7, 6),
   })
 }
@@ -111,7 +111,7 @@ async function openWebSocket(connectHttp: HttpConnect, protocol: string, path = 
 test('SPDY inside of a WebSocket: several connections, with and without request ids', async () => {
   const served = serve()
   const socket = await openWebSocket(served.connectHttp, 'SPDY/3.1+portforward.k8s.io')
-  const wire = new Wire({ connection: new WebSocketTunnel(socket), clock })
+  const wire = new UpgradedConnection({ connection: new WebSocketTunnel(socket), clock })
   const spdy = new SpdyConnection({ wire, clock, side: 'client' })
   void spdy.run()
   const talk = async (port: number, headers: Record<string, string>): Promise<void> => {
@@ -135,7 +135,7 @@ test('SPDY inside of a WebSocket: several connections, with and without request 
 test('streams that make no connection are refused, and a lonely one is told', async () => {
   const served = serve({ streamCreationTimeoutMs: 20 })
   const socket = await openWebSocket(served.connectHttp, 'SPDY/3.1+portforward.k8s.io')
-  const wire = new Wire({ connection: new WebSocketTunnel(socket), clock })
+  const wire = new UpgradedConnection({ connection: new WebSocketTunnel(socket), clock })
   const spdy = new SpdyConnection({ wire, clock, side: 'client' })
   void spdy.run()
   for (const headers of [
@@ -146,9 +146,9 @@ test('streams that make no connection are refused, and a lonely one is told', as
     { streamtype: 'other', port: '80' },
     { port: '80' },
   ])
-    await assert.rejects(spdy.open(headers as Record<string, string>), /refused/)
+    await assert.rejects(spdy.open(headers as Record<string, string>), /reset by the peer/)
   const { channel } = await spdy.open({ streamtype: 'error', port: '80', requestid: 'a' })
-  await assert.rejects(spdy.open({ streamtype: 'error', port: '80', requestid: 'a' }), /refused/)
+  await assert.rejects(spdy.open({ streamtype: 'error', port: '80', requestid: 'a' }), /reset by the peer/)
   const text = (await read(channel)).toString()
   assert.match(text, /timed out waiting for streams/)
   await spdy.close()

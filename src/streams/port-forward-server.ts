@@ -3,7 +3,7 @@
  * with a pair of channels per port. Each connection of the client is a `ForwardedConnection`.
  */
 import type { Clock } from '#/platform/platform.ts'
-import { Wire } from './connection/wire.ts'
+import { UpgradedConnection } from './connection/upgraded-connection.ts'
 import { forwardChannels } from './port-forward-server/channel-ports.ts'
 import { StreamPairs } from './port-forward-server/pairs.ts'
 import { readPorts } from './port-forward-server/ports.ts'
@@ -46,7 +46,7 @@ export async function acceptPortForward(
     const accepted = acceptWebSocket(exchange, [tunnelProtocol])
     if (accepted === undefined) return undefined
     const tunnel = new WebSocketTunnel(new WebSocket({ wire: wireOf(options, accepted) }))
-    return forwardSpdy(new Wire({ connection: tunnel, clock: options.clock }), options)
+    return forwardSpdy(new UpgradedConnection({ connection: tunnel, clock: options.clock }), options)
   }
   const ports = readPorts(options.query)
   if (typeof ports === 'string') return refuse(exchange, 400, ports)
@@ -58,13 +58,18 @@ export async function acceptPortForward(
 
 function wireOf(
   { clock, idleTimeoutMs }: AcceptPortForwardOptions,
-  { connection, head }: ReturnType<NonNullable<UpgradeExchange['takeOver']>>,
-): Wire {
-  return new Wire({ connection, head, clock, ...(idleTimeoutMs !== undefined && { idleTimeoutMs }) })
+  { connection, head }: ReturnType<NonNullable<UpgradeExchange['hijack']>>,
+): UpgradedConnection {
+  return new UpgradedConnection({
+    connection,
+    head,
+    clock,
+    ...(idleTimeoutMs !== undefined && { idleTimeoutMs }),
+  })
 }
 
 function forwardSpdy(
-  wire: Wire,
+  wire: UpgradedConnection,
   { clock, streamCreationTimeoutMs }: AcceptPortForwardOptions,
 ): PortForwardClient {
   const pairs = new StreamPairs({ clock, timeoutMs: streamCreationTimeoutMs ?? streamCreationTimeoutMsUsual })

@@ -1,4 +1,5 @@
 /** Connects a command client to a process until either ends. */
+import { messageOf } from '#/base/message-of.ts'
 import type { CommandClient, CommandProcess, CommandResult } from './streams.ts'
 
 export interface RunCommandOptions {
@@ -19,7 +20,7 @@ export async function runCommand({ client, start }: RunCommandOptions): Promise<
 
 async function resultOf(client: CommandClient, start: RunCommandOptions['start']): Promise<CommandResult> {
   const gone = new Promise<CommandResult>(resolve => {
-    const abort = (): void => resolve({ type: 'failed', message: 'the client is gone' })
+    const abort = (): void => resolve({ type: 'failed', message: 'client disconnected' })
     if (client.signal.aborted) abort()
     else client.signal.addEventListener('abort', abort, { once: true })
   })
@@ -30,7 +31,7 @@ async function resultOf(client: CommandClient, start: RunCommandOptions['start']
     void pumpSizes(client, process).catch(() => undefined)
     return await Promise.race([pumpOutput(client, process), gone])
   } catch (error) {
-    return { type: 'failed', message: error instanceof Error ? error.message : String(error) }
+    return { type: 'failed', message: messageOf(error) }
   }
 }
 

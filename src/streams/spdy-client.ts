@@ -1,7 +1,7 @@
 /** Opens a SPDY/3.1 connection to a URL with one of Kubernetes' subprotocols. */
 import type { HttpConnect, HttpClientResponse } from '#/platform/http-client.ts'
 import type { Clock } from '#/platform/platform.ts'
-import { Wire } from './connection/wire.ts'
+import { UpgradedConnection } from './connection/upgraded-connection.ts'
 import { spdyUpgrade } from './spdy-handshake.ts'
 import { SpdyConnection } from './spdy.ts'
 
@@ -52,9 +52,15 @@ async function upgradeToSpdy(options: ConnectSpdyOptions): Promise<SpdyConnectio
   const chosen = headers['x-stream-protocol-version']
   if (chosen !== protocol) {
     connection.destroy()
-    throw new Error(`the server speaks ${chosen ?? 'an old protocol'} instead of ${protocol}`)
+    throw new Error(
+      `unsupported stream protocol: server selected ${chosen ?? 'none'}, client requires ${protocol}`,
+    )
   }
-  const spdy = new SpdyConnection({ wire: new Wire({ connection, head, clock }), clock, side: 'client' })
+  const spdy = new SpdyConnection({
+    wire: new UpgradedConnection({ connection, head, clock }),
+    clock,
+    side: 'client',
+  })
   void spdy.run()
   return spdy
 }

@@ -1,10 +1,10 @@
 /** Upgrade from HTTP/1.1 to SPDY/3.1 with one of Kubernetes' subprotocols. */
-import type { TakenConnection } from '#/platform/http.ts'
+import type { HijackedConnection } from '#/platform/http.ts'
 import { refuse, type UpgradeExchange } from './upgrade-exchange.ts'
 
 export const spdyUpgrade = 'SPDY/3.1'
 
-export interface AcceptedSpdy extends TakenConnection {
+export interface AcceptedSpdy extends HijackedConnection {
   readonly protocol: string
 }
 
@@ -13,7 +13,7 @@ export function acceptSpdy(
   exchange: UpgradeExchange,
   supported: readonly string[],
 ): AcceptedSpdy | undefined {
-  const { headers, takeOver } = exchange
+  const { headers, hijack } = exchange
   const values = exchange.headerValues('x-stream-protocol-version')
   if (values.length === 0) {
     const count = Object.keys(headers).length
@@ -35,9 +35,9 @@ export function acceptSpdy(
     return refuse(exchange, 403, text, { 'x-accepted-stream-protocol-versions': supported })
   }
   const isSpdy = headers['upgrade']?.toLowerCase().includes('spdy/3.1') === true
-  if (!isSpdy || takeOver === undefined)
+  if (!isSpdy || hijack === undefined)
     return refuse(exchange, 400, 'unable to upgrade: missing upgrade headers in request')
-  const taken = takeOver()
+  const taken = hijack()
   taken.connection.write(
     [
       'HTTP/1.1 101 Switching Protocols',

@@ -6,8 +6,8 @@ import { constants, createDeflate, createInflate, type Deflate } from 'node:zlib
 import fc from 'fast-check'
 import { nodePlatform } from '#/platform/node.ts'
 import type { Channel } from './connection/channel.ts'
-import { unreadBytesMax } from './connection/unread-bytes.ts'
-import { Wire } from './connection/wire.ts'
+import { unreadBytesMax } from './connection/receive-window.ts'
+import { UpgradedConnection } from './connection/upgraded-connection.ts'
 import { controlBytes, dataHead, kinds, openBytes, readControl } from './spdy/control-frame.ts'
 import { SpdyFrameParser, type SpdyPiece } from './spdy/frame-parser.ts'
 import { headerBlock, readHeaderBlock } from './spdy/header-block.ts'
@@ -172,8 +172,12 @@ function connect(accepts: (stream: SpdyStream) => boolean = () => true): Ends {
     streams.push(stream)
     return accepts(stream)
   }
-  const client = new SpdyConnection({ wire: new Wire({ connection: near, clock }), clock, side: 'client' })
-  const wire = new Wire({ connection: far, clock })
+  const client = new SpdyConnection({
+    wire: new UpgradedConnection({ connection: near, clock }),
+    clock,
+    side: 'client',
+  })
+  const wire = new UpgradedConnection({ connection: far, clock })
   const server = new SpdyConnection({ wire, clock, side: 'server', onStream })
   void client.run()
   void server.run()
@@ -217,13 +221,13 @@ test('many streams at once do not mix', async () => {
 
 test('a stream that is refused, and one that is given up', async () => {
   const { client, streams } = connect(({ headers }) => headers['kind'] !== 'bad')
-  await assert.rejects(client.open({ kind: 'bad' }), /refused/)
+  await assert.rejects(client.open({ kind: 'bad' }), /reset by the peer/)
   const { channel } = await client.open({ kind: 'good' })
   const far = streams[1]!.channel
   channel.write('last words')
   await new Promise<void>(resolve => void far.once('readable', resolve))
   channel.destroy()
-  await new Promise<void>(resolve => void far.once('cut-off', resolve))
+  await new Promise<void>(resolve => void far.once('disconnect', resolve))
   assert.equal((await whole(far)).toString(), 'last words', 'what came before can be read')
   await far.send(Buffer.from('to nobody'))
   await client.close()
@@ -245,7 +249,11 @@ test('when the connection breaks, readers fail; after a goodbye they are at the 
 
 test('what a peer has said before it hung up is heard, however late', async () => {
   const [near, far] = duplexPair()
-  const client = new SpdyConnection({ wire: new Wire({ connection: far, clock }), clock, side: 'client' })
+  const client = new SpdyConnection({
+    wire: new UpgradedConnection({ connection: far, clock }),
+    clock,
+    side: 'client',
+  })
   const running = client.run()
   const opening = client.open({})
   await new Promise(resolve => near.once('data', resolve))
@@ -291,7 +299,7 @@ function bare(onStream: (stream: SpdyStream) => boolean = () => true): {
   readonly running: Promise<void>
 } {
   const [near, far] = duplexPair()
-  const wire = new Wire({ connection: far, clock })
+  const wire = new UpgradedConnection({ connection: far, clock })
   const running = new SpdyConnection({ wire, clock, side: 'server', onStream }).run()
   return { connection: near, running }
 }
@@ -315,7 +323,7 @@ test('a peer that does not read the answers to what it sends is not read either'
   const writer = new HeaderWriter()
   const check = async (frame: (count: number) => Uint8Array): Promise<void> => {
     const [near, far] = duplexPair()
-    const wire = new Wire({ connection: far, clock })
+    const wire = new UpgradedConnection({ connection: far, clock })
     const running = new SpdyConnection({ wire, clock, side: 'server', onStream: () => false }).run()
     const frames = Array.from({ length: 20_000 }, (_, count) => frame(count))
     near.write(Buffer.concat(frames))

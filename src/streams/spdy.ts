@@ -5,8 +5,8 @@
  */
 import type { Clock } from '#/platform/platform.ts'
 import { Channel } from './connection/channel.ts'
-import { UnreadBytes } from './connection/unread-bytes.ts'
-import type { Wire } from './connection/wire.ts'
+import { ReceiveWindow } from './connection/receive-window.ts'
+import type { UpgradedConnection } from './connection/upgraded-connection.ts'
 import {
   controlBytes,
   dataHead,
@@ -23,7 +23,7 @@ import { HeaderReader, HeaderWriter } from './spdy/header-compression.ts'
 import { SpdyError } from './spdy/spdy-error.ts'
 
 export interface SpdyOptions {
-  readonly wire: Wire
+  readonly wire: UpgradedConnection
   readonly clock: Clock
   readonly side: 'client' | 'server'
   /** Called for each stream that the peer opens; false refuses it. */
@@ -54,11 +54,11 @@ interface OpenStream extends SpdyStream {
 }
 
 export class SpdyConnection {
-  readonly #wire: Wire
+  readonly #connection: UpgradedConnection
   readonly #clock: Clock
   readonly #side: 'client' | 'server'
   readonly #onStream: (stream: SpdyStream) => boolean
-  readonly #unread = new UnreadBytes()
+  readonly #unread = new ReceiveWindow()
   readonly #headerWriter = new HeaderWriter()
   readonly #headerReader = new HeaderReader()
   readonly #streams = new Map<number, OpenStream>()
@@ -72,7 +72,7 @@ export class SpdyConnection {
   #isEnded = false
 
   constructor({ wire, clock, side, onStream = () => false }: SpdyOptions) {
-    this.#wire = wire
+    this.#connection = wire
     this.#clock = clock
     this.#side = side
     this.#onStream = onStream
@@ -81,7 +81,7 @@ export class SpdyConnection {
 
   /** Aborted when the connection is closed. */
   get signal(): AbortSignal {
-    return this.#wire.signal
+    return this.#connection.signal
   }
 
   /**
@@ -90,15 +90,15 @@ export class SpdyConnection {
    */
   async run(): Promise<void> {
     const parser = new SpdyFrameParser()
-    let failure = new Error('the connection ended without a goodbye')
+    let failure = new Error('connection closed without GOAWAY')
     try {
-      for await (const chunk of this.#wire.read()) {
+      for await (const chunk of this.#connection.read()) {
         for (const piece of parser.parse(chunk)) {
           await this.#take(piece)
           // Only a local destroy stops processing: received frames are handled even if the peer has closed.
           if (this.#isCut) break
         }
-        await this.#unread.room(this.#wire.signal)
+        await this.#unread.untilReadable(this.#connection.signal)
       }
     } catch (error) {
       failure = error as Error
@@ -109,8 +109,8 @@ export class SpdyConnection {
     for (const stream of this.#streams.values()) this.#lose(stream, failure)
     this.#streams.clear()
     // No graceful close for a peer that closed without GOAWAY.
-    if (this.#isClosing || this.#hasPeerLeft) await this.#wire.close()
-    else this.#wire.destroy()
+    if (this.#isClosing || this.#hasPeerLeft) await this.#connection.close()
+    else this.#connection.destroy()
   }
 
   /** Rejects if the peer refuses the stream, does not reply in time, or disconnects. */
@@ -119,9 +119,9 @@ export class SpdyConnection {
     const id = this.#nextId
     this.#nextId += 2
     const stream = this.#add(id, headers)
-    await this.#wire.write([openBytes(id, this.#headerWriter.write(headerBlock(headers)))])
+    await this.#connection.write([openBytes(id, this.#headerWriter.write(headerBlock(headers)))])
     const timer = this.#clock.setTimer(replyTimeoutMs, () =>
-      stream.opened.reject(new Error('no answer in time')),
+      stream.opened.reject(new Error('timed out waiting for SYN_REPLY')),
     )
     try {
       await stream.opened.promise
@@ -138,25 +138,25 @@ export class SpdyConnection {
   async close(): Promise<void> {
     for (const { channel } of this.#streams.values()) channel.destroy()
     await this.#sayGoodbye(goAwayStatus.ok)
-    await this.#wire.close()
+    await this.#connection.close()
   }
 
   destroy(): void {
     this.#isCut = true
-    this.#wire.destroy()
+    this.#connection.destroy()
   }
 
   async #sayGoodbye(status: number): Promise<void> {
     if (this.#isClosing) return
     this.#isClosing = true
-    await this.#wire.write([controlBytes(kinds.goAway, [this.#lastPeerId, status])])
+    await this.#connection.write([controlBytes(kinds.goAway, [this.#lastPeerId, status])])
   }
 
   async #take(piece: SpdyPiece): Promise<void> {
     if (piece.type === 'control') return this.#takeControl(readControl(piece))
     // Undefined for a stream that we have reset while the peer was still sending.
     const stream = this.#streams.get(piece.streamId)
-    stream?.channel.arrive(piece.bytes)
+    stream?.channel.receive(piece.bytes)
     if (stream !== undefined && piece.isEnd) this.#onEnd(stream)
   }
 
@@ -171,7 +171,7 @@ export class SpdyConnection {
       case 'ping': {
         // Clients use odd ids and servers even ones: a ping with our parity is a reply.
         const isOurs = (control.id % 2 === 1) === (this.#side === 'client')
-        return isOurs ? undefined : this.#wire.write([controlBytes(kinds.ping, [control.id])])
+        return isOurs ? undefined : this.#connection.write([controlBytes(kinds.ping, [control.id])])
       }
       case 'go-away':
         this.#hasPeerLeft = true
@@ -207,7 +207,7 @@ export class SpdyConnection {
       stream.channel.destroy()
       return this.#reset(id, resetStatus.cancel)
     }
-    await this.#wire.write([controlBytes(kinds.reply, [id], this.#headerWriter.write(headerBlock({})))])
+    await this.#connection.write([controlBytes(kinds.reply, [id], this.#headerWriter.write(headerBlock({})))])
     stream.isOpened = true
     stream.opened.resolve()
   }
@@ -230,7 +230,7 @@ export class SpdyConnection {
     if (!stream.isOpened) await stream.opened.promise
     for (let at = 0; at < bytes.length && this.#streams.has(stream.id); at += dataBytesMax) {
       const piece = bytes.subarray(at, at + dataBytesMax)
-      await this.#wire.write([dataHead(stream.id, piece.length, { isEnd: false }), piece])
+      await this.#connection.write([dataHead(stream.id, piece.length, { isEnd: false }), piece])
     }
   }
 
@@ -238,12 +238,12 @@ export class SpdyConnection {
     if (!stream.isOpened) await stream.opened.promise
     if (!this.#streams.has(stream.id)) return
     stream.hasSentAll = true
-    await this.#wire.write([dataHead(stream.id, 0, { isEnd: true })])
-    if (stream.channel.hasArrivedAll) this.#streams.delete(stream.id)
+    await this.#connection.write([dataHead(stream.id, 0, { isEnd: true })])
+    if (stream.channel.hasReceivedEnd) this.#streams.delete(stream.id)
   }
 
   #onEnd(stream: OpenStream): void {
-    stream.channel.arriveEnd()
+    stream.channel.receiveEnd()
     if (stream.hasSentAll) this.#streams.delete(stream.id)
   }
 
@@ -251,25 +251,25 @@ export class SpdyConnection {
     const stream = this.#streams.get(id)
     if (stream === undefined) return
     this.#streams.delete(id)
-    stream.opened.reject(new Error('the peer refused the stream'))
-    stream.channel.cutOff()
+    stream.opened.reject(new Error('stream was reset by the peer'))
+    stream.channel.disconnect()
   }
 
   #onGone(stream: OpenStream): void {
-    stream.opened.reject(new Error('the stream was given up'))
+    stream.opened.reject(new Error('stream was closed locally'))
     if (this.#streams.get(stream.id) !== stream) return
     this.#streams.delete(stream.id)
     if (!this.#isEnded) void this.#reset(stream.id, resetStatus.cancel)
   }
 
   #reset(id: number, status: number): Promise<void> {
-    return this.#wire.write([controlBytes(kinds.reset, [id, status])])
+    return this.#connection.write([controlBytes(kinds.reset, [id, status])])
   }
 
   /** The connection ended before the stream. */
   #lose({ channel, opened }: OpenStream, failure: Error): void {
     opened.reject(failure)
-    if (this.#hasPeerLeft || channel.hasArrivedAll) channel.cutOff()
+    if (this.#hasPeerLeft || channel.hasReceivedEnd) channel.disconnect()
     else channel.destroy(failure)
   }
 }

@@ -3,7 +3,7 @@ import type { HttpExchange, HttpHeaders } from '#/platform/http.ts'
 
 export type UpgradeExchange = Pick<
   HttpExchange,
-  'method' | 'headers' | 'headerValues' | 'respond' | 'end' | 'takeOver'
+  'method' | 'headers' | 'headerValues' | 'respond' | 'end' | 'hijack'
 >
 
 /** Refuses in plain text, like Kubernetes' streaming servers. */

@@ -1,9 +1,9 @@
 /** WebSocket handshake over HTTP/1.1 (RFC 6455, 4), client and server side. */
 import { createHash } from 'node:crypto'
-import type { HttpHeaders, TakenConnection } from '#/platform/http.ts'
+import type { HttpHeaders, HijackedConnection } from '#/platform/http.ts'
 import { refuse, type UpgradeExchange } from './upgrade-exchange.ts'
 
-export interface AcceptedWebSocket extends TakenConnection {
+export interface AcceptedWebSocket extends HijackedConnection {
   /** Selected subprotocol; empty if the client requested none. */
   readonly protocol: string
 }
@@ -76,8 +76,8 @@ export function acceptWebSocket(
   const answer = answerHandshake(exchange, supported)
   if (answer.type === 'refused') return refuse(exchange, answer.status, answer.message, answer.headers)
   const { protocol, headers } = answer
-  if (exchange.takeOver === undefined) return refuse(exchange, 400, 'not websocket protocol')
-  const taken = exchange.takeOver()
+  if (exchange.hijack === undefined) return refuse(exchange, 400, 'not websocket protocol')
+  const taken = exchange.hijack()
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   taken.connection.write(`HTTP/1.1 101 Switching Protocols\r\n${lines.join('')}\r\n`)
   return { ...taken, protocol }

@@ -47,7 +47,7 @@ export class WebSocketTunnel extends Duplex {
 
   async #pump(): Promise<void> {
     for await (const { isText, bytes } of this.#socket.pieces()) {
-      if (isText) throw new Error('a tunnel carries no text')
+      if (isText) throw new Error('unexpected text message in tunnel')
       if (bytes.length === 0 || this.destroyed) continue
       this.#wanted = Promise.withResolvers()
       if (!this.push(bytes)) await this.#wanted.promise

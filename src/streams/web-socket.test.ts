@@ -3,7 +3,7 @@ import { duplexPair } from 'node:stream'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { nodePlatform } from '#/platform/node.ts'
-import { Wire } from './connection/wire.ts'
+import { UpgradedConnection } from './connection/upgraded-connection.ts'
 import { frameBytes } from './web-socket/frame-bytes.ts'
 import { FrameParser, messageBytesMax, opcodes, type WebSocketEvent } from './web-socket/frame-parser.ts'
 import { WebSocketError } from './web-socket/web-socket-error.ts'
@@ -150,8 +150,11 @@ interface Ends {
 function connect(): Ends {
   const [near, far] = duplexPair()
   return {
-    client: new WebSocket({ wire: new Wire({ connection: near, clock }), maskingKey: () => key }),
-    server: new WebSocket({ wire: new Wire({ connection: far, clock }) }),
+    client: new WebSocket({
+      wire: new UpgradedConnection({ connection: near, clock }),
+      maskingKey: () => key,
+    }),
+    server: new WebSocket({ wire: new UpgradedConnection({ connection: far, clock }) }),
   }
 }
 
@@ -177,7 +180,7 @@ test('two ends exchange messages and part in peace', async () => {
 
 test('a ping is answered, and a peer that breaks the protocol is told why', async () => {
   const [near, far] = duplexPair()
-  const server = new WebSocket({ wire: new Wire({ connection: far, clock }) })
+  const server = new WebSocket({ wire: new UpgradedConnection({ connection: far, clock }) })
   const reading = assert.rejects(messages(server), WebSocketError)
   near.write(Buffer.concat(frameBytes(opcodes.ping, [Buffer.from('hi')], key)))
   near.write(Buffer.from([0x81, 0x00]))

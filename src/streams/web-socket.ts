@@ -3,13 +3,13 @@
  * that large ones need no buffer; extensions are not supported. A peer that violates the protocol gets a
  * close frame and is disconnected.
  */
-import type { Wire } from './connection/wire.ts'
+import type { UpgradedConnection } from './connection/upgraded-connection.ts'
 import { frameBytes } from './web-socket/frame-bytes.ts'
 import { FrameParser, opcodes, type MessagePiece } from './web-socket/frame-parser.ts'
 import { WebSocketError } from './web-socket/web-socket-error.ts'
 
 export interface WebSocketOptions {
-  readonly wire: Wire
+  readonly wire: UpgradedConnection
   /** Random key of four bytes for client frames (RFC 6455, 5.3). Absent on a server. */
   readonly maskingKey?: () => Uint8Array
 }
@@ -18,19 +18,19 @@ const normalClosure = 1000
 const protocolError = 1002
 
 export class WebSocket {
-  readonly #wire: Wire
+  readonly #connection: UpgradedConnection
   readonly #maskingKey: (() => Uint8Array) | undefined
   readonly #heard = Promise.withResolvers<void>()
   #isCloseSent = false
 
   constructor({ wire, maskingKey }: WebSocketOptions) {
-    this.#wire = wire
+    this.#connection = wire
     this.#maskingKey = maskingKey
   }
 
   /** Aborted when the connection is closed. */
   get signal(): AbortSignal {
-    return this.#wire.signal
+    return this.#connection.signal
   }
 
   /** Resolves when the peer has sent anything, including a pong: it is reading then. */
@@ -45,16 +45,16 @@ export class WebSocket {
   async *pieces(): AsyncGenerator<MessagePiece, void, undefined> {
     try {
       const closing = yield* this.#untilClosed()
-      if (closing.length === 1) throw new WebSocketError(1002, 'a closing frame is cut off')
+      if (closing.length === 1) throw new WebSocketError(1002, 'truncated close frame')
       const code = closing.length >= 2 ? (closing[0]! << 8) | closing[1]! : normalClosure
       await this.#sayClose(isSendable(code) ? code : protocolError, '')
     } catch (error) {
       if (error instanceof WebSocketError) await this.#sayClose(error.code, error.message)
       // No graceful close for a peer that disconnected without a close frame.
-      else this.#wire.destroy()
+      else this.#connection.destroy()
       throw error
     } finally {
-      void this.#wire.close()
+      void this.#connection.close()
     }
   }
 
@@ -74,17 +74,17 @@ export class WebSocket {
    */
   async close(code = normalClosure, reason = ''): Promise<void> {
     await this.#sayClose(code, reason)
-    await this.#wire.close()
+    await this.#connection.close()
   }
 
   destroy(): void {
-    this.#wire.destroy()
+    this.#connection.destroy()
   }
 
   /** Returns the payload of the close frame. */
   async *#untilClosed(): AsyncGenerator<MessagePiece, Uint8Array, undefined> {
     const parser = new FrameParser({ isMasked: this.#maskingKey === undefined })
-    for await (const chunk of this.#wire.read()) {
+    for await (const chunk of this.#connection.read()) {
       for (const event of parser.parse(chunk)) {
         this.#heard.resolve()
         if (event.type === 'message') yield event
@@ -92,7 +92,7 @@ export class WebSocket {
         else if (event.type === 'close') return event.bytes
       }
     }
-    throw new Error('the connection ended without a goodbye')
+    throw new Error('connection closed without a close frame')
   }
 
   async #sayClose(code: number, reason: string): Promise<void> {
@@ -103,7 +103,7 @@ export class WebSocket {
   }
 
   #write(opcode: number, pieces: readonly Uint8Array[]): Promise<void> {
-    return this.#wire.write(frameBytes(opcode, pieces, this.#maskingKey?.()))
+    return this.#connection.write(frameBytes(opcode, pieces, this.#maskingKey?.()))
   }
 }
 

@@ -40,7 +40,7 @@ for (const clock of ['virtual', 'real'] as const) {
   })
 }
 
-test('calls may overlap', async () => {
+test('overlapping client calls complete', async () => {
   await using cluster = await Cluster.start({ nodes: 1 })
   const names = Array.from({ length: 20 }, (_, index) => `web-${index}`)
   await Promise.all(
@@ -79,7 +79,7 @@ test('a Deployment survives the failure of a node for more than five minutes', a
   assert.equal((await cluster.client.list(pods)).items.length, 3, 'what was left on the node is gone')
 })
 
-test('an autoscaler goes by what pods say that they use', async () => {
+test('an autoscaler uses the metrics that pods report', async () => {
   await using cluster = await Cluster.start({ nodes: 1 })
   const { client } = cluster
   const containers = [{ name: 'web', image: 'web', resources: { requests: { cpu: '100m' } } }]
@@ -109,7 +109,7 @@ test('an autoscaler goes by what pods say that they use', async () => {
   assert.equal(await replicas(), 1)
 })
 
-test('20 clusters at once know nothing of each other and go as each would alone', async () => {
+test('20 concurrent clusters are independent and deterministic', async () => {
   const story = async (seed: number): Promise<unknown> => {
     await using cluster = await Cluster.start({ nodes: 2, seed })
     const name = `web-${seed}`
@@ -128,7 +128,7 @@ test('20 clusters at once know nothing of each other and go as each would alone'
   for (const seed of [1, 7, 20]) assert.deepEqual(await story(seed), together[seed - 1])
 })
 
-test('manifests are applied, as YAML or as objects', async () => {
+test('manifests are applied as YAML or objects', async () => {
   await using cluster = await Cluster.start()
   const applied = await cluster.apply(`
 apiVersion: v1
@@ -149,7 +149,10 @@ items:
   await cluster.apply([{ ...a, data: { y: '2' } }])
   assert.deepEqual((await cluster.client.get(configMaps, a.metadata)).data, { y: '2' })
   assert.ok(await cluster.client.get(namespaces, { name: 'shop' }))
-  await assert.rejects(cluster.apply({ apiVersion: 'v1', kind: 'Pood' }), /has no kind Pood in v1/)
+  await assert.rejects(
+    cluster.apply({ apiVersion: 'v1', kind: 'Pood' }),
+    /no matches for kind "Pood" in version "v1"/,
+  )
   await assert.rejects(cluster.apply('just text'), /must be an object/)
   await assert.rejects(cluster.apply({ kind: 'Pod' }), /must have apiVersion and kind/)
 })
@@ -159,7 +162,7 @@ const copier: Program = async ({ client, platform, signal }) => {
   const informers = new Informers({ client, platform })
   const maps = informers.of(configMaps, { namespace: 'default' })
   const queue = new WorkQueue({ platform, name: 'copier' })
-  maps.onChange(key => queue.add(key))
+  maps.addEventHandler(key => queue.add(key))
   const work = async (key: string): Promise<void> => {
     const map = maps.get(key)
     if (map === undefined) return
@@ -167,10 +170,10 @@ const copier: Program = async ({ client, platform, signal }) => {
     const stringData = map.data ?? {}
     await client.apply(secrets, { metadata: { namespace, name }, stringData }, { fieldManager: 'copier' })
   }
-  await Promise.all([informers.run(signal), queue.run({ workers: 2, signal, work })])
+  await Promise.all([informers.run(signal), queue.run({ workers: 2, signal, reconcile: work })])
 }
 
-test('a program of the test is a part of the cluster', async () => {
+test('a test program runs in the time of the cluster', async () => {
   await using cluster = await Cluster.start()
   const running = cluster.run(copier)
   const at = { namespace: 'default', name: 'settings' }
@@ -181,20 +184,24 @@ test('a program of the test is a part of the cluster', async () => {
   await running.stop()
   await cluster.client.patch(configMaps, at, { type: 'merge', patch: { data: { color: 'red' } } })
   await cluster.settle()
-  assert.deepEqual((await cluster.client.get(secrets, at)).data, { color: btoa('blue') }, 'nobody works')
+  assert.deepEqual(
+    (await cluster.client.get(secrets, at)).data,
+    { color: btoa('blue') },
+    'no program is running',
+  )
   cluster.run(copier)
   await cluster.settle()
   assert.deepEqual((await cluster.client.get(secrets, at)).data, { color: btoa('red') }, 'it goes on')
 })
 
-test('a program has the rights of its user, and its failure is the failure of the test', async () => {
+test('a program has the permissions of its user, and its failure fails the test', async () => {
   await using cluster = await Cluster.start()
   cluster.run(({ client }) => client.list(secrets).then(() => undefined), { username: 'nobody' })
   await assert.rejects(cluster.settle(), /User "nobody" cannot list resource "secrets"/)
   await cluster.settle()
 })
 
-test('what never comes to rest is named', async () => {
+test('a cluster that does not settle describes its activity', async () => {
   await using cluster = await Cluster.start()
   const at = { namespace: 'default', name: 'clock' }
   await cluster.client.create(configMaps, { metadata: at })
@@ -205,14 +212,14 @@ test('what never comes to rest is named', async () => {
     }
   })
   const message =
-    /not come to rest within 1m0s\n.*\n {2}kubernetes-admin: PATCH .*\/configmaps\/clock \(12\d times\)/
+    /did not settle within 1m0s\n.*\n {2}kubernetes-admin: PATCH .*\/configmaps\/clock \(12\d times\)/
   await assert.rejects(cluster.settle({ within: '1m' }), message)
   await ticking.stop()
   await cluster.settle()
 })
 
-test('what cannot be is refused in plain words', async () => {
-  await assert.rejects(Cluster.start({ store: 'embedded' }), /store 'embedded' needs clock 'real'/)
+test('invalid options are rejected', async () => {
+  await assert.rejects(Cluster.start({ store: 'embedded' }), /store 'embedded' requires clock 'real'/)
   const misspelled = { clock: 'rael' as 'real' }
   await assert.rejects(Cluster.start(misspelled), /clock must be 'virtual' or 'real', not 'rael'/)
   await using cluster = await Cluster.start({ nodes: [{ name: 'node-2' }, {}] })
@@ -223,17 +230,17 @@ test('what cannot be is refused in plain words', async () => {
   )
   await assert.rejects(
     cluster.kubeconfig(),
-    /cannot live in virtual time: start the cluster with clock: 'real'/,
+    /kubeconfig requires a real clock: start the cluster with clock: 'real'/,
   )
-  await assert.rejects(cluster.clock.advance('soon'), /not a length of time: soon/)
-  await assert.rejects(cluster.clock.advance(-1), /not a length of time: -1/)
-  await assert.rejects(cluster.stopNode('node-9'), /there is no node node-9/)
-  assert.throws(() => cluster.startNode({ name: 'node-2' }), /node node-2 runs already/)
+  await assert.rejects(cluster.clock.advance('soon'), /invalid duration: soon/)
+  await assert.rejects(cluster.clock.advance(-1), /invalid duration: -1/)
+  await assert.rejects(cluster.stopNode('node-9'), /node node-9 is not running/)
+  assert.throws(() => cluster.startNode({ name: 'node-2' }), /node node-2 is already running/)
   await cluster.stop()
   await cluster.stop()
 })
 
-test('an error says where in the test it was called', async () => {
+test('an error contains the call site in the test', async () => {
   await using cluster = await Cluster.start()
   const missing = cluster.client.get(pods, { namespace: 'default', name: 'missing' })
   await assert.rejects(missing, (error: Error) => error.stack?.includes('testing.test.ts') === true)

@@ -21,19 +21,19 @@ import type { Client } from '#/client/client.ts'
 import { controllersOf } from '#/controllers/controllers.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { Store } from '#/store/store.ts'
-import { ControlPlane } from '#/control-plane.ts'
-import type { SimulatedNodeOptions } from '#/simulated-nodes.ts'
+import { ControlPlane } from '#/cluster/control-plane.ts'
+import type { SimulatedNodeOptions } from '#/cluster/simulated-nodes.ts'
 import { Activity } from './cluster/activity.ts'
-import { Belongings } from './cluster/belongings.ts'
+import { ClusterResources } from './cluster/resources.ts'
 import { readManifests, type Manifests } from './cluster/manifests.ts'
 import { Programs, type Program, type RunningProgram } from './cluster/programs.ts'
 import { SimulatedNodes } from './cluster/simulated-nodes.ts'
-import { whyBusy } from './cluster/why-busy.ts'
+import { describeActivity } from './cluster/describe-activity.ts'
 import { drivenClient } from './time/driven-client.ts'
 import type { TestTime } from './time/test-time.ts'
 import { virtualTime } from './time/virtual-time.ts'
 
-export type { SimulatedNodeOptions } from '#/simulated-nodes.ts'
+export type { SimulatedNodeOptions } from '#/cluster/simulated-nodes.ts'
 export type { Manifests } from './cluster/manifests.ts'
 export type { Program, ProgramContext, RunningProgram } from './cluster/programs.ts'
 
@@ -83,15 +83,15 @@ export class Cluster implements AsyncDisposable {
   readonly #controlPlane: ControlPlane
   readonly #nodes: SimulatedNodes
   readonly #programs = new Programs()
-  readonly #belongings: Belongings
+  readonly #resources: ClusterResources
   #stopped: Promise<void> | undefined
 
-  private constructor(time: TestTime, server: ApiServer, belongings: Belongings) {
+  private constructor(time: TestTime, server: ApiServer, resources: ClusterResources) {
     const { platform } = time
     this.platform = platform
     this.#time = time
     this.#server = server
-    this.#belongings = belongings
+    this.#resources = resources
     this.#activity = new Activity({ handle: server.handle, clock: platform.clock })
     this.#controlPlane = new ControlPlane({ platform, server: this.#activity, controllers: controllersOf() })
     this.#nodes = new SimulatedNodes(this.#controlPlane)
@@ -108,22 +108,22 @@ export class Cluster implements AsyncDisposable {
   /** Resolves when the API server responds and every node is ready. */
   static async start(options: ClusterOptions = {}): Promise<Cluster> {
     const { nodes = 0, clock = 'virtual', store: kind = 'memory', seed = 1 } = options
-    refuseOthers('clock', clock, ['virtual', 'real'])
-    refuseOthers('store', kind, ['memory', 'embedded'])
+    requireOneOf('clock', clock, ['virtual', 'real'])
+    requireOneOf('store', kind, ['memory', 'embedded'])
     if (kind === 'embedded' && clock === 'virtual') {
-      throw new TypeError("store 'embedded' needs clock 'real': virtual time cannot wait for a disk")
+      throw new TypeError("store 'embedded' requires clock 'real'")
     }
     const time = clock === 'virtual' ? virtualTime(seed) : await loadRealTime()
-    const belongings = new Belongings(time)
+    const resources = new ClusterResources(time)
     try {
-      const store = await time.drive(belongings.openStore(kind))
-      const server = await time.drive(startServer(time.platform, store))
-      belongings.started.defer(() => server.stop())
-      const cluster = new Cluster(time, server, belongings)
+      const store = await time.runUntil(resources.openStore(kind))
+      const server = await time.runUntil(startServer(time.platform, store))
+      resources.started.defer(() => server.stop())
+      const cluster = new Cluster(time, server, resources)
       await cluster.#start(typeof nodes === 'number' ? Array.from({ length: nodes }, () => ({})) : nodes)
       return cluster
     } catch (error) {
-      await belongings.stop()
+      await resources.stop()
       throw error
     }
   }
@@ -138,7 +138,7 @@ export class Cluster implements AsyncDisposable {
    * starts an HTTPS listener on a local port. Requires a real clock.
    */
   kubeconfig(): Promise<string> {
-    return this.#belongings.kubeconfig(this.#activity.handle)
+    return this.#resources.kubeconfig(this.#activity.handle)
   }
 
   /** Server-side apply of manifests as an administrator, in order. Returns the resulting objects. */
@@ -157,7 +157,7 @@ export class Cluster implements AsyncDisposable {
   run(program: Program, user: ClusterUser = administrator): RunningProgram {
     const client = this.#controlPlane.clientAs(user.username, user.groups)
     const running = this.#programs.start(program, { client, platform: this.platform })
-    const stop = (): Promise<void> => this.#time.drive(running.stop())
+    const stop = (): Promise<void> => this.#time.runUntil(running.stop())
     return { stop, [Symbol.asyncDispose]: stop }
   }
 
@@ -168,7 +168,7 @@ export class Cluster implements AsyncDisposable {
 
   /** Stops a node's heartbeats, as after a power failure. */
   async stopNode(name: string): Promise<void> {
-    await this.#time.drive(this.#nodes.stop(name))
+    await this.#time.runUntil(this.#nodes.stop(name))
   }
 
   /**
@@ -179,17 +179,19 @@ export class Cluster implements AsyncDisposable {
   async settle({ within }: SettleOptions = {}): Promise<void> {
     const withinMs = within === undefined ? this.#time.settleMsUsual : milliseconds(within)
     this.#activity.startCounting()
-    const isAtRest = (): boolean => this.#activity.isQuiet() && this.#controlPlane.isIdle
-    const isSettled = await this.#time.settle(isAtRest, withinMs).finally(() => this.#activity.stopCounting())
+    const isIdle = (): boolean => this.#activity.isQuiet() && this.#controlPlane.isIdle
+    const isSettled = await this.#time.settle(isIdle, withinMs).finally(() => this.#activity.stopCounting())
     this.#programs.throwFailure()
     if (!isSettled || this.#activity.runaway !== undefined) {
-      throw new Error(whyBusy({ withinMs, activity: this.#activity, busy: this.#controlPlane.busy() }))
+      throw new Error(
+        describeActivity({ withinMs, activity: this.#activity, busy: this.#controlPlane.pendingWork() }),
+      )
     }
   }
 
   /** Resolves when all resources are released. */
   stop(): Promise<void> {
-    this.#stopped ??= this.#belongings.stop()
+    this.#stopped ??= this.#resources.stop()
     return this.#stopped
   }
 
@@ -198,8 +200,8 @@ export class Cluster implements AsyncDisposable {
   }
 
   async #start(nodes: readonly SimulatedNodeOptions[]): Promise<void> {
-    this.#belongings.started.defer(() => this.#controlPlane.stop())
-    this.#belongings.started.defer(async () => {
+    this.#resources.started.defer(() => this.#controlPlane.stop())
+    this.#resources.started.defer(async () => {
       await this.#programs.stop()
       this.#programs.throwFailure()
     })
@@ -219,17 +221,23 @@ async function startServer(platform: Platform, store: Store): Promise<ApiServer>
     enable: ['NodeRestriction'],
     disable: ['ServiceAccount'],
   })
-  return ApiServer.start({ platform, store, admission, build: { version: '0.0.0' }, servesMetrics: true })
+  return ApiServer.start({
+    platform,
+    store,
+    admission,
+    build: { version: '0.0.0' },
+    servesResourceMetrics: true,
+  })
 }
 
 /** For callers without type checking. */
-function refuseOthers(name: string, value: string, allowed: readonly string[]): void {
+function requireOneOf(name: string, value: string, allowed: readonly string[]): void {
   if (allowed.includes(value)) return
   throw new TypeError(`${name} must be '${allowed.join("' or '")}', not '${value}'`)
 }
 
 function milliseconds(time: number | string): number {
   const ms = typeof time === 'number' ? time : tryParseDurationMs(time)
-  if (ms === undefined || !(ms >= 0)) throw new TypeError(`not a length of time: ${time}`)
+  if (ms === undefined || !(ms >= 0)) throw new TypeError(`invalid duration: ${time}`)
   return ms
 }

@@ -25,7 +25,7 @@ export class Load {
   /** The newest resourceVersion that each informer has reported. */
   readonly #newest = new Map<Informer<ConfigMap>, number>()
   /** Violations reported by informer handlers. */
-  readonly #complaints: string[] = []
+  readonly #violations: string[] = []
 
   private constructor(clients: readonly Client[], signal: AbortSignal) {
     this.#client = clients[0]!
@@ -73,7 +73,7 @@ export class Load {
     const versions = this.#versions
     assert.equal(new Set(versions).size, versions.length, 'two writes were acknowledged with one version')
     await Promise.all(this.#informers.map(informer => equals(informer, stored)))
-    assert.deepEqual(this.#complaints, [])
+    assert.deepEqual(this.#violations, [])
     const uncertain = this.#writers.reduce((sum, each) => sum + each.uncertain, 0)
     t.diagnostic(
       `${versions.length} writes acknowledged, ${uncertain} uncertain, ${items.length} objects left`,
@@ -100,14 +100,14 @@ export class Load {
     const seen = new Map<string, ConfigMap>()
     this.#newest.set(informer, 0)
     const newest = new Map<string, number>()
-    informer.onChange((key, { before, after }) => {
-      if (before !== seen.get(key)) this.#complaints.push(`${key} was not what it is said to have been`)
-      if (after === undefined) return void seen.delete(key)
-      const version = Number(after.metadata!.resourceVersion)
-      if (version <= (newest.get(key) ?? 0)) this.#complaints.push(`${key} went back to ${version}`)
+    informer.addEventHandler((key, { oldObject, newObject }) => {
+      if (oldObject !== seen.get(key)) this.#violations.push(`${key} was not what it is said to have been`)
+      if (newObject === undefined) return void seen.delete(key)
+      const version = Number(newObject.metadata!.resourceVersion)
+      if (version <= (newest.get(key) ?? 0)) this.#violations.push(`${key} went back to ${version}`)
       newest.set(key, version)
       this.#newest.set(informer, Math.max(version, this.#newest.get(informer)!))
-      seen.set(key, after)
+      seen.set(key, newObject)
     })
   }
 }

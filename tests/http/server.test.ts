@@ -253,7 +253,7 @@ test('what fails behind the pipeline is said in general and logged in particular
       assert.deepEqual([status, kind, reason], [500, 'Status', 'InternalError'], path)
       assert.doesNotMatch(message, /hunter2/)
     }
-    assert.deepEqual(logged, ['an answer could not be sent', 'an answer could not be sent'])
+    assert.deepEqual(logged, ['failed to send response', 'failed to send response'])
   }
 })
 

@@ -25,13 +25,13 @@ export async function testCertificates(
     crypto: nodeCrypto(),
   }
   const folder = join(await temporaryFolder(t), 'pki')
-  const { authority, apiServer } = await ensureClusterCertificates({ ...options, folder, serverNames })
+  const { ca, apiServer } = await ensureClusterCertificates({ ...options, folder, serverNames })
   return {
-    ca: authority.cert,
+    ca: ca.cert,
     server: apiServer,
     client: (commonName, organizations = []) => {
       const profile = { commonName, organizations, usage: 'client', names: [] } as const
-      return ensureCertificate(options, { profile, authority, existing: undefined })
+      return ensureCertificate(options, { profile, ca, existing: undefined })
     },
   }
 }

@@ -45,7 +45,7 @@ export async function runInjector(client: Client, platform: Platform, signal: Ab
   const selection = { includeUninitialized: true }
   const informer = new Informer({ client, platform, resource: pods, selection })
   const queue = new WorkQueue({ platform, name: 'sidecar-injector' })
-  informer.onChange(key => queue.add(key))
+  informer.addEventHandler(key => queue.add(key))
   const work = async (key: string): Promise<void> => {
     const pod = informer.get(key)
     const { initializers, ...metadata }: InitializedMeta = pod?.metadata ?? {}
@@ -59,7 +59,7 @@ export async function runInjector(client: Client, platform: Platform, signal: Ab
       if (!isApiError(error, 'NotFound') && !isApiError(error, 'Conflict')) throw error
     }
   }
-  await Promise.all([informer.run(signal), queue.run({ workers: 2, signal, work })])
+  await Promise.all([informer.run(signal), queue.run({ workers: 2, signal, reconcile: work })])
 }
 
 /** The names that tests check. */

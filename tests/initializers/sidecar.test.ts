@@ -78,7 +78,7 @@ test('an injector that is an initializer completes pods before anybody sees them
   const stopping = new AbortController()
   const seen: Pod[] = []
   const informer = new Informer({ client: developer, platform, resource: pods })
-  informer.onChange((_key, { after }) => void (after && seen.push(after)))
+  informer.addEventHandler((_key, { newObject }) => void (newObject && seen.push(newObject)))
   const watching = informer.run(stopping.signal)
   await informer.waitForSync(stopping.signal)
   // The injector starts late: the first pod waits for it.

@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import type { Pod, ResourceRequirements } from '#/api/generated/core/v1.ts'
 import { PodCgroups } from '#/kubelet/cgroups.ts'
-import { nodeShare, readNodeMachine, type NodeMachine } from '#/kubelet/node-machine.ts'
-import { nodeSettings, type NodeSettings } from '#/kubelet/node-settings.ts'
+import { nodeAllocatableLimits, readMachineInfo, type MachineInfo } from '#/kubelet/machine-info.ts'
+import { kubeletConfiguration, type KubeletConfiguration } from '#/kubelet/kubelet-configuration.ts'
 import { nodeLinux, nodePlatform } from '#/platform/node.ts'
 import { machineWideName } from '../temporary-folder.ts'
 
@@ -24,23 +24,29 @@ const folderOf = (controller: string): string => {
 
 interface Subject {
   readonly cgroups: PodCgroups
-  readonly node: NodeSettings
-  readonly machine: NodeMachine
+  readonly node: KubeletConfiguration
+  readonly machine: MachineInfo
   /** The content of a cgroup file, by its v1 and v2 name. */
   readonly read: (path: string, version1: string, version2: string) => Promise<string>
 }
 
 async function start(t: TestContext): Promise<Subject> {
   const cgroupRoot = `/${machineWideName()}`
-  const node = nodeSettings({ name: 'n', addresses: [], folder: '/tmp', cgroupRoot, podPidsMax: 500 })
-  const machine = await readNodeMachine({ platform, linux, node })
+  const node = kubeletConfiguration({
+    name: 'n',
+    addresses: [],
+    rootDirectory: '/tmp',
+    cgroupRoot,
+    podPidsMax: 500,
+  })
+  const machine = await readMachineInfo({ platform, linux, node })
   const { hugePageSizes } = machine
   const cgroups = new PodCgroups({ platform, linux, node, hugePageSizes })
   t.after(async () => {
     await cgroups.removeAll()
     assert.deepEqual(await leftovers(cgroupRoot), [], 'nothing is left')
   })
-  await cgroups.start(nodeShare(machine, node))
+  await cgroups.start(nodeAllocatableLimits(machine, node))
   const read: Subject['read'] = async (path, version1, version2) => {
     const file = cgroupVersion === 1 ? version1 : version2
     const controller = version1.split('.')[0] ?? ''
@@ -96,7 +102,7 @@ test(
       cgroupVersion === 1 ? '256' : '10',
     )
     assert.equal(await cgroups.ensure(bestEffort), `${node.cgroupRoot}/kubepods/besteffort/pod33`)
-    await cgroups.updateClasses([guaranteed, burstable, bestEffort])
+    await cgroups.updateQosCgroups([guaranteed, burstable, bestEffort])
     const classPath = `${node.cgroupRoot}/kubepods/burstable`
     assert.equal(await read(classPath, 'cpu.shares', 'cpu.weight'), cgroupVersion === 1 ? '256' : '10')
     const all = await read(`${node.cgroupRoot}/kubepods`, 'memory.limit_in_bytes', 'memory.max')
@@ -120,7 +126,7 @@ test('what is there is adopted, and what changed is set anew', { skip }, async t
   const { cgroups, node, machine, read } = await start(t)
   const path = await cgroups.ensure(guaranteed)
   const again = new PodCgroups({ platform, linux, node, hugePageSizes: machine.hugePageSizes })
-  await again.start(nodeShare(machine, node))
+  await again.start(nodeAllocatableLimits(machine, node))
   assert.deepEqual(await again.list(), ['11'])
   const larger = { cpu: '500m', memory: '128Mi' }
   await again.ensure(podOf('11', { requests: larger, limits: larger }))
@@ -181,7 +187,7 @@ test(
   { skip: noUnified },
   async t => {
     const cgroupRoot = `/${machineWideName()}`
-    const node = nodeSettings({ name: 'n', addresses: [], folder: '/tmp', cgroupRoot })
+    const node = kubeletConfiguration({ name: 'n', addresses: [], rootDirectory: '/tmp', cgroupRoot })
     const asVersion2 = { ...linux, machine: { ...linux.machine, cgroupVersion: 2 as const } }
     const cgroups = new PodCgroups({ platform, linux: asVersion2, node, hugePageSizes: [], unifiedFolder })
     t.after(async () => {

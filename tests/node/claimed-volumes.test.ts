@@ -69,7 +69,7 @@ function claiming(claimName: string, more: Partial<PodSpec> = {}, readOnly = fal
 
 async function messageOf({ volumes, signal }: TestVolumes, pod: Pod): Promise<string> {
   try {
-    await volumes.prepare(pod, signal)
+    await volumes.mount(pod, signal)
     return ''
   } catch (error) {
     assert.ok(error instanceof VolumeError, String(error))
@@ -78,7 +78,7 @@ async function messageOf({ volumes, signal }: TestVolumes, pod: Pod): Promise<st
 }
 
 async function volumeOf({ volumes, signal }: TestVolumes, pod: Pod) {
-  const volume = (await volumes.prepare(pod, signal)).get('v')
+  const volume = (await volumes.mount(pod, signal)).get('v')
   assert.ok(volume)
   return volume
 }
@@ -97,7 +97,7 @@ test(
     assert.deepEqual(await volumeOf(setup, pod), { name: 'v', hostPath: path, readonly: false })
     assert.equal(await modeOf(path), '777')
     await writeFile(join(path, 'file'), 'kept')
-    await setup.volumes.release(uidOf(pod), setup.signal)
+    await setup.volumes.unmount(uidOf(pod), setup.signal)
     const next = await setup.createPod(claiming('data', {}, true))
     assert.equal((await volumeOf(setup, next)).readonly, true)
     assert.equal(await readFile(join(path, 'file'), 'utf8'), 'kept')
@@ -163,12 +163,12 @@ test(
     const reader = await setup.createPod(claiming('disk', policy, true))
     const readonlyPath = (await volumeOf(setup, reader)).hostPath
     await assert.rejects(writeFile(join(readonlyPath, 'new'), ''), { code: 'EROFS' })
-    await setup.volumes.release(uidOf(reader), setup.signal)
-    await setup.volumes.release(uidOf(pod), setup.signal)
+    await setup.volumes.unmount(uidOf(reader), setup.signal)
+    await setup.volumes.unmount(uidOf(pod), setup.signal)
     const next = await setup.createPod(claiming('disk', policy))
     await volumeOf(setup, next)
     assert.equal((await stat(join(path, 'later'))).gid, 0, "the folder was the group's already")
-    await setup.volumes.release(uidOf(next), setup.signal)
+    await setup.volumes.unmount(uidOf(next), setup.signal)
     assert.deepEqual(await setup.mounts(), [])
     assert.equal(await readFile(join(path, 'file'), 'utf8'), 'x')
   },
@@ -199,13 +199,13 @@ test(
     const [usage] = await setup.volumes.usage(both[0]!)
     assert.deepEqual(usage?.claim, { namespace: 'default', name: 'device' })
     assert.ok((usage?.space.totalBytes ?? 0) < 64 * 1024 * 1024)
-    await setup.volumes.release(uidOf(both[0]!), setup.signal)
+    await setup.volumes.unmount(uidOf(both[0]!), setup.signal)
     assert.equal((await setup.mounts()).length, 2)
-    await setup.volumes.release(uidOf(both[1]!), setup.signal)
+    await setup.volumes.unmount(uidOf(both[1]!), setup.signal)
     assert.deepEqual(await setup.mounts(), [])
     const next = await setup.createPod(claiming('device'))
     assert.equal(await readFile(join((await volumeOf(setup, next)).hostPath, 'file'), 'utf8'), 'shared')
-    await setup.volumes.release(uidOf(next), setup.signal)
+    await setup.volumes.unmount(uidOf(next), setup.signal)
   },
 )
 
@@ -304,6 +304,6 @@ test('a volume for one pod at a time is refused to a second one', { skip: needsR
     'MountVolume.SetUp failed for volume "pv-single" : ' +
       'volume uses the ReadWriteOncePod access mode and is already in use by another pod',
   )
-  await setup.volumes.release(uidOf(first), setup.signal)
+  await setup.volumes.unmount(uidOf(first), setup.signal)
   assert.equal(await messageOf(setup, second), '')
 })

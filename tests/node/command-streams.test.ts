@@ -75,7 +75,7 @@ async function startContainer(t: TestContext, command: readonly string[]): Promi
   return startPodServer(t, {
     exec: (words, options) => runtime.exec(id, words, options),
     attach: options => runtime.attach(id, options),
-    connect: port => runtime.connectPort(sandboxId, port),
+    connect: port => runtime.portForward(sandboxId, port),
   })
 }
 
@@ -86,10 +86,10 @@ async function runContainer(
   const { runtime, platform, folder, cgroupParent } = node!
   const uid = platform.random.uuid('pod')
   const sandbox = sandboxConfig(uid, { logFolder: `${folder}/logs/${uid}`, cgroupParent })
-  const sandboxId = await runtime.runSandbox(sandbox)
+  const sandboxId = await runtime.runPodSandbox(sandbox)
   t.after(async () => {
-    await runtime.stopSandbox(sandboxId)
-    await runtime.removeSandbox(sandboxId)
+    await runtime.stopPodSandbox(sandboxId)
+    await runtime.removePodSandbox(sandboxId)
   })
   const image = await runtime.imageStatus(busyboxReference)
   assert.ok(image)

@@ -12,12 +12,12 @@ import type { Image, SandboxConfig } from '#/cri/cri.ts'
 import { PodCgroups } from '#/kubelet/cgroups.ts'
 import { containerConfigOf, sandboxConfigOf } from '#/kubelet/container-config.ts'
 import type { ContainerInput } from '#/kubelet/container-input.ts'
-import { nodeShare, readNodeMachine, type NodeMachine } from '#/kubelet/node-machine.ts'
-import { nodeSettings, type NodeSettings } from '#/kubelet/node-settings.ts'
+import { nodeAllocatableLimits, readMachineInfo, type MachineInfo } from '#/kubelet/machine-info.ts'
+import { kubeletConfiguration, type KubeletConfiguration } from '#/kubelet/kubelet-configuration.ts'
 import { podHostname } from '#/kubelet/pod-hostname.ts'
 import { hostsFileOf } from '#/kubelet/pod-hosts-file.ts'
-import { hostsFilePath, podLogFolder, terminationLogPath } from '#/kubelet/pod-paths.ts'
-import { makeTerminationLog, terminationMessage } from '#/kubelet/termination-message.ts'
+import { hostsFilePath, podLogFolder, terminationMessagePath } from '#/kubelet/pod-paths.ts'
+import { createTerminationMessageFile, terminationMessage } from '#/kubelet/termination-message.ts'
 import { containersMissing, TestContainerd } from './test-containerd.ts'
 import { busyboxReference } from './test-images.ts'
 
@@ -26,8 +26,8 @@ let place: Place
 
 interface Place {
   readonly containerd: TestContainerd
-  readonly node: NodeSettings
-  readonly machine: NodeMachine
+  readonly node: KubeletConfiguration
+  readonly machine: MachineInfo
   readonly cgroups: PodCgroups
   readonly image: Image
 }
@@ -42,17 +42,17 @@ interface RunningPod {
 async function startPlace(): Promise<Place> {
   const containerd = await TestContainerd.start()
   const { platform, linux, folder, cgroupParent: cgroupRoot } = containerd
-  const node = nodeSettings({
+  const node = kubeletConfiguration({
     name: 'node-1',
     addresses: ['192.0.2.7'],
-    folder: join(folder, 'node'),
+    rootDirectory: join(folder, 'node'),
     cgroupRoot,
-    clusterDns: ['10.96.0.10'],
+    clusterDNS: ['10.96.0.10'],
   })
-  await mkdir(join(node.folder, 'seccomp'), { recursive: true })
-  const machine = await readNodeMachine({ platform, linux, node })
+  await mkdir(join(node.rootDirectory, 'seccomp'), { recursive: true })
+  const machine = await readMachineInfo({ platform, linux, node })
   const cgroups = new PodCgroups({ platform, linux, node, hugePageSizes: machine.hugePageSizes })
-  await cgroups.start(nodeShare(machine, node))
+  await cgroups.start(nodeAllocatableLimits(machine, node))
   const image = await containerd.runtime.imageStatus(busyboxReference)
   assert.ok(image)
   return { containerd, node, machine, cgroups, image }
@@ -67,10 +67,10 @@ async function runPod(place: Place, name: string, spec: Partial<PodSpec> = {}): 
   }
   await cgroups.ensure(pod)
   await mkdir(podLogFolder(node, pod), { recursive: true })
-  const context = { attempt: 0, node, machine, hostResolvConf: 'nameserver 192.0.2.1\nsearch home\n' }
+  const context = { attempt: 0, node, machine, resolvConf: 'nameserver 192.0.2.1\nsearch home\n' }
   const { config: sandbox } = sandboxConfigOf(pod, context)
-  const sandboxId = await runtime.runSandbox(sandbox)
-  const { addresses } = await runtime.sandboxStatus(sandboxId)
+  const sandboxId = await runtime.runPodSandbox(sandbox)
+  const { addresses } = await runtime.podSandboxStatus(sandboxId)
   return { pod, sandboxId, sandbox, addresses }
 }
 
@@ -100,7 +100,7 @@ async function runScript(
   }
   const { pod, sandboxId, sandbox, addresses } = running
   const uid = pod.metadata?.uid ?? ''
-  await makeTerminationLog(linux, terminationLogPath(node, uid, container.name, 0))
+  await createTerminationMessageFile(linux, terminationMessagePath(node, uid, container.name, 0))
   const name = podHostname(pod, node.clusterDomain)
   await writeFile(hostsFilePath(node, uid), hostsFileOf({ pod, addresses, name, nodeHosts: '' }))
   await mkdir(join(podLogFolder(node, pod), container.name), { recursive: true })
@@ -146,9 +146,9 @@ before(async () => {
 after(async () => {
   if (skip) return
   const { runtime } = place.containerd
-  for (const { id } of await runtime.listSandboxes()) {
-    await runtime.stopSandbox(id)
-    await runtime.removeSandbox(id)
+  for (const { id } of await runtime.listPodSandbox()) {
+    await runtime.stopPodSandbox(id)
+    await runtime.removePodSandbox(id)
   }
   for (const uid of await place.cgroups.list()) await place.cgroups.remove(uid)
   await place.cgroups.removeAll()
@@ -275,7 +275,7 @@ test('users, capabilities and what may be written are what the spec says', { ski
 
 test('a profile of the node forbids what it says', { skip }, async () => {
   const running = await runPod(place, 'seccomp')
-  const path = join(place.node.folder, 'seccomp/profiles/no-folders.json')
+  const path = join(place.node.rootDirectory, 'seccomp/profiles/no-folders.json')
   await mkdir(dirname(path), { recursive: true })
   const syscalls = [{ names: ['mkdir', 'mkdirat'], action: 'SCMP_ACT_ERRNO' }]
   await writeFile(path, JSON.stringify({ defaultAction: 'SCMP_ACT_ALLOW', syscalls }))

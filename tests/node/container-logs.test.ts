@@ -17,7 +17,7 @@ test('a log that is rotated while it is written loses nothing', { skip: containe
   const { runtime, platform, linux, cgroupParent } = node
   const logFolder = join(node.folder, 'logs')
   const sandbox = sandboxConfig('talker', { logFolder, cgroupParent })
-  const sandboxId = await runtime.runSandbox(sandbox)
+  const sandboxId = await runtime.runPodSandbox(sandbox)
   const { id: image } = (await runtime.imageStatus(busyboxReference))!
   const config = containerConfig('it', { image, userImage: busyboxReference, command: ['sh', '-c', talk] })
   const containerId = await runtime.createContainer({ sandboxId, sandbox, config })

@@ -25,7 +25,7 @@ describe('settings of containers', { skip: containersMissing }, () => {
     const labels = { 'io.kubernetes.pod.uid': uid }
     const logFolder = join(node.folder, 'logs', uid)
     const sandbox = sandboxConfig(uid, { labels, logFolder, cgroupParent: node.cgroupParent, ...more })
-    return { sandbox, sandboxId: await node.runtime.runSandbox(sandbox) }
+    return { sandbox, sandboxId: await node.runtime.runPodSandbox(sandbox) }
   }
 
   async function podWith(
@@ -219,7 +219,7 @@ describe('settings of containers', { skip: containersMissing }, () => {
     const command = ['nc', '-ll', '-p', '8080', '-e', 'cat']
     const { sandboxId, ...rest } = await pod({ portMappings })
     await start({ sandboxId, ...rest }, 'it', { command })
-    const { addresses } = await node.runtime.sandboxStatus(sandboxId)
+    const { addresses } = await node.runtime.podSandboxStatus(sandboxId)
     const rules = await node.linux.run(['iptables-save', '-t', 'nat'])
     assert.match(rules, new RegExp(`--dport ${hostPort} .*--to-destination ${addresses[0]}:8080`))
   })
@@ -239,7 +239,7 @@ describe('settings of containers', { skip: containersMissing }, () => {
     assert.deepEqual(await Promise.all(files.map(read)), first)
     assert.equal(await ask(id, 'cat /proc/1/oom_score_adj'), '500')
     const more = { ...resources, cpuShares: 400, cpuQuota: 70_000, memoryLimitBytes: 67_108_864 }
-    await node.runtime.updateResources(id, more)
+    await node.runtime.updateContainerResources(id, more)
     const second = isUnified ? ['70000 100000', '67108864'] : ['400', '70000', '67108864']
     assert.deepEqual(await Promise.all(files.map(read)), second)
   })

@@ -189,7 +189,7 @@ test('whoever follows before the runtime is there hears of it when it is', async
   const socketPath = join(folder, 'cri.sock')
   await using runtime = Containerd.connect({ platform, connectGrpc, connectHttp, socketPath })
   const end = new AbortController()
-  const changes = runtime.changes(end.signal)[Symbol.asyncIterator]()
+  const changes = runtime.containerEvents(end.signal)[Symbol.asyncIterator]()
   const first = changes.next()
   await platform.clock.sleep(300)
   await using _server = await TestCriServer.start({ socketPath })
@@ -250,7 +250,7 @@ class Changes implements AsyncDisposable {
 
   constructor(runtime: Containerd) {
     this.runtime = runtime
-    this.#changes = runtime.changes(this.#end.signal)[Symbol.asyncIterator]()
+    this.#changes = runtime.containerEvents(this.#end.signal)[Symbol.asyncIterator]()
   }
 
   /** Resolves at the next event for this pod, skipping others. */

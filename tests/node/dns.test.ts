@@ -12,7 +12,7 @@ import type { Endpoint } from '#/api/generated/discovery/v1.ts'
 import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
 import { ClusterDns, type ClusterDnsOptions } from '#/dns/dns.ts'
 import { emptyResponse, parseDnsMessage, serializeDnsMessage, type DnsMessage } from '#/dns/dns-message.ts'
-import { dnsAccount, ensureDnsRights, ensureDnsService } from '#/dns/ensure-dns.ts'
+import { dnsServiceAccount, ensureDnsRbac, ensureDnsService } from '#/dns/ensure-dns.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { startTestApiServer, type TestApiServer } from './test-api-server.ts'
 import { startTestNameServer } from './test-name-server.ts'
@@ -24,11 +24,11 @@ interface TestDns {
   readonly service: (name: string, spec: ServiceSpec, endpoints?: readonly Endpoint[]) => Promise<void>
 }
 
-const account = `system:serviceaccount:kube-system:${dnsAccount}`
+const account = `system:serviceaccount:kube-system:${dnsServiceAccount}`
 
 async function startDns(t: TestContext, more: Partial<ClusterDnsOptions> = {}): Promise<TestDns> {
   const api = await startTestApiServer(t)
-  await ensureDnsRights(api.client)
+  await ensureDnsRbac(api.client)
   const dns = new ClusterDns({
     platform: api.platform,
     client: api.clientAs(account, ['system:serviceaccounts', 'system:serviceaccounts:kube-system']),
@@ -44,7 +44,7 @@ async function startDns(t: TestContext, more: Partial<ClusterDnsOptions> = {}): 
     stopping.abort()
     await running
   })
-  const [address] = await dns.listening
+  const [address] = await dns.boundAddresses
   await dns.waitForSync(stopping.signal)
   const resolver = new Resolver({ timeout: 20_000, tries: 1 })
   resolver.setServers([`127.0.0.1:${address!.port}`])
@@ -358,7 +358,7 @@ test('nothing is said about the cluster before all of it is known', async t => {
   })
   const stopping = new AbortController()
   const running = dns.run(stopping.signal)
-  const [address] = await dns.listening
+  const [address] = await dns.boundAddresses
   for (const name of ['kubernetes.default.svc.cluster.local', '1.0.96.10.in-addr.arpa']) {
     assert.equal((await askUdp(address!, serializeDnsMessage(query(name), 512))).responseCode, 2)
   }
@@ -378,7 +378,7 @@ test('an address that is taken is said by its name', async t => {
   })
   const why = new RegExp(`cannot answer questions for names at 127.0.0.1 port ${address.port}`)
   await assert.rejects(dns.run(new AbortController().signal), why)
-  await assert.rejects(dns.listening, why)
+  await assert.rejects(dns.boundAddresses, why)
 })
 
 test('the service for DNS is made once, follows its address, and leaves that of somebody else alone', async t => {
@@ -387,7 +387,7 @@ test('the service for DNS is made once, follows its address, and leaves that of 
   const at = { namespace: 'kube-system', name: 'kube-dns' }
   for (let times = 0; times < 2; times++) {
     assert.equal(await ensureDnsService(client, options), 'ours')
-    await ensureDnsRights(client)
+    await ensureDnsRbac(client)
   }
   const service = await client.get(services, at)
   assert.deepEqual(
@@ -413,5 +413,5 @@ test('the service for DNS is made once, follows its address, and leaves that of 
   )
   await client.update(services, { ...service, spec: { ...service.spec, selector: { app: 'mine' } } })
   assert.equal(await ensureDnsService(client, { ...options, address: '10.214.0.8' }), 'elsewhere')
-  assert(await client.find(serviceAccounts, { namespace: 'kube-system', name: dnsAccount }))
+  assert(await client.find(serviceAccounts, { namespace: 'kube-system', name: dnsServiceAccount }))
 })

@@ -118,7 +118,7 @@ function kubelet(
     objects: { secret: async (namespace, name) => secretOf(namespace, name, users[name]) },
     recorder: { record: (_, { message }) => void messages.push(message) },
     node: {
-      folder: join(node.folder, 'kubelet'),
+      rootDirectory: join(node.folder, 'kubelet'),
       imageGc: { highPercent: 85, lowPercent: 80, minimumAgeMs },
     },
     keptImages: ['registry.k8s.io/pause:3.10'],

@@ -107,7 +107,7 @@ test('what dies comes back, and what lives is left alone', { skip }, async t => 
   })
 
   await t.test('a pause container that was killed takes the pod down, and it comes back', async () => {
-    const [sandbox] = await node.containerd.runtime.listSandboxes({ podUid: first.metadata?.uid ?? '' })
+    const [sandbox] = await node.containerd.runtime.listPodSandbox({ podUid: first.metadata?.uid ?? '' })
     process.kill(await firstProcess(node, sandbox?.id ?? ''), 'SIGKILL')
     const back = await node.until('web', ({ status }) => {
       const [container] = status?.containerStatuses ?? []
@@ -123,7 +123,7 @@ test('what dies comes back, and what lives is left alone', { skip }, async t => 
 
   await t.test('so does a pod whose shim was killed', async () => {
     const later = await node.get('later')
-    const [sandbox] = await node.containerd.runtime.listSandboxes({ podUid: later.metadata?.uid ?? '' })
+    const [sandbox] = await node.containerd.runtime.listPodSandbox({ podUid: later.metadata?.uid ?? '' })
     const [shim] = await processesWith(`-id\0${sandbox?.id}`)
     const [container] = later.status?.containerStatuses ?? []
     const main = await firstProcess(node, (container?.containerID ?? '').replace('containerd://', ''))
@@ -199,7 +199,7 @@ test('what cannot be had is said in the status', { skip }, async t => {
 test('a pod of a manifest, on the network of the node', { skip }, async t => {
   const node = await TestNode.start(t)
   const before = await leftovers(node)
-  const manifests = join(node.settings.folder, 'manifests')
+  const manifests = join(node.settings.rootDirectory, 'manifests')
   await mkdir(manifests, { recursive: true })
   const spec = { hostNetwork: true, containers: [{ ...shell('it', patient), imagePullPolicy: 'Never' }] }
   const manifest = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'fixed' }, spec }
@@ -226,7 +226,7 @@ test('many pods at once run and go', { skip }, async t => {
 
 async function logOf(node: TestNode, pod: Pod, container: string): Promise<string> {
   const { namespace, name, uid } = pod.metadata ?? {}
-  const path = join(node.settings.logsFolder, `${namespace}_${name}_${uid}`, container, '0.log')
+  const path = join(node.settings.podLogsDir, `${namespace}_${name}_${uid}`, container, '0.log')
   const lines = (await readFile(path, 'utf8')).trimEnd().split('\n')
   return lines
     .map(line => {
@@ -266,13 +266,13 @@ async function leftovers(node: TestNode): Promise<unknown> {
   const groups = await list(`/sys/fs/cgroup/memory${node.containerd.cgroupParent}/kubepods/burstable`)
   const others = await list(`/sys/fs/cgroup/memory${node.containerd.cgroupParent}/kubepods/besteffort`)
   return {
-    sandboxes: (await runtime.listSandboxes()).length,
+    sandboxes: (await runtime.listPodSandbox()).length,
     containers: (await runtime.listContainers()).length,
     mounts: mounts.map(({ path }) => path),
     processes: shims.length,
     groups: [...groups, ...others].filter(name => name.startsWith('pod')),
-    pods: await list(join(node.settings.folder, 'pods')),
-    logs: await list(node.settings.logsFolder),
+    pods: await list(join(node.settings.rootDirectory, 'pods')),
+    logs: await list(node.settings.podLogsDir),
     networks: await list(join(node.containerd.containerd.folder, 'state/io.containerd.grpc.v1.cri/netns')),
     addresses: (await list(join(folder, 'ipam/test'))).filter(name => /^\d/.test(name)),
   }

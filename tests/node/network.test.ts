@@ -151,7 +151,7 @@ test('clusters side by side take slots of their own and find them again', async 
   await node.linux.run(['ip', 'link', 'delete', 'dev', 'k8ts0'])
   const third = await nodeNetworkOf(t, node)
   assert.equal(third.network.slot, 0)
-  await assert.rejects(first.nodeNetwork.ensure(), /k8ts0 of this cluster is in use by another one/)
+  await assert.rejects(first.nodeNetwork.ensure(), /bridge k8ts0 is in use by another cluster/)
   // Resources of the other cluster are not removed.
   await first.nodeNetwork.remove()
   assert.match(await node.linux.run(['ip', 'link']), /k8ts0/)

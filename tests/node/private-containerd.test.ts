@@ -87,11 +87,14 @@ test('a containerd that cannot start says why', { skip }, async t => {
   await writeFile(join(options.folder, 'root', 'io.containerd.metadata.v1.bolt'), 'in the way')
   await assert.rejects(
     PrivateContainerd.start(options),
-    /^Error: containerd cannot run pods: .*bolt.*not a directory/,
+    /^Error: containerd's CRI plugin failed to load: .*bolt.*not a directory/,
   )
   assert.deepEqual(await processesWith(options.folder), [])
   const long = join(options.folder, 'x'.repeat(100))
-  await assert.rejects(PrivateContainerd.start({ ...options, folder: long }), /too long for the sockets/)
+  await assert.rejects(
+    PrivateContainerd.start({ ...options, folder: long }),
+    /too long for containerd's Unix sockets/,
+  )
 })
 
 test('a launcher that fails is told as it is', { skip }, async t => {
@@ -122,7 +125,7 @@ test('where no overlay can be had images are copied', { skip }, async t => {
     await using runtime = containerd.connect()
     const loader = { platform, linux, connectGrpc, socketPath: containerd.socketPath, runtime }
     assert.equal(await ensurePauseImage(loader), 'loaded')
-    assert.match((await runtime.imageFilesystem()).folder, /snapshotter\.v1\.native$/)
+    assert.match((await runtime.imageFsInfo()).folder, /snapshotter\.v1\.native$/)
   } finally {
     await linux.mounts.unmount(merged!)
   }

@@ -5,7 +5,7 @@
 import type { Platform } from '#/platform/platform.ts'
 import type { ContainerRuntime } from '#/cri/cri.ts'
 
-type PodRuntime = Pick<ContainerRuntime, 'listSandboxes' | 'stopSandbox' | 'removeSandbox'>
+type PodRuntime = Pick<ContainerRuntime, 'listPodSandbox' | 'stopPodSandbox' | 'removePodSandbox'>
 
 /** Rejects with the last failure when pods cannot be removed. */
 export async function removePods(
@@ -15,14 +15,14 @@ export async function removePods(
 ): Promise<void> {
   const options = signal && { signal }
   for (let attempt = 1; ; attempt++) {
-    const ids = (await runtime.listSandboxes({}, options)).map(({ id }) => id)
+    const ids = (await runtime.listPodSandbox({}, options)).map(({ id }) => id)
     if (ids.length === 0) return
     const failures: unknown[] = []
     const work = async (): Promise<void> => {
       for (let id = ids.pop(); id !== undefined; id = ids.pop()) {
         try {
-          await runtime.stopSandbox(id, options)
-          await runtime.removeSandbox(id, options)
+          await runtime.stopPodSandbox(id, options)
+          await runtime.removePodSandbox(id, options)
         } catch (error) {
           failures.push(error)
         }

@@ -17,7 +17,7 @@ async function preparedPod(
   volume: Volume,
 ): Promise<{ readonly pod: Pod; readonly path: string }> {
   const pod = await setup.createPod({ containers: [containerWith(volume.name)], volumes: [volume] })
-  const path = (await setup.volumes.prepare(pod, setup.signal)).get(volume.name)?.hostPath ?? ''
+  const path = (await setup.volumes.mount(pod, setup.signal)).get(volume.name)?.hostPath ?? ''
   return { pod, path }
 }
 
@@ -34,7 +34,7 @@ test(
     await chmod(path, 0o2770)
     await writeFile(join(path, 'file'), 'content')
     const file = await partOf(setup, pod, 'file', 0)
-    assert.equal(file, join(setup.node.folder, 'pods', uidOf(pod), 'volume-subpaths/v/main/0'))
+    assert.equal(file, join(setup.node.rootDirectory, 'pods', uidOf(pod), 'volume-subpaths/v/main/0'))
     assert.equal(await readFile(file, 'utf8'), 'content')
     const folder = await partOf(setup, pod, 'new/deep', 1)
     await writeFile(join(folder, 'inside'), 'x')
@@ -49,7 +49,7 @@ test(
     await rm(join(path, 'file'))
     await mkdir(join(path, 'file'))
     assert.deepEqual(await readdir(await partOf(setup, pod, 'file', 0)), [])
-    await setup.volumes.release(uidOf(pod), setup.signal)
+    await setup.volumes.unmount(uidOf(pod), setup.signal)
     assert.deepEqual(await setup.mounts(), [])
   },
 )
@@ -168,17 +168,17 @@ test('all that a pod had is gone after a crash, and nothing else', { skip: needs
   await writeFile(join(setup.folder, 'kept'), 'of the node')
   await mkdir(join(path, 'host'))
   await linux.mounts.bind(setup.folder, join(path, 'host'))
-  await mkdir(join(node.folder, 'pods', uidOf(pod), 'volumes/disk/host'), { recursive: true })
-  await linux.mounts.bind(setup.folder, join(node.folder, 'pods', uidOf(pod), 'volumes/disk/host'))
-  await symlink(setup.folder, join(node.folder, 'pods', uidOf(pod), 'volumes/disk/link'))
+  await mkdir(join(node.rootDirectory, 'pods', uidOf(pod), 'volumes/disk/host'), { recursive: true })
+  await linux.mounts.bind(setup.folder, join(node.rootDirectory, 'pods', uidOf(pod), 'volumes/disk/host'))
+  await symlink(setup.folder, join(node.rootDirectory, 'pods', uidOf(pod), 'volumes/disk/link'))
   const restarted = setup.restarted()
-  await restarted.release(uidOf(pod), signal)
-  await restarted.release(uidOf(pod), signal)
-  assert.deepEqual(await restarted.known(), [uidOf(other.pod)])
+  await restarted.unmount(uidOf(pod), signal)
+  await restarted.unmount(uidOf(pod), signal)
+  assert.deepEqual(await restarted.podsWithVolumes(), [uidOf(other.pod)])
   assert.equal((await setup.mounts()).length, 1)
   assert.equal(await readFile(join(setup.folder, 'kept'), 'utf8'), 'of the node')
-  await assert.rejects(restarted.release('..', signal), /uid/)
-  await assert.rejects(restarted.release('', signal), /uid/)
+  await assert.rejects(restarted.unmount('..', signal), /uid/)
+  await assert.rejects(restarted.unmount('', signal), /uid/)
 })
 
 test('a folder of the node that is behind a link works as any other', { skip: needsRoot }, async t => {
@@ -191,10 +191,10 @@ test('a folder of the node that is behind a link works as any other', { skip: ne
     new PodVolumes({ platform, linux, client, node, objects, allocatable: () => ({}) })
   const memory = { name: 'v', emptyDir: { medium: 'Memory' } }
   const pod = await setup.createPod({ containers: [containerWith('v')], volumes: [memory] })
-  await make().prepare(pod, signal)
-  await make().prepare(pod, signal)
+  await make().mount(pod, signal)
+  await make().mount(pod, signal)
   assert.equal((await setup.mounts()).length, 1)
-  await make().release(uidOf(pod), signal)
+  await make().unmount(uidOf(pod), signal)
   assert.deepEqual(await setup.mounts(), [])
 })
 
@@ -204,17 +204,17 @@ test(
   async t => {
     const setup = await startTestVolumes(t)
     const { linux, node, client, createPod, volumes, signal } = setup
-    await mkdir(node.folder, { recursive: true })
-    await linux.mounts.tmpfs(node.folder, { sizeBytes: 128 * 1024 })
+    await mkdir(node.rootDirectory, { recursive: true })
+    await linux.mounts.tmpfs(node.rootDirectory, { sizeBytes: 128 * 1024 })
     const data = { key: 'x'.repeat(500_000) }
     await client.create(configMaps, { metadata: { namespace: 'default', name: 'c' }, data })
     const pod = await createPod({
       containers: [containerWith('v')],
       volumes: [{ name: 'v', configMap: { name: 'c' } }],
     })
-    await assert.rejects(volumes.prepare(pod, signal), /MountVolume.SetUp failed for volume "v" : ENOSPC/)
-    await volumes.release(uidOf(pod), signal)
-    assert.deepEqual(await volumes.known(), [])
+    await assert.rejects(volumes.mount(pod, signal), /MountVolume.SetUp failed for volume "v" : ENOSPC/)
+    await volumes.unmount(uidOf(pod), signal)
+    assert.deepEqual(await volumes.podsWithVolumes(), [])
   },
 )
 
@@ -225,12 +225,12 @@ test(
     const setup = await startTestVolumes(t)
     const { volumes, signal } = setup
     const { pod } = await preparedPod(setup, { name: 'v', emptyDir: { medium: 'Memory' } })
-    await volumes.release(uidOf(pod), signal)
-    const all = [1, 2, 3, 4].map(() => volumes.prepare(pod, signal))
+    await volumes.unmount(uidOf(pod), signal)
+    const all = [1, 2, 3, 4].map(() => volumes.mount(pod, signal))
     await Promise.all([...all, volumes.refresh(pod, signal)])
     assert.equal((await setup.mounts()).length, 1)
-    await Promise.all([volumes.release(uidOf(pod), signal), volumes.release(uidOf(pod), signal)])
-    assert.deepEqual([await setup.mounts(), await volumes.known()], [[], []])
+    await Promise.all([volumes.unmount(uidOf(pod), signal), volumes.unmount(uidOf(pod), signal)])
+    assert.deepEqual([await setup.mounts(), await volumes.podsWithVolumes()], [[], []])
   },
 )
 
@@ -244,13 +244,13 @@ test('what is given up halfway leaves nothing behind', { skip: needsRoot }, asyn
   })
   for (const turns of [0, 1, 5, 20, 50]) {
     const stopping = new AbortController()
-    const preparing = volumes.prepare(pod, stopping.signal)
+    const preparing = volumes.mount(pod, stopping.signal)
     for (let turn = 0; turn < turns; turn += 1) await setImmediate()
     stopping.abort(new Error('enough'))
-    const releasing = volumes.release(uidOf(pod), signal)
+    const releasing = volumes.unmount(uidOf(pod), signal)
     // On a slow machine it may complete before it is aborted.
     await preparing.catch((error: unknown) => assert.match(String(error), /enough/))
     await releasing
-    assert.deepEqual([await setup.mounts(), await volumes.known()], [[], []])
+    assert.deepEqual([await setup.mounts(), await volumes.podsWithVolumes()], [[], []])
   }
 })

@@ -8,7 +8,7 @@ import type { Event, Pod, PodSpec } from '#/api/generated/core/v1.ts'
 import { events, pods } from '#/api/generated/core/v1-resources.ts'
 import type { Client } from '#/client/client.ts'
 import { Kubelet } from '#/kubelet/kubelet.ts'
-import { nodeSettings, type NodeSettings } from '#/kubelet/node-settings.ts'
+import { kubeletConfiguration, type KubeletConfiguration } from '#/kubelet/kubelet-configuration.ts'
 import { connectHttp, loadGrpc, nodePlatform } from '#/platform/node.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { startTestApiServer, type TestApiServer } from './test-api-server.ts'
@@ -24,7 +24,7 @@ export class TestNode {
   readonly containerd: TestContainerd
   readonly api: TestApiServer
   readonly client: Client
-  readonly settings: NodeSettings
+  readonly settings: KubeletConfiguration
   readonly platform: Platform
   kubelet: Kubelet
   #stopping = new AbortController()
@@ -34,10 +34,10 @@ export class TestNode {
     this.containerd = containerd
     this.api = api
     this.client = api.client
-    this.settings = nodeSettings({
+    this.settings = kubeletConfiguration({
       name: nodeName,
       addresses: ['127.0.0.1'],
-      folder: join(containerd.folder, 'node'),
+      rootDirectory: join(containerd.folder, 'node'),
       cgroupRoot: containerd.cgroupParent,
     })
     const level = process.env['K8TS_TEST_LOG'] === 'info' ? 'info' : 'error'

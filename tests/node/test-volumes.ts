@@ -9,7 +9,7 @@ import { nodes, pods, serviceAccounts } from '#/api/generated/core/v1-resources.
 import { ApiServer } from '#/apiserver/api-server.ts'
 import { clientOf, type Client } from '#/client/client.ts'
 import { inProcessTransport } from '#/client/in-process.ts'
-import { nodeSettings, type NodeSettings } from '#/kubelet/node-settings.ts'
+import { kubeletConfiguration, type KubeletConfiguration } from '#/kubelet/kubelet-configuration.ts'
 import { PodObjects } from '#/kubelet/pod-objects.ts'
 import { PodVolumes } from '#/kubelet/volumes.ts'
 import type { Linux } from '#/platform/linux.ts'
@@ -19,7 +19,7 @@ import { MemoryStore } from '#/store/memory.ts'
 export interface TestVolumes {
   readonly platform: Platform
   readonly linux: Linux
-  readonly node: NodeSettings
+  readonly node: KubeletConfiguration
   /** Has administrator rights. */
   readonly client: Client
   readonly objects: PodObjects
@@ -54,10 +54,10 @@ export async function startTestVolumes(t: TestContext): Promise<TestVolumes> {
   const nodeClient = clientAs('system:node:n1', ['system:nodes'])
   await client.create(serviceAccounts, { metadata: { namespace: 'default', name: 'default' } })
   await client.create(nodes, { metadata: { name: 'n1', labels: { 'kubernetes.io/hostname': 'n1' } } })
-  const node = nodeSettings({
+  const node = kubeletConfiguration({
     name: 'n1',
     addresses: ['10.0.0.1'],
-    folder: join(root, 'node'),
+    rootDirectory: join(root, 'node'),
     cgroupRoot: '/test',
   })
   const objects = new PodObjects({ platform, client: nodeClient })

@@ -49,7 +49,7 @@ test('two clusters run side by side in the background, and know nothing of each 
     assert.equal((await kubectl('get', 'pods', '-o', 'name')).trim(), 'pod/web')
   }
   await one.k8ts('down')
-  await assert.rejects(one.k8ts('status'), { code: 1, stdout: /^no cluster runs on / })
+  await assert.rejects(one.k8ts('status'), { code: 1, stdout: /^no cluster is running in / })
   const [, address = ''] = addresses
   assert.equal((await run('wget', ['-q', '-O-', `http://${address}/`])).stdout, 'it works\n')
 })

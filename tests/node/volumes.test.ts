@@ -28,13 +28,13 @@ function specOf(volumes: readonly Volume[], more: Partial<PodSpec> = {}): PodSpe
 }
 
 async function pathOf({ volumes, signal }: TestVolumes, pod: Pod, name: string): Promise<string> {
-  return (await volumes.prepare(pod, signal)).get(name)?.hostPath ?? ''
+  return (await volumes.mount(pod, signal)).get(name)?.hostPath ?? ''
 }
 
 /** The events of a pod with volumes that cannot be prepared. */
 async function eventsOf({ volumes, signal }: TestVolumes, pod: Pod): Promise<readonly string[]> {
   try {
-    await volumes.prepare(pod, signal)
+    await volumes.mount(pod, signal)
     return []
   } catch (error) {
     assert.ok(error instanceof VolumeError, String(error))
@@ -67,18 +67,18 @@ test(
       ),
     )
     const path = await pathOf(setup, pod, 'v')
-    assert.equal(path, join(node.folder, 'pods', uidOf(pod), 'volumes/kubernetes.io~empty-dir/v'))
+    assert.equal(path, join(node.rootDirectory, 'pods', uidOf(pod), 'volumes/kubernetes.io~empty-dir/v'))
     assert.deepEqual(await readdir(join(path, '..')), ['v'])
     assert.equal(await modeOf(path), '2777')
     assert.equal((await stat(path)).gid, 1234)
     await writeFile(join(path, 'file'), 'kept')
     await chown(join(path, 'file'), 5, 5)
-    const again = (await restarted().prepare(pod, signal)).get('v')
+    const again = (await restarted().mount(pod, signal)).get('v')
     assert.deepEqual(again, { name: 'v', hostPath: path, readonly: false, selinuxRelabel: true })
     assert.equal((await stat(join(path, 'file'))).gid, 5, 'what runs already is not changed')
-    assert.deepEqual([...(await volumes.known())].sort(), [uidOf(plain), uidOf(pod)].sort())
-    for (const each of [plain, pod]) await volumes.release(uidOf(each), signal)
-    assert.deepEqual(await volumes.known(), [])
+    assert.deepEqual([...(await volumes.podsWithVolumes())].sort(), [uidOf(plain), uidOf(pod)].sort())
+    for (const each of [plain, pod]) await volumes.unmount(uidOf(each), signal)
+    assert.deepEqual(await volumes.podsWithVolumes(), [])
   },
 )
 
@@ -99,10 +99,10 @@ test(
     await rm(join(path, 'large'))
     await writeFile(join(path, 'small'), 'x')
     assert.equal((await linux.files.space(await pathOf(setup, pod, 'free'))).totalBytes, 64 * 1024 * 1024)
-    await restarted().prepare(pod, signal)
+    await restarted().mount(pod, signal)
     assert.equal((await mounts()).length, 2)
     assert.equal(await readFile(join(path, 'small'), 'utf8'), 'x')
-    await volumes.release(uidOf(pod), signal)
+    await volumes.unmount(uidOf(pod), signal)
     assert.deepEqual(await mounts(), [])
   },
 )
@@ -117,8 +117,8 @@ test(
       'MountVolume.SetUp failed for volume "v" : ' +
         'medium HugePages: hugePages storage requested, but there is no resource request for huge pages',
     ])
-    await setup.volumes.release(uidOf(pod), setup.signal)
-    assert.deepEqual(await setup.volumes.known(), [])
+    await setup.volumes.unmount(uidOf(pod), setup.signal)
+    assert.deepEqual(await setup.volumes.podsWithVolumes(), [])
   },
 )
 
@@ -174,7 +174,7 @@ test(
     const setup = await startTestVolumes(t)
     await createSources(setup)
     const pod = await setup.createPod(specOf(contents), { name: 'one', labels: { x: 'y' } })
-    const prepared = await setup.volumes.prepare(pod, setup.signal)
+    const prepared = await setup.volumes.mount(pod, setup.signal)
     assert.ok([...prepared.values()].every(({ readonly }) => readonly))
     const at = (name: string, ...path: readonly string[]): string =>
       join(prepared.get(name)?.hostPath ?? '', ...path)
@@ -254,12 +254,12 @@ test(
     const [config, , secret] = contents
     const pod = await setup.createPod(specOf([config!, secret!]))
     const folders = async (): Promise<readonly string[]> => {
-      const prepared = await setup.volumes.prepare(pod, setup.signal)
+      const prepared = await setup.volumes.mount(pod, setup.signal)
       return Promise.all([...prepared.values()].map(({ hostPath }) => readlink(join(hostPath, '..data'))))
     }
     const before = await folders()
     assert.deepEqual(await folders(), before)
-    await setup.restarted().prepare(pod, setup.signal)
+    await setup.restarted().mount(pod, setup.signal)
     assert.deepEqual(await folders(), before)
   },
 )
@@ -314,7 +314,7 @@ test(
     while (await setup.objects.secret('default', 's')) await setImmediate()
     await assert.rejects(setup.volumes.refresh(pod, setup.signal), /secret "s" not found/)
     assert.equal(await pathOf(setup, pod, 'v'), path)
-    assert.equal((await setup.restarted().prepare(pod, setup.signal)).get('v')?.hostPath, path)
+    assert.equal((await setup.restarted().mount(pod, setup.signal)).get('v')?.hostPath, path)
     assert.equal(await readFile(join(path, 'p'), 'utf8'), 'word')
   },
 )
@@ -345,7 +345,7 @@ test('a token is for the user of the pod, and is renewed before it expires', { s
   await volumes.refresh(pod, signal)
   assert.notEqual(await readFile(file, 'utf8'), first)
   assert.ok((volumes.nextRefreshMs(pod) ?? 0) > 2_800_000)
-  await volumes.release(uidOf(pod), signal)
+  await volumes.unmount(uidOf(pod), signal)
   assert.equal(volumes.nextRefreshMs(pod), undefined)
 })
 
@@ -405,7 +405,7 @@ test('host paths are what their type says, or are made, or refused', { skip: nee
       `${type} ${name}`,
     )
     if (event === '') assert.equal(await pathOf(setup, pod, 'v'), at(name))
-    await setup.volumes.release(uidOf(pod), setup.signal)
+    await setup.volumes.unmount(uidOf(pod), setup.signal)
   }
   assert.equal(await modeOf(at('new/deep')), '755')
   assert.equal(await modeOf(at('made')), '644')
@@ -420,7 +420,7 @@ test('a group of the pod changes no file that links lead to', { skip: needsRoot 
   const pod = await setup.createPod(
     specOf([{ name: 'v', emptyDir: {} }], { securityContext: { fsGroup: 99 } }),
   )
-  const path = join(setup.node.folder, 'pods', uidOf(pod), 'volumes/kubernetes.io~empty-dir/v')
+  const path = join(setup.node.rootDirectory, 'pods', uidOf(pod), 'volumes/kubernetes.io~empty-dir/v')
   await mkdir(path, { recursive: true })
   await symlink(outside, join(path, 'link'))
   await writeFile(join(path, 'file'), '')
@@ -450,7 +450,7 @@ test('an image as a volume is left to whoever starts containers', { skip: needsR
   const setup = await startTestVolumes(t)
   const image = { reference: 'registry.example.com/data:1', pullPolicy: 'IfNotPresent' }
   const pod = await setup.createPod(specOf([{ name: 'v', image }]))
-  const prepared = await setup.volumes.prepare(pod, setup.signal)
+  const prepared = await setup.volumes.mount(pod, setup.signal)
   assert.deepEqual(prepared.get('v'), { name: 'v', hostPath: '', readonly: true, imageSource: image })
 })
 

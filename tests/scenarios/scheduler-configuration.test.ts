@@ -56,12 +56,12 @@ const configurationHead = {
 const packing = { name: 'NodeResourcesFit', args: { scoringStrategy: { type: 'MostAllocated' } } }
 
 const ownPlugin = `
-const refusal: { reason: string } = { reason: 'another ending' }
+const unschedulable: { reason: string } = { reason: 'another ending' }
 
 export default () => ({
   name: 'SameEnding',
-  filter: ({ pod }) => ({
-    test: ({ name }) => (name.at(-1) === pod.metadata.name.at(-1) ? undefined : refusal),
+  preFilter: ({ pod }) => ({
+    filter: ({ name }) => (name.at(-1) === pod.metadata.name.at(-1) ? undefined : unschedulable),
   }),
 })
 `
@@ -138,7 +138,7 @@ test('a wrong file is told of in one line, with code 2', async () => {
   assert.equal(await check('--scheduler-config', undefined, /: there is no such file$/), false)
   const predicates = [{ name: 'Odd' }]
   const oddPolicy = { ...policy, predicates }
-  assert.equal(await check('--policy-config-file', oddPolicy, /predicates\[0\]: "Odd" is not known/), false)
+  assert.equal(await check('--policy-config-file', oddPolicy, /predicates\[0\]: "Odd" is unknown/), false)
   // Plugins validate their own arguments.
   const wild = { name: 'NodeResourcesFit', args: { scoringStrategy: { type: 'Wild' } } }
   const judged = wrong({ profiles: [{ pluginConfig: [wild] }] })

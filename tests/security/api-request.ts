@@ -1,6 +1,6 @@
 /** Builds requests to an in-process server as they would arrive from the network. */
 import type { ApiRequest, Peer } from '#/api/transport.ts'
-import { people } from './people.ts'
+import { users } from './users.ts'
 
 export interface RequestParts {
   readonly headers?: Readonly<Record<string, string>>
@@ -11,7 +11,7 @@ export interface RequestParts {
 
 /** `url` may have a query. */
 export function apiRequest(method: string, url: string, parts: RequestParts = {}): ApiRequest {
-  const { headers = {}, body, peer = { user: people.administrator } } = parts
+  const { headers = {}, body, peer = { user: users.administrator } } = parts
   const question = url.indexOf('?')
   const bytes =
     body instanceof Uint8Array

@@ -84,7 +84,7 @@ async function eachAtOnce<T>(values: readonly T[], work: (value: T) => Promise<v
   await Promise.all(Array.from({ length: 32 }, one))
 }
 
-test('certificates name whom they should, and nobody else', async t => {
+test('client certificates authenticate their subject only', async t => {
   const { pairs } = fuzzed.certificates
   t.diagnostic(`${pairs.length} certificates`)
   await eachAtOnce(pairs, async pair => {
@@ -108,7 +108,7 @@ function checkHarmless(said: string, what: string): void {
   }
 }
 
-test('requests of HTTP/1.1 that nobody would send', async () => {
+test('malformed HTTP/1.1 requests', async () => {
   const seeds = Array.from({ length: 1_500 }, (_, index) => index)
   await eachAtOnce(seeds, async seed => {
     const draw = new Draw(seed)
@@ -135,7 +135,7 @@ test('requests of HTTP/1.1 that nobody would send', async () => {
   assert.deepEqual(errors, [])
 })
 
-test('requests of HTTP/2 that nobody would send', async () => {
+test('malformed HTTP/2 requests', async () => {
   const session = connectHttp2(`https://127.0.0.1:${server.address.port}`, { rejectUnauthorized: false })
   session.on('error', () => undefined)
   let answered = 0

@@ -28,7 +28,7 @@ export async function kubeconfigFor(
   await ensureKubeconfigFile({
     ...options,
     path,
-    authority: { name: 'ca', cert: cert!, key: key! },
+    ca: { name: 'ca', cert: cert!, key: key! },
     server: `https://127.0.0.1:${cluster.port}`,
     identity: { commonName, organizations, usage: 'client', names: [] },
   })

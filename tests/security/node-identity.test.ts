@@ -9,7 +9,7 @@ import { parse } from 'yaml'
 import { accessTo, RawClient, type Access } from '../apiserver/raw-client.ts'
 import { clusterForFile, type ChildCluster } from '../clients/cluster.ts'
 import { kubeconfigFor } from './kubeconfigs.ts'
-import { configMap, namespace, pod, secret } from './people.ts'
+import { configMap, namespace, pod, secret } from './users.ts'
 
 /** Sends a request: `GET /path`, with a JSON body, or a patch of the type that the method names. */
 type Send = (

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startTestServer } from '#/apiserver/test-server.ts'
 import { apiRequest } from './api-request.ts'
-import { configMap } from './people.ts'
+import { configMap } from './users.ts'
 
 const maps = '/api/v1/namespaces/default/configmaps'
 

@@ -8,7 +8,7 @@ import { test, type TestContext } from 'node:test'
 import { readAdmission } from '#/apiserver/admission.ts'
 import { part, startTestServer, type Answer, type TestServer } from '#/apiserver/test-server.ts'
 import { nodePlatform } from '#/platform/node.ts'
-import { configMap, namespace, pod, secret } from './people.ts'
+import { configMap, namespace, pod, secret } from './users.ts'
 
 type Amounts = Readonly<Record<string, string>>
 

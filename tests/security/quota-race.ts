@@ -8,7 +8,7 @@ import { Simulation } from '#/platform/simulated.ts'
 import { MemoryStore } from '#/store/memory.ts'
 import type { Store } from '#/store/store.ts'
 import { apiRequest } from './api-request.ts'
-import { pod } from './people.ts'
+import { pod } from './users.ts'
 
 const creations = 50
 const hard = 10

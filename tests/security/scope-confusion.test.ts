@@ -7,7 +7,7 @@ import { test, type TestContext } from 'node:test'
 import type { UserInfo } from '#/api/transport.ts'
 import type { Resource, Scope } from '#/api/resource.ts'
 import { startTestServer, type TestServer } from '#/apiserver/test-server.ts'
-import { configMap, given, namespace, secret } from './people.ts'
+import { configMap, createObjects, namespace, secret } from './users.ts'
 
 /** Has all rights in the namespace `team` and none elsewhere. */
 const tenant: UserInfo = { username: 'tina', groups: ['system:authenticated'] }
@@ -65,7 +65,7 @@ async function start(t: TestContext): Promise<TestServer> {
   })
   const everything = [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }]
   const reading = [{ apiGroups: [group], resources: ['widgets'], verbs: ['get', 'list', 'watch'] }]
-  await given(server, [
+  await createObjects(server, [
     ['/api/v1/namespaces', namespace('team')],
     ['/api/v1/namespaces', namespace('other', { mark: 'foreign' })],
     ['/api/v1/namespaces', namespace('te')],

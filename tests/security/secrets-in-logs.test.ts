@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { inspect, stripVTControlCharacters } from 'node:util'
-import type { MakeAdmissionPlugins } from '#/apiserver/admission.ts'
+import type { AdmissionPluginFactory } from '#/apiserver/admission.ts'
 import { ApiServer } from '#/apiserver/api-server.ts'
 import { Audit } from '#/apiserver/audit.ts'
 import { nodePlatform } from '#/platform/node.ts'
@@ -32,7 +32,7 @@ function recorder(lines: string[], fields: object = {}): Log {
 }
 
 /** An admission plugin with an internal error. */
-const failing: ReturnType<MakeAdmissionPlugins>[number] = {
+const failing: ReturnType<AdmissionPluginFactory>[number] = {
   name: 'Failing',
   validate: ({ name, object }) => {
     if (name.includes('failing')) throw new Error('this cannot be', { cause: { kind: object?.kind } })

@@ -17,7 +17,7 @@ import { kubectlVersion } from '../clients/kubectl/session.ts'
 import { apiRequest } from './api-request.ts'
 import { signingKey } from './keys.ts'
 import { kubectl } from './kubeconfigs.ts'
-import { pod } from './people.ts'
+import { pod } from './users.ts'
 
 const issuer = 'https://kubernetes.default.svc.cluster.local'
 const skip =

@@ -14,7 +14,7 @@ import type { Log } from '#/platform/platform.ts'
 import { MemoryStore } from '#/store/memory.ts'
 import { accessTo, openSocket, RawClient, type Access } from '../apiserver/raw-client.ts'
 import { clusterForFile } from '../clients/cluster.ts'
-import { pod } from './people.ts'
+import { pod } from './users.ts'
 
 /** A server that records its requests. There should be none. */
 async function trap(): Promise<{
@@ -140,7 +140,7 @@ describe('a running cluster', async () => {
     }
   })
 
-  test('nothing is proxied to addresses that somebody chose (CVE-2022-3294)', async () => {
+  test('node addresses set by users are not proxied to (CVE-2022-3294)', async () => {
     const { port } = visited
     const status = (address: string) => ({
       addresses: [{ type: 'InternalIP', address }],
@@ -180,7 +180,7 @@ describe('a running cluster', async () => {
     assert.deepEqual(visited.visits, [])
   })
 
-  test('nobody is sent elsewhere, and a server is no proxy for others', async () => {
+  test('the proxy does not follow redirects and is no open proxy', async () => {
     const { port } = visited
     for (const target of [
       `http://127.0.0.1:${port}/api/v1/secrets`,

@@ -83,7 +83,7 @@ test('a key whose time ran out while the store was closed goes when it is opened
 test('a folder that another store has open, or that holds something else, is refused', async t => {
   const folder = await temporaryFolder(t)
   const first = await EmbeddedStore.open({ platform, folder })
-  await assert.rejects(EmbeddedStore.open({ platform, folder }), /another process has the store open/u)
+  await assert.rejects(EmbeddedStore.open({ platform, folder }), /the store is in use by another process/u)
   await first[Symbol.asyncDispose]()
   await platform.files.write(join(folder, 'store.db'), 'this is no database at all'.repeat(100))
   await assert.rejects(EmbeddedStore.open({ platform, folder }), /cannot open the store .*not a database/u)
@@ -122,7 +122,7 @@ test(
     await write(restored, '/registry/new', 'x', 0)
     await assert.rejects(
       EmbeddedStore.restoreSnapshot({ platform, folder: join(folder, 'two'), snapshot: 'x' }),
-      /there is a store/u,
+      /already contains a store/u,
     )
   },
 )

@@ -39,7 +39,7 @@ for (const transport of transports) {
     await once(child.stdout, 'data')
     child.kill('SIGKILL')
     while (server.results.length === 0) await new Promise(resolve => setTimeout(resolve, 10))
-    assert.deepEqual(server.results, [{ type: 'failed', message: 'the client is gone' }])
+    assert.deepEqual(server.results, [{ type: 'failed', message: 'client disconnected' }])
   })
 
   test(`kubectl port-forward over ${name}`, { skip }, async t => {

@@ -50,7 +50,7 @@ describe('proxy', { skip }, async () => {
   ): Promise<Answer> =>
     send({
       port: cluster.server.address.port,
-      ca: certificates.authority.cert,
+      ca: certificates.ca.cert,
       ...identity,
       path,
       ...options,
@@ -180,7 +180,7 @@ describe('proxy', { skip }, async () => {
   })
 
   test('over HTTP/2 bodies are passed on both ways too', async () => {
-    const session = connectHttp2(cluster.url, { ca: certificates.authority.cert, ...identity })
+    const session = connectHttp2(cluster.url, { ca: certificates.ca.cert, ...identity })
     const stream = session.request({ ':method': 'POST', ':path': `${web}/sum` })
     const body = randomBytes(2_000_000)
     stream.end(body)
@@ -276,7 +276,7 @@ async function send({ body, ...options }: RequestOptions & { body?: Uint8Array }
 }
 
 async function upgrade(cluster: StreamingCluster, identity: object, path: string): Promise<Duplex> {
-  const ca = cluster.certificates.authority.cert
+  const ca = cluster.certificates.ca.cert
   const { port } = cluster.server.address
   const headers = { connection: 'Upgrade', upgrade: 'shout' }
   const request = requestTls({ host: '127.0.0.1', port, ca, ...identity, agent: false, path, headers })

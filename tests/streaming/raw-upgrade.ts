@@ -11,8 +11,8 @@ export function certificateOf(
   organizations: readonly string[] = [],
 ): Promise<KeyAndCertificate> {
   const profile = { commonName, organizations, usage: 'client', names: [] } as const
-  const { authority } = certificates
-  return ensureCertificate({ platform, crypto: nodeCrypto() }, { profile, authority, existing: undefined })
+  const { ca } = certificates
+  return ensureCertificate({ platform, crypto: nodeCrypto() }, { profile, ca, existing: undefined })
 }
 
 export interface RawRequest {
@@ -41,7 +41,7 @@ export const webSocket: Readonly<Record<string, string>> = {
 /** Sends one HTTP/1.1 request and returns the response headers. */
 export async function ask({ certificates }: StreamingCluster, request: RawRequest): Promise<RawAnswer> {
   const { port, line, headers = {}, identity } = request
-  const ca = certificates.authority.cert
+  const ca = certificates.ca.cert
   const socket = connect({ host: '127.0.0.1', port, ca, ...identity, ALPNProtocols: ['http/1.1'] })
   socket.on('error', () => undefined)
   await once(socket, 'secureConnect')

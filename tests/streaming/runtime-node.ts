@@ -14,7 +14,7 @@ export interface RuntimeNodeOptions {
   readonly runtime: ContainerRuntime
   readonly client: Client
   readonly name: string
-  readonly logsFolder: string
+  readonly podLogsDir: string
   readonly cgroupParent: string
   readonly image: string
 }
@@ -87,11 +87,11 @@ export class RuntimeNode implements KubeletView, AsyncDisposable {
       },
     })
     const sandbox = this.#sandboxConfig(created)
-    const sandboxId = await runtime.runSandbox(sandbox)
+    const sandboxId = await runtime.runPodSandbox(sandbox)
     const running: RunningPod = { pod: created, sandbox, sandboxId, containers: new Map() }
     this.#pods.set(sandbox.metadata.uid, running)
     for (const container of containers) await this.#start(running, container)
-    const { addresses } = await runtime.sandboxStatus(sandboxId)
+    const { addresses } = await runtime.podSandboxStatus(sandboxId)
     const podIPs = addresses.map(ip => ({ ip }))
     await this.#refresh(sandbox.metadata.uid)
     const status = {
@@ -117,8 +117,8 @@ export class RuntimeNode implements KubeletView, AsyncDisposable {
     this.#stopping.abort()
     await this.#following
     for (const { sandboxId } of this.#pods.values()) {
-      await this.#options.runtime.stopSandbox(sandboxId)
-      await this.#options.runtime.removeSandbox(sandboxId)
+      await this.#options.runtime.stopPodSandbox(sandboxId)
+      await this.#options.runtime.removePodSandbox(sandboxId)
     }
   }
 
@@ -143,7 +143,7 @@ export class RuntimeNode implements KubeletView, AsyncDisposable {
   }
 
   async #follow(): Promise<void> {
-    for await (const uid of this.#options.runtime.changes(this.#stopping.signal)) {
+    for await (const uid of this.#options.runtime.containerEvents(this.#stopping.signal)) {
       for (const each of uid === undefined ? this.#pods.keys() : [uid]) await this.#refresh(each)
     }
   }
@@ -181,12 +181,12 @@ export class RuntimeNode implements KubeletView, AsyncDisposable {
   }
 
   #sandboxConfig({ metadata }: Pod): SandboxConfig {
-    const { logsFolder, cgroupParent } = this.#options
+    const { podLogsDir, cgroupParent } = this.#options
     const { name = '', namespace = '', uid = '' } = metadata ?? {}
     return sandboxConfig(uid, {
       metadata: { name, namespace, uid, attempt: 0 },
       hostname: name,
-      logFolder: `${logsFolder}/${namespace}_${name}_${uid}`,
+      logFolder: `${podLogsDir}/${namespace}_${name}_${uid}`,
       cgroupParent,
     })
   }

@@ -19,7 +19,7 @@ import { ensureClusterCertificates, type ClusterCertificates } from '#/kubeadm/c
 import { administrator, nodeIdentity, userOf } from '#/kubeadm/identities.ts'
 import { ensureKubeletCertificates } from '#/kubeadm/kubelet-certificates.ts'
 import { ensureRoleBindings } from '#/kubeadm/role-bindings.ts'
-import { nodeSettings } from '#/kubelet/node-settings.ts'
+import { kubeletConfiguration } from '#/kubelet/kubelet-configuration.ts'
 import { KubeletServer } from '#/kubelet/server.ts'
 import { connectHttp, nodeCrypto, nodeLinux, nodePlatform, processUsage, serveHttp } from '#/platform/node.ts'
 import type { HttpLimits } from '#/platform/http.ts'
@@ -82,9 +82,9 @@ export class StreamingCluster {
     const { client, certificates } = front
     await ensureRoleBindings(client, platform.log)
     const cluster = new StreamingCluster(front, back)
-    const { authority } = certificates
+    const { ca } = certificates
     const { kubeconfig: path, url: server } = cluster
-    await ensureAdminKubeconfig({ platform, crypto, path, authority, server })
+    await ensureAdminKubeconfig({ platform, crypto, path, ca: ca, server })
     const { host: address, port: Port } = back.kubelet.address
     await client.create(nodes, {
       metadata: { name: nodeName },
@@ -114,15 +114,15 @@ async function startFront(
   stack.defer(() => rm(folder, { recursive: true, force: true }))
   const pki = join(folder, 'pki')
   const certificates = await ensureClusterCertificates({ platform, crypto, folder: pki, serverNames: [] })
-  const { authority, apiServer, kubeletClient, serviceAccounts } = certificates
+  const { ca, apiServer, kubeletClient, serviceAccounts } = certificates
   const store = stack.use(await MemoryStore.open({ platform }))
-  const tls = { ca: authority.cert, ...kubeletClient }
+  const tls = { ca: ca.cert, ...kubeletClient }
   const api = await ApiServer.start({
     platform,
     store,
     build: { version: '0.0.0' },
     authentication: {
-      certificates: { authorities: authority.cert },
+      certificates: { authorities: ca.cert },
       serviceAccounts: {
         url: 'https://kubernetes.default.svc.cluster.local',
         signingKey: serviceAccounts.privateKey,
@@ -138,7 +138,7 @@ async function startFront(
     host: '127.0.0.1',
     port: 0,
     handle: api.handle,
-    tls: { ...apiServer, clientCa: authority.cert },
+    tls: { ...apiServer, clientCa: ca.cert },
     ...(limits && { limits }),
   })
   stack.defer(() => server.stop(0))
@@ -159,23 +159,23 @@ async function startBack(
   { folder, certificates, client, clientAs }: Front,
   options: StreamingClusterOptions,
 ): Promise<Back> {
-  const settings = nodeSettings({
+  const settings = kubeletConfiguration({
     name: nodeName,
     addresses: [options.address ?? '127.0.0.1'],
-    folder: join(folder, 'node'),
+    rootDirectory: join(folder, 'node'),
     cgroupRoot: '/',
     kubeletPort: 0,
   })
-  await platform.files.makeFolder(settings.folder)
+  await platform.files.makeFolder(settings.rootDirectory)
   const runtime = options.runtime ?? stack.use(simulatedRuntime())
-  const { logsFolder, addresses } = settings
+  const { podLogsDir, addresses } = settings
   const { cgroupParent = '/test', image = 'busybox', limits } = options
   const node = stack.use(
-    new RuntimeNode({ runtime, client, name: nodeName, logsFolder, cgroupParent, image }),
+    new RuntimeNode({ runtime, client, name: nodeName, podLogsDir, cgroupParent, image }),
   )
-  const { authority } = certificates
-  const pki = join(settings.folder, 'pki')
-  const made = { platform, crypto, folder: pki, authority, nodeName, addresses }
+  const { ca } = certificates
+  const pki = join(settings.rootDirectory, 'pki')
+  const made = { platform, crypto, folder: pki, ca, nodeName, addresses }
   const { server } = await ensureKubeletCertificates(made)
   const kubelet = await KubeletServer.start({
     platform,
@@ -185,7 +185,7 @@ async function startBack(
     runtime,
     node: settings,
     view: node,
-    tls: { ...server, clientCa: authority.cert },
+    tls: { ...server, clientCa: ca.cert },
     usage: processUsage,
     ...(limits && { limits }),
   })

@@ -30,7 +30,7 @@ rules:
 
 const secret = 'correct-horse-battery-staple'
 
-test('the audit log says who did what and why it was allowed, and shows no secret', async t => {
+test('the audit log has user, request and authorization reason, and no secrets', async t => {
   const folder = await temporaryFolder(t)
   const log = join(folder, 'log', 'audit.log')
   await writeFile(join(folder, 'policy.yaml'), policy)

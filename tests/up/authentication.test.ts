@@ -34,7 +34,7 @@ async function startIssuer(t: TestContext, certificates: ClusterCertificates): P
   const server = await serveHttp({
     host: '127.0.0.1',
     port: 0,
-    tls: { ...certificates.apiServer, clientCa: certificates.authority.cert },
+    tls: { ...certificates.apiServer, clientCa: certificates.ca.cert },
     onExchange: exchange => {
       const documents: Record<string, object> = {
         '/.well-known/openid-configuration': { issuer: url, jwks_uri: `${url}/keys` },
@@ -75,13 +75,13 @@ test('tokens of an issuer, and certificates of another authority, name users', a
   assert.equal(await whoAmI(cluster, tokenOf({ ...claims, aud: 'other' })), 401)
   assert.equal(await whoAmI(cluster, tokenOf({ ...claims, exp: 1 })), 401)
   const profile = { commonName: 'carl', organizations: [], usage: 'client', names: [] } as const
-  const wanted = { profile, authority: certificates.authority, existing: undefined }
+  const wanted = { profile, ca: certificates.ca, existing: undefined }
   const carl = await ensureCertificate(machine, wanted)
   assert.equal((await cluster.ask('/version', { ...carl })).status, 200)
   assert.match((await cluster.ask('/api/v1/pods', { ...carl })).text, /User \\"carl\\" cannot list/)
 })
 
-test('a configuration file maps claims with expressions, and says where nobody need be known', async t => {
+test('AuthenticationConfiguration maps claims with CEL and allows anonymous paths', async t => {
   const folder = await temporaryFolder(t)
   const certificates = await strangers(folder)
   const { url, tokenOf } = await startIssuer(t, certificates)
@@ -90,7 +90,7 @@ test('a configuration file maps claims with expressions, and says where nobody n
     kind: 'AuthenticationConfiguration',
     jwt: [
       {
-        issuer: { url, audiences: ['k8s'], certificateAuthority: certificates.authority.cert },
+        issuer: { url, audiences: ['k8s'], certificateAuthority: certificates.ca.cert },
         claimValidationRules: [
           { expression: 'claims.email_verified == true', message: 'verify the address first' },
         ],

@@ -49,7 +49,7 @@ function configuration(...providers: readonly object[]): string {
 
 const keyOf = (name: string): object => ({ name, secret: randomBytes(32).toString('base64') })
 
-test('the raw file of the store shows no secret, without anybody having asked for it', async t => {
+test('secrets are encrypted in the store file by default', async t => {
   const folder = await temporaryFolder(t)
   const cluster = await up(t, folder)
   await create(cluster, 'a')

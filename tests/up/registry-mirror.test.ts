@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { run } from './process.ts'
 
-test('a wrong mirror, or one without containers, is told in one line before anything is started', async t => {
+test('an invalid registry mirror, or one without containers, is rejected in one line before the start', async t => {
   const data = join(await temporaryFolder(t), 'data')
   const check = (line: string, complaint: string): void => {
     const { status, stdout, stderr } = run('--port', '0', '--data-dir', data, ...line.split(' '))
@@ -24,7 +24,7 @@ test('a wrong mirror, or one without containers, is told in one line before anyt
       'quay is not a registry: use a name such as docker.io, HOST:PORT, or _default',
   )
   const mirror = '--registry-mirror _default=http://a.example'
-  const complaint = '--registry-mirror needs a node that runs containers, and there would be none'
+  const complaint = '--registry-mirror requires a node with containers'
   for (const without of ['--no-node', '--simulated-nodes 1', '--nodes 2', '--runtime simulated']) {
     check(`${mirror} ${without}`, complaint)
   }

@@ -146,7 +146,7 @@ const both: readonly Case[] = [
       response.on('drain', more)
       more()
     },
-    /^500 .*the answer is larger than 8388608 bytes$/u,
+    /^500 .*response exceeds 8388608 bytes$/u,
   ],
 ]
 
@@ -217,7 +217,7 @@ test('a webhook that changes writes must say how in a way that can be done', t =
     [
       'another kind',
       () => patchWith({ op: 'add', path: '/kind', value: 'Secret' }),
-      /^500 Internal error occurred: the patch makes Secret/u,
+      /^500 Internal error occurred: patch must not change kind or apiVersion: expected/u,
     ],
     [
       'another namespace',
@@ -275,7 +275,7 @@ test("the status of a refusal is the webhook's, with its details", async t => {
   assert.equal(headers?.['retry-after'], '7')
 })
 
-test('what happens when nobody answers is for the webhook to say, and takes no longer than it says', async t => {
+test('failurePolicy and timeoutSeconds apply when a webhook does not respond', async t => {
   const world = await startWorld(t, { platform: hurried() })
   world.answers.set('slow', () => () => undefined)
   const hook = (path: string, fields: object): object => ({
@@ -324,7 +324,7 @@ test('what happens when nobody answers is for the webhook to say, and takes no l
   )
 })
 
-test('what a webhook wants said is said: warnings to the client, annotations to the audit log', async t => {
+test('warnings of webhooks go to the client, audit annotations to the audit log', async t => {
   for (const auditLevel of ['Metadata', 'Request'] as const) {
     const world = await startWorld(t, { auditLevel })
     // Audit events of config maps never contain the body.
@@ -379,7 +379,7 @@ test('what a webhook wants said is said: warnings to the client, annotations to 
   }
 })
 
-test('the figures tell what webhooks did', async t => {
+test('metrics count webhook calls', async t => {
   const world = await startWorld(t)
   await world.configure('mutating', 'one', {
     name: 'open.example.com',

@@ -13,7 +13,7 @@ import {
 
 const kinds = ['mutating', 'validating'] as const
 
-test('webhooks hear of what their conditions hold for; what cannot be said is for the failure policy', async t => {
+test('matchConditions select requests; their errors follow the failurePolicy', async t => {
   const world = await startWorld(t)
   const user = { username: 'ann', groups: ['system:masters', 'system:authenticated'] }
   let count = 0

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import type { TLSSocket } from 'node:tls'
-import { readCallers, readRemote } from '#/client/remote.ts'
+import { readWebhookCredentials, readWebhookKubeconfig } from '#/client/webhook-kubeconfig.ts'
 import { nodePlatform } from '#/platform/node.ts'
 import { testCertificates } from '../http/test-certificates.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
@@ -93,7 +93,7 @@ async function startHttp2(t: TestContext) {
   return { certificates, called, sessions, port }
 }
 
-test('webhooks learn who calls from a kubeconfig, and connections are kept', async t => {
+test('webhook credentials come from a kubeconfig, and connections are reused', async t => {
   const { certificates, called, sessions, port } = await startHttp2(t)
   const folder = await temporaryFolder(t)
   const path = join(folder, 'webhooks.conf')
@@ -105,7 +105,7 @@ test('webhooks learn who calls from a kubeconfig, and connections are kept', asy
   await writeFile(configurationFile, admissionConfiguration(path))
   const world = await startWorld(t, {
     admission: { configurationFile },
-    remote: { readCallers: file => readCallers(platform, file) },
+    remote: { readWebhookCredentials: file => readWebhookCredentials(platform, file) },
   })
   const clientConfig = { url: `https://127.0.0.1:${port}/x`, caBundle: base64(certificates.ca) }
   await world.configure('validating', 'c', { clientConfig })
@@ -132,13 +132,10 @@ test('a server does not start with a kubeconfig for webhooks that cannot be read
   const configurationFile = join(await temporaryFolder(t), 'admission.yaml')
   const check = async (kubeConfigFile: string, expected: RegExp): Promise<void> => {
     await writeFile(configurationFile, admissionConfiguration(kubeConfigFile))
-    const remote = { readCallers: (file: string) => readCallers(platform, file) }
+    const remote = { readWebhookCredentials: (file: string) => readWebhookCredentials(platform, file) }
     await assert.rejects(startWorld(t, { admission: { configurationFile }, remote }), expected)
   }
-  await check(
-    '/nowhere/x.conf',
-    /ValidatingAdmissionWebhook cannot use its kubeConfigFile: .*there is no such file/u,
-  )
+  await check('/nowhere/x.conf', /ValidatingAdmissionWebhook: invalid kubeConfigFile: .*no such file/u)
   await check('x.conf', /kubeConfigFile: Invalid value: "x\.conf": must be an absolute file path/u)
 })
 
@@ -171,7 +168,7 @@ test('ImagePolicyWebhook asks the server of its kubeconfig', async t => {
   )
   const world = await startWorld(t, {
     admission: { configurationFile, enable: ['ImagePolicyWebhook'], disable: ['ServiceAccount'] },
-    remote: { readRemote: file => readRemote(platform, file) },
+    remote: { readKubeconfig: file => readWebhookKubeconfig(platform, file) },
   })
   const pod = { metadata: { name: 'p' }, spec: { containers: [{ name: 'a', image: 'x' }] } }
   const { code, text } = await world.request('POST', '/api/v1/namespaces/default/pods', pod)

@@ -13,7 +13,7 @@ import { connectHttp, nodePlatform } from '#/platform/node.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { testCertificates, type TestCertificates } from '../http/test-certificates.ts'
 
-type RemoteAccess = NonNullable<ApiServerOptions['remote']>
+type KubeconfigAccess = NonNullable<ApiServerOptions['remote']>
 
 /** The AdmissionReview request. */
 export interface Review {
@@ -58,7 +58,7 @@ type Kind = 'mutating' | 'validating'
 export interface WorldOptions {
   readonly platform?: Platform
   readonly admission?: AdmissionOptions
-  readonly remote?: Partial<RemoteAccess>
+  readonly remote?: Partial<KubeconfigAccess>
   readonly auditLevel?: 'Metadata' | 'Request'
 }
 
@@ -122,11 +122,11 @@ function quiet(platform: Platform): Platform {
   return { ...platform, log: { ...platform.log, error: silent, warn: silent } }
 }
 
-const strangers: Omit<RemoteAccess, 'connectHttp'> = {
-  readRemote: async path => {
+const strangers: Omit<KubeconfigAccess, 'connectHttp'> = {
+  readKubeconfig: async path => {
     throw new Error(`there is no ${path}`)
   },
-  readCallers: async path => {
+  readWebhookCredentials: async path => {
     throw new Error(`there is no ${path}`)
   },
 }

@@ -44,6 +44,6 @@ test('a command line that is wrong is refused with the way out', () => {
   check('', /^--suite FILE is missing: .* see --help$/)
   check('--suite x --write-docs y', /cannot be used together/)
   check('--suite x --reference y', /^--reference needs --write-docs FILE$/)
-  check('--suite x --processes 0', /^--processes 0: not a number from 1 to 999$/)
-  check('--suite x --runtime docker', /not one of containerd, simulated/)
+  check('--suite x --processes 0', /^--processes 0: must be a number from 1 to 999$/)
+  check('--suite x --runtime docker', /must be one of containerd, simulated/)
 })

@@ -1,5 +1,13 @@
 import { resolve } from 'node:path'
-import { choice, describeFlags, oneValue, readFlags, text, toggle, UsageError } from '#/base/flags.ts'
+import {
+  enumFlag,
+  describeFlags,
+  valueFlag,
+  parseFlags,
+  stringFlag,
+  boolFlag,
+  UsageError,
+} from '#/base/flags.ts'
 
 /** The decision what one call of the program does. */
 export type Request = { readonly type: 'help' } | RunRequest | WriteDocsRequest
@@ -35,19 +43,19 @@ const count = {
 }
 
 const flags = {
-  'suite': oneValue('FILE', "the e2e.test binary of Kubernetes' release", file),
-  'ginkgo': oneValue('FILE', "Ginkgo's command line program (beside the suite, or on the PATH)", file),
-  'kubectl': oneValue('FILE', 'the kubectl that tests call (beside the suite, or on the PATH)', file),
-  'images': oneValue('DIR', 'folder of image archives (*.tar) to load and to serve to pulls', folder),
-  'nodes': oneValue('N', 'number of nodes, passed to k8ts up', count),
-  'focus': text('RE', 'run only the conformance tests whose name matches'),
-  'processes': oneValue('N', 'tests that run at the same time (6 per core, at most 12)', count),
-  'containerd': oneValue('DIR', 'folder with another containerd, ctr, runc and shim to use', folder),
-  'runtime': choice(['containerd', 'simulated'], 'what runs pods (containerd)'),
-  'report': oneValue('DIR', 'where the results are written (./conformance-report)', folder),
-  'write-docs': oneValue('FILE', 'write docs/conformance.md from this results.json, and run nothing', file),
-  'reference': oneValue('FILE', 'JSON object of seconds by test name, to compare the page with', file),
-  'help': toggle('show this text'),
+  'suite': valueFlag('FILE', "the e2e.test binary of Kubernetes' release", file),
+  'ginkgo': valueFlag('FILE', "Ginkgo's command line program (beside the suite, or on the PATH)", file),
+  'kubectl': valueFlag('FILE', 'the kubectl that tests call (beside the suite, or on the PATH)', file),
+  'images': valueFlag('DIR', 'folder of image archives (*.tar) to load and to serve to pulls', folder),
+  'nodes': valueFlag('N', 'number of nodes, passed to k8ts up', count),
+  'focus': stringFlag('RE', 'run only the conformance tests whose name matches'),
+  'processes': valueFlag('N', 'tests that run at the same time (6 per core, at most 12)', count),
+  'containerd': valueFlag('DIR', 'folder with another containerd, ctr, runc and shim to use', folder),
+  'runtime': enumFlag(['containerd', 'simulated'], 'what runs pods (containerd)'),
+  'report': valueFlag('DIR', 'where the results are written (./conformance-report)', folder),
+  'write-docs': valueFlag('FILE', 'write docs/conformance.md from this results.json, and run nothing', file),
+  'reference': valueFlag('FILE', 'JSON object of seconds by test name, to compare the page with', file),
+  'help': boolFlag('show this text'),
 }
 
 export const help = `Usage: npm run conformance -- --suite FILE [FLAGS]
@@ -72,7 +80,7 @@ Examples:
 
 /** Throws UsageError. */
 export function readRequest(words: readonly string[], machine: { readonly cores: number }): Request {
-  const values = readFlags(words, flags)
+  const values = parseFlags(words, flags)
   if (values.help) return { type: 'help' }
   const { suite, reference } = values
   const results = values['write-docs']

@@ -1,47 +1,47 @@
 import type { Overlays } from '#/api/kinds/overlay.ts'
-import { admissionregistration } from '#/api/kinds/admissionregistration/overlay.ts'
-import { apiextensions } from '#/api/kinds/apiextensions/overlay.ts'
-import { apiregistration } from '#/api/kinds/apiregistration/overlay.ts'
-import { apiserverinternal } from '#/api/kinds/apiserverinternal/overlay.ts'
-import { apps } from '#/api/kinds/apps/overlay.ts'
-import { autoscaling } from '#/api/kinds/autoscaling/overlay.ts'
-import { batch } from '#/api/kinds/batch/overlay.ts'
-import { certificates } from '#/api/kinds/certificates/overlay.ts'
-import { core } from '#/api/kinds/core/overlay.ts'
-import { discovery } from '#/api/kinds/discovery/overlay.ts'
-import { events } from '#/api/kinds/events/overlay.ts'
-import { flowcontrol } from '#/api/kinds/flowcontrol/overlay.ts'
-import { meta } from '#/api/kinds/meta/overlay.ts'
-import { networking } from '#/api/kinds/networking/overlay.ts'
-import { node } from '#/api/kinds/node/overlay.ts'
-import { policy } from '#/api/kinds/policy/overlay.ts'
-import { rbac } from '#/api/kinds/rbac/overlay.ts'
-import { resource } from '#/api/kinds/resource/overlay.ts'
-import { scheduling } from '#/api/kinds/scheduling/overlay.ts'
-import { storage } from '#/api/kinds/storage/overlay.ts'
-import { storagemigration } from '#/api/kinds/storagemigration/overlay.ts'
+import { admissionregistrationOverlay } from '#/api/kinds/admissionregistration/group.ts'
+import { apiextensionsOverlay } from '#/api/kinds/apiextensions/group.ts'
+import { apiregistrationOverlay } from '#/api/kinds/apiregistration/group.ts'
+import { apiserverinternalOverlay } from '#/api/kinds/apiserverinternal/group.ts'
+import { appsOverlay } from '#/api/kinds/apps/group.ts'
+import { autoscalingOverlay } from '#/api/kinds/autoscaling/group.ts'
+import { batchOverlay } from '#/api/kinds/batch/group.ts'
+import { certificatesOverlay } from '#/api/kinds/certificates/group.ts'
+import { coreOverlay } from '#/api/kinds/core/group.ts'
+import { discoveryOverlay } from '#/api/kinds/discovery/group.ts'
+import { eventsOverlay } from '#/api/kinds/events/group.ts'
+import { flowcontrolOverlay } from '#/api/kinds/flowcontrol/group.ts'
+import { metaOverlay } from '#/api/kinds/meta-group.ts'
+import { networkingOverlay } from '#/api/kinds/networking/group.ts'
+import { nodeOverlay } from '#/api/kinds/node/group.ts'
+import { policyOverlay } from '#/api/kinds/policy/group.ts'
+import { rbacOverlay } from '#/api/kinds/rbac/group.ts'
+import { resourceOverlay } from '#/api/kinds/resource/group.ts'
+import { schedulingOverlay } from '#/api/kinds/scheduling/group.ts'
+import { storageOverlay } from '#/api/kinds/storage/group.ts'
+import { storagemigrationOverlay } from '#/api/kinds/storagemigration/group.ts'
 
 /** The overlays of all groups. */
 export const overlays: Overlays = {
-  admissionregistration,
-  apiextensions,
-  apiregistration,
-  apiserverinternal,
-  apps,
-  autoscaling,
-  batch,
-  certificates,
-  core,
-  discovery,
-  events,
-  flowcontrol,
-  meta,
-  networking,
-  node,
-  policy,
-  rbac,
-  resource,
-  scheduling,
-  storage,
-  storagemigration,
+  admissionregistration: admissionregistrationOverlay,
+  apiextensions: apiextensionsOverlay,
+  apiregistration: apiregistrationOverlay,
+  apiserverinternal: apiserverinternalOverlay,
+  apps: appsOverlay,
+  autoscaling: autoscalingOverlay,
+  batch: batchOverlay,
+  certificates: certificatesOverlay,
+  core: coreOverlay,
+  discovery: discoveryOverlay,
+  events: eventsOverlay,
+  flowcontrol: flowcontrolOverlay,
+  meta: metaOverlay,
+  networking: networkingOverlay,
+  node: nodeOverlay,
+  policy: policyOverlay,
+  rbac: rbacOverlay,
+  resource: resourceOverlay,
+  scheduling: schedulingOverlay,
+  storage: storageOverlay,
+  storagemigration: storagemigrationOverlay,
 }

@@ -5,7 +5,7 @@ import type { Schema } from '../schema.ts'
 import { compareValues, isSame } from './compare-values.ts'
 import { paths, type FieldSet } from './field-set.ts'
 import { printPath } from './path-element.ts'
-import { StructureError } from './structure.ts'
+import { TypedValueError } from './structure.ts'
 import { customSchema, deploymentSchema } from './testdata/schemas.ts'
 
 /** The changes in short notation: `+.added ~.modified -.removed`. */
@@ -21,7 +21,7 @@ function check(before: JsonValue, after: JsonValue, expected: string): void {
   assert.deepEqual(new Set(show(deploymentSchema, after, before).split(' ')), new Set(reversed))
 }
 
-test('leaves are added, modified and removed', () => {
+test('compareValues reports added, modified and removed leaves', () => {
   check({ spec: { replicas: 1 } }, { spec: { replicas: 1 } }, '')
   check({ spec: { replicas: 1 } }, { spec: { replicas: 2 } }, '~.spec.replicas')
   check({ spec: { replicas: 1 } }, { spec: { paused: true } }, '+.spec.paused -.spec.replicas')
@@ -32,13 +32,13 @@ test('leaves are added, modified and removed', () => {
   check({ spec: { replicas: 1 } }, { spec: { replicas: 1n } }, '')
 })
 
-test('what is atomic changes whole', () => {
+test('compareValues reports atomic values as a whole', () => {
   const selector = (value: string) => ({ spec: { selector: { matchLabels: { a: value } } } })
   check(selector('1'), selector('2'), '~.spec.selector')
   check({ spec: {} }, selector('2'), '+.spec.selector')
 })
 
-test('items of lists are told apart by their keys and not by their order', () => {
+test('compareValues matches list items by key, not order', () => {
   const conditions = (...list: JsonValue[]) => ({ status: { conditions: list } })
   const [ready, gone] = [
     { type: 'Ready', status: 'True' },
@@ -59,7 +59,7 @@ test('items of lists are told apart by their keys and not by their order', () =>
   )
 })
 
-test('items that nothing tells apart change together', () => {
+test('compareValues reports items with equal keys together', () => {
   const conditions = (...statuses: string[]) => {
     return { status: { conditions: statuses.map(status => ({ type: 'A', status })) } }
   }
@@ -71,7 +71,7 @@ test('items that nothing tells apart change together', () => {
   assert.equal(compare(['1'], ['1', '2']), `+${prefix} -${prefix} -${prefix}.status -${prefix}.type`)
 })
 
-test('a value of no known type may change its type', () => {
+test('compareValues: a value without schema may change its type', () => {
   const check = (before: JsonValue, after: JsonValue, expected: string) => {
     assert.equal(show(customSchema, { anything: before }, { anything: after }), expected)
   }
@@ -82,7 +82,7 @@ test('a value of no known type may change its type', () => {
   check(null, 1, '~.anything')
 })
 
-test('hostile keys are keys like others', () => {
+test('compareValues treats keys like __proto__ as ordinary keys', () => {
   const value = JSON.parse('{"spec":{"__proto__":{"a":1},"constructor":1}}') as JsonValue
   assert.equal(
     show(customSchema, { spec: {} }, value),
@@ -91,16 +91,16 @@ test('hostile keys are keys like others', () => {
   assert.equal(show(customSchema, value, structuredClone(value)), '')
 })
 
-test('great depth is refused without exhausting the stack', () => {
+test('compareValues rejects deep nesting without exhausting the stack', () => {
   const deep = (leaf: JsonValue) => {
     let value = leaf
     for (let level = 0; level < 50_000; level++) value = { a: value }
     return { anything: value }
   }
-  assert.throws(() => compareValues(customSchema, deep(1), deep(2)), StructureError)
+  assert.throws(() => compareValues(customSchema, deep(1), deep(2)), TypedValueError)
 })
 
-test('what two versions share is not looked at', () => {
+test('compareValues skips shared parts', () => {
   const shared = new Proxy({}, { ownKeys: () => assert.fail('looked into what is shared') })
   const { proxy } = { proxy: shared as JsonValue }
   const before = { spec: { template: proxy, replicas: 1 }, status: proxy }

@@ -31,7 +31,7 @@ export function isSame(comparison: Comparison): boolean {
   return isEmpty(comparison.added) && isEmpty(comparison.modified) && isEmpty(comparison.removed)
 }
 
-/** Throws StructureError. */
+/** Throws TypedValueError. */
 export function compareValues(schema: Schema, before: JsonValue, after: JsonValue): Comparison {
   return compare(schema, before, after, 0) ?? noChange
 }

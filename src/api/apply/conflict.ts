@@ -12,17 +12,17 @@ export interface Conflict extends ManagerIdentity {
 }
 
 /** Fields that one manager owns and that an applied configuration changes. */
-export interface ContestedFields {
+export interface ConflictingFields {
   readonly owner: ManagerIdentity
   readonly fields: FieldSet
 }
 
 /** Conflicts sorted by owner, then by path; paths accepted by `isAllowed` are skipped. */
 export function listConflicts(
-  contested: readonly ContestedFields[],
+  conflicting: readonly ConflictingFields[],
   isAllowed: (path: Path) => boolean = () => false,
 ): Conflict[] {
-  const byOwner = [...contested].sort((a, b) => compareText(identify(a.owner), identify(b.owner)))
+  const byOwner = [...conflicting].sort((a, b) => compareText(identify(a.owner), identify(b.owner)))
   return byOwner.flatMap(({ owner, fields }) => {
     const { manager, operation, apiVersion, subresource } = owner
     return [...paths(fields)]

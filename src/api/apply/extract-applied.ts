@@ -17,7 +17,7 @@ export interface ExtractOptions {
 
 /**
  * Besides the applied fields, the result contains only the fields that identify the object. Throws
- * FieldPathError or StructureError.
+ * FieldPathError or TypedValueError.
  */
 export function extractApplied({ object, manager, schema, subresource = '' }: ExtractOptions): JsonObject {
   const entries = decodeManagedFields(managedFieldsOf(object))

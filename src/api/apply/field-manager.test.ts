@@ -4,7 +4,7 @@ import type { JsonValue } from '../json-value.ts'
 import { fieldManagerOf, validateFieldManager } from './field-manager.ts'
 import { validateManagedFields } from './validate-managed-fields.ts'
 
-test('the name of a manager is printable and has at most 128 bytes', () => {
+test('field manager names are printable and at most 128 bytes long', () => {
   const check = (name: string, ...details: readonly string[]) => {
     assert.deepEqual(
       validateFieldManager(name).map(({ detail }) => detail),
@@ -21,7 +21,7 @@ test('the name of a manager is printable and has at most 128 bytes', () => {
   check('\u00a0', 'invalid character U+00A0 (at position 0)')
 })
 
-test('a manager without a name is called by the first part of its user agent', () => {
+test('the default field manager is the first part of the user agent', () => {
   const check = (fieldManager: string, userAgent: string, expected: string) => {
     assert.equal(fieldManagerOf(fieldManager, userAgent), expected)
   }
@@ -34,7 +34,7 @@ test('a manager without a name is called by the first part of its user agent', (
   check('', `${'ö'.repeat(100)}/1`, 'ö'.repeat(64))
 })
 
-test('managed fields that a client sends are checked entry by entry', () => {
+test('managed fields sent by clients are validated per entry', () => {
   const sent: JsonValue[] = [
     { operation: 'Apply', manager: 'a', fieldsType: 'FieldsV1' },
     { manager: 'a\n' },

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import {
   contains,
   difference,
-  differenceBelow,
+  recursiveDifference,
   emptySet,
   equals,
   fieldSet,
@@ -28,7 +28,7 @@ function show(fields: FieldSet): string {
   return [...paths(fields)].map(path => path.map(element => element.slice(2)).join('.')).join(' ')
 }
 
-test('a set has its paths and no others', () => {
+test('a field set contains exactly its paths', () => {
   const fields = set('a.b a c.d.e')
   assert.equal(show(fields), 'a a.b c.d.e')
   assert.equal(size(fields), 3)
@@ -39,12 +39,12 @@ test('a set has its paths and no others', () => {
   assert.ok(isEmpty(fieldSet([[]])))
 })
 
-test('set operations take paths one by one, but for the difference that takes what is below too', () => {
+test('set operations work per path, recursiveDifference includes children', () => {
   assert.equal(show(union(set('a.b c'), set('a d.e'))), 'a c a.b d.e')
   assert.equal(show(intersection(set('a a.b c.d'), set('a.b c.d.e c'))), 'a.b')
   assert.equal(show(difference(set('a a.b c.d'), set('a c'))), 'a.b c.d')
-  assert.equal(show(differenceBelow(set('a a.b c.d e'), set('a c'))), 'e')
-  assert.equal(show(differenceBelow(set('a a.b'), set('a.b.c'))), 'a a.b')
+  assert.equal(show(recursiveDifference(set('a a.b c.d e'), set('a c'))), 'e')
+  assert.equal(show(recursiveDifference(set('a a.b'), set('a.b.c'))), 'a a.b')
   assert.equal(show(leaves(set('a a.b a.b.c d'))), 'd a.b.c')
 })
 
@@ -64,7 +64,7 @@ function checkNodes(fields: FieldSet): void {
   }
 }
 
-test('operations agree with those on plain sets of paths', () => {
+test('field set operations agree with plain sets of paths', () => {
   fc.assert(
     fc.property(anySet, anySet, (a, b) => {
       const [left, right] = [flat(a), flat(b)]
@@ -75,14 +75,15 @@ test('operations agree with those on plain sets of paths', () => {
         const whole = JSON.parse(each) as Path
         return whole.some((_, index) => right.has(JSON.stringify(whole.slice(0, index + 1))))
       }
-      assert.deepEqual(flat(differenceBelow(a, b)), new Set([...left].filter(each => !isBelow(each))))
-      for (const operation of [union, intersection, difference, differenceBelow]) checkNodes(operation(a, b))
+      assert.deepEqual(flat(recursiveDifference(a, b)), new Set([...left].filter(each => !isBelow(each))))
+      for (const operation of [union, intersection, difference, recursiveDifference])
+        checkNodes(operation(a, b))
       checkNodes(leaves(a))
     }),
   )
 })
 
-test('sets obey the laws of sets', () => {
+test('field sets satisfy the laws of set algebra', () => {
   fc.assert(
     fc.property(anySet, anySet, anySet, (a, b, c) => {
       assert.ok(equals(union(a, b), union(b, a)))
@@ -97,7 +98,7 @@ test('sets obey the laws of sets', () => {
   )
 })
 
-test('an operation that changes nothing gives back the set itself', () => {
+test('field set operations return the same set if unchanged', () => {
   fc.assert(
     fc.property(anySet, anySet, (a, b) => {
       assert.equal(union(a, intersection(a, b)), a)
@@ -109,7 +110,7 @@ test('an operation that changes nothing gives back the set itself', () => {
   )
 })
 
-test('a set is what was put into it, in whatever order', () => {
+test('field sets are independent of insertion order', () => {
   fc.assert(
     fc.property(pathList, list => {
       assert.ok(equals(fieldSet(list), fieldSet(list.toReversed())))

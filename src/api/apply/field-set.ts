@@ -128,10 +128,10 @@ export function difference(a: FieldSet, b: FieldSet): FieldSet {
 }
 
 /** The paths of the first set that are neither in the second nor below one of its paths. */
-export function differenceBelow(a: FieldSet, b: FieldSet): FieldSet {
+export function recursiveDifference(a: FieldSet, b: FieldSet): FieldSet {
   return subtract(a, b, (left, right) => {
     if (right.member) return undefined
-    return remainder(left, left.member, differenceBelow(left.children, right.children))
+    return remainder(left, left.member, recursiveDifference(left.children, right.children))
   })
 }
 

@@ -12,7 +12,7 @@ function check(fields: JsonValue, expected: string, canonical = fields): void {
   assert.equal(JSON.stringify(printFields(set)), JSON.stringify(canonical))
 }
 
-test('fieldsV1 is read and written', () => {
+test('fieldsV1 round trips', () => {
   check({}, '')
   check({ 'f:a': {}, 'f:b': { '.': {}, 'f:c': {} } }, '.a .b .b.c')
   check(
@@ -22,7 +22,7 @@ test('fieldsV1 is read and written', () => {
   check({ 'f:finalizers': { 'v:"a"': {}, 'v:"b"': {} } }, '.finalizers[="a"] .finalizers[="b"]')
 })
 
-test('fieldsV1 in another order or of another notation is written in the canonical one', () => {
+test('fieldsV1 is encoded canonically', () => {
   check({ 'f:b': {}, 'f:a': {} }, '.a .b', { 'f:a': {}, 'f:b': {} })
   check({ 'i:1': {}, 'v:"x"': {}, 'k:{"a": 1}': {}, 'f:z': {} }, '.z [a=1] [="x"] [1]', {
     'f:z': {},
@@ -36,7 +36,7 @@ test('fieldsV1 in another order or of another notation is written in the canonic
   check({ 'v:1': {}, 'v:1.0': { 'f:a': {} } }, '[=1] [=1].a', { 'v:1': { '.': {}, 'f:a': {} } })
 })
 
-test('what is no field set is refused', () => {
+test('malformed fieldsV1 is rejected', () => {
   let deep: JsonValue = {}
   for (let level = 0; level < 100_000; level++) deep = { 'f:a': deep }
   const refused: JsonValue[] = [
@@ -57,13 +57,13 @@ test('what is no field set is refused', () => {
   for (const fields of refused) assert.throws(() => parseFields(fields), FieldPathError)
 })
 
-test('hostile names of fields are names like others', () => {
+test('fieldsV1 treats names like __proto__ as ordinary names', () => {
   const fields = JSON.parse('{"f:__proto__":{"f:constructor":{}},"f:toString":{}}') as JsonValue
   check(fields, '.toString .__proto__.constructor')
   assert.equal(({} as { constructor: unknown }).constructor, Object)
 })
 
-test('what was written once is not written again, and read once', () => {
+test('encoding and decoding of fieldsV1 is cached', () => {
   const set = fieldSet([['f:a'], ['f:b', 'f:c']])
   const written = printFields(set)
   assert.equal(printFields(set), written)
@@ -71,14 +71,14 @@ test('what was written once is not written again, and read once', () => {
   assert.equal(printFields(parseFields(written)), written)
 })
 
-test('equal sets are written as one object, and so are equal parts of others', () => {
+test('equal field sets share one encoded object', () => {
   const status = [['f:status'], ['f:status', 'f:phase']]
   const written = printFields(fieldSet(status))
   assert.equal(printFields(fieldSet(status.toReversed())), written)
   assert.equal(printFields(fieldSet([['f:spec'], ...status]))['f:status'], written['f:status'])
 })
 
-test('every set is read as it was written, and written as it was read', () => {
+test('random field sets round trip through fieldsV1', () => {
   const element = fc.oneof(
     fc.string().map(name => `f:${name}`),
     fc.string().map(name => `v:${JSON.stringify(name).replaceAll(/[<>&\u2028\u2029]/g, '')}`),

@@ -6,15 +6,15 @@ import type { JsonValue } from '../json-value.ts'
 import type { Schema } from '../schema.ts'
 import { compareValues } from './compare-values.ts'
 import { difference, emptySet, union, type FieldSet } from './field-set.ts'
-import { fieldsOf } from './fields-of.ts'
+import { toFieldSet } from './to-field-set.ts'
 import { compareText, encodeText } from './path-element.ts'
-import { asMap, StructureError, valueAt, type JsonObject } from './structure.ts'
-import { validateStructure } from './validate-structure.ts'
+import { asMap, TypedValueError, valueAt, type JsonObject } from './structure.ts'
+import { validateTypedValue } from './validate-typed-value.ts'
 
 const annotation = 'kubectl.kubernetes.io/last-applied-configuration'
 
 /** The only manager for which the annotation is maintained. */
-export const annotatingManager = 'kubectl'
+export const lastAppliedAnnotationManager = 'kubectl'
 
 /** Maximum total size of the annotations of an object, in bytes. */
 const annotationBytesMax = 256 * 1024
@@ -23,13 +23,13 @@ const annotationBytesMax = 256 * 1024
 export function lastAppliedFields(schema: Schema, apiVersion: string, live: JsonObject): FieldSet {
   const lastApplied = parseObject(lastAppliedText(live))
   if (lastApplied === undefined || lastApplied['apiVersion'] !== apiVersion) return emptySet
-  if (validateStructure(schema, lastApplied).length > 0) return emptySet
+  if (validateTypedValue(schema, lastApplied).length > 0) return emptySet
   try {
     const { added, modified, removed } = compareValues(schema, lastApplied, live)
-    return difference(fieldsOf(schema, lastApplied), union(union(added, modified), removed))
+    return difference(toFieldSet(schema, lastApplied), union(union(added, modified), removed))
   } catch (error) {
     // If the live object does not match its schema, no field can be proven unchanged.
-    if (error instanceof StructureError) return emptySet
+    if (error instanceof TypedValueError) return emptySet
     throw error
   }
 }

@@ -7,7 +7,7 @@ import {
   decodeManagedFields,
   encodeManagedFields,
   identify,
-  isReset,
+  isResetManagedFields,
   withManagedFields,
   type ManagedEntry,
 } from './managed-fields.ts'
@@ -22,7 +22,7 @@ const plain = {
   fieldsV1: { 'f:a': {} },
 }
 
-test('an entry is identified by manager, operation, subresource and, unless it applies, version', () => {
+test('managed fields entries are identified by manager, operation, subresource and, for updates, version', () => {
   const base = { manager: 'm', apiVersion: 'v1', subresource: '' }
   assert.equal(
     identify({ ...base, operation: 'Update' }),
@@ -36,7 +36,7 @@ test('an entry is identified by manager, operation, subresource and, unless it a
   assert.equal(identify({ ...base, manager: '', operation: 'Apply' }), '{"operation":"Apply"}')
 })
 
-test('managed fields are read, and written in the order of Kubernetes', () => {
+test("managed fields are encoded in Kubernetes' order", () => {
   const list = deepFreeze<JsonObject[]>([
     { ...plain, manager: 'z', operation: 'Apply', time: '2026-01-02T00:00:00Z' },
     { ...plain, manager: 'b' },
@@ -67,7 +67,7 @@ test('an entry is written with its fields in the order of Kubernetes', () => {
   assert.equal(encodeManagedFields(new Map()), undefined)
 })
 
-test('of two entries with one identity the later counts', () => {
+test('of two managed fields entries with one identity the later wins', () => {
   const entries = decodeManagedFields([plain, { ...plain, fieldsV1: { 'f:b': {} } }])
   assert.deepEqual(
     [...entries.values()].map(({ fields }) => [...paths(fields)].map(printPath).join()),
@@ -75,7 +75,7 @@ test('of two entries with one identity the later counts', () => {
   )
 })
 
-test('an entry that cannot be understood is refused', () => {
+test('malformed managed fields entries are rejected', () => {
   const refused: [JsonValue, RegExp][] = [
     [{}, /^operation must be `Apply` or `Update`$/],
     [null, /^operation must be/],
@@ -97,12 +97,13 @@ test('an entry that cannot be understood is refused', () => {
   }
 })
 
-test('an empty list or a list with one empty entry asks to forget all owners', () => {
-  for (const value of [[], [{}], [{ manager: '', time: null }]]) assert.ok(isReset(value))
-  for (const value of [undefined, null, [plain], [{}, {}], [null], ['']]) assert.ok(!isReset(value))
+test('an empty list or a single empty entry resets managed fields', () => {
+  for (const value of [[], [{}], [{ manager: '', time: null }]]) assert.ok(isResetManagedFields(value))
+  for (const value of [undefined, null, [plain], [{}, {}], [null], ['']])
+    assert.ok(!isResetManagedFields(value))
 })
 
-test('an object gets other managed fields without being changed itself', () => {
+test('withManagedFields does not mutate the object', () => {
   const object = deepFreeze({ kind: 'A', metadata: { name: 'a', managedFields: [plain] } })
   assert.deepEqual(withManagedFields(object, undefined), { kind: 'A', metadata: { name: 'a' } })
   assert.equal(withManagedFields(object, object.metadata.managedFields), object)
@@ -139,7 +140,7 @@ function checkCapped(before: string, after: string): void {
   assert.equal(shown.join(' '), after)
 }
 
-test('past ten updaters the oldest of one version become one entry', () => {
+test('beyond ten update entries the oldest of a version are merged', () => {
   checkCapped('a b c d e f g h i j', 'a b c d e f g h i j')
   checkCapped('apply-1 apply-2 a b c d e f g h i j', 'apply-1 apply-2 a b c d e f g h i j')
   checkCapped('a b c d e f g h i j k', 'c d e f g h i j k ancient-changes:a+b')

@@ -67,7 +67,7 @@ export function withManagedFields(object: JsonObject, managedFields: JsonValue |
 }
 
 /** True if the client resets the managed fields: an empty list, or a list with one empty entry. */
-export function isReset(managedFields: JsonValue | undefined): boolean {
+export function isResetManagedFields(managedFields: JsonValue | undefined): boolean {
   const list = asList(managedFields)
   if (list === undefined || list.length > 1) return false
   return list.length === 0 || Object.values(asMap(list[0]) ?? { entry: true }).every(isBlank)

@@ -10,7 +10,7 @@ function check(live: JsonValue, applied: JsonValue, expected: JsonValue): void {
   if (equalJson(live, expected)) assert.equal(merged, live)
 }
 
-test('the configuration wins where both say something, and nothing is removed', () => {
+test('merge: applied values win and nothing is removed', () => {
   check(
     { spec: { replicas: 1, paused: true } },
     { spec: { replicas: 2 } },
@@ -30,12 +30,12 @@ test('the configuration wins where both say something, and nothing is removed', 
   )
 })
 
-test('what is atomic is replaced whole', () => {
+test('merge replaces atomic values', () => {
   const selector = (labels: JsonValue) => ({ spec: { selector: { matchLabels: labels } } })
   check(selector({ a: '1' }), selector({ b: '2' }), selector({ b: '2' }))
 })
 
-test('a null clears a leaf and leaves what others put into a map or list', () => {
+test('merge: null clears a leaf but keeps granular maps and lists', () => {
   check({ spec: { replicas: 1 } }, { spec: { replicas: null } }, { spec: { replicas: null } })
   check(
     { metadata: { labels: { a: '1' } } },
@@ -49,7 +49,7 @@ test('a null clears a leaf and leaves what others put into a map or list', () =>
   )
 })
 
-test('items are merged by their keys', () => {
+test('merge matches list items by key', () => {
   const conditions = (...list: JsonValue[]) => ({ status: { conditions: list } })
   check(
     conditions({ type: 'A', status: '1' }, { type: 'B' }),
@@ -58,7 +58,7 @@ test('items are merged by their keys', () => {
   )
 })
 
-test('items come in the order of the configuration, others where they were', () => {
+test('merge orders items by the applied configuration', () => {
   const order = (live: string, applied: string, expected: string) => {
     const merged = mergeValues(setOf(string), deepFreeze(live.split('')), deepFreeze(applied.split('')))
     assert.equal((merged as string[]).join(''), expected, `${live} with ${applied}`)
@@ -79,7 +79,7 @@ test('items come in the order of the configuration, others where they were', () 
   order('aab', 'b', 'aab')
 })
 
-test('a value of no known type may change its type', () => {
+test('merge: a value without schema may change its type', () => {
   const merge = (live: JsonValue, applied: JsonValue) => {
     return mergeValues(customSchema, deepFreeze({ anything: live }), deepFreeze({ anything: applied }))
   }
@@ -89,7 +89,7 @@ test('a value of no known type may change its type', () => {
   assert.deepEqual(merge([1, 2], [3]), { anything: [3] })
 })
 
-test('hostile keys are keys like others', () => {
+test('merge treats keys like __proto__ as ordinary keys', () => {
   const hostile = JSON.parse('{"anything":{"__proto__":{"a":1},"constructor":2}}') as JsonValue
   const merged = mergeValues(customSchema, deepFreeze({ anything: { x: 1 } }), deepFreeze(hostile))
   assert.equal(JSON.stringify(merged), '{"anything":{"x":1,"__proto__":{"a":1},"constructor":2}}')

@@ -19,7 +19,7 @@ import {
   type JsonObject,
 } from './structure.ts'
 
-/** Throws StructureError. */
+/** Throws TypedValueError. */
 export function mergeValues(schema: Schema, live: JsonValue, applied: JsonValue, depth = 0): JsonValue {
   checkDepth(depth)
   if (live === applied) return live

@@ -14,7 +14,7 @@ import {
   union,
   type FieldSet,
 } from './field-set.ts'
-import { fieldsOf } from './fields-of.ts'
+import { toFieldSet } from './to-field-set.ts'
 import { managedFieldsOf } from './managed-fields.ts'
 import { mergeValues } from './merge-values.ts'
 import { extractItems, removeItems } from './select-items.ts'
@@ -73,10 +73,10 @@ function set(history: History, manager: string): FieldSet {
 
 /** All fields of a configuration, including those that identify the object. */
 function claims(applied: JsonObject): FieldSet {
-  return fieldsOf(deploymentSchema, applied)
+  return toFieldSet(deploymentSchema, applied)
 }
 
-test('applying twice is applying once', () => {
+test('server-side apply is idempotent', () => {
   fc.assert(
     fc.property(configuration, configuration, (first, second) => {
       const history = new History(deployments).apply('x', first).apply('y', second, { force: true })
@@ -86,7 +86,7 @@ test('applying twice is applying once', () => {
   )
 })
 
-test('who alone applies to an object makes it what he applied last', () => {
+test('a sole applier determines the object', () => {
   fc.assert(
     fc.property(configuration, configuration, (first, second) => {
       const history = new History(deployments).apply('x', first).apply('x', second)
@@ -96,7 +96,7 @@ test('who alone applies to an object makes it what he applied last', () => {
   )
 })
 
-test('leaving a part out removes that part and nothing else', () => {
+test('fields no longer applied are removed, and nothing else', () => {
   fc.assert(
     fc.property(configuration, fc.nat(), (whole, seed) => {
       const droppable = [...paths(claims(whole))].filter(path => !keyFields.has(path.at(-1) ?? ''))
@@ -111,7 +111,7 @@ test('leaving a part out removes that part and nothing else', () => {
 /** The key fields of a list item cannot be omitted from it. */
 const keyFields: ReadonlySet<string> = new Set(['f:name', 'f:type', 'f:containerPort'])
 
-test('managers of different fields never meet', () => {
+test('managers of different fields do not conflict', () => {
   const ofA = configurations(['a', 'b'], 'a')
   const ofB = configurations(['x', 'y'], 'b')
   fc.assert(
@@ -142,7 +142,7 @@ const write: fc.Arbitrary<Write> = fc.record({
   fields: configuration,
 })
 
-test('whatever is written, owners own what is there, and a conflict changes nothing', () => {
+test('owned fields exist after any write, and a conflict changes nothing', () => {
   fc.assert(
     fc.property(fc.array(write, { maxLength: 8 }), writes => {
       const history = new History(deployments)
@@ -179,11 +179,11 @@ function perform(history: History, { manager, kind, fields }: Write): void {
   assert.ok(isSame(compareValues(deploymentSchema, fields, part ?? {})), 'what was applied is there')
 }
 
-test('a merge has all of the configuration and all else of the live object', () => {
+test('a merge contains the configuration and the rest of the live object', () => {
   fc.assert(
     fc.property(configuration, configuration, (live, applied) => {
       const merged = mergeValues(deploymentSchema, live, applied)
-      assert.ok(equals(fieldsOf(deploymentSchema, merged), union(claims(live), claims(applied))))
+      assert.ok(equals(toFieldSet(deploymentSchema, merged), union(claims(live), claims(applied))))
       const { removed } = compareValues(deploymentSchema, live, merged)
       assert.ok(isEmpty(removed))
       assert.equal(mergeValues(deploymentSchema, merged, applied), merged)
@@ -191,7 +191,7 @@ test('a merge has all of the configuration and all else of the live object', () 
   )
 })
 
-test('objects compare as the same just when they are, but for the order of items', () => {
+test('compareValues finds no change exactly for equal objects, ignoring item order', () => {
   fc.assert(
     fc.property(configuration, configuration, (a, b) => {
       assert.ok(isSame(compareValues(deploymentSchema, a, structuredClone(a))))

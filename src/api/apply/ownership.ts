@@ -4,13 +4,13 @@
  */
 import type { Schema } from '../schema.ts'
 import { compareValues, isSame, type Comparison } from './compare-values.ts'
-import type { ContestedFields } from './conflict.ts'
+import type { ConflictingFields } from './conflict.ts'
 import { difference, emptySet, fieldSet, intersection, isEmpty, union, type FieldSet } from './field-set.ts'
-import { fieldsOf } from './fields-of.ts'
+import { toFieldSet } from './to-field-set.ts'
 import type { ManagedEntries, ManagedEntry } from './managed-fields.ts'
 import { fieldPath } from './path-element.ts'
 import { removeItems } from './select-items.ts'
-import { fitToSchema, withNamedFields } from './set-with-schema.ts'
+import { reconcileFieldSetWithSchema, ensureNamedFieldsAreMembers } from './reconcile-field-set.ts'
 import { asMap, type JsonObject } from './structure.ts'
 
 export interface VersionedObject {
@@ -44,13 +44,20 @@ export interface ObjectChange {
   readonly comparison: Comparison
 }
 
-export interface Settlement {
+interface OwnershipUpdate {
+  readonly entries: ManagedEntries
+  readonly change: ObjectChange
+  /** Identity of the entry of the manager that writes; it keeps its fields. */
+  readonly self: string
+}
+
+export interface OwnershipResult {
   readonly entries: Map<string, ManagedEntry>
-  readonly contested: readonly ContestedFields[]
+  readonly conflicting: readonly ConflictingFields[]
 }
 
 /** Fields that identify an object or are set by the system; they have no owner. */
-const unowned = fieldSet([
+const ignoredFields = fieldSet([
   fieldPath('apiVersion'),
   fieldPath('kind'),
   fieldPath('metadata'),
@@ -68,8 +75,8 @@ const unowned = fieldSet([
 ])
 
 /** The fields, in the version of the request, that its manager can own. */
-export function ownable(context: OwnershipContext, fields: FieldSet): FieldSet {
-  return difference(resetIn(context, fields, context.apiVersion), unowned)
+export function withoutIgnoredFields(context: OwnershipContext, fields: FieldSet): FieldSet {
+  return difference(resetIn(context, fields, context.apiVersion), ignoredFields)
 }
 
 export function changed({ added, modified }: Comparison): FieldSet {
@@ -88,48 +95,54 @@ export function compareObjects(
  * Removes changed and deleted fields from the entries of all other managers. Entries without fields are
  * dropped.
  */
-export function settle(
+export function updateOwnership(
   context: OwnershipContext,
-  entries: ManagedEntries,
-  change: ObjectChange,
-  self: string,
-): Settlement {
-  if (isSame(change.comparison)) return { entries: new Map(entries), contested: [] }
+  { entries, change, self }: OwnershipUpdate,
+): OwnershipResult {
+  if (isSame(change.comparison)) return { entries: new Map(entries), conflicting: [] }
   const inVersion = comparisonsByVersion(context, change)
-  const settled = new Map<string, ManagedEntry>()
-  const contested: ContestedFields[] = []
+  const updated = new Map<string, ManagedEntry>()
+  const conflicting: ConflictingFields[] = []
   for (const [identity, entry] of entries) {
     const version = inVersion(entry.apiVersion)
     if (version === undefined) continue
-    const owned = fitToSchema(version.schema, entry.fields)
+    const owned = reconcileFieldSetWithSchema(version.schema, entry.fields)
     if (identity === self) {
-      settled.set(identity, withFields(entry, owned))
+      updated.set(identity, withFields(entry, owned))
       continue
     }
     const taken = intersection(owned, version.changed)
-    if (!isEmpty(taken)) contested.push({ owner: entry, fields: taken })
+    if (!isEmpty(taken)) conflicting.push({ owner: entry, fields: taken })
     const kept = difference(difference(owned, taken), version.removed)
-    if (!isEmpty(kept)) settled.set(identity, withFields(entry, kept))
+    if (!isEmpty(kept)) updated.set(identity, withFields(entry, kept))
   }
-  return { entries: settled, contested }
+  return { entries: updated, conflicting }
 }
 
 export function withFields(entry: ManagedEntry, fields: FieldSet): ManagedEntry {
   return entry.fields === fields ? entry : { ...entry, fields }
 }
 
+interface PruneOptions {
+  readonly merged: JsonObject
+  readonly entries: ManagedEntries
+  /** Entry of the manager from its previous apply. */
+  readonly last: ManagedEntry
+}
+
 /** Removes fields that the manager applied before and no longer applies, unless another entry owns them. */
-export function pruneDropped(
-  context: OwnershipContext,
-  merged: JsonObject,
-  entries: ManagedEntries,
-  last: ManagedEntry,
-): JsonObject {
+export function prune(context: OwnershipContext, { merged, entries, last }: PruneOptions): JsonObject {
   const start = objectIn(context, merged, last.apiVersion)
   if (start === undefined) return merged
   const owned = ownedByVersion(entries)
-  const applied = withNamedFields(start.schema, fitToSchema(start.schema, last.fields))
-  const kept = withNamedFields(start.schema, union(owned.get(last.apiVersion) ?? emptySet, unowned))
+  const applied = ensureNamedFieldsAreMembers(
+    start.schema,
+    reconcileFieldSetWithSchema(start.schema, last.fields),
+  )
+  const kept = ensureNamedFieldsAreMembers(
+    start.schema,
+    union(owned.get(last.apiVersion) ?? emptySet, ignoredFields),
+  )
   let pruned = without(start, difference(applied, kept))
   if (pruned === start.object) return merged
   owned.delete(last.apiVersion)
@@ -145,9 +158,9 @@ export function pruneDropped(
 
 function restoreOwned(whole: VersionedObject, part: VersionedObject, owned: FieldSet): JsonObject {
   const { schema } = whole
-  const there = withNamedFields(schema, fieldsOf(schema, whole.object))
-  const left = withNamedFields(schema, fieldsOf(schema, part.object))
-  return without(whole, difference(there, union(left, withNamedFields(schema, owned))))
+  const there = ensureNamedFieldsAreMembers(schema, toFieldSet(schema, whole.object))
+  const left = ensureNamedFieldsAreMembers(schema, toFieldSet(schema, part.object))
+  return without(whole, difference(there, union(left, ensureNamedFieldsAreMembers(schema, owned))))
 }
 
 function without({ object, schema }: VersionedObject, fields: FieldSet): JsonObject {
@@ -198,20 +211,19 @@ function changeIn(
   apiVersion: string,
 ): VersionChange | undefined {
   if (apiVersion === context.apiVersion) {
-    return resetChange(context, change.comparison, context.schema, apiVersion)
+    return resetChange(context, apiVersion, { comparison: change.comparison, schema: context.schema })
   }
   const before = objectIn(context, change.before, apiVersion)
   const after = objectIn(context, change.after, apiVersion)
   if (before === undefined || after === undefined) return undefined
   const comparison = compareValues(after.schema, before.object, after.object)
-  return resetChange(context, comparison, after.schema, apiVersion)
+  return resetChange(context, apiVersion, { comparison, schema: after.schema })
 }
 
 function resetChange(
   context: OwnershipContext,
-  comparison: Comparison,
-  schema: Schema,
   apiVersion: string,
+  { comparison, schema }: { readonly comparison: Comparison; readonly schema: Schema },
 ): VersionChange {
   return {
     schema,

@@ -15,7 +15,7 @@ function check(text: string, canonical: string, printed: string): void {
   assert.equal(printElement(canonical), printed)
 }
 
-test('a path element is read into its canonical form and shown as Kubernetes shows it', () => {
+test('path elements are parsed canonically and printed like Kubernetes', () => {
   check('f:spec', 'f:spec', '.spec')
   check('f:', 'f:', '.')
   check('f:a:b', 'f:a:b', '.a:b')
@@ -37,12 +37,12 @@ test('a path element is read into its canonical form and shown as Kubernetes sho
   check('i:007', 'i:7', '[7]')
 })
 
-test('an element of a type that a later release may know is passed over', () => {
+test('path elements of unknown types are skipped', () => {
   assert.equal(parseElement('x:1'), undefined)
   assert.equal(parseElement('F:a'), undefined)
 })
 
-test('what is no path element is refused', () => {
+test('malformed path elements are rejected', () => {
   const refused = [
     '',
     'f',
@@ -68,7 +68,7 @@ test('what is no path element is refused', () => {
   for (const text of refused) assert.throws(() => parseElement(text), FieldPathError, text.slice(0, 30))
 })
 
-test('elements come in the order of Kubernetes: fields, keys, values, positions', () => {
+test('path elements are ordered like Kubernetes: fields, keys, values, indexes', () => {
   const ordered = [
     'f:',
     'f:A',
@@ -99,7 +99,7 @@ test('elements come in the order of Kubernetes: fields, keys, values, positions'
   assert.deepEqual(sortElements(ordered.toReversed()), ordered)
 })
 
-test('text is ordered by code points', () => {
+test('compareText orders by code points', () => {
   const unit = fc.constantFrom('a', 'b', '\ud7ff', '\ue000', '\uffff', '\u{10000}', '\u{10ffff}')
   const text = fc.string({ unit })
   fc.assert(
@@ -109,7 +109,7 @@ test('text is ordered by code points', () => {
   )
 })
 
-test('every key is read as it was written', () => {
+test('serialized path elements round trip', () => {
   const scalar = fc.oneof(
     fc.string(),
     fc.boolean(),

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { fieldSet, paths } from './field-set.ts'
 import type { ResetFields } from './ownership.ts'
 import { printPath } from './path-element.ts'
-import { exceptFields, onlyFields } from './reset-fields.ts'
+import { excludeFields, includeFields } from './reset-fields.ts'
 
 function check(reset: ResetFields, expected: string): void {
   const fields = fieldSet(
@@ -19,14 +19,14 @@ function check(reset: ResetFields, expected: string): void {
   assert.equal([...paths(reset(fields, 'v1'))].map(printPath).join(' '), expected)
 }
 
-test('fields are reset with all below them', () => {
+test('excludeFields resets fields with all children', () => {
   check(
-    exceptFields([['status']]),
+    excludeFields([['status']]),
     '.spec.replicas .spec.containers[name="a"] .spec.containers[name="a"].image ' +
       '.spec.containers[name="a"].resources.limits',
   )
   check(
-    exceptFields([
+    excludeFields([
       ['spec', 'containers'],
       ['status', 'ready'],
     ]),
@@ -34,11 +34,11 @@ test('fields are reset with all below them', () => {
   )
 })
 
-test('all fields are reset but some, in any item', () => {
+test('includeFields resets all other fields, with wildcards for items', () => {
   check(
-    onlyFields([['spec', 'containers', '*', 'resources']]),
+    includeFields([['spec', 'containers', '*', 'resources']]),
     '.spec.containers[name="a"] .spec.containers[name="a"].resources.limits',
   )
-  check(onlyFields([['status'], ['spec', 'replicas']]), '.status .spec.replicas .status.ready')
-  check(onlyFields([['other']]), '')
+  check(includeFields([['status'], ['spec', 'replicas']]), '.status .spec.replicas .status.ready')
+  check(includeFields([['other']]), '')
 })

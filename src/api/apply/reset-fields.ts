@@ -2,21 +2,21 @@
  * Reset fields: fields that a write must not change, such as the status in a write to the main resource. They
  * are reset to their old value, so the write must not take ownership of them.
  */
-import { differenceBelow, fieldSet, transform, remainder, type FieldSet } from './field-set.ts'
+import { recursiveDifference, fieldSet, transform, remainder, type FieldSet } from './field-set.ts'
 import type { ResetFields } from './ownership.ts'
 import { fieldElement, fieldPath } from './path-element.ts'
 
-/** Resets the fields with these paths: `exceptFields([['status']])`. */
-export function exceptFields(paths: readonly (readonly string[])[]): ResetFields {
+/** Resets the fields with these paths: `excludeFields([['status']])`. */
+export function excludeFields(paths: readonly (readonly string[])[]): ResetFields {
   const excluded = fieldSet(paths.map(path => fieldPath(...path)))
-  return fields => differenceBelow(fields, excluded)
+  return fields => recursiveDifference(fields, excluded)
 }
 
 /**
  * Resets everything except these fields and their descendants. `*` matches any single element, including a
  * list item.
  */
-export function onlyFields(patterns: readonly (readonly string[])[]): ResetFields {
+export function includeFields(patterns: readonly (readonly string[])[]): ResetFields {
   return fields => matching(fields, patterns)
 }
 

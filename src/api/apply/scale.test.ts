@@ -57,7 +57,7 @@ const owners = entries(
   'Update ancient@extensions/v1 .spec.replicas',
 )
 
-test('the scale shows who owns the number of replicas', () => {
+test('managed fields of a scale show the owners of replicas', () => {
   assert.deepEqual(show(managedFieldsOfScale(owners, replicasPaths)), [
     'Apply kubectl@autoscaling/v1 .spec.replicas',
     'Update editor@autoscaling/v1 .spec.replicas',
@@ -65,7 +65,7 @@ test('the scale shows who owns the number of replicas', () => {
   assert.equal(managedFieldsOfScale(undefined, replicasPaths), undefined)
 })
 
-test('who scales takes the number of replicas from its owners', () => {
+test('a scale update takes over ownership of replicas', () => {
   const scaleManagedFields = entries('Update hpa/scale@autoscaling/v1 .spec.replicas')
   const write = { managedFields: owners, scaleManagedFields, replicasPaths, apiVersion: 'apps/v1' }
   assert.deepEqual(show(managedFieldsFromScale(write)), [
@@ -75,7 +75,7 @@ test('who scales takes the number of replicas from its owners', () => {
   ])
 })
 
-test('owners that the scale still has keep their entries', () => {
+test('owners kept in the scale keep their entries', () => {
   const scaleManagedFields = managedFieldsOfScale(owners, replicasPaths)
   const write = { managedFields: owners, scaleManagedFields, replicasPaths, apiVersion: 'apps/v1' }
   assert.deepEqual(show(managedFieldsFromScale(write)), [

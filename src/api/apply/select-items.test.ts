@@ -26,7 +26,7 @@ function checkExtracted(paths: readonly string[], expected: JsonValue | undefine
   assert.deepEqual(extractItems(deploymentSchema, object, set(...paths)), expected)
 }
 
-test('items are removed, and with the last of them what they were in', () => {
+test('removeItems removes items and empty parents', () => {
   const { metadata, spec, status } = object
   checkRemoved(['f:spec f:replicas'], { ...object, spec: { selector: spec.selector } })
   checkRemoved(['f:spec'], { metadata, status })
@@ -43,7 +43,7 @@ test('items are removed, and with the last of them what they were in', () => {
   checkRemoved(['f:metadata', 'f:spec', 'f:status'], undefined)
 })
 
-test('removing what is not there gives back the object itself', () => {
+test('removeItems returns the same object if nothing matches', () => {
   const removed = removeItems(
     deploymentSchema,
     object,
@@ -59,7 +59,7 @@ test('removing what is not there gives back the object itself', () => {
   assert.equal(removed, object)
 })
 
-test('items are extracted with the keys that name them', () => {
+test('extractItems keeps the keys of extracted items', () => {
   checkExtracted(['f:spec f:replicas'], { spec: { replicas: 1 } })
   checkExtracted(['f:spec f:selector'], { spec: { selector: object.spec.selector } })
   checkExtracted(['f:metadata f:labels f:b', 'f:metadata f:finalizers v:"y"'], {
@@ -72,7 +72,7 @@ test('items are extracted with the keys that name them', () => {
   checkExtracted(['f:spec f:paused'], undefined)
 })
 
-test('hostile keys are keys like others', () => {
+test('selecting items treats keys like __proto__ as ordinary keys', () => {
   const hostile = deepFreeze(JSON.parse('{"anything":{"__proto__":{"a":1},"x":1}}')) as JsonValue
   const items = set('f:anything f:__proto__')
   assert.deepEqual(removeItems(customSchema, hostile, items), { anything: { x: 1 } })

@@ -18,7 +18,7 @@ import {
   type JsonObject,
 } from './structure.ts'
 
-/** The value without the items; undefined if nothing remains. Throws StructureError. */
+/** The value without the items; undefined if nothing remains. Throws TypedValueError. */
 export function removeItems(
   schema: Schema,
   value: JsonValue,
@@ -36,7 +36,7 @@ export function removeItems(
 
 /**
  * Only the items, with the key fields of the lists that contain them; undefined if there are none. An item
- * without children in the set is extracted as a whole. Throws StructureError.
+ * without children in the set is extracted as a whole. Throws TypedValueError.
  */
 export function extractItems(
   schema: Schema,

@@ -11,25 +11,25 @@ export type JsonObject = { [key: string]: JsonValue }
 /** Maximum nesting depth: far more than any real object has, and safe for the stack. */
 export const depthMax = 500
 
-export interface StructureProblem {
+export interface TypedValueProblem {
   /** `.spec.containers[name="web"]`; empty for the object itself. */
   readonly path: string
   readonly message: string
 }
 
 /** Thrown for a value that does not match its schema. */
-export class StructureError extends Error {
-  readonly problems: readonly StructureProblem[]
+export class TypedValueError extends Error {
+  readonly problems: readonly TypedValueProblem[]
 
-  constructor(problems: readonly StructureProblem[]) {
+  constructor(problems: readonly TypedValueProblem[]) {
     const texts = problems.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`))
     super(texts.length === 1 ? texts[0] : ['errors:', ...texts.map(text => `  ${text}`)].join('\n'))
-    this.name = 'StructureError'
+    this.name = 'TypedValueError'
     this.problems = problems
   }
 }
 
-export const tooDeep: StructureProblem = {
+export const tooDeep: TypedValueProblem = {
   path: '',
   message: `the object is nested more than ${depthMax} levels deep`,
 }
@@ -86,7 +86,7 @@ export function setValue(map: JsonObject, key: string, value: JsonValue): void {
 }
 
 export function checkDepth(depth: number): void {
-  if (depth > depthMax) throw new StructureError([tooDeep])
+  if (depth > depthMax) throw new TypedValueError([tooDeep])
 }
 
 /** The path element of an item in a list of type `set` or `map`. */
@@ -94,12 +94,12 @@ export function itemElement(schema: ListSchema, item: JsonValue): PathElement | 
   return schema.listType === 'map' ? keyedItemElement(schema, item) : setItemElement(item)
 }
 
-/** The path elements of all items, in list order. Throws StructureError. */
+/** The path elements of all items, in list order. Throws TypedValueError. */
 export function itemElements(schema: ListSchema, items: readonly JsonValue[]): PathElement[] {
   return items.map((item, index) => {
     const element = itemElement(schema, item)
     if (typeof element === 'string') return element
-    throw new StructureError([{ path: '', message: `element ${index}: ${element.problem}` }])
+    throw new TypedValueError([{ path: '', message: `element ${index}: ${element.problem}` }])
   })
 }
 

@@ -32,7 +32,7 @@ function isComplete(selector: Unchecked<GeneratedLabelSelector>): selector is La
 export const shownMax = 3
 
 /** The first items of a list and the number of remaining ones: `a,b,c + 2 more...`. */
-export function fewText(shown: readonly string[], count: number): string {
+export function formatListWithMore(shown: readonly string[], count: number): string {
   const text = shown.join(',')
   return count > shown.length ? `${text} + ${count - shown.length} more...` : text
 }
@@ -53,7 +53,7 @@ export function withGroup(name: string, group: string | undefined): string {
 }
 
 /** The addresses of a load balancer, sorted and without duplicates. */
-export function balancerText(ingress: readonly BalancerAddress[] = []): string {
+export function loadBalancerStatusText(ingress: readonly BalancerAddress[] = []): string {
   const addresses = new Set<string>()
   for (const { ip, hostname } of ingress) if (ip || hostname) addresses.add(ip || hostname || '')
   return [...addresses].sort().join(',')

@@ -104,20 +104,20 @@ const headers: Readonly<Record<string, string>> = {
   Workload: 'Name:name, Age',
 }
 
-test('every kind that can be listed has the columns that Kubernetes gives it', () => {
+test("every listable kind has Kubernetes' columns", () => {
   const listed = builtinResources().filter(resource => resource.verbs.includes('list'))
   const found = Object.fromEntries(listed.map(resource => [resource.kind, headerOf(columnsOf(resource))]))
   assert.deepEqual(found, headers)
   assert.ok(listed.every(resource => resource.columns !== undefined))
 })
 
-test('every column says what it shows', () => {
+test('every column has a description', () => {
   for (const resource of builtinResources()) {
     for (const { description } of columnsOf(resource).columns) assert.match(description, /^[A-Z].*\.$/)
   }
 })
 
-test('an object of which nothing is known has a cell in every column', () => {
+test('an empty object has a cell in every column', () => {
   for (const resource of builtinResources()) {
     const { columns, cells } = columnsOf(resource)
     for (const object of [{}, { metadata: {} }, { metadata: {}, spec: {}, status: {} }]) {
@@ -131,7 +131,7 @@ test('an object of which nothing is known has a cell in every column', () => {
   }
 })
 
-test('kinds that are never listed and names that objects inherit have no columns', () => {
+test('unlistable kinds and inherited property names have no columns', () => {
   assert.equal(kindColumnsOf('authentication.k8s.io', 'TokenReview'), undefined)
   assert.equal(kindColumnsOf('', 'Binding'), undefined)
   assert.equal(kindColumnsOf('', 'constructor'), undefined)
@@ -139,7 +139,7 @@ test('kinds that are never listed and names that objects inherit have no columns
   assert.equal(kindColumnsOf('example.com', 'Pod'), undefined)
 })
 
-test('an age is told in a few characters, and not at all when it is not known', () => {
+test('ages are abbreviated, and <unknown> without a timestamp', () => {
   const { check } = columnsUnderTest('', 'ServiceAccount')
   const age = (creationTimestamp: string | undefined, text: string): void =>
     check({ metadata: { creationTimestamp } }, { Age: text })
@@ -156,7 +156,7 @@ test('an age is told in a few characters, and not at all when it is not known', 
   age('xxxx-xx-xxTxx:xx:xxZ', '<unknown>')
 })
 
-test('roles and bindings show who may do what', () => {
+test('tables of roles and bindings', () => {
   const group = 'rbac.authorization.k8s.io'
   for (const kind of ['RoleBinding', 'ClusterRoleBinding']) {
     const { row } = columnsUnderTest(group, kind)
@@ -186,7 +186,7 @@ test('roles and bindings show who may do what', () => {
   )
 })
 
-test('admission shows how much there is, and where parameters come from', () => {
+test('tables of admission policies and webhook configurations', () => {
   const group = 'admissionregistration.k8s.io'
   columnsUnderTest(group, 'MutatingWebhookConfiguration').row({ webhooks: [{}, {}] }, 'a', 2, '5m')
   columnsUnderTest(group, 'ValidatingWebhookConfiguration').row({}, 'a', 0, '5m')
@@ -212,7 +212,7 @@ test('admission shows how much there is, and where parameters come from', () => 
   }
 })
 
-test('an API service shows whether it answers', () => {
+test('the APIService table shows availability', () => {
   const { row, check } = columnsUnderTest('apiregistration.k8s.io', 'APIService')
   row({}, 'a', 'Local', 'Unknown', '5m')
   check({ spec: { service: { namespace: 'n', name: 's' } } }, { Service: 'n/s' })
@@ -223,7 +223,7 @@ test('an API service shows whether it answers', () => {
   available('False', '', 'False')
 })
 
-test('flow control shows its levels and queues', () => {
+test('tables of FlowSchema and PriorityLevelConfiguration', () => {
   const group = 'flowcontrol.apiserver.k8s.io'
   const schemas = columnsUnderTest(group, 'FlowSchema')
   schemas.row({}, 'a', '', 0, '<none>', '5m', '?')
@@ -253,7 +253,7 @@ test('flow control shows its levels and queues', () => {
   levels.row(limited({ queuing }), 'a', 'Limited', 5, 64, 6, 50, '5m')
 })
 
-test('endpoint slices show the first three ports and addresses', () => {
+test('the EndpointSlice table shows the first three ports and addresses', () => {
   const { row, check } = columnsUnderTest('discovery.k8s.io', 'EndpointSlice')
   row({ addressType: 'IPv4' }, 'a', 'IPv4', '<unset>', '<unset>', '5m')
   check({ ports: [{ port: 80, name: 'x' }, { name: 'y' }, {}] }, { Ports: '80,y,*' })
@@ -268,7 +268,7 @@ test('endpoint slices show the first three ports and addresses', () => {
   )
 })
 
-test('budgets, priorities and groups of pods are shown', () => {
+test('tables of PodDisruptionBudget, PriorityClass and PodGroup', () => {
   const budgets = columnsUnderTest('policy', 'PodDisruptionBudget')
   budgets.row({ spec: { minAvailable: 2 }, status: { disruptionsAllowed: 1 } }, 'a', '2', 'N/A', 1, '5m')
   budgets.row({ spec: { maxUnavailable: '50%' } }, 'a', 'N/A', '50%', 0, '5m')
@@ -289,7 +289,7 @@ test('budgets, priorities and groups of pods are shown', () => {
   groups.check({ status: { conditions: [disrupted, scheduled('True')] } }, { Status: 'Preempted' })
 })
 
-test('leases, runtimes and the state of storage are shown', () => {
+test('tables of Lease, RuntimeClass and StorageVersion', () => {
   const coordination = 'coordination.k8s.io'
   columnsUnderTest(coordination, 'Lease').row({}, 'a', '', '5m')
   columnsUnderTest(coordination, 'Lease').row({ spec: { holderIdentity: 'h' } }, 'a', 'h', '5m')

@@ -4,7 +4,6 @@
  */
 import type { GroupColumns, KindColumns } from '../table-columns.ts'
 import { admissionregistrationColumns } from './admissionregistration/columns.ts'
-import { apiextensionsColumns } from './apiextensions/columns.ts'
 import { apiregistrationColumns } from './apiregistration/columns.ts'
 import { apiserverinternalColumns } from './apiserverinternal/columns.ts'
 import { appsColumns } from './apps/columns.ts'
@@ -13,8 +12,9 @@ import { batchColumns } from './batch/columns.ts'
 import { certificatesColumns } from './certificates/columns.ts'
 import { coordinationColumns } from './coordination/columns.ts'
 import { coreColumns } from './core/columns.ts'
+import { eventColumns } from './core/columns/event.ts'
+import { createdColumns } from './created-columns.ts'
 import { discoveryColumns } from './discovery/columns.ts'
-import { eventsColumns } from './events/columns.ts'
 import { flowcontrolColumns } from './flowcontrol/columns.ts'
 import { networkingColumns } from './networking/columns.ts'
 import { nodeColumns } from './node/columns.ts'
@@ -34,7 +34,7 @@ export function kindColumnsOf(group: string, kind: string): KindColumns<never> |
 const columnsOfGroups: ReadonlyMap<string, GroupColumns> = new Map([
   ['', coreColumns],
   ['admissionregistration.k8s.io', admissionregistrationColumns],
-  ['apiextensions.k8s.io', apiextensionsColumns],
+  ['apiextensions.k8s.io', { CustomResourceDefinition: createdColumns }],
   ['apiregistration.k8s.io', apiregistrationColumns],
   ['apps', appsColumns],
   ['autoscaling', autoscalingColumns],
@@ -42,7 +42,7 @@ const columnsOfGroups: ReadonlyMap<string, GroupColumns> = new Map([
   ['certificates.k8s.io', certificatesColumns],
   ['coordination.k8s.io', coordinationColumns],
   ['discovery.k8s.io', discoveryColumns],
-  ['events.k8s.io', eventsColumns],
+  ['events.k8s.io', { Event: eventColumns }],
   ['flowcontrol.apiserver.k8s.io', flowcontrolColumns],
   ['internal.apiserver.k8s.io', apiserverinternalColumns],
   ['networking.k8s.io', networkingColumns],

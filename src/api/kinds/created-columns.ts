@@ -4,7 +4,7 @@ import type { KindColumns } from '../table-columns.ts'
 import { textColumn } from './make-column.ts'
 
 export const createdColumns: KindColumns = {
-  columns: [nameColumn, { ...textColumn('Created At', 'When the object was created.'), type: 'date' }],
+  columns: [nameColumn, { ...textColumn('Created At', 'Creation timestamp.'), type: 'date' }],
   cells: object => [nameOf(object), object.metadata?.creationTimestamp ?? noTime],
 }
 

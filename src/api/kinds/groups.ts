@@ -55,7 +55,7 @@ export function definitionName(shortName: string): string {
  * Versions that are no longer served, but in which kinds common to all groups (`DeleteOptions`, `WatchEvent`)
  * are still accepted.
  */
-export const formerVersions: readonly string[] = [
+export const removedVersions: readonly string[] = [
   'admission.k8s.io/v1',
   'admission.k8s.io/v1beta1',
   'apiextensions.k8s.io/v1beta1',

@@ -19,6 +19,6 @@ export function wideColumn(name: string, description: string): Column {
 }
 
 /** Columns of workload controllers shown only with `-o wide`. */
-export const containersColumn = wideColumn('Containers', 'Names of the containers of a pod.')
-export const imagesColumn = wideColumn('Images', 'Images of the containers of a pod.')
-export const selectorColumn = wideColumn('Selector', 'Labels of the pods that belong to it.')
+export const containersColumn = wideColumn('Containers', 'Names of each container in the template.')
+export const imagesColumn = wideColumn('Images', 'Images referenced by each container in the template.')
+export const selectorColumn = wideColumn('Selector', 'Label selector for pods.')

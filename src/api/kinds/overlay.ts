@@ -1,5 +1,5 @@
 /**
- * Facts missing from the generated definitions: one overlay per group, in `kinds/<group>/overlay.ts`. Only
+ * Facts missing from the generated definitions: one overlay per group, in `kinds/<group>/group.ts`. Only
  * the generator reads overlays; it rejects unknown names.
  *
  * A type is written `Container`, a field `Container.ports`; both apply to every version of the group that has

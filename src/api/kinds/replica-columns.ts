@@ -14,9 +14,9 @@ export function replicaColumns<T extends ReplicaSet | ReplicationController>(
   return {
     columns: [
       nameColumn,
-      integerColumn('Desired', 'How many pods there should be.'),
-      integerColumn('Current', 'How many pods there are.'),
-      integerColumn('Ready', 'How many pods are ready.'),
+      integerColumn('Desired', 'Number of desired replicas.'),
+      integerColumn('Current', 'Number of existing replicas.'),
+      integerColumn('Ready', 'Number of ready replicas.'),
       ageColumn,
       containersColumn,
       imagesColumn,

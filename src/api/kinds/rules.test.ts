@@ -10,7 +10,7 @@ import type { Resource } from '../resource.ts'
 import { rulesOf } from './rules.ts'
 import { arbitraryObject } from '../arbitrary-object.ts'
 
-test('a kind has the same rules in all versions, and what is no kind has none', () => {
+test('all versions of a kind share its rules, and unknown kinds have none', () => {
   const autoscalers = defaultResources().filter(({ plural }) => plural === 'horizontalpodautoscalers')
   assert.equal(autoscalers.length, 2)
   for (const { rules } of autoscalers) assert.equal(rules, rulesOf('autoscaling', 'HorizontalPodAutoscaler'))
@@ -18,7 +18,7 @@ test('a kind has the same rules in all versions, and what is no kind has none', 
   assert.equal(rulesOf('constructor', 'Role'), undefined)
 })
 
-test('every kind that is stored has rules', () => {
+test('every stored kind has rules', () => {
   const without = defaultResources()
     .filter(({ rules }) => rules === undefined)
     .map(({ plural }) => plural)
@@ -46,27 +46,27 @@ function applyRules(
 ): void {
   const known = rules as unknown as KindRules
   const fill = (object: KubernetesObject) => deepFreeze(known.withDefaults?.(object) ?? object)
-  const [object, before] = [fill(given), fill(stored)]
+  const [object, old] = [fill(given), fill(stored)]
   assert.equal(fill(object), object, 'defaults of an object that has them are the object')
   // Rules other than defaulting run in the storage version.
   if (storage.version !== version) return
   const created = deepFreeze(known.prepareForCreate?.(object) ?? object)
   formatFieldErrors(known.validate?.(created) ?? [])
-  const updated = deepFreeze(known.prepareForUpdate?.(object, before) ?? object)
-  formatFieldErrors(known.validateUpdate?.(updated, before) ?? [])
+  const updated = deepFreeze(known.prepareForUpdate?.(object, old) ?? object)
+  formatFieldErrors(known.validateUpdate?.(updated, old) ?? [])
   const now = '2026-01-01T00:00:00Z'
-  const reported = deepFreeze(known.prepareForStatusUpdate?.(object, before, now) ?? object)
-  formatFieldErrors(known.validateStatusUpdate?.(reported, before) ?? [])
+  const reported = deepFreeze(known.prepareForStatusUpdate?.(object, old, now) ?? object)
+  formatFieldErrors(known.validateStatusUpdate?.(reported, old) ?? [])
   known.warnings?.(created, undefined)
-  known.warnings?.(updated, before)
-  for (const part of Object.values(known.parts ?? {})) {
-    formatFieldErrors(part.validate?.(deepFreeze(part.merge(before, object, now)), before) ?? [])
+  known.warnings?.(updated, old)
+  for (const part of Object.values(known.subresources ?? {})) {
+    formatFieldErrors(part.validate?.(deepFreeze(part.merge(old, object, now)), old) ?? [])
   }
   for (const valueOf of Object.values(known.selectableFields ?? {}))
     assert.equal(typeof valueOf(object), 'string')
 }
 
-test('no object of the right types makes a rule throw', () => {
+test('rules never throw on well-typed objects', () => {
   for (const resource of resources) {
     applyRules(resource, deepFreeze({}), deepFreeze({}))
     for (let seed = 0; seed < objectsPerKind; seed++) {

@@ -1,7 +1,7 @@
 /** Validation of webhook client configuration: a URL or a reference to a service. */
 import { invalid, required, type FieldError } from '../field-error.ts'
 import { checkDns1035Label, checkDns1123Subdomain, checkPortNumber } from '../names.ts'
-import { withField, withMissing } from './core/pod/structure-sharing.ts'
+import { withField, withMissing } from './core/pod/copy-on-write.ts'
 import type { Unchecked } from './unchecked.ts'
 
 export interface WebhookClient {

@@ -25,7 +25,7 @@ function named(names: string): JsonValue[] {
     .map(name => ({ name }))
 }
 
-test('a strategic patch names the item it changes and the order of all', () => {
+test('a created strategic merge patch contains changed items and $setElementOrder', () => {
   check(
     {
       containers: [
@@ -63,7 +63,7 @@ test('a strategic patch names the item it changes and the order of all', () => {
   check({ containers: named('a b') }, { containers: named('a b') }, {})
 })
 
-test('a strategic patch removes members with null and replaces other lists whole', () => {
+test('a created strategic merge patch removes members with null and replaces atomic lists', () => {
   check(
     { nodeSelector: { a: '1', b: '2' } },
     { nodeSelector: { b: '3' } },
@@ -75,7 +75,7 @@ test('a strategic patch removes members with null and replaces other lists whole
   check({ nodeSelector: {} }, { nodeSelector: 'text' }, { nodeSelector: 'text' })
 })
 
-test('a volume that changes its source and a strategy that changes its type say which members stay', () => {
+test('a created strategic merge patch has $retainKeys where the schema requires it', () => {
   check(
     { volumes: [{ name: 'v', emptyDir: {} }] },
     { volumes: [{ name: 'v', configMap: { name: 'c' } }] },
@@ -93,7 +93,7 @@ test('a volume that changes its source and a strategy that changes its type say 
   })
 })
 
-test('finalizers are added, deleted and ordered', () => {
+test('a created strategic merge patch adds, deletes and orders finalizers', () => {
   const object = (finalizers: string[]): JsonObject => ({ metadata: { finalizers } })
   const patch = (before: string[], after: string[]): JsonObject => {
     return createStrategicMergePatch(object(before), object(after), pod)
@@ -136,7 +136,7 @@ test('ports that differ only in protocol are not lost', () => {
   })
 })
 
-test('a list that lacks its merge key cannot be compared', () => {
+test('a list without its merge key cannot be diffed', () => {
   const broken = { spec: { containers: [{ image: 'a' }] } }
   const sound = { spec: { containers: named('a') } }
   for (const [before, after] of [
@@ -150,19 +150,19 @@ test('a list that lacks its merge key cannot be compared', () => {
   }
 })
 
-test('objects that are nested too deep are refused', () => {
+test('creating a patch rejects objects nested too deep', () => {
   const attempt = () => createStrategicMergePatch({ a: nested(100_000) }, { a: nested(100_001) }, pod)
   assert.throws(attempt, error => isApiError(error, 'BadRequest'))
 })
 
-test('long lists are compared in little time', () => {
+test('long lists are diffed in linear time', () => {
   const long = Array.from({ length: 50_000 }, (_, index) => ({ name: `c${index}` }))
   const [before, after] = [{ spec: { containers: long } }, { spec: { containers: long.toReversed() } }]
   const patch = createStrategicMergePatch(before, after, pod)
   assert.ok(equalJson(patch, { spec: { '$setElementOrder/containers': long.toReversed() } }))
 })
 
-test('a strategic patch made from two objects makes the second of the first', () => {
+test('a created strategic merge patch transforms the original into the modified object', () => {
   fc.assert(
     fc.property(things, things, (before, after) => {
       const patch = createStrategicMergePatch(deepFreeze(before), deepFreeze(after), thing)
@@ -172,7 +172,7 @@ test('a strategic patch made from two objects makes the second of the first', ()
   )
 })
 
-test('a strategic patch between equal objects is empty, and one applied twice does what it does once', () => {
+test('a strategic merge patch between equal objects is empty and applying is idempotent', () => {
   fc.assert(
     fc.property(things, things, (before, after) => {
       assert.deepEqual(createStrategicMergePatch(before, structuredClone(before), thing), {})
@@ -184,7 +184,7 @@ test('a strategic patch between equal objects is empty, and one applied twice do
   )
 })
 
-test('without merged lists the strategic patch made is a merge patch', () => {
+test('without merge keys the created strategic merge patch is a merge patch', () => {
   const plain = struct({ a: struct({ a: text, b: list(any) }), b: map(list(text)), c: any })
   const objects = valuesWithoutNull.map(value => ({ a: value }))
   fc.assert(

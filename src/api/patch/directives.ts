@@ -25,11 +25,11 @@ export function isDirective(key: string): boolean {
 }
 
 /** The field that a `$setElementOrder/...` or `$deleteFromPrimitiveList/...` directive refers to. */
-export function directedField(key: string): string | undefined {
+export function fieldOfDirective(key: string): string | undefined {
   if (!key.startsWith('$') || !isListDirective(key)) return undefined
   const marker = key.startsWith(orderMarker) ? orderMarker : deletionMarker
   if (key.startsWith(`${marker}/`)) return key.slice(marker.length + 1)
-  throw marker === orderMarker ? badOrder() : badDeletions()
+  throw marker === orderMarker ? invalidElementOrderError() : invalidPrimitiveListError()
 }
 
 /** The value of the `$patch` directive; `undefined` if there is none. */
@@ -44,36 +44,36 @@ export function patchDirective(patch: JsonObject): 'replace' | 'delete' | 'merge
 export function retainedKeys(patch: JsonObject): ReadonlySet<JsonValue> | undefined {
   const list = get(patch, retainKeysMarker)
   if (list === undefined) return undefined
-  if (!Array.isArray(list)) throw badRetainKeys()
+  if (!Array.isArray(list)) throw invalidRetainKeysError()
   const keys = new Set(list)
   for (const [key, value] of Object.entries(patch)) {
-    if (value !== null && !isDirective(key) && !keys.has(key)) throw badRetainKeys()
+    if (value !== null && !isDirective(key) && !keys.has(key)) throw invalidRetainKeysError()
   }
   return keys
 }
 
-export function badOrder(): ApiError {
+export function invalidElementOrderError(): ApiError {
   return badRequest('invalid patch format of setElementOrder list')
 }
 
-export function badDeletions(): ApiError {
+export function invalidPrimitiveListError(): ApiError {
   return badRequest('invalid patch format of primitive list')
 }
 
-export function orderMismatch(patch: JsonValue, order: JsonValue): ApiError {
+export function elementOrderMismatchError(patch: JsonValue, order: JsonValue): ApiError {
   const text = `The order in patch list: ${show(patch)} doesn't match ${orderMarker} list: ${show(order)}`
   return badRequest(text)
 }
 
-export function noMergeKey(item: JsonValue, mergeKey: string): ApiError {
+export function noMergeKeyError(item: JsonValue, mergeKey: string): ApiError {
   return apiError('Invalid', `map: ${show(item)} does not contain declared merge key: ${mergeKey}`)
 }
 
-export function notAnObject(item: JsonValue): ApiError {
+export function notAnObjectError(item: JsonValue): ApiError {
   return apiError('Invalid', `expected a map in a merged list, but received ${show(item)}`)
 }
 
-export function notAScalar(item: JsonValue): ApiError {
+export function notAScalarError(item: JsonValue): ApiError {
   if (Array.isArray(item)) return apiError('Invalid', 'lists of lists are not supported')
   return apiError('Invalid', `cannot merge lists without merge key: ${show(item)}`)
 }
@@ -85,7 +85,7 @@ function show(value: JsonValue): string {
   return showValue(value, shownCharactersMax)
 }
 
-function badRetainKeys(): ApiError {
+function invalidRetainKeysError(): ApiError {
   return badRequest('invalid patch format of retainKeys')
 }
 

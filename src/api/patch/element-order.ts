@@ -12,12 +12,12 @@ export interface Element {
  * their old order. The two groups are interleaved by old position; a new item comes before the remaining
  * items at that point.
  */
-export function arrange(
+export function normalizeElementOrder(
   elements: readonly Element[],
-  { named, before }: { named: readonly Scalar[]; before: readonly Scalar[] },
+  { patchOrder, serverOrder }: { patchOrder: readonly Scalar[]; serverOrder: readonly Scalar[] },
 ): JsonValue[] {
-  const rank = positions(named)
-  const place = positions(before)
+  const rank = positions(patchOrder)
+  const place = positions(serverOrder)
   const theirs = elements.filter(element => !rank.has(element.id))
   const ours = elements
     .filter(element => rank.has(element.id))

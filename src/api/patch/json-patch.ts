@@ -51,7 +51,7 @@ interface Operation {
 /** Performs one operation; returns an error message if it fails. */
 function perform(run: Run, operation: Operation): string | undefined {
   const path = operation.path === undefined ? undefined : parsePointer(operation.path)
-  if (path === undefined) return 'the path is not a JSON pointer'
+  if (path === undefined) return 'path is not a valid JSON pointer'
   switch (operation.op) {
     case 'add':
       run.mayDeepen ||= typeof operation.value === 'object'
@@ -67,33 +67,33 @@ function perform(run: Run, operation: Operation): string | undefined {
     case 'copy':
       return moveOrCopy(run, path, operation)
     default:
-      return 'there is no such operation'
+      return 'unknown operation'
   }
 }
 
-const missing = 'the document has no such place'
+const missing = 'path does not exist'
 
 /** As in Kubernetes, a missing member equals null, which allows testing for absence. */
 function test(draft: DocumentDraft, path: Path, expected: JsonValue): string | undefined {
   const found = draft.read(path)
-  if (found !== undefined) return unless(equalJson(found, expected), 'the value is another one')
+  if (found !== undefined) return unless(equalJson(found, expected), 'testing value failed: values differ')
   if (!isObject(draft.read(path.slice(0, -1)))) return missing
-  return unless(expected === null, 'there is no value')
+  return unless(expected === null, 'testing value failed: value does not exist')
 }
 
 function moveOrCopy(run: Run, path: Path, operation: Operation): string | undefined {
   const from = operation.from === undefined ? undefined : parsePointer(operation.from)
-  if (from === undefined) return 'from is not a JSON pointer'
+  if (from === undefined) return 'from is not a valid JSON pointer'
   const value = run.draft.read(from)
-  if (value === undefined) return 'the document has nothing at from'
+  if (value === undefined) return 'from does not exist'
   run.mayDeepen = true
   if (operation.op === 'copy') {
     run.copiedSize += run.draft.share(value, copiedSizeMax)
-    if (run.copiedSize > copiedSizeMax) return `the copies of the patch add more than ${copiedSizeMax} bytes`
+    if (run.copiedSize > copiedSizeMax) return `copy operations add more than ${copiedSizeMax} bytes`
     return unless(run.draft.add(path, value), missing)
   }
   if (from.every((name, level) => name === path[level])) {
-    return unless(from.length === path.length, 'a value cannot be moved into itself')
+    return unless(from.length === path.length, 'from must not be a prefix of path')
   }
   return unless(run.draft.remove(from) && run.draft.add(path, value), missing)
 }
@@ -103,7 +103,7 @@ function unless(done: boolean, problem: string): string | undefined {
 }
 
 function parsePatch(patch: JsonValue): readonly Operation[] {
-  if (!Array.isArray(patch)) throw badRequest('error decoding patch: a JSON patch is a list of operations')
+  if (!Array.isArray(patch)) throw badRequest('error decoding patch: JSON patch must be an array')
   if (patch.length > operationsMax) {
     const limit = `The allowed maximum operations in a JSON patch is ${operationsMax}`
     throw requestEntityTooLarge(`${limit}, got ${patch.length}`)

@@ -11,7 +11,7 @@ function check(target: JsonValue, patch: JsonValue, expected: JsonValue): void {
   assert.deepEqual(applyMergePatch(deepFreeze(target), deepFreeze(patch)), expected)
 }
 
-test('a merge patch does what the examples of RFC 7386 show', () => {
+test('merge patch follows the examples of RFC 7386', () => {
   check({ a: 'b' }, { a: 'c' }, { a: 'c' })
   check({ a: 'b' }, { b: 'c' }, { a: 'b', b: 'c' })
   check({ a: 'b' }, { a: null }, {})
@@ -29,7 +29,7 @@ test('a merge patch does what the examples of RFC 7386 show', () => {
   check({}, { a: { bb: { ccc: null } } }, { a: { bb: {} } })
 })
 
-test('names such as __proto__ are ordinary members of a merge patch', () => {
+test('merge patch treats names like __proto__ as ordinary members', () => {
   const patch: JsonValue = JSON.parse('{"__proto__":{"a":1},"constructor":{"prototype":{"a":1}}}')
   assert.equal(JSON.stringify(applyMergePatch({}, patch)), JSON.stringify(patch))
   assert.equal(
@@ -43,7 +43,7 @@ test('names such as __proto__ are ordinary members of a merge patch', () => {
   assert.equal(Reflect.get({}, 'a'), undefined)
 })
 
-test('a merge patch that is nested too deep is refused', () => {
+test('merge patches nested too deep are rejected', () => {
   const deep = nested(100_000)
   for (const attempt of [() => applyMergePatch({}, deep), () => createMergePatch(deep, nested(100_000))]) {
     assert.throws(attempt, error => isApiError(error, 'BadRequest'))
@@ -51,7 +51,7 @@ test('a merge patch that is nested too deep is refused', () => {
   assert.ok(applyMergePatch({}, nested(900)))
 })
 
-test('a merge patch shares what it does not touch; one that changes nothing returns the target', () => {
+test('a merge patch shares unchanged parts and returns the target if nothing changes', () => {
   const target = { a: { b: [1, { c: 2 }] }, d: { e: 1 } }
   const patched = applyMergePatch(target, { d: { e: 2 } })
   assert.ok(typeof patched === 'object' && patched !== null && !Array.isArray(patched))
@@ -59,7 +59,7 @@ test('a merge patch shares what it does not touch; one that changes nothing retu
   assert.equal(applyMergePatch(target, { a: { b: [1, { c: 2 }], x: null }, d: {} }), target)
 })
 
-test('a merge patch made from two values makes the second of the first', () => {
+test('a created merge patch transforms the original into the modified value', () => {
   fc.assert(
     fc.property(valuesWithoutNull, valuesWithoutNull, (before, after) => {
       const patch = deepFreeze(createMergePatch(deepFreeze(before), deepFreeze(after)))
@@ -69,7 +69,7 @@ test('a merge patch made from two values makes the second of the first', () => {
   )
 })
 
-test('a merge patch applied twice does what it does once', () => {
+test('merge patch is idempotent', () => {
   fc.assert(
     fc.property(values, values, (target, patch) => {
       const once = applyMergePatch(deepFreeze(target), deepFreeze(patch))

@@ -58,7 +58,7 @@ function checkContainers(current: string, patch: string, order: string | undefin
   )
 }
 
-test('containers merge by name', () => {
+test('strategic merge patch merges containers by name', () => {
   check(
     {
       containers: [
@@ -81,7 +81,7 @@ test('containers merge by name', () => {
   )
 })
 
-test('lists inside merged lists merge by keys of their own', () => {
+test('nested lists merge by their own merge keys', () => {
   check(
     {
       containers: [
@@ -156,7 +156,7 @@ test('maps and structs merge, and null removes a member', () => {
   check({ nodeSelector: 'text' }, { nodeSelector: { a: null } }, { nodeSelector: {} })
 })
 
-test('an item that is new comes first, for want of an order', () => {
+test('new items come first without $setElementOrder', () => {
   checkContainers('a b c', 'd', undefined, 'd a b c')
   checkContainers('a b c', 'c=1 a', undefined, 'b c=1 a')
   checkContainers('a b', 'x a', undefined, 'x a b')
@@ -164,7 +164,7 @@ test('an item that is new comes first, for want of an order', () => {
   checkContainers('', 'b a', undefined, 'b a')
 })
 
-test('$setElementOrder puts the items it names into order and the others where they were', () => {
+test('$setElementOrder orders the named items and keeps the others in place', () => {
   checkContainers('a b c', '', 'c b a', 'c b a')
   checkContainers('a b c', '', 'c a', 'b c a')
   checkContainers('a b c', 'd=1', 'a d b c', 'a d=1 b c')
@@ -185,7 +185,7 @@ test('$setElementOrder puts the items it names into order and the others where t
   )
 })
 
-test('$setElementOrder must agree with the list beside it', () => {
+test('$setElementOrder must match the patch list', () => {
   const containers = named('a b')
   const cases: [JsonObject, RegExp][] = [
     [{ 'containers': named('b a'), '$setElementOrder/containers': named('a b') }, /doesn't match \$setEl/],
@@ -229,7 +229,7 @@ test('$patch deletes an item, replaces a list, replaces a map, empties a map', (
   checkFails({ containers: [] }, { containers: [{ $patch: 'delete' }] }, 422, /declared merge key: name/)
 })
 
-test('directives in what is new leave no trace', () => {
+test('directives in new values are removed', () => {
   const env: JsonValue = [{ $patch: 'replace' }, { name: 'A' }]
   check(
     {},
@@ -291,7 +291,7 @@ test('$retainKeys drops the members it does not name', () => {
   checkFails({ volumes }, { volumes: [{ name: 'v', $retainKeys: ['name'], secret: {} }] }, 400, message)
 })
 
-test('finalizers merge as a set, and $deleteFromPrimitiveList takes from it', () => {
+test('finalizers merge as a set, and $deleteFromPrimitiveList removes items', () => {
   const cases: [string[], JsonObject, string[]][] = [
     [['a', 'b'], { finalizers: ['c'] }, ['c', 'a', 'b']],
     [['a', 'b'], { finalizers: ['b'] }, ['a', 'b']],
@@ -349,7 +349,7 @@ test('owner references merge by uid', () => {
   )
 })
 
-test('a replaced struct is taken whole, and data without a schema merges as in a merge patch', () => {
+test('structs with strategy replace are replaced, and data without schema merges like a merge patch', () => {
   const patched = applyStrategicMergePatch(
     { spec: { whole: { a: 1, b: 2 }, raw: { x: { y: 1 }, list: [{ name: 'a' }] }, unknown: { x: 1 } } },
     { spec: { whole: { a: 3 }, raw: { x: { z: 2 }, list: [{ name: 'b' }] }, unknown: { y: 2 } } },
@@ -365,7 +365,7 @@ test('structs in a map merge by their own schema', () => {
   assert.deepEqual(patched, { a: { members: ['y', 'x'] } })
 })
 
-test('a patch that does not fit its list is refused', () => {
+test('strategic merge patches that do not match the list are rejected', () => {
   checkFails({ containers: named('a') }, { containers: ['a'] }, 422, /expected a map/)
   checkFails({ containers: ['a'] }, { containers: named('a') }, 422, /expected a map/)
   checkFails(
@@ -400,7 +400,7 @@ test('a patch that does not fit its list is refused', () => {
   }
 })
 
-test('hostile names, depth and length do no harm', () => {
+test('strategic merge patch handles hostile names, depth and length', () => {
   const labels = '{"__proto__":"x","constructor":"y"}'
   const patch: JsonValue = JSON.parse(`{"spec":{"__proto__":{"a":1},"nodeSelector":${labels}}}`)
   const patched = applyStrategicMergePatch({ spec: { nodeSelector: {} } }, patch, pod)
@@ -425,7 +425,7 @@ test('hostile names, depth and length do no harm', () => {
   assert.equal(Reflect.get({}, 'a'), undefined)
 })
 
-test('a strategic patch shares what it does not touch; one that changes nothing returns the object', () => {
+test('a strategic merge patch shares unchanged parts and returns the object if nothing changes', () => {
   const current = {
     metadata: { labels: { a: '1' }, finalizers: ['a', 'b'] },
     spec: { containers: named('a=1 b=2'), tolerations: [{ key: 'a' }], nodeSelector: { a: '1' } },
@@ -450,7 +450,7 @@ test('a number and a bigint of the same value are the same key', () => {
   )
 })
 
-test('without merged lists a strategic patch is a merge patch', () => {
+test('without merge keys a strategic merge patch is a merge patch', () => {
   const plain = struct({ a: struct({ a: text, b: list(any) }), b: map(list(text)), c: any })
   const objects = valuesWithNullMembers.filter(isObject)
   fc.assert(

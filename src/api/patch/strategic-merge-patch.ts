@@ -7,19 +7,19 @@ import { badRequest } from '../errors.ts'
 import { equalJson, type JsonValue } from '../json-value.ts'
 import type { Schema } from '../schema.ts'
 import {
-  badDeletions,
-  badOrder,
+  invalidPrimitiveListError,
+  invalidElementOrderError,
   deletionKey,
-  directedField,
+  fieldOfDirective,
   isDirective,
-  notAnObject,
+  notAnObjectError,
   orderKey,
-  orderMismatch,
+  elementOrderMismatchError,
   patchDirective,
   retainedKeys,
 } from './directives.ts'
 import { objectIdentity, scalarIdentity } from './element-identity.ts'
-import { arrange, type Element } from './element-order.ts'
+import { normalizeElementOrder, type Element } from './element-order.ts'
 import {
   fieldStrategy,
   type FieldStrategy,
@@ -37,7 +37,6 @@ import {
   type JsonObject,
   type Scalar,
 } from './json-object.ts'
-import { newList, newObject, newValue, sameItems } from './new-value.ts'
 
 /** Returns the object itself if the patch changes nothing. */
 export function applyStrategicMergePatch(current: JsonValue, patch: JsonValue, schema: Schema): JsonValue {
@@ -95,7 +94,7 @@ function patchedFields(patch: JsonObject): Iterable<string> {
   if (!keys.some(isDirective)) return keys
   const fields = new Set<string>()
   for (const key of keys) {
-    const field = isDirective(key) ? directedField(key) : key
+    const field = isDirective(key) ? fieldOfDirective(key) : key
     if (field !== undefined) fields.add(field)
   }
   return fields
@@ -104,7 +103,7 @@ function patchedFields(patch: JsonObject): Iterable<string> {
 function mergeField(field: FieldMerge): JsonValue | undefined {
   const merged = mergeValue(field)
   if (field.deletions === undefined) return merged
-  if (!Array.isArray(field.deletions)) throw badDeletions()
+  if (!Array.isArray(field.deletions)) throw invalidPrimitiveListError()
   if (!Array.isArray(merged)) return merged
   const deleted = new Set(field.deletions.map(scalarIdentity))
   const kept = merged.filter(item => !isScalar(item) || !deleted.has(identityOf(item)))
@@ -112,7 +111,7 @@ function mergeField(field: FieldMerge): JsonValue | undefined {
 }
 
 function mergeValue({ current, value, order, strategy, depth }: FieldMerge): JsonValue | undefined {
-  if (order !== undefined && !Array.isArray(order)) throw badOrder()
+  if (order !== undefined && !Array.isArray(order)) throw invalidElementOrderError()
   if (value === null) return undefined
   if (Array.isArray(value) && (Array.isArray(current) || order !== undefined)) {
     const before = Array.isArray(current) ? current : []
@@ -146,30 +145,30 @@ function mergeList(list: ListPatch, strategy: ListStrategy, depth: number): Json
 }
 
 function mergeScalars({ current, patch, order }: ListPatch): JsonValue[] {
-  const before = current.map(scalarIdentity)
+  const serverOrder = current.map(scalarIdentity)
   const added = patch.map(scalarIdentity)
-  const named = order?.map(scalarIdentity) ?? added
-  if (!isSubsequence(added, named)) throw orderMismatch(patch, order ?? [])
+  const patchOrder = order?.map(scalarIdentity) ?? added
+  if (!isSubsequence(added, patchOrder)) throw elementOrderMismatchError(patch, order ?? [])
   const elements = new Map<Scalar, Element>()
   for (const item of [...current, ...patch]) {
     const id = scalarIdentity(item)
     if (!elements.has(id)) elements.set(id, { id, item })
   }
-  return arrange([...elements.values()], { named, before })
+  return normalizeElementOrder([...elements.values()], { patchOrder, serverOrder })
 }
 
 function mergeObjects(list: ListPatch, { mergeKey, items }: ObjectListStrategy, depth: number): JsonValue[] {
   const level = { schema: items, depth: depth + 1 }
   const { plain, deleted, replace } = sortOut(list.patch, mergeKey)
   const added = plain.map(({ id }) => id)
-  const named = list.order?.map(item => objectIdentity(item, mergeKey)) ?? added
-  if (!isSubsequence(added, named)) throw orderMismatch(list.patch, list.order ?? [])
+  const patchOrder = list.order?.map(item => objectIdentity(item, mergeKey)) ?? added
+  if (!isSubsequence(added, patchOrder)) throw elementOrderMismatchError(list.patch, list.order ?? [])
   if (replace) {
     const replaced = plain.map(({ id, patch }) => ({ id, item: newObject(patch, level.depth) }))
-    return arrange(replaced, { named, before: added })
+    return normalizeElementOrder(replaced, { patchOrder, serverOrder: added })
   }
-  const before = list.current.map(item => ({ id: objectIdentity(item, mergeKey), item }))
-  const elements: Element[] = before.filter(({ id }) => !deleted.has(id))
+  const live = list.current.map(item => ({ id: objectIdentity(item, mergeKey), item }))
+  const elements: Element[] = live.filter(({ id }) => !deleted.has(id))
   const places = new Map<Scalar, number>()
   for (const [place, { id }] of elements.entries()) if (!places.has(id)) places.set(id, place)
   for (const { id, patch } of plain) {
@@ -179,7 +178,7 @@ function mergeObjects(list: ListPatch, { mergeKey, items }: ObjectListStrategy, 
     places.set(id, place)
     elements[place] = { id, item: merged }
   }
-  return arrange(elements, { named, before: before.map(({ id }) => id) })
+  return normalizeElementOrder(elements, { patchOrder, serverOrder: live.map(({ id }) => id) })
 }
 
 interface SortedItems {
@@ -195,7 +194,7 @@ function sortOut(patch: readonly JsonValue[], mergeKey: string): SortedItems {
   const deleted = new Set<Scalar>()
   let replace = false
   for (const item of patch) {
-    if (!isObject(item)) throw notAnObject(item)
+    if (!isObject(item)) throw notAnObjectError(item)
     const directive = patchDirective(item)
     if (directive === 'replace') replace = true
     else if (directive === 'delete') deleted.add(objectIdentity(item, mergeKey))
@@ -205,9 +204,44 @@ function sortOut(patch: readonly JsonValue[], mergeKey: string): SortedItems {
 }
 
 /** True if the patch lists its items in the requested order; always true without `$setElementOrder`. */
-function isSubsequence(added: readonly Scalar[], named: readonly Scalar[]): boolean {
-  if (named.length === 0) return true
+function isSubsequence(added: readonly Scalar[], patchOrder: readonly Scalar[]): boolean {
+  if (patchOrder.length === 0) return true
   let next = 0
-  for (const id of named) if (next < added.length && id === added[next]) next++
+  for (const id of patchOrder) if (next < added.length && id === added[next]) next++
   return next === added.length
+}
+
+/**
+ * The value of a strategic merge patch where there is nothing to merge it with: directives are removed, and
+ * so are nulls, which have nothing to delete. `undefined` if the patch only deletes.
+ */
+function newValue(patch: JsonValue, depth: number): JsonValue | undefined {
+  if (isScalar(patch)) return patch
+  if (depth > depthMax) throw tooDeep()
+  if (Array.isArray(patch)) return newList(patch, depth)
+  return patchDirective(patch) === 'delete' ? undefined : newObject(patch, depth)
+}
+
+/** The members of a patch as a new object, regardless of its own `$patch` directive. */
+function newObject(patch: JsonObject, depth: number): JsonObject {
+  const changes = new Map<string, JsonValue | undefined>()
+  for (const [key, value] of Object.entries(patch)) {
+    const made = value === null || isDirective(key) ? undefined : newValue(value, depth + 1)
+    if (made !== value) changes.set(key, made)
+  }
+  return withChanges(patch, changes)
+}
+
+/** An item with `$patch: replace` or `$patch: delete` applies to the list and is not an item. */
+function newList(patch: JsonValue[], depth: number): JsonValue[] {
+  const made = patch.flatMap(item => {
+    if (isObject(item) && (patchDirective(item) ?? 'merge') !== 'merge') return []
+    // The brackets keep flatMap from flattening an item that is itself a list.
+    return [newValue(item, depth + 1) ?? null]
+  })
+  return sameItems(patch, made) ? patch : made
+}
+
+function sameItems(left: readonly JsonValue[], right: readonly JsonValue[]): boolean {
+  return left.length === right.length && left.every((item, index) => item === right[index])
 }

@@ -16,8 +16,8 @@ import {
 } from './three-way-patch.ts'
 import type { Versions } from './versions.ts'
 
-const overwrite: ThreeWayOptions = { overwrite: true, fixed: [] }
-const careful: ThreeWayOptions = { overwrite: false, fixed: [] }
+const overwrite: ThreeWayOptions = { overwrite: true, preconditions: [] }
+const careful: ThreeWayOptions = { overwrite: false, preconditions: [] }
 
 function patchOf(plan: ThreeWayPatch): JsonObject {
   assert.ok(plan.outcome === 'patch')
@@ -41,7 +41,7 @@ function containers(...items: JsonValue[]): JsonObject {
   return { spec: { containers: items } }
 }
 
-test('apply changes what the user changed and leaves what others added', () => {
+test('three-way patch applies user changes and keeps additions of others', () => {
   const metadata = { labels: { x: 'y' } }
   check(
     {
@@ -54,7 +54,7 @@ test('apply changes what the user changed and leaves what others added', () => {
   )
 })
 
-test('apply keeps a sidecar that others injected, and its place', () => {
+test('three-way patch keeps an injected sidecar and its position', () => {
   const [app, sidecar] = [
     { name: 'app', image: '1' },
     { name: 'sidecar', image: 's' },
@@ -83,7 +83,7 @@ test('apply keeps a sidecar that others injected, and its place', () => {
   )
 })
 
-test('apply deletes only what was applied before', () => {
+test('three-way patch deletes only previously applied fields', () => {
   check(
     {
       original: { metadata: { finalizers: ['mine', 'old'] } },
@@ -98,13 +98,13 @@ test('apply deletes only what was applied before', () => {
   check({ original: { metadata: {} }, modified: {}, current: {} }, {}, { metadata: null })
 })
 
-test('apply with a field of null removes it, and only when it is there', () => {
+test('three-way patch removes existing fields set to null', () => {
   const modified = { spec: { nodeSelector: null } }
   check({ original: {}, modified, current: { spec: { nodeSelector: { a: '1' } } } }, { spec: {} }, modified)
   check({ original: {}, modified, current: { spec: {} } }, { spec: {} }, {})
 })
 
-test('apply drops the defaults of the other strategy when the type changes', () => {
+test('three-way patch drops defaults of the old strategy type', () => {
   const versions = {
     original: { spec: { replicas: 1 } },
     modified: { spec: { replicas: 1, strategy: { type: 'Recreate' } } },
@@ -115,7 +115,7 @@ test('apply drops the defaults of the other strategy when the type changes', () 
   assert.deepEqual(applyStrategicMergePatch(versions.current, patch, deployment), versions.modified)
 })
 
-test('apply drops what the current object has beside the members that stay', () => {
+test('three-way patch drops members not listed in $retainKeys', () => {
   const applied = { spec: { strategy: { type: 'Recreate' } } }
   const current = { spec: { strategy: { type: 'Recreate', rollingUpdate: {} } } }
   const versions = { original: applied, modified: applied, current }
@@ -123,7 +123,7 @@ test('apply drops what the current object has beside the members that stay', () 
   assert.deepEqual(patchOf(plan), { spec: { strategy: { $retainKeys: ['type'] } } })
 })
 
-test('apply without overwriting reports the fields that others have changed', () => {
+test('three-way patch without overwrite reports conflicts', () => {
   const [tcp, udp] = [
     { containerPort: 53, protocol: 'TCP' },
     { containerPort: 53, protocol: 'UDP' },
@@ -182,21 +182,21 @@ test('apply without overwriting reports the fields that others have changed', ()
   }
 })
 
-test('apply refuses to change what is fixed', () => {
-  const options = { overwrite: true, fixed: [['apiVersion'], ['kind'], ['metadata', 'name']] }
+test('three-way patch rejects violated preconditions', () => {
+  const options = { overwrite: true, preconditions: [['apiVersion'], ['kind'], ['metadata', 'name']] }
   const current = { kind: 'A', metadata: { name: 'a', labels: {} } }
   const outcome = (modified: JsonObject) => {
     return createThreeWayMergePatch({ original: current, modified, current }, options)
   }
-  assert.deepEqual(outcome({ ...current, kind: 'B' }), { outcome: 'fixed', field: 'kind' })
-  const nameIsFixed = { outcome: 'fixed', field: 'metadata.name' }
-  assert.deepEqual(outcome({ kind: 'A', metadata: { name: 'b' } }), nameIsFixed)
-  assert.deepEqual(outcome({ kind: 'A' }), nameIsFixed)
+  assert.deepEqual(outcome({ ...current, kind: 'B' }), { outcome: 'precondition', field: 'kind' })
+  const nameViolation = { outcome: 'precondition', field: 'metadata.name' }
+  assert.deepEqual(outcome({ kind: 'A', metadata: { name: 'b' } }), nameViolation)
+  assert.deepEqual(outcome({ kind: 'A' }), nameViolation)
   const renamed = outcome({ kind: 'A', metadata: { name: 'a', labels: { name: 'x' } } })
   assert.deepEqual(renamed, { outcome: 'patch', patch: { metadata: { labels: { name: 'x' } } } })
 })
 
-test('apply of a custom resource replaces lists and keeps what others added', () => {
+test('three-way patch of a custom resource replaces lists and keeps additions of others', () => {
   const versions = deepFreeze({
     original: { spec: { list: [{ name: 'a' }], gone: 1, deep: { x: 1 } } },
     modified: { spec: { list: [{ name: 'b' }], deep: {} } },
@@ -210,7 +210,7 @@ test('apply of a custom resource replaces lists and keeps what others added', ()
   })
 })
 
-test('with the current object as the original a three-way patch is a two-way one', () => {
+test('a three-way patch with original equal to current is a two-way patch', () => {
   fc.assert(
     fc.property(things, things, (current, modified) => {
       const plan = createThreeWayStrategicMergePatch({ original: current, modified, current }, thing, careful)
@@ -219,7 +219,7 @@ test('with the current object as the original a three-way patch is a two-way one
   )
 })
 
-test('after apply everything that was asked for is there, and applying it again changes nothing', () => {
+test('a three-way patch yields the configuration and is idempotent', () => {
   fc.assert(
     fc.property(things, things, things, (original, modified, current) => {
       const versions = deepFreeze({ original, modified, current })
@@ -231,7 +231,7 @@ test('after apply everything that was asked for is there, and applying it again 
   )
 })
 
-test('apply keeps the members and items that only others have', () => {
+test('three-way patch keeps members and items of others', () => {
   fc.assert(
     fc.property(things, things, things, (original, modified, theirs) => {
       const current = { ...theirs, foreign: { kept: [1] }, items: [{ name: 'foreign', value: 1 }] }

@@ -15,15 +15,15 @@ export interface ThreeWayOptions {
    */
   readonly overwrite: boolean
   /** Paths that the patch must not change: `[['kind'], ['metadata', 'name']]`. */
-  readonly fixed: readonly (readonly string[])[]
+  readonly preconditions: readonly (readonly string[])[]
 }
 
 export type ThreeWayPatch =
   | { readonly outcome: 'patch'; readonly patch: JsonObject }
   /** Fields that other managers have changed and the patch would change to another value. */
   | { readonly outcome: 'conflict'; readonly fields: readonly string[] }
-  /** The patch would change one of the fixed paths. */
-  | { readonly outcome: 'fixed'; readonly field: string }
+  /** The patch would change a path of the preconditions. */
+  | { readonly outcome: 'precondition'; readonly field: string }
 
 /** The three-way strategic merge patch, for kinds with a schema. */
 export function createThreeWayStrategicMergePatch(
@@ -32,8 +32,8 @@ export function createThreeWayStrategicMergePatch(
   options: ThreeWayOptions,
 ): ThreeWayPatch {
   const patch = diffVersions(versions, schema)
-  const touched = options.fixed.find(path => touches(patch, path))
-  if (touched !== undefined) return { outcome: 'fixed', field: touched.join('.') }
+  const touched = options.preconditions.find(path => touches(patch, path))
+  if (touched !== undefined) return { outcome: 'precondition', field: touched.join('.') }
   if (options.overwrite) return { outcome: 'patch', patch }
   const theirs = createStrategicMergePatch(versions.original ?? {}, versions.current, schema)
   const fields = findConflicts(patch, theirs, schema)

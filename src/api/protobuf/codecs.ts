@@ -40,14 +40,14 @@ const structs = new Map<string, StructCodec>()
 /** `schema` is that of the object that contains the fields; an embedded message has no schema. */
 function compileFields(shortName: string, schema: StructSchema): readonly FieldCodec[] {
   const numbered = numberedFields(shortName)
-  assert(numbered, `${shortName} has field numbers`)
+  assert(numbered, `${shortName} has no field numbers`)
   return numbered.map(each => {
     if (each.shape === 'embedded') {
       const part = `${shortName.slice(0, shortName.lastIndexOf('.'))}.${each.name}`
       return embeddedField(each, new StructCodec(() => compileFields(part, schema)))
     }
     const field = schema.fields.get(each.name)
-    assert(field, `${shortName} has a field ${each.name}`)
+    assert(field, `${shortName} has no field ${each.name}`)
     return compileField(each, field)
   })
 }
@@ -95,7 +95,7 @@ function codecOf(schema: Schema): ValueCodec {
     case 'string':
       return stringCodecs.get(schema.format) ?? stringCodec
     case 'map':
-      throw new AssertionError('a map is a field')
+      throw new AssertionError('a map must be a field')
   }
 }
 

@@ -77,7 +77,7 @@ export function listField({ number, name, isShown }: CollectionFacts, value: Val
     write: (writer, owner) => {
       const list = owner[name]
       if (list === undefined || list === null) return
-      assert(Array.isArray(list), 'a list is an array')
+      assert(Array.isArray(list), 'expected an array')
       for (const item of list) {
         writer.uint32(tag)
         writeItem(writer, value, item)
@@ -108,7 +108,7 @@ export function mapField({ number, name, isShown }: CollectionFacts, value: Valu
     write: (writer, owner) => {
       const map = owner[name]
       if (map === undefined || map === null) return
-      assert(isObject(map), 'a map is an object')
+      assert(isObject(map), 'expected an object')
       for (const key of sortedKeys(map)) {
         writer.uint32(tag)
         const start = writer.open()

@@ -11,7 +11,7 @@ function show(message: string): readonly string[] {
   )
 }
 
-test('fields are numbered in order, and from a number that is given', () => {
+test('protobuf fields are numbered in order, or from an explicit number', () => {
   assert.deepEqual(show('meta.v1.ManagedFieldsEntry'), [
     '1 manager value',
     '2 operation value',
@@ -23,7 +23,7 @@ test('fields are numbered in order, and from a number that is given', () => {
   ])
 })
 
-test('marks say what is a pointer, what is shown, what is embedded and what is a list in a message', () => {
+test('notation marks pointers, always shown fields, embedded and list messages', () => {
   assert.deepEqual(show('core.v1.SecretKeySelector'), [
     '1 LocalObjectReference value embedded',
     '2 key value',
@@ -33,19 +33,19 @@ test('marks say what is a pointer, what is shown, what is embedded and what is a
   assert.equal(show('meta.v1.APIResource')[3], '4 verbs value list-message')
 })
 
-test('a message holds for every version but those that have their own', () => {
+test('a message applies to all versions without their own', () => {
   assert.deepEqual(show('resource.v1.Device'), show('resource.v1beta2.Device'))
   assert.deepEqual(show('resource.v1beta1.Device'), ['1 name value', '2 basic pointer'])
 })
 
-test('what is no message has no fields', () => {
+test('unknown messages have no fields', () => {
   const names = ['core.v1.Nothing', 'nothing.v1.Pod', 'core.v1.__proto__', 'constructor.v1.Pod', '', 'Pod']
   for (const name of names) {
     assert.equal(numberedFields(name), undefined, name)
   }
 })
 
-test('every field of every definition has a number, but version and kind, which the envelope has', () => {
+test('every field except apiVersion and kind has a protobuf number', () => {
   for (const name of definitionNames()) {
     const schema = definition(name)
     if (schema.type !== 'struct' || name === 'version.Info') continue

@@ -1,5 +1,5 @@
 /**
- * Field numbers of Kubernetes' protobuf messages, from the notation in `kinds/<group>/protobuf.ts`. Types
+ * Field numbers of Kubernetes' protobuf messages, from the notation in `kinds/<group>/group.ts`. Types
  * come from the schema.
  *
  * A line names a message and lists its fields by JSON name, numbered from one; a prefix (`7:matchPolicy`)
@@ -11,30 +11,30 @@
  * message. `...VolumeSource` is a message whose fields JSON inlines into the surrounding object.
  */
 import { assert } from '#/base/assert.ts'
-import { admissionregistration } from '../kinds/admissionregistration/protobuf.ts'
-import { apiextensions } from '../kinds/apiextensions/protobuf.ts'
-import { apiregistration } from '../kinds/apiregistration/protobuf.ts'
-import { apiserverinternal } from '../kinds/apiserverinternal/protobuf.ts'
-import { apps } from '../kinds/apps/protobuf.ts'
-import { authentication } from '../kinds/authentication/protobuf.ts'
-import { authorization } from '../kinds/authorization/protobuf.ts'
-import { autoscaling } from '../kinds/autoscaling/protobuf.ts'
-import { batch } from '../kinds/batch/protobuf.ts'
-import { certificates } from '../kinds/certificates/protobuf.ts'
-import { coordination } from '../kinds/coordination/protobuf.ts'
-import { core } from '../kinds/core/protobuf.ts'
-import { discovery } from '../kinds/discovery/protobuf.ts'
-import { events } from '../kinds/events/protobuf.ts'
-import { flowcontrol } from '../kinds/flowcontrol/protobuf.ts'
-import { meta } from '../kinds/meta/protobuf.ts'
-import { networking } from '../kinds/networking/protobuf.ts'
-import { node } from '../kinds/node/protobuf.ts'
-import { policy } from '../kinds/policy/protobuf.ts'
-import { rbac } from '../kinds/rbac/protobuf.ts'
-import { resource } from '../kinds/resource/protobuf.ts'
-import { scheduling } from '../kinds/scheduling/protobuf.ts'
-import { storage } from '../kinds/storage/protobuf.ts'
-import { storagemigration } from '../kinds/storagemigration/protobuf.ts'
+import { admissionregistrationFieldNumbers } from '../kinds/admissionregistration/group.ts'
+import { apiextensionsFieldNumbers } from '../kinds/apiextensions/group.ts'
+import { apiregistrationFieldNumbers } from '../kinds/apiregistration/group.ts'
+import { apiserverinternalFieldNumbers } from '../kinds/apiserverinternal/group.ts'
+import { appsFieldNumbers } from '../kinds/apps/group.ts'
+import { authenticationFieldNumbers } from '../kinds/authentication/group.ts'
+import { authorizationFieldNumbers } from '../kinds/authorization/group.ts'
+import { autoscalingFieldNumbers } from '../kinds/autoscaling/group.ts'
+import { batchFieldNumbers } from '../kinds/batch/group.ts'
+import { certificatesFieldNumbers } from '../kinds/certificates/group.ts'
+import { coordinationFieldNumbers } from '../kinds/coordination/group.ts'
+import { coreFieldNumbers } from '../kinds/core/group.ts'
+import { discoveryFieldNumbers } from '../kinds/discovery/group.ts'
+import { eventsFieldNumbers } from '../kinds/events/group.ts'
+import { flowcontrolFieldNumbers } from '../kinds/flowcontrol/group.ts'
+import { metaFieldNumbers } from '../kinds/meta-group.ts'
+import { networkingFieldNumbers } from '../kinds/networking/group.ts'
+import { nodeFieldNumbers } from '../kinds/node/group.ts'
+import { policyFieldNumbers } from '../kinds/policy/group.ts'
+import { rbacFieldNumbers } from '../kinds/rbac/group.ts'
+import { resourceFieldNumbers } from '../kinds/resource/group.ts'
+import { schedulingFieldNumbers } from '../kinds/scheduling/group.ts'
+import { storageFieldNumbers } from '../kinds/storage/group.ts'
+import { storagemigrationFieldNumbers } from '../kinds/storagemigration/group.ts'
 
 export interface NumberedField {
   readonly number: number
@@ -75,30 +75,30 @@ export function presenceOf(shortName: string, name: string): Presence | undefine
 
 const notations: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    admissionregistration,
-    apiextensions,
-    apiregistration,
-    apiserverinternal,
-    apps,
-    authentication,
-    authorization,
-    autoscaling,
-    batch,
-    certificates,
-    coordination,
-    core,
-    discovery,
-    events,
-    flowcontrol,
-    meta,
-    networking,
-    node,
-    policy,
-    rbac,
-    resource,
-    scheduling,
-    storage,
-    storagemigration,
+    admissionregistration: admissionregistrationFieldNumbers,
+    apiextensions: apiextensionsFieldNumbers,
+    apiregistration: apiregistrationFieldNumbers,
+    apiserverinternal: apiserverinternalFieldNumbers,
+    apps: appsFieldNumbers,
+    authentication: authenticationFieldNumbers,
+    authorization: authorizationFieldNumbers,
+    autoscaling: autoscalingFieldNumbers,
+    batch: batchFieldNumbers,
+    certificates: certificatesFieldNumbers,
+    coordination: coordinationFieldNumbers,
+    core: coreFieldNumbers,
+    discovery: discoveryFieldNumbers,
+    events: eventsFieldNumbers,
+    flowcontrol: flowcontrolFieldNumbers,
+    meta: metaFieldNumbers,
+    networking: networkingFieldNumbers,
+    node: nodeFieldNumbers,
+    policy: policyFieldNumbers,
+    rbac: rbacFieldNumbers,
+    resource: resourceFieldNumbers,
+    scheduling: schedulingFieldNumbers,
+    storage: storageFieldNumbers,
+    storagemigration: storagemigrationFieldNumbers,
   }),
 )
 
@@ -136,7 +136,7 @@ function readFields(text: string): NumberedField[] {
     .filter(word => word !== '')
     .map(word => {
       const match = fieldPattern.exec(word)
-      assert(match, `${word} is a field`)
+      assert(match, `invalid field notation: ${word}`)
       const [, jump, embedded, name = '', items, mark] = match
       number = jump === undefined ? number + 1 : Number(jump)
       const presence = mark === '?' ? 'pointer' : mark === '!' ? 'shown' : 'value'

@@ -21,7 +21,7 @@ function refuse(bytes: Uint8Array, reason: DecodeErrorReason, message: RegExp): 
   )
 }
 
-test('what is no envelope is refused', () => {
+test('invalid protobuf envelopes are rejected', () => {
   refuse(wire(''), 'syntax', /empty data/)
   refuse(wire('6b 38 73 00'), 'syntax', /empty body/)
   refuse(wire('6b 38 73'), 'syntax', /not appear to be a protobuf message, expected prefix \[107 56 115 0\]/)
@@ -33,19 +33,19 @@ test('what is no envelope is refused', () => {
   refuse(wireObject('v1', 'x'.repeat(5_000), ''), 'type', /no kind "x{100}\.\.\." /)
 })
 
-test('values that their types do not have are refused', () => {
+test('invalid protobuf scalar values are rejected', () => {
   const quota = (text: string) => wireObject('v1', 'ResourceQuota', `12(0a(0a"pods" 12(0a"${text}")))`)
   assert.deepEqual(decodeProtobuf(quota('0.5'))['spec'], { hard: { pods: '500m' } })
-  refuse(quota('many'), 'syntax', /not a quantity/)
+  refuse(quota('many'), 'syntax', /invalid quantity/)
   const created = (time: string) => wireObject('v1', 'ConfigMap', `0a(42(${time}))`)
   refuse(created('08 ff ff ff ff ff ff ff 0f'), 'syntax', /out of range/)
   refuse(created('08 ff ff ff ff ff ff ff ff 7f'), 'syntax', /too large/)
-  refuse(wireObject('v1', 'Service', '12(0a(22(08 02)))'), 'syntax', /neither a whole number nor a string/)
+  refuse(wireObject('v1', 'Service', '12(0a(22(08 02)))'), 'syntax', /invalid IntOrString type/)
   refuse(wireObject('apps/v1', 'ControllerRevision', '12(0a"{")'), 'syntax', /JSON/)
   refuse(wireObject('v1', 'ConfigMap', '0a(0a(ff))'), 'syntax', /UTF-8/)
 })
 
-test('times may have any nanoseconds, and those that were not set are absent', () => {
+test('protobuf times accept any nanoseconds, and zero times are absent', () => {
   const check = (time: string, renewTime: string | undefined): void => {
     const lease = decodeProtobuf(wireObject('coordination.k8s.io/v1', 'Lease', `12(22(${time}))`))
     assert.deepEqual(lease['spec'], renewTime === undefined ? undefined : { renewTime })
@@ -56,7 +56,7 @@ test('times may have any nanoseconds, and those that were not set are absent', (
   check('08 80 92 b8 c3 98 fe ff ff ff 01 10 00', undefined)
 })
 
-test('unknown fields and those of another wire type are passed over', () => {
+test('unknown fields and unexpected wire types are skipped', () => {
   const unknown = '98 06 01 a2 06"text" a9 06 01 02 03 04 05 06 07 08 ad 06 01 02 03 04 b3 06 08 01 b4 06'
   const message = `${unknown} 0a(0a"web" 10 05 ${unknown}) 22"x" 12(0a"a" 12"b" 18 01)`
   assert.deepEqual(decodeProtobuf(wireObject('v1', 'ConfigMap', message)), {
@@ -67,7 +67,7 @@ test('unknown fields and those of another wire type are passed over', () => {
   })
 })
 
-test('a field that comes again wins, a message is merged, and numbers may be packed', () => {
+test('repeated scalars: last wins; messages merge; numbers may be packed', () => {
   const message = '0a(0a"old" 1a"space") 0a(0a"new" 1a"")'
   assert.deepEqual(decodeProtobuf(wireObject('v1', 'ConfigMap', message))['metadata'], { name: 'new' })
   const groups = '12(72(22(01 02) 20 03))'
@@ -77,7 +77,7 @@ test('a field that comes again wins, a message is merged, and numbers may be pac
   })
 })
 
-test('an entry of a map may lack its key or value, and have any key', () => {
+test('protobuf map entries may omit key or value', () => {
   const data = '12() 12(12"a") 12(0a"b") 12(0a"__proto__" 12"c") 12(0a"constructor" 12"d")'
   const decoded = decodeProtobuf(wireObject('v1', 'ConfigMap', data))['data'] as JsonObject
   assert.deepEqual(Object.entries(decoded), [
@@ -90,7 +90,7 @@ test('an entry of a map may lack its key or value, and have any key', () => {
   assert.equal((Object.prototype as JsonObject)['c'], undefined)
 })
 
-test('schemas may be as deep as JSON', () => {
+test('protobuf accepts schemas nested as deep as JSON', () => {
   let schema: JsonObject = { type: 'string' }
   for (let level = 0; level < 990; level++) schema = { items: schema }
   const versions = [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: schema } }]
@@ -99,7 +99,7 @@ test('schemas may be as deep as JSON', () => {
   assert.deepEqual(encodeProtobuf(decodeProtobuf(bytes)), bytes)
 })
 
-test('messages that are nested deeper than any JSON are refused', () => {
+test('protobuf messages nested too deep are rejected', () => {
   const path = [
     tagOf('CustomResourceDefinition', 'spec'),
     tagOf('CustomResourceDefinitionSpec', 'versions'),
@@ -118,7 +118,7 @@ test('messages that are nested deeper than any JSON are refused', () => {
   refuse(envelope(crd, message), 'syntax', /nested too deep/)
 })
 
-test('time and memory go by what is there, not by what is said', () => {
+test('decoding cost depends on the actual, not the declared size', () => {
   refuse(wire('6b 38 73 00 12 ff ff ff ff 0f 00 00'), 'syntax', /end too early/)
   refuse(wireObject('v1', 'PodList', '12 ff ff ff ff 07'), 'syntax', /end too early/)
   const unknown = envelope({ apiVersion: 'v1', kind: 'PodList' }, Buffer.alloc(2_000_000, wire('7a 00')))

@@ -18,7 +18,7 @@ export interface ListParts {
 /** Assembles a list in a buffer of the exact size, since it may be many megabytes. */
 export function joinList(typeMeta: TypeMeta, { codec, head, items }: ListParts): Uint8Array {
   const itemField = codec.fields.find(field => field.name === 'items')
-  assert(itemField, `${typeMeta.kind} is a list`)
+  assert(itemField, `${typeMeta.kind} is not a list`)
   const envelope = encodeWith(writer => writeHead(writer, typeMeta))
   const start = encodeWith(writer => codec.writeFields(writer, head))
   let sizeBytes = start.length

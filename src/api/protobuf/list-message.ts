@@ -9,7 +9,7 @@ export function listMessage(item: ValueCodec): ValueCodec {
   return {
     wireType: lengthDelimited,
     write: (writer, value) => {
-      assert(Array.isArray(value), 'a list is an array')
+      assert(Array.isArray(value), 'expected an array')
       const start = writer.open()
       for (const each of value) {
         writer.uint32(tag)

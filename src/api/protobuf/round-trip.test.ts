@@ -10,7 +10,7 @@ import { ObjectDrawer } from './testdata/draw-object.ts'
 /** Definitions of all kinds, including lists. */
 const kinds = definitionNames().filter(name => definition(name).type === 'struct' && kindsOf(name).length > 0)
 
-test('objects of every kind come back as they were', () => {
+test('objects of every kind round trip through protobuf', () => {
   assert.ok(kinds.length > 150)
   for (const kind of kinds) {
     fc.assert(
@@ -24,7 +24,7 @@ test('objects of every kind come back as they were', () => {
   }
 })
 
-test('what the wire does not tell does not change what is written again', () => {
+test('a second round trip through protobuf is the identity', () => {
   for (const kind of kinds) {
     fc.assert(
       fc.property(fc.gen(), draw => {
@@ -36,7 +36,7 @@ test('what the wire does not tell does not change what is written again', () => 
   }
 })
 
-test('bytes that were changed on the way are an object or a DecodeError', () => {
+test('corrupted bytes decode to an object or throw DecodeError', () => {
   fc.assert(
     fc.property(fc.gen(), fc.constantFrom(...kinds), (draw, kind) => {
       const bytes = Uint8Array.from(encodeProtobuf(new ObjectDrawer(draw, 'loose').object(kind)))

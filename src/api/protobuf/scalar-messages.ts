@@ -16,7 +16,7 @@ export const microTimeCodec: ValueCodec = makeTimeCodec({ fractionDigits: 6 })
 export const quantityCodec: ValueCodec = {
   wireType: lengthDelimited,
   write: (writer, value) => {
-    assert(typeof value === 'string', 'a quantity is a string')
+    assert(typeof value === 'string', 'quantity must be a string')
     const start = writer.open()
     writer.uint32(firstText)
     writer.string(value)
@@ -32,7 +32,7 @@ export const quantityCodec: ValueCodec = {
     }
     reader.leave(outer)
     const quantity = normalizeQuantity(text)
-    if (quantity === undefined) throw new ProtobufError('the text is not a quantity')
+    if (quantity === undefined) throw new ProtobufError('invalid quantity')
     return quantity
   },
   isZero: value => value === '0',
@@ -41,7 +41,7 @@ export const quantityCodec: ValueCodec = {
 export const intOrStringCodec: ValueCodec = {
   wireType: lengthDelimited,
   write: (writer, value) => {
-    assert(typeof value === 'string' || isInt32(value), 'a whole number or a string is one of the two')
+    assert(typeof value === 'string' || isInt32(value), 'IntOrString must be an int32 or a string')
     const isText = typeof value === 'string'
     const start = writer.open()
     writer.uint32(firstNumber)
@@ -66,7 +66,7 @@ export const intOrStringCodec: ValueCodec = {
       else reader.skip()
     }
     reader.leave(outer)
-    if (type !== 0 && type !== 1) throw new ProtobufError('the type is neither a whole number nor a string')
+    if (type !== 0 && type !== 1) throw new ProtobufError('invalid IntOrString type')
     return type === 0 ? number : text
   },
   isZero: value => value === 0,
@@ -116,10 +116,10 @@ function makeTimeCodec({ fractionDigits }: { readonly fractionDigits: 0 | 6 }): 
   return {
     wireType: lengthDelimited,
     write: (writer, value) => {
-      assert(typeof value === 'string', 'a time is a string')
+      assert(typeof value === 'string', 'time must be a string')
       // Times in objects have a format that `Date.parse` handles, four times as fast as `parseTime`.
       const milliseconds = Date.parse(value)
-      assert(!Number.isNaN(milliseconds), 'a time is one')
+      assert(!Number.isNaN(milliseconds), 'invalid time')
       const nanoseconds = fractionDigits === 0 ? 0 : nanosecondsOf(value)
       writeMoment(writer, { seconds: Math.floor(milliseconds / 1000), nanoseconds })
     },
@@ -142,7 +142,7 @@ function nanosecondsOf(text: string): number {
 
 function formatMoment(seconds: number, microseconds: number, fractionDigits: number): string | null {
   if (seconds === zeroSeconds && microseconds === 0) return null
-  if (seconds < secondsMin || seconds > secondsMax) throw new ProtobufError('the time is out of range')
+  if (seconds < secondsMin || seconds > secondsMax) throw new ProtobufError('time out of range')
   const text = formatTime(seconds * 1000)
   if (fractionDigits === 0) return text
   return `${text.slice(0, -1)}.${String(microseconds).padStart(fractionDigits, '0')}Z`

@@ -28,7 +28,7 @@ export class StructCodec implements ValueCodec {
   }
 
   write(writer: Writer, value: JsonValue): void {
-    assert(isObject(value), 'a message is an object')
+    assert(isObject(value), 'expected an object')
     const start = writer.open()
     this.writeFields(writer, value)
     writer.close(start)

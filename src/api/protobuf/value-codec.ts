@@ -27,7 +27,7 @@ export const lengthDelimited = 2
 export const stringCodec: ValueCodec = {
   wireType: lengthDelimited,
   write: (writer, value) => {
-    assert(typeof value === 'string', 'a text is a string')
+    assert(typeof value === 'string', 'expected a string')
     writer.string(value)
   },
   writeZero,
@@ -38,7 +38,7 @@ export const stringCodec: ValueCodec = {
 export const boolCodec: ValueCodec = {
   wireType: varint,
   write: (writer, value) => {
-    assert(typeof value === 'boolean', 'a boolean is true or false')
+    assert(typeof value === 'boolean', 'expected a boolean')
     writer.bool(value)
   },
   writeZero,
@@ -65,13 +65,13 @@ export const int64Codec: ValueCodec = {
 export const doubleCodec: ValueCodec = {
   wireType: eightBytes,
   write: (writer, value) => {
-    assert(typeof value === 'number' || typeof value === 'bigint', 'a number is one')
+    assert(typeof value === 'number' || typeof value === 'bigint', 'expected a number')
     writer.double(Number(value))
   },
   writeZero: writer => writer.double(0),
   read: reader => {
     const value = reader.double()
-    if (!Number.isFinite(value)) throw new ProtobufError('the number is not finite')
+    if (!Number.isFinite(value)) throw new ProtobufError('number is not finite')
     return toExactNumber(value)
   },
   isZero: value => value === 0,
@@ -81,7 +81,7 @@ export const doubleCodec: ValueCodec = {
 export const bytesCodec: ValueCodec = {
   wireType: lengthDelimited,
   write: (writer, value) => {
-    assert(typeof value === 'string', 'bytes are a string')
+    assert(typeof value === 'string', 'expected base64 text')
     writer.bytes(Buffer.from(value, 'base64'))
   },
   writeZero,
@@ -98,6 +98,6 @@ export function writeZero(writer: Writer): void {
 }
 
 function writeInteger(writer: Writer, value: JsonValue): void {
-  assert(isInt64(value), 'a whole number is one')
+  assert(isInt64(value), 'expected an int64')
   writer.int64(value)
 }

@@ -40,7 +40,7 @@ export function readWatchEvent(message: Uint8Array): RawWatchEvent {
     else if (number === 2 && reader.wireType === lengthDelimited) object = readRaw(reader)
     else reader.skip()
   }
-  if (object === undefined) throw new ProtobufError('the event has no object')
+  if (object === undefined) throw new ProtobufError('watch event without object')
   return { type, object }
 }
 

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { DecodeError } from '../decode-error.ts'
 import { frameBytesMax, WatchFrames } from './watch-frames.ts'
 
-test('messages come out as they went in, however the stream is cut', () => {
+test('watch frames are reassembled from arbitrary chunks', () => {
   const messages = fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 8 })
   fc.assert(
     fc.property(messages, fc.array(fc.integer({ min: 0, max: 30 })), (messages, cuts) => {
@@ -26,7 +26,7 @@ test('messages come out as they went in, however the stream is cut', () => {
   )
 })
 
-test('a message that is too large is refused before it is there', () => {
+test('an oversized watch frame is rejected before it is buffered', () => {
   const frames = new WatchFrames()
   assert.deepEqual(frames.push(length(frameBytesMax)), [])
   const refused = (error: unknown) => error instanceof DecodeError && error.reason === 'too-large'

@@ -23,18 +23,18 @@ export function addAmounts(left: Amounts, right: Amounts): Amounts {
   return sum
 }
 
-/** The increase from `before` to `now`; resources without an increase are omitted. */
-export function growth(now: Amounts, before: Amounts): Amounts {
+/** The increase from `old` to `now`; resources without an increase are omitted. */
+export function positiveDifference(now: Amounts, old: Amounts): Amounts {
   const more = new Map<string, Quantity>()
   for (const [name, amount] of now) {
-    const difference = subtractQuantities(amount, before.get(name) ?? zeroQuantity)
+    const difference = subtractQuantities(amount, old.get(name) ?? zeroQuantity)
     if (quantitySign(difference) > 0) more.set(name, difference)
   }
   return more
 }
 
 /** The maximum of each resource over all lists. */
-export function mostOf(lists: readonly Amounts[]): Amounts {
+export function maxAmounts(lists: readonly Amounts[]): Amounts {
   const most = new Map<string, Quantity>()
   for (const list of lists) {
     for (const [name, amount] of list) {
@@ -54,13 +54,13 @@ export function withoutZeros(amounts: Amounts): Amounts {
 }
 
 /** As a ResourceList. */
-export function listOf(amounts: Amounts): Readonly<Record<string, string>> {
+export function toResourceList(amounts: Amounts): Readonly<Record<string, string>> {
   return Object.fromEntries([...amounts].map(([name, amount]) => [name, formatQuantity(amount)]))
 }
 
 /** Formatted for messages: `cpu=500m,pods=1`. */
-export function showAmounts(amounts: Amounts): string {
-  return Object.entries(listOf(amounts))
+export function formatAmounts(amounts: Amounts): string {
+  return Object.entries(toResourceList(amounts))
     .sort(byName)
     .map(([name, text]) => `${name}=${text}`)
     .join(',')

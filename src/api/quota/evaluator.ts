@@ -5,17 +5,17 @@ import type { Amounts } from './amounts.ts'
 /** Quota usage of the objects of one kind. */
 export interface QuotaEvaluator {
   /** True if objects of the kind use the quota resource. */
-  counts(resource: string): boolean
+  matchesResource(resource: string): boolean
   usage(object: KubernetesObject, nowMs: number): Amounts
   /** True if the object is in the scope. False for scopes that the kind does not support. */
-  isInScope(object: KubernetesObject, scope: ScopedResourceSelectorRequirement): boolean
+  matchesScope(object: KubernetesObject, scope: ScopedResourceSelectorRequirement): boolean
   /** True if the write can increase usage. */
-  isCharged(write: QuotaWrite): boolean
+  handles(write: QuotaWrite): boolean
   /**
    * Error message for fields the object must set because these resources have a quota; undefined if nothing
    * is missing.
    */
-  missing?(object: KubernetesObject, resources: readonly string[]): string | undefined
+  constraints?(object: KubernetesObject, resources: readonly string[]): string | undefined
 }
 
 export interface QuotaWrite {
@@ -23,7 +23,7 @@ export interface QuotaWrite {
   readonly subresource: string
   readonly object: KubernetesObject
   /** Undefined on creation. */
-  readonly before: KubernetesObject | undefined
+  readonly oldObject: KubernetesObject | undefined
 }
 
 /** `count/pods`, `count/deployments.apps`: counts all stored objects of the kind, in any state. */

@@ -12,9 +12,9 @@ export function objectCountEvaluator(group: string, plural: string): QuotaEvalua
   const old = oldNames.get(count)
   const usage = new Map([count, ...(old === undefined ? [] : [old])].map(name => [name, one]))
   return {
-    counts: resource => usage.has(resource),
+    matchesResource: resource => usage.has(resource),
     usage: () => usage,
-    isInScope: () => false,
-    isCharged: ({ operation, subresource }) => operation === 'CREATE' && subresource === '',
+    matchesScope: () => false,
+    handles: ({ operation, subresource }) => operation === 'CREATE' && subresource === '',
   }
 }

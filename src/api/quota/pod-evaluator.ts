@@ -1,6 +1,10 @@
 /** Quota evaluator for pods: object count and compute resources. */
 import type { Pod, PodAffinityTerm, PodSpec } from '../generated/core/v1.ts'
-import { isHugePages, isNative, isPodLevel } from '../kinds/core/pod/resource-names.ts'
+import {
+  isHugePageResourceName,
+  isNativeResource,
+  isSupportedPodLevelResource,
+} from '../kinds/core/pod/resource-names.ts'
 import { qosClassOf } from '../qos-class.ts'
 import { objectCountName, type QuotaEvaluator } from './evaluator.ts'
 import { containerUsage, podUsage } from './pod-usage.ts'
@@ -16,15 +20,17 @@ const requests = 'requests.'
 const deviceClass = 'requests.deviceclass.resource.kubernetes.io/'
 
 export const podEvaluator: QuotaEvaluator = {
-  counts: resource => {
-    if (resources.has(resource) || isHugePages(resource)) return true
+  matchesResource: resource => {
+    if (resources.has(resource) || isHugePageResourceName(resource)) return true
     if (!resource.startsWith(requests)) return false
     return (
-      isHugePages(resource.slice(requests.length)) || !isNative(resource) || resource.startsWith(deviceClass)
+      isHugePageResourceName(resource.slice(requests.length)) ||
+      !isNativeResource(resource) ||
+      resource.startsWith(deviceClass)
     )
   },
   usage: (object, nowMs) => podUsage(object as Pod, nowMs),
-  isInScope: (object, scope) => {
+  matchesScope: (object, scope) => {
     const pod = object as Pod
     switch (scope.scopeName) {
       case 'Terminating':
@@ -43,16 +49,16 @@ export const podEvaluator: QuotaEvaluator = {
         return false
     }
   },
-  isCharged: ({ operation, subresource, object, before }) => {
+  handles: ({ operation, subresource, object, oldObject }) => {
     if (operation === 'CREATE') return subresource === ''
     if (subresource === 'resize') return true
-    if (subresource !== '' || before === undefined) return false
+    if (subresource !== '' || oldObject === undefined) return false
     // All other fields that affect usage are immutable once the pod is initialized, which almost all pods are
     // from the start.
-    const isFixed = before.metadata === undefined || !('initializers' in before.metadata)
-    return !isFixed || isTerminating(object as Pod) !== isTerminating(before as Pod)
+    const isFixed = oldObject.metadata === undefined || !('initializers' in oldObject.metadata)
+    return !isFixed || isTerminating(object as Pod) !== isTerminating(oldObject as Pod)
   },
-  missing: (object, resources) => missing((object as Pod).spec ?? { containers: [] }, resources),
+  constraints: (object, resources) => missingResources((object as Pod).spec ?? { containers: [] }, resources),
 }
 
 /** True if the pod has an active deadline. */
@@ -74,7 +80,7 @@ function reachesOtherNamespaces(spec: PodSpec | undefined): boolean {
 /** If one of these has a quota, every container must set it. */
 const demanded = ['cpu', 'limits.cpu', 'limits.memory', 'memory', 'requests.cpu', 'requests.memory']
 
-function missing(spec: PodSpec, resources: readonly string[]): string | undefined {
+function missingResources(spec: PodSpec, resources: readonly string[]): string | undefined {
   if (hasPodLevelResources(spec)) return undefined
   const containers = [...(spec.containers ?? []), ...(spec.initContainers ?? [])]
   const gaps = demanded
@@ -89,5 +95,5 @@ function missing(spec: PodSpec, resources: readonly string[]): string | undefine
 }
 
 function hasPodLevelResources({ resources }: PodSpec): boolean {
-  return Object.keys({ ...resources?.requests, ...resources?.limits }).some(isPodLevel)
+  return Object.keys({ ...resources?.requests, ...resources?.limits }).some(isSupportedPodLevelResource)
 }

@@ -1,11 +1,19 @@
 /** Quota usage of a pod. */
 import { conditionOf } from '../conditions.ts'
 import type { Container, ContainerStatus, Pod, PodSpec } from '../generated/core/v1.ts'
-import { aggregateContainers, amountsOf, type ResourceList } from '../kinds/core/pod/resource-amounts.ts'
-import { isExtended, isHugePages, isPodLevel } from '../kinds/core/pod/resource-names.ts'
+import {
+  aggregateContainerResources,
+  amountsOf,
+  type ResourceList,
+} from '../kinds/core/pod/resource-amounts.ts'
+import {
+  isExtendedResourceName,
+  isHugePageResourceName,
+  isSupportedPodLevelResource,
+} from '../kinds/core/pod/resource-names.ts'
 import { addQuantities, isZeroQuantity, type Quantity } from '../quantity.ts'
 import { parseTime } from '../time.ts'
-import { addAmounts, mostOf, one, pick, type Amounts } from './amounts.ts'
+import { addAmounts, maxAmounts, one, pick, type Amounts } from './amounts.ts'
 import { objectCountName } from './evaluator.ts'
 
 const count = objectCountName('', 'pods')
@@ -34,9 +42,10 @@ function hasEnded({ metadata = {}, status }: Pod, nowMs: number): boolean {
 function computeUsage(requests: Amounts, limits: Amounts): Map<string, Quantity> {
   const usage = new Map<string, Quantity>()
   for (const [name, amount] of requests) {
-    if (computeResources.has(name) || isHugePages(name))
+    if (computeResources.has(name) || isHugePageResourceName(name))
       usage.set(name, amount).set(`requests.${name}`, amount)
-    else if (isExtended(name) || name.startsWith(deviceClass)) usage.set(`requests.${name}`, amount)
+    else if (isExtendedResourceName(name) || name.startsWith(deviceClass))
+      usage.set(`requests.${name}`, amount)
   }
   for (const [name, amount] of limits) if (computeResources.has(name)) usage.set(`limits.${name}`, amount)
   return usage
@@ -47,21 +56,21 @@ const deviceClass = 'deviceclass.resource.kubernetes.io/'
 
 function podRequests(pod: Pod): Amounts {
   const { spec = noSpec } = pod
-  const asked = mostOf(
+  const asked = maxAmounts(
     [
       ...wantedSpecs(pod),
       ...statedSpecs(pod, 'requests', status => status.allocatedResources),
       ...statedSpecs(pod, 'requests', status => status.resources?.requests ?? status.allocatedResources),
-    ].map(each => aggregateContainers(each, 'requests')),
+    ].map(each => aggregateContainerResources(each, 'requests')),
   )
   return addAmounts(withPodLevel(asked, spec.resources?.requests), amountsOf(spec.overhead))
 }
 
 function podLimits(pod: Pod): Amounts {
   const { spec = noSpec } = pod
-  const asked = mostOf(
+  const asked = maxAmounts(
     [...wantedSpecs(pod), ...statedSpecs(pod, 'limits', status => status.resources?.limits)].map(each =>
-      aggregateContainers(each, 'limits'),
+      aggregateContainerResources(each, 'limits'),
     ),
   )
   const limits = new Map(withPodLevel(asked, spec.resources?.limits))
@@ -76,7 +85,9 @@ const noSpec: PodSpec = { containers: [] }
 
 /** Pod-level resources take precedence over those of the containers. */
 function withPodLevel(amounts: Amounts, list: ResourceList | undefined): Amounts {
-  return list === undefined ? amounts : new Map([...amounts, ...pick(amountsOf(list), isPodLevel)])
+  return list === undefined
+    ? amounts
+    : new Map([...amounts, ...pick(amountsOf(list), isSupportedPodLevelResource)])
 }
 
 /** An infeasible resize is not charged. */

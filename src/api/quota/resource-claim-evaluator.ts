@@ -6,7 +6,7 @@ import type {
   ResourceClaim,
 } from '../generated/resource/v1.ts'
 import { quantityFromInteger } from '../quantity.ts'
-import { addAmounts, mostOf, one, type Amounts } from './amounts.ts'
+import { addAmounts, maxAmounts, one, type Amounts } from './amounts.ts'
 import { objectCountName, type QuotaEvaluator } from './evaluator.ts'
 
 const count = objectCountName('resource.k8s.io', 'resourceclaims')
@@ -14,10 +14,10 @@ const count = objectCountName('resource.k8s.io', 'resourceclaims')
 const ofClass = '.deviceclass.resource.k8s.io/devices'
 
 export const resourceClaimEvaluator: QuotaEvaluator = {
-  counts: resource => resource === count || resource.endsWith(ofClass),
+  matchesResource: resource => resource === count || resource.endsWith(ofClass),
   usage: object => usage(object as ResourceClaim),
-  isInScope: () => false,
-  isCharged: ({ subresource }) => subresource === '',
+  matchesScope: () => false,
+  handles: ({ subresource }) => subresource === '',
 }
 
 function usage({ spec }: ResourceClaim): Amounts {
@@ -27,7 +27,7 @@ function usage({ spec }: ResourceClaim): Amounts {
 
 /** For alternatives, the maximum per device class counts. */
 function devicesOf({ exactly, firstAvailable = [] }: DeviceRequest): Amounts {
-  if (firstAvailable.length > 0) return mostOf(firstAvailable.map(ofOneClass))
+  if (firstAvailable.length > 0) return maxAmounts(firstAvailable.map(ofOneClass))
   return exactly ? ofOneClass(exactly) : new Map()
 }
 

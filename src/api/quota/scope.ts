@@ -14,7 +14,7 @@ export function isInAllScopes(
   object: KubernetesObject,
   scopes: readonly ScopedResourceSelectorRequirement[],
 ): boolean {
-  return scopes.every(scope => evaluator.isInScope(object, scope))
+  return scopes.every(scope => evaluator.matchesScope(object, scope))
 }
 
 /** Evaluates the scope's operator against the names, which may be empty. */

@@ -10,11 +10,11 @@ const loadBalancers = 'services.loadbalancers'
 const resources: ReadonlySet<string> = new Set([count, 'services', nodePorts, loadBalancers])
 
 export const serviceEvaluator: QuotaEvaluator = {
-  counts: resource => resources.has(resource),
+  matchesResource: resource => resources.has(resource),
   usage: object => usage((object as Service).spec ?? {}),
-  isInScope: () => false,
+  matchesScope: () => false,
   // Updates are charged too, since the type may change.
-  isCharged: ({ subresource }) => subresource === '',
+  handles: ({ subresource }) => subresource === '',
 }
 
 function usage(spec: ServiceSpec): Amounts {

@@ -17,16 +17,16 @@ const storage = 'requests.storage'
 const ofClass = '.storageclass.storage.k8s.io/'
 
 export const volumeClaimEvaluator: QuotaEvaluator = {
-  counts: resource => {
+  matchesResource: resource => {
     if (resource === count || resource === claims || resource === storage) return true
     return resource.endsWith(ofClass + claims) || resource.endsWith(ofClass + storage)
   },
   usage: object => usage(object as PersistentVolumeClaim),
-  isInScope: (object, scope) => {
+  matchesScope: (object, scope) => {
     if (scope.scopeName !== 'VolumeAttributesClass') return false
     return selectsName(scope, attributesClassesOf(object as PersistentVolumeClaim))
   },
-  isCharged: ({ subresource }) => subresource === '' || subresource === 'status',
+  handles: ({ subresource }) => subresource === '' || subresource === 'status',
 }
 
 function usage(claim: PersistentVolumeClaim): Amounts {

@@ -8,8 +8,8 @@ import {
   readConfiguration,
   struct,
   text,
-  topStruct,
-  type ConfigurationForm,
+  versionedStruct,
+  type ConfigurationType,
 } from './plugin-configuration.ts'
 import { ConfigurationError } from './plugin-context.ts'
 
@@ -42,11 +42,11 @@ interface PluginEntry {
   readonly configuration?: JsonValue
 }
 
-const form: ConfigurationForm<{ readonly plugins?: readonly PluginEntry[] }> = {
-  of: 'admission',
+const form: ConfigurationType<{ readonly plugins?: readonly PluginEntry[] }> = {
+  name: 'admission',
   kind: 'AdmissionConfiguration',
   versions: ['apiserver.config.k8s.io/v1', 'apiserver.k8s.io/v1alpha1'],
-  schema: topStruct('AdmissionConfiguration', {
+  schema: versionedStruct('AdmissionConfiguration', {
     plugins: listOf(
       struct('AdmissionPluginConfiguration', { name: text, path: text, configuration: { type: 'any' } }),
     ),

@@ -4,7 +4,7 @@ import type { Resource } from '#/api/resource.ts'
 import type { Registry } from '../registry/registry.ts'
 import { keyOf, prefixOf } from '../registry/store-keys.ts'
 import { StoredObject } from '../registry/stored-object.ts'
-import { latest } from '../registry/write.ts'
+import { getStoredObject } from '../registry/get-stored-object.ts'
 
 export interface ObjectName {
   readonly name: string
@@ -12,7 +12,7 @@ export interface ObjectName {
 }
 
 /** Reads from the cache; may be stale. */
-export function find<T extends KubernetesObject>(
+export function getCached<T extends KubernetesObject>(
   { cache }: Pick<Registry, 'cache'>,
   resource: Resource<T>,
   { name, namespace = '' }: ObjectName,
@@ -21,16 +21,16 @@ export function find<T extends KubernetesObject>(
 }
 
 /** Reads from the cache; on a miss, reads the store, because the object may have just been created. */
-export async function findLatest<T extends KubernetesObject>(
+export async function getCachedOrStored<T extends KubernetesObject>(
   objects: Pick<Registry, 'cache' | 'store'>,
   resource: Resource<T>,
   { name, namespace = '' }: ObjectName,
 ): Promise<T | undefined> {
-  const stored = await latest(objects, keyOf(resource, namespace, name))
+  const stored = await getStoredObject(objects, keyOf(resource, namespace, name))
   return stored?.object as T | undefined
 }
 
-export function findAll<T extends KubernetesObject>(
+export function listCached<T extends KubernetesObject>(
   { cache }: Pick<Registry, 'cache'>,
   resource: Resource<T>,
   namespace = '',
@@ -39,7 +39,7 @@ export function findAll<T extends KubernetesObject>(
 }
 
 /** Reads from the store, bypassing the cache. */
-export async function findStored<T extends KubernetesObject>(
+export async function getStored<T extends KubernetesObject>(
   { store }: Pick<Registry, 'store'>,
   resource: Resource<T>,
   { name, namespace = '' }: ObjectName,

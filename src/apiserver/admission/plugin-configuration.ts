@@ -6,9 +6,9 @@ import type { JsonValue } from '#/api/json-value.ts'
 import type { Schema, StructSchema } from '#/api/schema.ts'
 import { ConfigurationError } from './plugin-context.ts'
 
-export interface ConfigurationForm<T> {
+export interface ConfigurationType<T> {
   /** Name of the configured plugin or file, for error messages. */
-  readonly of: string
+  readonly name: string
   /** Accepted `kind` and `apiVersion`s; unchecked when absent. */
   readonly kind?: string
   readonly versions?: readonly string[]
@@ -19,39 +19,42 @@ export interface ConfigurationForm<T> {
 }
 
 /** Throws ConfigurationError. */
-export function readConfiguration<T>(value: JsonValue, form: ConfigurationForm<T>): T {
-  const { of, kind, versions, schema } = form
-  const { value: decoded, unknownFields } = decoding(value, of, schema)
+export function readConfiguration<T>(value: JsonValue, form: ConfigurationType<T>): T {
+  const { name, kind, versions, schema } = form
+  const { value: decoded, unknownFields } = decoding(value, name, schema)
   if (unknownFields.length > 0) {
-    throw new ConfigurationError(`the configuration of ${of} has unknown fields: ${unknownFields.join(', ')}`)
+    throw new ConfigurationError(
+      `invalid configuration of ${name}: unknown fields: ${unknownFields.join(', ')}`,
+    )
   }
   if (kind !== undefined && decoded['kind'] !== kind) {
     throw new ConfigurationError(
-      `the configuration of ${of} is not a ${kind} but ${JSON.stringify(decoded['kind'] ?? '')}`,
+      `invalid configuration of ${name}: kind must be ${kind}, got ${JSON.stringify(decoded['kind'] ?? '')}`,
     )
   }
   if (versions !== undefined && !versions.some(version => version === decoded['apiVersion'])) {
     const known = versions.join(', ')
     throw new ConfigurationError(
-      `the configuration of ${of} has the version ${JSON.stringify(decoded['apiVersion'] ?? '')}, not one of ${known}`,
+      `invalid configuration of ${name}: unsupported apiVersion ${JSON.stringify(decoded['apiVersion'] ?? '')}, ` +
+        `supported: ${known}`,
     )
   }
   return decoded as T
 }
 
 /** Throws ConfigurationError with the semantic validation errors, if there are any. */
-export function checkConfiguration(of: string, errors: readonly FieldError[]): void {
+export function checkConfiguration(name: string, errors: readonly FieldError[]): void {
   if (errors.length > 0) {
-    throw new ConfigurationError(`the configuration of ${of} is wrong: ${formatFieldErrors(errors)}`)
+    throw new ConfigurationError(`invalid configuration of ${name}: ${formatFieldErrors(errors)}`)
   }
 }
 
-function decoding(value: JsonValue, of: string, schema: StructSchema): ReturnType<typeof decode> {
+function decoding(value: JsonValue, name: string, schema: StructSchema): ReturnType<typeof decode> {
   try {
     return decode(value, schema)
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
-    throw new ConfigurationError(`the configuration of ${of} cannot be read: ${error.message}`, {
+    throw new ConfigurationError(`invalid configuration of ${name}: cannot decode: ${error.message}`, {
       cause: error,
     })
   }
@@ -80,6 +83,6 @@ export function struct(name: string, fields: Readonly<Record<string, Schema>>): 
 }
 
 /** A struct with `apiVersion` and `kind`. */
-export function topStruct(name: string, fields: Readonly<Record<string, Schema>>): StructSchema {
+export function versionedStruct(name: string, fields: Readonly<Record<string, Schema>>): StructSchema {
   return struct(name, { apiVersion: text, kind: text, ...fields })
 }

@@ -7,13 +7,13 @@ import { mutatingAdmissionPolicyHooks, validatingAdmissionPolicyHooks } from './
 const hooks = { validating: validatingAdmissionPolicyHooks, mutating: mutatingAdmissionPolicyHooks }
 
 /** Validation errors of a policy's expressions, only the first line of each. */
-function problemsOf(kind: 'mutating' | 'validating', spec: object, before?: object): readonly string[] {
+function problemsOf(kind: 'mutating' | 'validating', spec: object, oldObject?: object): readonly string[] {
   const object = (each: object): KubernetesObject => ({ metadata: { name: 'p' }, spec: each }) as never
-  const errors = hooks[kind].validate?.(object(spec), before && object(before)) ?? []
+  const errors = hooks[kind].validate?.(object(spec), oldObject && object(oldObject)) ?? []
   return errors.map(error => formatFieldError(error).split('\n')[0] ?? '')
 }
 
-test('expressions of validating policies must compile and give what their place takes', () => {
+test('expressions of ValidatingAdmissionPolicy must compile to the required type', () => {
   const check = (spec: object, ...expected: readonly string[]): void => {
     assert.deepEqual(problemsOf('validating', spec), expected, JSON.stringify(spec))
   }
@@ -82,7 +82,7 @@ test('expressions of validating policies must compile and give what their place 
   )
 })
 
-test('expressions of mutating policies must make an object or a patch', () => {
+test('expressions of MutatingAdmissionPolicy must return an object or a patch', () => {
   const check = (field: 'applyConfiguration' | 'jsonPatch', expression: string, expected?: string): void => {
     const patchType = field === 'jsonPatch' ? 'JSONPatch' : 'ApplyConfiguration'
     const mutations = [{ patchType, [field]: { expression } }]
@@ -105,7 +105,7 @@ test('expressions of mutating policies must make an object or a patch', () => {
   assert.deepEqual(problemsOf('mutating', {}), [])
 })
 
-test('what was accepted once may stay', () => {
+test('unchanged policy expressions are not validated again', () => {
   const spec = { validations: [{ expression: 'nothing' }] }
   assert.equal(problemsOf('validating', spec).length, 1)
   assert.equal(problemsOf('validating', spec, spec).length, 0)

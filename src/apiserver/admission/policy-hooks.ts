@@ -14,19 +14,19 @@ import {
 } from './policies/compile-policy.ts'
 
 export const validatingAdmissionPolicyHooks: ResourceHooks = {
-  validate: (object, before) => (isUnchanged(object, before) ? [] : validateValidating(object)),
+  validate: (object, oldObject) => (isUnchanged(object, oldObject) ? [] : validateValidating(object)),
 }
 
 export const mutatingAdmissionPolicyHooks: ResourceHooks = {
-  validate: (object, before) => (isUnchanged(object, before) ? [] : validateMutating(object)),
+  validate: (object, oldObject) => (isUnchanged(object, oldObject) ? [] : validateMutating(object)),
 }
 
 /**
  * Unchanged specs are not validated again, so that stored policies stay valid if CEL validation becomes
  * stricter.
  */
-function isUnchanged(object: KubernetesObject, before: KubernetesObject | undefined): boolean {
-  return before !== undefined && equalJson(specOf(object), specOf(before))
+function isUnchanged(object: KubernetesObject, oldObject: KubernetesObject | undefined): boolean {
+  return oldObject !== undefined && equalJson(specOf(object), specOf(oldObject))
 }
 
 function specOf(object: KubernetesObject): JsonValue {

@@ -10,7 +10,7 @@ import { readAdmission } from '../admission.ts'
 import type { ApiServer } from '../api-server.ts'
 import type { UserInfo } from '../request.ts'
 import { startTestServer } from '../test-server.ts'
-import { Admission, type AdmissionRequest } from './admission.ts'
+import { AdmissionChain, type AdmissionRequest } from './admission-chain.ts'
 
 /** All plugins except those that need an external backend or reject everything. */
 const everything = [
@@ -57,13 +57,13 @@ const users: readonly UserInfo[] = [
   { username: 'system:node:n', groups: ['system:nodes'] },
 ]
 
-test('whatever comes, plugins refuse it for a reason or let it through, and change nothing in place', async t => {
+test('plugins admit or reject random requests with an API error and mutate nothing in place', async t => {
   const make = await readAdmission(undefined as never, { enable: everything })
-  let admissions: readonly Admission[] = []
+  let admissions: readonly AdmissionChain[] = []
   const { request, server } = await startTestServer(t, undefined, {
     // Each plugin runs in a separate chain, so that one rejection does not hide the others.
     admission: context => {
-      admissions = make(context).map(plugin => new Admission([plugin]))
+      admissions = make(context).map(plugin => new AdmissionChain([plugin]))
       return []
     },
   })
@@ -80,7 +80,7 @@ test('whatever comes, plugins refuse it for a reason or let it through, and chan
   for (const outcome of ['let through', 'Forbidden']) assert.ok((outcomes.get(outcome) ?? 0) > 100, outcome)
 })
 
-async function admit(admission: Admission, write: AdmissionRequest): Promise<string> {
+async function admit(admission: AdmissionChain, write: AdmissionRequest): Promise<string> {
   try {
     const object = write.operation === 'DELETE' ? undefined : await admission.mutate(write)
     await admission.validate({ ...write, object })
@@ -99,7 +99,7 @@ function* writes({ scheme }: ApiServer): Generator<AdmissionRequest> {
     assert.ok(resource, name)
     for (let seed = 0; seed < seeds; seed++) {
       const random = new SeededRandom(`${name} ${definition} ${seed}`)
-      const [object, before] = [0, 1].map(
+      const [object, oldObject] = [0, 1].map(
         () =>
           deepFreeze(arbitraryObject(structDefinition(definition), { random, words })) as KubernetesObject,
       )
@@ -116,9 +116,9 @@ function* writes({ scheme }: ApiServer): Generator<AdmissionRequest> {
               dryRun: true,
               options: {},
               object: operation === 'DELETE' ? undefined : object!,
-              before: operation === 'CREATE' ? undefined : before,
+              oldObject: operation === 'CREATE' ? undefined : oldObject,
               warn: () => undefined,
-              annotate: () => undefined,
+              addAuditAnnotation: () => undefined,
             }
           }
         }

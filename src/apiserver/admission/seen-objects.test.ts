@@ -7,9 +7,9 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { forbidden } from '#/api/errors.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
-import type { AdmissionPlugin, AdmissionRequest } from './admission.ts'
-import { imagePolicyWebhook } from './image-policy-webhook.ts'
-import { serviceAccount } from './service-account.ts'
+import type { AdmissionPlugin, AdmissionRequest } from './admission-chain.ts'
+import { imagePolicyWebhook } from './plugins/image-policy-webhook.ts'
+import { serviceAccount } from './plugins/service-account.ts'
 import { fakeRemote } from './testdata/fake-remote.ts'
 import { startTestServer, type Answer, type TestServer } from '../test-server.ts'
 import { outcome, pod, pods } from './testdata/plugin-server.ts'
@@ -18,14 +18,14 @@ const nodes = '/api/v1/nodes'
 
 interface Seen {
   readonly phase: 'mutate' | 'validate'
-  readonly before: KubernetesObject | undefined
+  readonly oldObject: KubernetesObject | undefined
   readonly object: KubernetesObject | undefined
 }
 
 /** A plugin that records the objects of writes to nodes. */
 function watcher(seen: Seen[]): AdmissionPlugin {
-  const note = (phase: Seen['phase'], { resource, before, object }: AdmissionRequest): void => {
-    if (resource.plural === 'nodes') seen.push({ phase, before, object })
+  const note = (phase: Seen['phase'], { resource, oldObject, object }: AdmissionRequest): void => {
+    if (resource.plural === 'nodes') seen.push({ phase, oldObject, object })
   }
   return {
     name: 'Watcher',
@@ -59,7 +59,7 @@ const writes: readonly (readonly [string, string, (labels: Labels, stored: Answe
   ],
 ]
 
-test('an update of a node shows admission the node as it is and as it will be (CVE-2021-25735)', async t => {
+test('admission sees the stored node as oldObject and the resulting node as object (CVE-2021-25735)', async t => {
   for (const subresource of ['', '/status']) {
     for (const [method, form, make] of writes) {
       const seen: Seen[] = []
@@ -75,8 +75,8 @@ test('an update of a node shows admission the node as it is and as it will be (C
       assert.equal(changed.code, 200, `${what}: ${changed.text}`)
       assert.deepEqual([...new Set(seen.map(({ phase }) => phase))], ['mutate', 'validate'], what)
       const now = await request('GET', `${nodes}/n1`)
-      for (const { before, object } of seen) {
-        assert.deepEqual(before, stored.body, `${what}: what was before is what was stored`)
+      for (const { oldObject, object } of seen) {
+        assert.deepEqual(oldObject, stored.body, `${what}: what was before is what was stored`)
         assert.deepEqual(
           labelsOf(object),
           labelsOf(now.body as never),
@@ -88,18 +88,20 @@ test('an update of a node shows admission the node as it is and as it will be (C
   }
 })
 
-test('a write that was overtaken is decided on anew, with what is stored now', async t => {
+test('a write that conflicts runs admission again on the current object', async t => {
   let overtake: (() => Promise<unknown>) | undefined
   const decided: string[] = []
   const plugin: AdmissionPlugin = {
     name: 'Protection',
-    validate: async ({ resource, before, object, user }) => {
-      if (resource.plural !== 'nodes' || before === undefined) return
+    validate: async ({ resource, oldObject, object, user }) => {
+      if (resource.plural !== 'nodes' || oldObject === undefined) return
       const now = overtake
       overtake = undefined
       await now?.()
-      decided.push(`${user.username}: ${labelsOf(before)['protected'] ?? 'no'} ${labelsOf(object)['other']}`)
-      if (labelsOf(before)['protected'] === 'yes' && user.username === 'eve') {
+      decided.push(
+        `${user.username}: ${labelsOf(oldObject)['protected'] ?? 'no'} ${labelsOf(object)['other']}`,
+      )
+      if (labelsOf(oldObject)['protected'] === 'yes' && user.username === 'eve') {
         throw forbidden({ group: '', kind: 'nodes', name: 'n1' }, 'it is protected')
       }
     },
@@ -127,7 +129,7 @@ async function addEphemeral({ request }: TestServer, name: string, added: object
   return outcome(await request('PUT', `${pods}/${name}/ephemeralcontainers`, changed))
 }
 
-test('the image of every container is asked about, also of those that come later (CVE-2023-2727)', async t => {
+test('ImagePolicyWebhook reviews images of all container types, also on update (CVE-2023-2727)', async t => {
   const remote = fakeRemote(async (_path, review) => {
     return { status: { allowed: !JSON.stringify(review).includes('bad'), reason: 'no bad images' } }
   })
@@ -177,7 +179,7 @@ async function withLimitedAccount(t: TestContext): Promise<TestServer> {
   return server
 }
 
-test('an account that lists its secrets has no others, in any container (CVE-2023-2728, CVE-2024-3177)', async t => {
+test('mountable secrets are enforced for all container types (CVE-2023-2728, CVE-2024-3177)', async t => {
   const server = await withLimitedAccount(t)
   let pieces = 0
   const create = async (spec: object): Promise<string> => {

@@ -10,11 +10,11 @@ import type { WebhookConfiguration } from './webhooks/webhook.ts'
 /** Validates the CEL matchConditions of webhooks, which the validation of the kind does not cover. */
 export const webhookConfigurationHooks: ResourceHooks = { validate }
 
-function validate(object: KubernetesObject, before: KubernetesObject | undefined): readonly FieldError[] {
+function validate(object: KubernetesObject, oldObject: KubernetesObject | undefined): readonly FieldError[] {
   const conditions = conditionsOf(object)
   // Unchanged conditions are not validated again, so that stored configurations stay valid if CEL validation
   // becomes stricter.
-  if (before && equalJson(conditions, conditionsOf(before))) return []
+  if (oldObject && equalJson(conditions, conditionsOf(oldObject))) return []
   return conditions.flatMap((ofWebhook, webhook) =>
     ofWebhook.flatMap(({ expression = '' }, index) =>
       validateExpression(`webhooks[${webhook}].matchConditions[${index}].expression`, expression),

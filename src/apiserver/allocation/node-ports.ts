@@ -8,7 +8,7 @@ import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Registry } from '../registry/registry.ts'
 import { prefixOf } from '../registry/store-keys.ts'
 import { encodeForStore } from '../registry/stored-object.ts'
-import { attempt } from '../registry/write.ts'
+import { translateStoreErrors } from '../registry/store-errors.ts'
 
 export interface PortRange {
   readonly from: number
@@ -31,17 +31,20 @@ interface RangeAllocation extends KubernetesObject {
 /**
  * Allocates the given ports, and a free one for each 0: either all of them, or none and throws NodePortError.
  */
-export async function takePorts(registry: Registry, asked: readonly number[]): Promise<readonly number[]> {
-  return change(registry, held => {
-    const taken = asked.map(port => (port === 0 ? 0 : takeAsked(held, port)))
-    return taken.map(port => (port === 0 ? takeFree(registry, held) : port))
+export async function allocateNodePorts(
+  registry: Registry,
+  requested: readonly number[],
+): Promise<readonly number[]> {
+  return change(registry, bitmap => {
+    const taken = requested.map(port => (port === 0 ? 0 : allocateRequested(bitmap, port)))
+    return taken.map(port => (port === 0 ? allocateFree(registry, bitmap) : port))
   })
 }
 
-export async function returnPorts(registry: Registry, ports: readonly number[]): Promise<void> {
+export async function releaseNodePorts(registry: Registry, ports: readonly number[]): Promise<void> {
   if (ports.length === 0) return
-  await change(registry, held => {
-    for (const port of ports) held.delete(port)
+  await change(registry, bitmap => {
+    for (const port of ports) bitmap.delete(port)
     return []
   })
 }
@@ -53,36 +56,36 @@ export async function repairPorts(
   registry: Registry,
   { inUse, leaked }: { readonly inUse: ReadonlySet<number>; readonly leaked: ReadonlySet<number> },
 ): Promise<readonly number[]> {
-  return change(registry, held => {
-    for (const port of leaked) held.delete(port)
-    for (const port of inUse) held.add(port)
-    return held.ports().filter(port => !inUse.has(port))
+  return change(registry, bitmap => {
+    for (const port of leaked) bitmap.delete(port)
+    for (const port of inUse) bitmap.add(port)
+    return bitmap.ports().filter(port => !inUse.has(port))
   })
 }
 
 async function change(
   registry: Registry,
-  work: (held: HeldPorts) => readonly number[],
+  work: (bitmap: PortBitmap) => readonly number[],
 ): Promise<readonly number[]> {
   const { store, nodePorts = usualRange } = registry
   const range = `${nodePorts.from}-${nodePorts.to}`
   for (;;) {
     const entry = await store.get(key)
     const object = entry && (JSON.parse(Buffer.from(entry.value).toString()) as RangeAllocation)
-    const held = new HeldPorts(nodePorts)
-    if (object?.range === range) held.load(object.data)
-    else if (object) await addOfServices(registry, held)
-    const result = work(held)
-    if (object?.range === range && object.data === held.data) return result
+    const bitmap = new PortBitmap(nodePorts)
+    if (object?.range === range) bitmap.load(object.data)
+    else if (object) await addOfServices(registry, bitmap)
+    const result = work(bitmap)
+    if (object?.range === range && object.data === bitmap.data) return result
     const changed: RangeAllocation = {
       kind: 'RangeAllocation',
       apiVersion: 'v1',
       metadata: {},
       range,
-      data: held.data,
+      data: bitmap.data,
     }
     const value = encodeForStore(changed)
-    const { written } = await attempt({ resource: services }, 'update', () =>
+    const { written } = await translateStoreErrors({ resource: services }, 'update', () =>
       entry ? store.update(key, value, { expectedRevision: entry.revision }) : store.create(key, value),
     )
     if (written) return result
@@ -90,10 +93,10 @@ async function change(
 }
 
 /** The configured range has changed: rebuilds the allocations from the existing Services. */
-async function addOfServices({ cache }: Registry, held: HeldPorts): Promise<void> {
-  await cache.catchUp()
+async function addOfServices({ cache }: Registry, bitmap: PortBitmap): Promise<void> {
+  await cache.waitForLatest()
   for (const { object } of cache.list(prefixOf(services, ''))) {
-    for (const port of portsOf(object as Service)) held.add(port)
+    for (const port of portsOf(object as Service)) bitmap.add(port)
   }
 }
 
@@ -102,33 +105,33 @@ export function portsOf({ spec = {} }: Service): readonly number[] {
   return [...new Set([...ports, spec.healthCheckNodePort ?? 0])].filter(port => port > 0)
 }
 
-function takeAsked(held: HeldPorts, port: number): number {
-  const { from, to } = held.range
+function allocateRequested(bitmap: PortBitmap, port: number): number {
+  const { from, to } = bitmap.range
   if (port < from || port > to) {
     throw new NodePortError(
       `provided port is not in the valid range. The range of valid ports is ${from}-${to}`,
     )
   }
-  if (held.has(port)) throw new NodePortError('provided port is already allocated')
-  held.add(port)
+  if (bitmap.has(port)) throw new NodePortError('provided port is already allocated')
+  bitmap.add(port)
   return port
 }
 
-function takeFree({ platform: { random } }: Registry, held: HeldPorts): number {
-  const { from, to } = held.range
+function allocateFree({ platform: { random } }: Registry, bitmap: PortBitmap): number {
+  const { from, to } = bitmap.range
   const count = to - from + 1
   const start = random.integer('node port', count)
   for (let offset = 0; offset < count; offset++) {
     const port = from + ((start + offset) % count)
-    if (held.has(port)) continue
-    held.add(port)
+    if (bitmap.has(port)) continue
+    bitmap.add(port)
     return port
   }
   throw new NodePortError('failed to allocate a nodePort: range is full')
 }
 
 /** Bitmap of the ports in a range; ports outside are never allocated. */
-class HeldPorts {
+class PortBitmap {
   readonly range: PortRange
   readonly #bits: Uint8Array
 

@@ -50,7 +50,7 @@ async function remove({ simulation, store }: Plane, key: string): Promise<void> 
   await simulation.run(store.delete(key, { expectedRevision: revision }))
 }
 
-test('what a service left behind that went without its server comes free, but not at once', async t => {
+test('leaked cluster IPs and node ports are released after repeated sightings', async t => {
   const plane = await start(t)
   const { simulation, store } = plane
   const gone = await make(plane, 'gone')
@@ -70,7 +70,7 @@ test('what a service left behind that went without its server comes free, but no
   assert.equal(await simulation.run(store.revision()), revision)
 })
 
-test('what services have is held, whatever happened to what says so', async t => {
+test('missing allocations of services are repaired', async t => {
   const plane = await start(t)
   const { simulation } = plane
   const { spec } = await make(plane, 'web')
@@ -82,7 +82,7 @@ test('what services have is held, whatever happened to what says so', async t =>
   await assert.rejects(make(plane, 'other', { ports }), /provided port is already allocated/)
 })
 
-test('addresses that somebody keeps for himself are left alone', async t => {
+test('IPAddresses of other managers are not released', async t => {
   const plane = await start(t)
   const { simulation, client } = plane
   await simulation.run(

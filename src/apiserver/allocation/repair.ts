@@ -15,8 +15,8 @@ import { keyOf, prefixOf } from '../registry/store-keys.ts'
 import type { StoredObject } from '../registry/stored-object.ts'
 import { removeObject } from '../registry/update-object.ts'
 import { portsOf, repairPorts } from './node-ports.ts'
-import { holdAddress, isAllocated } from './service-addresses.ts'
-import { addressesOf } from './service-hooks.ts'
+import { reserveClusterIp, isManagedByAllocator } from './cluster-ips.ts'
+import { clusterIpsOf } from './service-hooks.ts'
 
 const repairMs = 180_000
 
@@ -48,7 +48,7 @@ export class AllocationRepair {
         await clock.sleep(repairMs, signal)
       } catch (error) {
         if (signal.aborted) return
-        log.warn('addresses and ports of services cannot be repaired now', { error })
+        log.warn('unable to repair cluster IP and node port allocations', { error })
         await clock.sleep(repairMs, signal).catch(() => undefined)
       }
     }
@@ -56,7 +56,7 @@ export class AllocationRepair {
 
   async step(signal: AbortSignal): Promise<void> {
     const { cache } = this.#registry
-    await cache.catchUp(signal)
+    await cache.waitForLatest(signal)
     const all = [...cache.list(prefixOf(services as Resource, ''))].map(({ object }) => object as Service)
     await this.#repairAddresses(all, signal)
     await this.#repairPorts(all)
@@ -71,7 +71,7 @@ export class AllocationRepair {
       signal.throwIfAborted()
       const { metadata, spec } = stored.object as IPAddress
       const { namespace, name } = spec?.parentRef ?? {}
-      platform.log.warn('an address was held for a service that does not have it', {
+      platform.log.warn('cluster IP is not allocated to a Service; cleaning up', {
         address: metadata?.name,
         service: `${namespace}/${name}`,
       })
@@ -83,10 +83,10 @@ export class AllocationRepair {
     for (const { service, address } of unheld.slice(0, addressesMax)) {
       signal.throwIfAborted()
       const { namespace = '', name = '' } = service.metadata ?? {}
-      const isHeld = await holdAddress(this.#registry, { namespace, name }, address)
+      const isHeld = await reserveClusterIp(this.#registry, { namespace, name }, address)
       const text = isHeld
-        ? 'an address of a service was not held'
-        : 'an address of a service is held for another'
+        ? 'cluster IP was not allocated; repairing'
+        : 'cluster IP is assigned to multiple services'
       platform.log.warn(text, { address, service: `${namespace}/${name}` })
     }
   }
@@ -94,7 +94,7 @@ export class AllocationRepair {
   #isLeaked({ object }: StoredObject): boolean {
     const { cache, platform } = this.#registry
     const address = object as IPAddress
-    if (!isAllocated(address)) return false
+    if (!isManagedByAllocator(address)) return false
     const createdMs = parseTime(address.metadata?.creationTimestamp ?? '') ?? 0
     if (platform.clock.now() - createdMs < graceMs) return false
     const parent = address.spec?.parentRef
@@ -104,7 +104,7 @@ export class AllocationRepair {
       | undefined
     return (
       !service ||
-      !addressesOf(service)
+      !clusterIpsOf(service)
         .map(canonical)
         .includes(address.metadata?.name ?? '')
     )
@@ -114,7 +114,7 @@ export class AllocationRepair {
     const isUnheld = (address: string): boolean => {
       return this.#registry.cache.get(keyOf(ipAddresses, '', address)) === undefined
     }
-    return addressesOf(service).map(canonical).filter(isUnheld)
+    return clusterIpsOf(service).map(canonical).filter(isUnheld)
   }
 
   async #repairPorts(all: readonly Service[]): Promise<void> {

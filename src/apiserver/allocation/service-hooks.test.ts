@@ -6,7 +6,7 @@ import { startTestServer, type AnyObject, type TestServer } from '../test-server
 
 const services = '/api/v1/namespaces/default/services'
 
-test('a service gets an address of its own, which is free again when the service is gone', async t => {
+test('a service gets a cluster IP, which is released on deletion', async t => {
   const { request } = await startTestServer(t)
   const first = await create(request, 'a', {})
   const second = await create(request, 'b', {})
@@ -27,7 +27,7 @@ test('a service gets an address of its own, which is free again when the service
   )
 })
 
-test('an address that is taken, or out of range, is refused and nothing is stored', async t => {
+test('a cluster IP that is allocated or out of range is rejected', async t => {
   const { request } = await startTestServer(t)
   await create(request, 'a', { clusterIP: '10.96.0.77' })
   const check = async (clusterIP: string, message: RegExp): Promise<void> => {
@@ -44,7 +44,7 @@ test('an address that is taken, or out of range, is refused and nothing is store
   await check('192.168.0.1', /not in the valid range/u)
 })
 
-test('headless and external services take no address', async t => {
+test('headless and ExternalName services get no cluster IP', async t => {
   const { request } = await startTestServer(t)
   const headless = await create(request, 'a', { clusterIP: 'None' })
   assert.deepEqual(headless['spec']!['clusterIPs'], ['None'])
@@ -57,7 +57,7 @@ test('headless and external services take no address', async t => {
   assert.deepEqual(await addressNames(request), ['10.96.0.1'])
 })
 
-test('node ports are allotted, kept over updates, and refused when they are taken or out of range', async t => {
+test('node ports are allocated, kept on update, and rejected if allocated or out of range', async t => {
   const { request } = await startTestServer(t)
   const first = await create(request, 'a', { type: 'NodePort' })
   const port = nodePortOf(first)
@@ -87,7 +87,7 @@ test('node ports are allotted, kept over updates, and refused when they are take
   )
 })
 
-test('a dry run takes nothing', async t => {
+test('a dry run allocates no cluster IP or node port', async t => {
   const { request } = await startTestServer(t)
   assert.equal(
     (await request('POST', `${services}?dryRun=All`, service('a', { type: 'NodePort' }))).code,
@@ -125,7 +125,7 @@ async function addressNames(request: TestServer['request']): Promise<readonly st
   return (body['items'] as unknown as { metadata: { name: string } }[]).map(item => item.metadata.name)
 }
 
-test('ports come from the range of the server, also when that has changed', async t => {
+test('node ports are allocated from the configured range, also after it changes', async t => {
   const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
   const store = await MemoryStore.open({ platform })
   const start = (from: number, to: number): Promise<TestServer> =>

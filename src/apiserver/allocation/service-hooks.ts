@@ -4,21 +4,21 @@ import type { Service, ServicePort, ServiceSpec } from '#/api/generated/core/v1.
 import type { IpFamily } from '#/api/ip.ts'
 import type { Reservation, ResourceHooks } from '../registry/hooks.ts'
 import type { Registry } from '../registry/registry.ts'
-import { NodePortError, portsOf, returnPorts, takePorts } from './node-ports.ts'
+import { NodePortError, portsOf, releaseNodePorts, allocateNodePorts } from './node-ports.ts'
 import {
-  AddressError,
-  returnAddress,
+  ClusterIpError,
+  releaseClusterIp,
   serviceFamilies,
-  takeAddress,
+  allocateClusterIp,
   type ServiceName,
-} from './service-addresses.ts'
+} from './cluster-ips.ts'
 
 export const serviceHooks: ResourceHooks = {
-  reserve: (registry, object, before, dryRun) =>
-    reserve(registry, object as Service, before as Service | undefined, dryRun),
+  reserve: (registry, { object, oldObject, dryRun }) =>
+    reserve(registry, object as Service, { oldObject: oldObject as Service | undefined, dryRun }),
   afterDelete: async (registry, object) => {
     const service = object as Service
-    await giveBack(registry, nameOf(service), { addresses: addressesOf(service), ports: portsOf(service) })
+    await giveBack(registry, nameOf(service), { addresses: clusterIpsOf(service), ports: portsOf(service) })
   },
 }
 
@@ -27,25 +27,26 @@ interface Held {
   readonly ports: readonly number[]
 }
 
-async function reserve(
-  registry: Registry,
-  service: Service,
-  before: Service | undefined,
-  dryRun: boolean,
-): Promise<Reservation> {
-  const addressed = await withAddresses(registry, service, before, dryRun)
+interface ServiceWrite {
+  readonly oldObject: Service | undefined
+  readonly dryRun: boolean
+}
+
+async function reserve(registry: Registry, service: Service, write: ServiceWrite): Promise<Reservation> {
+  const { oldObject, dryRun } = write
+  const addressed = await withAddresses(registry, service, write)
   const name = nameOf(service)
-  const newAddresses = without(addressesOf(addressed), before ? addressesOf(before) : [])
+  const newAddresses = without(clusterIpsOf(addressed), oldObject ? clusterIpsOf(oldObject) : [])
   let ported: Service
   try {
-    ported = await withPorts(registry, addressed, before, dryRun)
+    ported = await withPorts(registry, addressed, write)
   } catch (error) {
     if (!dryRun) await giveBack(registry, name, { addresses: newAddresses, ports: [] })
     throw error
   }
-  const newPorts = without(portsOf(ported), before ? portsOf(before) : [])
-  const oldAddresses = without(before ? addressesOf(before) : [], addressesOf(ported))
-  const oldPorts = without(before ? portsOf(before) : [], portsOf(ported))
+  const newPorts = without(portsOf(ported), oldObject ? portsOf(oldObject) : [])
+  const oldAddresses = without(oldObject ? clusterIpsOf(oldObject) : [], clusterIpsOf(ported))
+  const oldPorts = without(oldObject ? portsOf(oldObject) : [], portsOf(ported))
   return {
     object: ported,
     commit: () => giveBack(registry, name, { addresses: oldAddresses, ports: oldPorts }),
@@ -56,15 +57,14 @@ async function reserve(
 }
 
 async function giveBack(registry: Registry, name: ServiceName, { addresses, ports }: Held): Promise<void> {
-  for (const address of addresses) await returnAddress(registry, name, address)
-  await returnPorts(registry, ports)
+  for (const address of addresses) await releaseClusterIp(registry, name, address)
+  await releaseNodePorts(registry, ports)
 }
 
 async function withAddresses(
   registry: Registry,
   service: Service,
-  before: Service | undefined,
-  dryRun: boolean,
+  { oldObject, dryRun }: ServiceWrite,
 ): Promise<Service> {
   const { spec = {} } = service
   if (spec.type === 'ExternalName') return service
@@ -73,14 +73,14 @@ async function withAddresses(
   if (spec.clusterIP === 'None') {
     return { ...service, spec: { ...spec, clusterIP: 'None', clusterIPs: ['None'], ...shown } }
   }
-  const asked = spec.clusterIPs ?? (spec.clusterIP ? [spec.clusterIP] : [])
-  const held = before ? addressesOf(before) : []
+  const requested = spec.clusterIPs ?? (spec.clusterIP ? [spec.clusterIP] : [])
+  const held = oldObject ? clusterIpsOf(oldObject) : []
   const clusterIPs: string[] = []
   for (const [index, family] of families.entries()) {
-    const address = asked[index] || undefined
+    const address = requested[index] || undefined
     if (address !== undefined && held.includes(address)) clusterIPs.push(address)
     else if (dryRun && address === undefined) continue
-    else clusterIPs.push(await take(registry, service, { family, asked: address, taken: clusterIPs }))
+    else clusterIPs.push(await take(registry, service, { family, requested: address, taken: clusterIPs }))
   }
   const [clusterIP] = clusterIPs
   return { ...service, spec: { ...spec, ...(clusterIP && { clusterIP, clusterIPs }), ...shown } }
@@ -88,41 +88,47 @@ async function withAddresses(
 
 interface Wanted {
   readonly family: IpFamily
-  readonly asked: string | undefined
+  readonly requested: string | undefined
   /** Addresses already allocated by this request; released if it fails. */
   readonly taken: readonly string[]
 }
 
-async function take(registry: Registry, service: Service, { family, asked, taken }: Wanted): Promise<string> {
+async function take(
+  registry: Registry,
+  service: Service,
+  { family, requested, taken }: Wanted,
+): Promise<string> {
   try {
-    return await takeAddress(registry, nameOf(service), { family, asked })
+    return await allocateClusterIp(registry, nameOf(service), { family, requested })
   } catch (error) {
     await giveBack(registry, nameOf(service), { addresses: taken, ports: [] })
-    if (!(error instanceof AddressError)) throw error
-    throw refuse(service, invalid('spec.clusterIPs', asked === undefined ? [] : [asked], error.message))
+    if (!(error instanceof ClusterIpError)) throw error
+    throw refuse(
+      service,
+      invalid('spec.clusterIPs', requested === undefined ? [] : [requested], error.message),
+    )
   }
 }
 
 async function withPorts(
   registry: Registry,
   service: Service,
-  before: Service | undefined,
-  dryRun: boolean,
+  { oldObject, dryRun }: ServiceWrite,
 ): Promise<Service> {
   const { spec = {} } = service
-  const needed = neededPorts(service, before)
-  const held = new Set(before ? portsOf(before) : [])
+  const needed = neededPorts(service, oldObject)
+  const held = new Set(oldObject ? portsOf(oldObject) : [])
   const ports: ServicePort[] = []
   const taken: number[] = []
   for (const [index, port] of (spec.ports ?? []).entries()) {
-    const asked = port.nodePort ?? 0
-    const shared = ports.find(each => each.nodePort && each.nodePort === asked)
-    if (!needed || shared || held.has(asked) || (dryRun && asked === 0)) {
+    const requested = port.nodePort ?? 0
+    const shared = ports.find(each => each.nodePort && each.nodePort === requested)
+    if (!needed || shared || held.has(requested) || (dryRun && requested === 0)) {
       ports.push(port)
       continue
     }
     const field = `spec.ports[${index}].nodePort`
-    const nodePort = await takePort(registry, service, { field, asked, taken, dryRun })
+    const nodePort = await takePort(registry, service, { field, requested, taken, dryRun })
     taken.push(nodePort)
     ports.push({ ...port, nodePort })
   }
@@ -132,7 +138,7 @@ async function withPorts(
   }
   const healthCheckNodePort = await takePort(registry, service, {
     field: 'spec.healthCheckNodePort',
-    asked: healthCheck,
+    requested: healthCheck,
     taken,
     dryRun,
   })
@@ -141,7 +147,7 @@ async function withPorts(
 
 interface WantedPort {
   readonly field: string
-  readonly asked: number
+  readonly requested: number
   readonly taken: readonly number[]
   readonly dryRun: boolean
 }
@@ -149,23 +155,25 @@ interface WantedPort {
 async function takePort(
   registry: Registry,
   service: Service,
-  { field, asked, taken, dryRun }: WantedPort,
+  { field, requested, taken, dryRun }: WantedPort,
 ): Promise<number> {
   try {
-    const [port = 0] = await takePorts(registry, [asked])
-    if (dryRun) await returnPorts(registry, [port])
+    const [port = 0] = await allocateNodePorts(registry, [requested])
+    if (dryRun) await releaseNodePorts(registry, [port])
     return port
   } catch (error) {
-    await returnPorts(registry, dryRun ? [] : taken)
+    await releaseNodePorts(registry, dryRun ? [] : taken)
     if (!(error instanceof NodePortError)) throw error
-    throw refuse(service, invalid(field, asked, error.message))
+    throw refuse(service, invalid(field, requested, error.message))
   }
 }
 
-function neededPorts({ spec = {} }: Service, before: Service | undefined): boolean {
+function neededPorts({ spec = {} }: Service, oldObject: Service | undefined): boolean {
   if (spec.type === 'NodePort') return true
   if (spec.type !== 'LoadBalancer') return false
-  return spec.allocateLoadBalancerNodePorts !== false || (before !== undefined && portsOf(before).length > 0)
+  return (
+    spec.allocateLoadBalancerNodePorts !== false || (oldObject !== undefined && portsOf(oldObject).length > 0)
+  )
 }
 
 function needsHealthCheck({ type, externalTrafficPolicy }: ServiceSpec): boolean {
@@ -177,14 +185,14 @@ function familiesOf(
   { ipFamilies, ipFamilyPolicy, clusterIPs }: ServiceSpec,
 ): readonly IpFamily[] {
   const available = serviceFamilies(registry)
-  const asked = (ipFamilies ?? []).map(family => (family === 'IPv6' ? 6 : 4))
+  const requested = (ipFamilies ?? []).map(family => (family === 'IPv6' ? 6 : 4))
   const fromAddresses = (clusterIPs ?? [])
     .filter(address => address !== 'None')
     .map(address => (address.includes(':') ? 6 : 4))
   const wanted: readonly IpFamily[] =
-    asked.length > 0 ? asked : fromAddresses.length > 0 ? fromAddresses : available.slice(0, 1)
+    requested.length > 0 ? requested : fromAddresses.length > 0 ? fromAddresses : available.slice(0, 1)
   if (ipFamilyPolicy === undefined || ipFamilyPolicy === 'SingleStack')
-    return wanted.slice(0, Math.max(1, asked.length))
+    return wanted.slice(0, Math.max(1, requested.length))
   return [...new Set([...wanted, ...available])]
 }
 
@@ -192,7 +200,7 @@ function familyName(family: IpFamily): string {
   return family === 6 ? 'IPv6' : 'IPv4'
 }
 
-export function addressesOf({ spec = {} }: Service): readonly string[] {
+export function clusterIpsOf({ spec = {} }: Service): readonly string[] {
   if (spec.type === 'ExternalName') return []
   return (spec.clusterIPs ?? []).filter(address => address !== 'None' && address !== '')
 }

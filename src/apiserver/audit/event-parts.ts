@@ -5,7 +5,7 @@ import type { ResourceRequestInfo } from '../request-info.ts'
 import type { ApiRequest } from '../request.ts'
 
 /** The Audit-ID header, which a proxy in front may have set. */
-export function givenId({ headers }: ApiRequest): string | undefined {
+export function auditIdHeader({ headers }: ApiRequest): string | undefined {
   const given = headers['audit-id']
   return given !== undefined && /^[\x21-\x7e]{1,64}$/.test(given) ? given : undefined
 }
@@ -15,7 +15,7 @@ export function uriOf({ path, query }: ApiRequest): string {
 }
 
 /** Source IPs from proxy headers, which are not verified, then the peer address. */
-export function sourcesOf({ headers, peer }: ApiRequest): readonly string[] {
+export function sourceIps({ headers, peer }: ApiRequest): readonly string[] {
   const forwarded = (headers['x-forwarded-for'] ?? '').split(',').map(each => each.trim())
   const named = [...forwarded, headers['x-real-ip'] ?? '']
     .filter(each => address.test(each))
@@ -26,7 +26,7 @@ export function sourcesOf({ headers, peer }: ApiRequest): readonly string[] {
 const address = /^[0-9a-fA-F.:]{2,45}$/
 const sourcesMax = 20
 
-export function agentOf({ headers }: ApiRequest): { readonly userAgent?: string } {
+export function userAgentOf({ headers }: ApiRequest): { readonly userAgent?: string } {
   const agent = headers['user-agent']
   if (!agent) return {}
   return {
@@ -59,7 +59,7 @@ export type ResponseStatus = Omit<Status, 'kind' | 'apiVersion'>
 /** Status of the error as sent to the client; unexpected errors are not disclosed. */
 export function statusOf(error: unknown): ResponseStatus {
   if (error instanceof ApiError) return withoutKind(error.status)
-  const message = 'the server failed unexpectedly'
+  const message = 'internal server error'
   return { metadata: {}, status: 'Failure', message, reason: 'InternalError', code: 500 }
 }
 

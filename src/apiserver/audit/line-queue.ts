@@ -2,7 +2,7 @@
  * Bounded queue of audit lines. When it is full, new lines are dropped, so that a slow disk does not stall
  * the server.
  */
-import { Deque } from '#/base/deque.ts'
+import { Queue } from '#/base/queue.ts'
 
 export interface LineQueueBounds {
   readonly linesMax: number
@@ -11,7 +11,7 @@ export interface LineQueueBounds {
 
 export class LineQueue {
   readonly #bounds: LineQueueBounds
-  readonly #lines = new Deque<string>()
+  readonly #lines = new Queue<string>()
   #bytes = 0
   #dropped = 0
   #wake: (() => void) | undefined

@@ -17,9 +17,9 @@ export interface AuditLogSettings {
   /** Defaults to 100 MiB. */
   readonly sizeBytesMax?: number
   /** Maximum age of rotated files; unlimited when absent. */
-  readonly keptMsMax?: number
+  readonly ageMsMax?: number
   /** Maximum number of rotated files; unlimited when absent. */
-  readonly keptFilesMax?: number
+  readonly backupsMax?: number
 }
 
 export interface AuditLogOptions extends AuditLogSettings {
@@ -57,7 +57,7 @@ export class AuditLog implements AuditBackend {
     while (!signal.aborted || this.#queue.length > 0) {
       await this.#queue.waitForLine(signal)
       const dropped = this.#queue.takeDropped()
-      if (dropped > 0) log.error('the audit log is too slow: events were dropped', { dropped })
+      if (dropped > 0) log.error('audit log backend queue full, events dropped', { dropped })
       const lines = this.#queue.take(linesAtOnce)
       if (lines.length === 0) continue
       const waiting = this.#waiting.splice(0, lines.length)
@@ -66,7 +66,7 @@ export class AuditLog implements AuditBackend {
         for (const tell of waiting) tell(true)
       } catch (error) {
         for (const tell of waiting) tell(false)
-        log.error('events cannot be written to the audit log', { lost: lines.length, error })
+        log.error('failed to write audit events', { lost: lines.length, error })
         await this.#close()
         if (!signal.aborted) await clock.sleep(failureDelayMs, signal).catch(() => undefined)
       }
@@ -84,13 +84,13 @@ export class AuditLog implements AuditBackend {
       await files.makeFolder(dirname(path), { mode: 0o700 })
       this.#sizeBytes = (await files.stat(path))?.sizeBytes ?? 0
     }
-    if (this.#sizeBytes > 0 && this.#sizeBytes + bytes.length > sizeBytesMax) await this.#putAside()
+    if (this.#sizeBytes > 0 && this.#sizeBytes + bytes.length > sizeBytesMax) await this.#rotate()
     this.#file ??= await files.openAppend(path, { mode: 0o600 })
     await this.#file.append(bytes)
     this.#sizeBytes += bytes.length
   }
 
-  async #putAside(): Promise<void> {
+  async #rotate(): Promise<void> {
     const {
       platform: { files, clock },
       path,
@@ -106,8 +106,8 @@ export class AuditLog implements AuditBackend {
     const {
       platform: { files, clock },
       path,
-      keptMsMax = Infinity,
-      keptFilesMax = Infinity,
+      ageMsMax = Infinity,
+      backupsMax = Infinity,
     } = this.#options
     const folder = dirname(path)
     const aside = (await files.list(folder))
@@ -116,9 +116,9 @@ export class AuditLog implements AuditBackend {
         return ms === undefined ? [] : [{ name, ms }]
       })
       .sort((left, right) => right.ms - left.ms)
-    const oldestMs = clock.now() - keptMsMax
+    const oldestMs = clock.now() - ageMsMax
     for (const [index, { name, ms }] of aside.entries()) {
-      if (index >= keptFilesMax || ms < oldestMs) await files.remove(join(folder, name))
+      if (index >= backupsMax || ms < oldestMs) await files.remove(join(folder, name))
     }
   }
 

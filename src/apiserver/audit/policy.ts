@@ -49,7 +49,7 @@ export interface GroupResources {
 export function parseAuditPolicy(text: string): AuditPolicy {
   const policy = readConfigurationFile(text, policyKind)
   const rules = policy.rules ?? []
-  if (rules.length === 0) throw new Error('the policy has no rules')
+  if (rules.length === 0) throw new Error('audit policy has no rules')
   const errors = [...validateStages('omitStages', policy.omitStages), ...rules.flatMap(validateRule)]
   if (errors.length > 0) throw new Error(formatFieldErrors(errors))
   return policy

@@ -1,4 +1,4 @@
-import type { Remote } from '../settings/reading.ts'
+import type { Remote } from '../settings/flag-files.ts'
 import { RemoteServer, type RemoteServerOptions } from '../remote-server.ts'
 
 export interface PostEventsOptions extends Pick<RemoteServerOptions, 'clock' | 'connectHttp'> {
@@ -22,7 +22,10 @@ export function postEvents(options: PostEventsOptions): (body: string) => Promis
   })
   return async body => {
     const question = { path: `${pathname}${search}`, body: Buffer.from(body), timeoutMs }
-    const { status } = await server.ask({ ...question, ...(remote.headers && { headers: remote.headers }) })
-    if (status < 200 || status > 299) throw new Error(`the answer has status ${status}`)
+    const { status } = await server.request({
+      ...question,
+      ...(remote.headers && { headers: remote.headers }),
+    })
+    if (status < 200 || status > 299) throw new Error(`unexpected status ${status}`)
   }
 }

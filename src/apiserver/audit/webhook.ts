@@ -55,7 +55,7 @@ export class AuditWebhook implements AuditBackend {
       await this.#queue.waitForLine(signal)
       await this.#fill(signal)
       const dropped = this.#queue.takeDropped()
-      if (dropped > 0) log.error('the audit webhook is too slow: events were dropped', { dropped })
+      if (dropped > 0) log.error('audit webhook backend queue full, events dropped', { dropped })
       const lines = this.#queue.take(this.#options.batchEventsMax)
       if (lines.length === 0) continue
       const delayMs = this.#bucket?.reserve(clock.monotonicMs()) ?? 0
@@ -95,7 +95,7 @@ export class AuditWebhook implements AuditBackend {
         return true
       } catch (error) {
         if (failures >= attemptsMax || signal.aborted) {
-          log.error('events cannot be sent to the audit webhook', { lost: lines.length, error })
+          log.error('failed to send audit events to webhook', { lost: lines.length, error })
           return false
         }
         await clock

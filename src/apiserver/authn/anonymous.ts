@@ -1,9 +1,9 @@
 import type { ApiRequest, UserInfo } from '../request.ts'
 import {
   anonymousName,
-  nobody,
+  unauthenticatedGroup,
   type Authenticated,
-  type Outcome,
+  type AuthenticationResult,
   type RequestAuthenticator,
 } from './authenticator.ts'
 
@@ -23,13 +23,13 @@ export class Anonymous implements RequestAuthenticator {
     this.#paths = new Set(paths)
   }
 
-  authenticate({ path, headers }: ApiRequest): Outcome {
+  authenticate({ path, headers }: ApiRequest): AuthenticationResult {
     if (!this.#isEnabled || (this.#paths.size > 0 && !this.#paths.has(path))) return undefined
     return /^\s*bearer\s/i.test(headers['authorization'] ?? '') ? ignoredToken : anonymous
   }
 }
 
-const user: UserInfo = { username: anonymousName, groups: [nobody] }
+const user: UserInfo = { username: anonymousName, groups: [unauthenticatedGroup] }
 
 const anonymous: Authenticated = { user }
 

@@ -10,7 +10,7 @@ function file(content: object, apiVersion = 'apiserver.config.k8s.io/v1'): strin
 const issuer = { url: 'https://a.example.com', audiences: ['k8s'] }
 const claimMappings = { username: { claim: 'sub', prefix: 'a:' } }
 
-test('a file describes issuers and who may come without a token', () => {
+test('AuthenticationConfiguration sets JWT issuers and anonymous access', () => {
   const { issuers, anonymous } = readAuthenticationConfiguration(`
 apiVersion: apiserver.config.k8s.io/v1beta1
 kind: AuthenticationConfiguration
@@ -57,7 +57,7 @@ anonymous:
   })
 })
 
-test('an empty file takes nothing and changes nothing', () => {
+test('an empty AuthenticationConfiguration has no effect', () => {
   assert.deepEqual(readAuthenticationConfiguration(file({})), { issuers: [] })
   assert.deepEqual(readAuthenticationConfiguration(file({ anonymous: {} })), {
     issuers: [],
@@ -81,11 +81,11 @@ function jwt(changes: object): object {
   return { jwt: [{ issuer, claimMappings, ...changes }] }
 }
 
-test('what is wrong with a file is said', () => {
+test('an invalid AuthenticationConfiguration is rejected with field errors', () => {
   check(file({}, 'v1'), /the apiVersion must be one of apiserver\.config\.k8s\.io\/v1,/)
   check('kind: AuthenticationConfiguration', /the apiVersion must be/)
-  check('{{{', /the file cannot be read/)
-  check('[]', /the file cannot be read/)
+  check('{{{', /cannot decode file/)
+  check('[]', /cannot decode file/)
   check({ kind: 'Other' }, /Other in version "v1" cannot be handled/)
   check({ jwd: [] }, /unknown field "jwd"/)
   check({ jwt: [{}] }, /jwt\[0\]\.issuer\.url: Required value.*audiences: Required.*username: Required/)
@@ -99,7 +99,7 @@ test('what is wrong with a file is said', () => {
   check({ anonymous: hidden }, /enabled should be set to true when conditions are defined/)
 })
 
-test('an issuer is reached safely, and means its tokens for us', () => {
+test('issuer URL, CA and audiences are validated', () => {
   const refuse = (changes: object, expected: RegExp): void => {
     check(jwt({ issuer: { ...issuer, ...changes } }), expected)
   }
@@ -117,7 +117,7 @@ test('an issuer is reached safely, and means its tokens for us', () => {
   refuse({ egressSelectorType: 'cluster' }, /egress selectors are not supported/)
 })
 
-test('claims are named, or expressions say what to make of them', () => {
+test('claim mappings accept either a claim or an expression', () => {
   const refuse = (changes: object, expected: RegExp): void => check(jwt(changes), expected)
   const mapping = (changes: object): object => ({ claimMappings: { ...claimMappings, ...changes } })
   refuse(

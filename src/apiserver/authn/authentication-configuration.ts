@@ -22,10 +22,10 @@ import {
 } from './authentication-schema.ts'
 import { readCertificates } from './certificate-chain.ts'
 import { toMapping, validateClaims } from './configured-claims.ts'
-import type { IssuerConfiguration } from './issuer-tokens.ts'
+import type { OidcConfiguration } from './oidc-authenticator.ts'
 
 export interface AuthenticationConfiguration {
-  readonly issuers: readonly IssuerConfiguration[]
+  readonly issuers: readonly OidcConfiguration[]
   /** Absent if the file does not set it. */
   readonly anonymous?: AnonymousOptions
 }
@@ -66,7 +66,7 @@ function read(text: string): AuthenticationFile {
     return readConfigurationFile(text, authenticationKind)
   } catch (error) {
     if (error instanceof ApiError || !(error instanceof Error)) throw error
-    throw badRequest(`the file cannot be read: ${error.message}`)
+    throw badRequest(`cannot decode file: ${error.message}`)
   }
 }
 
@@ -80,7 +80,7 @@ function withStructs(given: Partial<JwtFields>): JwtFields {
   return { ...rest, issuer: issuer ?? {}, claimMappings: claimMappings ?? {} }
 }
 
-function toIssuer(fields: JwtFields): IssuerConfiguration {
+function toIssuer(fields: JwtFields): OidcConfiguration {
   const { url = '', discoveryURL: discoveryUrl, certificateAuthority, audiences = [] } = fields.issuer
   return {
     url,

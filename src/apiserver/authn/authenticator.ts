@@ -5,19 +5,19 @@ import type { ApiRequest, UserInfo } from '../request.ts'
 import type { BearerToken } from './bearer-token.ts'
 
 export interface RequestAuthenticator {
-  authenticate(request: ApiRequest): MaybeLater<Outcome>
+  authenticate(request: ApiRequest): Awaitable<AuthenticationResult>
 }
 
 export interface TokenAuthenticator {
   /** `audiences` are the acceptable audiences, any of which suffices; never empty. */
-  authenticate(token: BearerToken, audiences: readonly string[]): MaybeLater<Outcome>
+  authenticate(token: BearerToken, audiences: readonly string[]): Awaitable<AuthenticationResult>
 }
 
 /** Most credentials are checked synchronously, which avoids a promise per request. */
-export type MaybeLater<T> = T | Promise<T>
+export type Awaitable<T> = T | Promise<T>
 
 /** Undefined if the request has no credentials of this authenticator's type. */
-export type Outcome = Authenticated | Refused | undefined
+export type AuthenticationResult = Authenticated | AuthenticationFailure | undefined
 
 export interface Authenticated {
   readonly user: UserInfo
@@ -29,12 +29,12 @@ export interface Authenticated {
 }
 
 /** Invalid credentials. The reason is logged and never contains a secret. */
-export interface Refused {
-  readonly refused: string
+export interface AuthenticationFailure {
+  readonly failure: string
 }
 
-export function isAuthenticated(outcome: Outcome): outcome is Authenticated {
-  return outcome !== undefined && 'user' in outcome
+export function isAuthenticated(result: AuthenticationResult): result is Authenticated {
+  return result !== undefined && 'user' in result
 }
 
 /**
@@ -43,34 +43,34 @@ export function isAuthenticated(outcome: Outcome): outcome is Authenticated {
  */
 export function firstSuccess<T>(
   authenticators: readonly T[],
-  ask: (authenticator: T) => MaybeLater<Outcome>,
+  ask: (authenticator: T) => Awaitable<AuthenticationResult>,
   from = 0,
-  refusal?: Refused,
-): MaybeLater<Outcome> {
-  let refused = refusal
+  refusal?: AuthenticationFailure,
+): Awaitable<AuthenticationResult> {
+  let failure = refusal
   for (let index = from; index < authenticators.length; index++) {
-    const outcome = ask(authenticators[index]!)
-    if (outcome instanceof Promise) {
-      return outcome.then(settled => {
+    const result = ask(authenticators[index]!)
+    if (result instanceof Promise) {
+      return result.then(settled => {
         if (isAuthenticated(settled)) return settled
-        return firstSuccess(authenticators, ask, index + 1, refused ?? settled)
+        return firstSuccess(authenticators, ask, index + 1, failure ?? settled)
       })
     }
-    if (isAuthenticated(outcome)) return outcome
-    refused ??= outcome
+    if (isAuthenticated(result)) return result
+    failure ??= result
   }
-  return refused
+  return failure
 }
 
-export const everybody = 'system:authenticated'
-export const nobody = 'system:unauthenticated'
+export const authenticatedGroup = 'system:authenticated'
+export const unauthenticatedGroup = 'system:unauthenticated'
 export const anonymousName = 'system:anonymous'
 
 /** Adds the group system:authenticated, unless the user is already in it or in system:unauthenticated. */
-export function withEverybody(outcome: Authenticated): Authenticated {
-  const { user } = outcome
-  if (user.groups.includes(everybody) || user.groups.includes(nobody)) return outcome
-  return { ...outcome, user: { ...user, groups: [...user.groups, everybody] } }
+export function withAuthenticatedGroup(result: Authenticated): Authenticated {
+  const { user } = result
+  if (user.groups.includes(authenticatedGroup) || user.groups.includes(unauthenticatedGroup)) return result
+  return { ...result, user: { ...user, groups: [...user.groups, authenticatedGroup] } }
 }
 
 /** The requested audiences that the token is intended for. */
@@ -87,11 +87,11 @@ export function forAudiences(
     authenticate: (token, asked) => {
       const audiences = commonAudiences(asked, serverAudiences)
       if (audiences.length === 0) return undefined
-      const outcome = authenticator.authenticate(token, audiences)
-      const withAudiences = (settled: Outcome): Outcome => {
+      const result = authenticator.authenticate(token, audiences)
+      const withAudiences = (settled: AuthenticationResult): AuthenticationResult => {
         return isAuthenticated(settled) ? { ...settled, audiences } : settled
       }
-      return outcome instanceof Promise ? outcome.then(withAudiences) : withAudiences(outcome)
+      return result instanceof Promise ? result.then(withAudiences) : withAudiences(result)
     },
   }
 }

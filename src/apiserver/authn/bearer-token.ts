@@ -3,8 +3,8 @@ import { hash } from 'node:crypto'
 import type { ApiRequest } from '../request.ts'
 import {
   firstSuccess,
-  type MaybeLater,
-  type Outcome,
+  type Awaitable,
+  type AuthenticationResult,
   type RequestAuthenticator,
   type TokenAuthenticator,
 } from './authenticator.ts'
@@ -39,21 +39,24 @@ export class BearerTokens implements RequestAuthenticator {
     this.#audiences = audiences
   }
 
-  authenticate(request: ApiRequest): MaybeLater<Outcome> {
+  authenticate(request: ApiRequest): Awaitable<AuthenticationResult> {
     const found = tokenIn(request)
-    return found instanceof BearerToken ? this.review(found, this.#audiences) : found
+    return found instanceof BearerToken ? this.authenticateToken(found, this.#audiences) : found
   }
 
   /** Never undefined: a token that no authenticator recognizes is invalid. */
-  review(token: BearerToken, audiences: readonly string[]): MaybeLater<NonNullable<Outcome>> {
-    const outcome = firstSuccess(this.#authenticators, each => each.authenticate(token, audiences))
-    return outcome instanceof Promise ? outcome.then(settled => settled ?? unknown) : (outcome ?? unknown)
+  authenticateToken(
+    token: BearerToken,
+    audiences: readonly string[],
+  ): Awaitable<NonNullable<AuthenticationResult>> {
+    const result = firstSuccess(this.#authenticators, each => each.authenticate(token, audiences))
+    return result instanceof Promise ? result.then(settled => settled ?? unknown) : (result ?? unknown)
   }
 }
 
-const unknown = { refused: 'invalid bearer token' }
+const unknown = { failure: 'invalid bearer token' }
 
-function tokenIn({ headers }: ApiRequest): BearerToken | Outcome {
+function tokenIn({ headers }: ApiRequest): BearerToken | AuthenticationResult {
   const authorization = headers['authorization']?.trim()
   const [scheme = '', text = ''] = authorization?.split(' ', 2) ?? []
   if (text !== '' && scheme.toLowerCase() === 'bearer') return new BearerToken(text)
@@ -71,21 +74,21 @@ function isWebSocket({ connection = '', upgrade = '' }: ApiRequest['headers']): 
   return upgrade.toLowerCase() === 'websocket' && /(?:^|[ ,])upgrade(?:$|[ ,])/i.test(connection)
 }
 
-function tokenInProtocols(header = ''): BearerToken | Outcome {
+function tokenInProtocols(header = ''): BearerToken | AuthenticationResult {
   const protocols = header.split(',').map(protocol => protocol.trim())
   const [encoded, another] = protocols.filter(protocol => protocol.startsWith(tokenProtocolPrefix))
   if (encoded === undefined) return undefined
-  if (another !== undefined) return { refused: 'multiple base64.bearer.authorization tokens specified' }
+  if (another !== undefined) return { failure: 'multiple base64.bearer.authorization tokens specified' }
   const code = encoded.slice(tokenProtocolPrefix.length)
   const bytes = Buffer.from(code, 'base64url')
   if (bytes.toString('base64url') !== code) {
-    return { refused: 'invalid base64.bearer.authorization token encoding' }
+    return { failure: 'invalid base64.bearer.authorization token encoding' }
   }
   const text = bytes.toString()
   if (Buffer.compare(Buffer.from(text), bytes) !== 0) {
-    return { refused: 'invalid base64.bearer.authorization token' }
+    return { failure: 'invalid base64.bearer.authorization token' }
   }
   if (text === '') return undefined
   // The server must select a subprotocol for its response, and the token must not be selected.
-  return protocols.length === 1 ? { refused: 'missing additional subprotocol' } : new BearerToken(text)
+  return protocols.length === 1 ? { failure: 'missing additional subprotocol' } : new BearerToken(text)
 }

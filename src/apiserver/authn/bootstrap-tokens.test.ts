@@ -11,7 +11,7 @@ const good = {
   'usage-bootstrap-authentication': 'true',
 }
 
-test('a bootstrap token is what its secret says', async t => {
+test('a bootstrap token authenticates as its secret specifies', async t => {
   const { request, whoHas } = await startTokenServer(t)
   const url = '/api/v1/namespaces/kube-system/secrets'
   const check = async (
@@ -48,7 +48,7 @@ test('a bootstrap token is what its secret says', async t => {
   await check(good, undefined, 'Opaque')
 })
 
-test('a bootstrap token expires when its secret says', async t => {
+test('a bootstrap token expires at the expiration of its secret', async t => {
   const { request, whoHas, advance, platform } = await startTokenServer(t)
   const expiration = new Date(platform.clock.now() + 60_000).toISOString()
   const body = {
@@ -62,7 +62,7 @@ test('a bootstrap token expires when its secret says', async t => {
   assert.equal(await whoHas(token), 'invalid bearer token')
 })
 
-test('what only looks like a bootstrap token is none', async t => {
+test('malformed bootstrap tokens are ignored', async t => {
   const { whoHas } = await startTokenServer(t)
   const texts = [
     'abcdef',

@@ -5,10 +5,10 @@
 import type { Secret } from '#/api/generated/core/v1.ts'
 import { parseTime } from '#/api/time.ts'
 import type { Clock } from '#/platform/platform.ts'
-import type { Outcome, TokenAuthenticator } from './authenticator.ts'
+import type { AuthenticationResult, TokenAuthenticator } from './authenticator.ts'
 import type { BearerToken } from './bearer-token.ts'
 import type { ClusterObjects } from './cluster-objects.ts'
-import { isSame } from './static-credentials.ts'
+import { constantTimeEqual } from './static-credentials.ts'
 
 export interface BootstrapTokensOptions {
   readonly clock: Clock
@@ -24,14 +24,14 @@ export class BootstrapTokens implements TokenAuthenticator {
     this.#objects = objects
   }
 
-  authenticate({ text }: BearerToken): Outcome {
+  authenticate({ text }: BearerToken): AuthenticationResult {
     const [, id, secret] = /^([a-z0-9]{6})\.([a-z0-9]{16})$/.exec(text) ?? []
     if (id === undefined || secret === undefined) return undefined
     const stored = this.#objects.find('Secret', 'kube-system', `bootstrap-token-${id}`) as Secret | undefined
     if (stored === undefined || stored.type !== 'bootstrap.kubernetes.io/token') return undefined
     const isGood =
       stored.metadata?.deletionTimestamp === undefined &&
-      isSame(valueOf(stored, 'token-secret'), secret) &&
+      constantTimeEqual(valueOf(stored, 'token-secret'), secret) &&
       valueOf(stored, 'token-id') === id &&
       valueOf(stored, 'usage-bootstrap-authentication') === 'true' &&
       !this.#isExpired(stored)

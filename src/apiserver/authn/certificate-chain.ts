@@ -12,7 +12,7 @@ export function readCertificates(pem: string): readonly X509Certificate[] {
  * chain. TLS has already verified the chain, with validity and key usage, but against several sets of
  * authorities at once.
  */
-export function isVouchedFor(chain: readonly Uint8Array[], authorities: readonly X509Certificate[]): boolean {
+export function isSignedBy(chain: readonly Uint8Array[], authorities: readonly X509Certificate[]): boolean {
   const [leaf, ...rest] = chain.slice(0, chainLengthMax).map(parse)
   let current = leaf
   while (current !== undefined) {

@@ -28,20 +28,20 @@ export interface Rule {
 }
 
 /** Returns why a rule rejects the claims or user; undefined if all rules hold. */
-export function whyNot(rules: readonly Rule[], about: object): string | undefined {
+export function firstFailedRule(rules: readonly Rule[], about: object): string | undefined {
   for (const { expression, holds, message } of rules) {
     try {
-      if (!holds(about)) return message || `the rule ${expression} does not hold`
+      if (!holds(about)) return message || `validation rule ${expression} failed`
     } catch (error) {
       if (!(error instanceof EvaluationError)) throw error
-      return `the rule ${expression} cannot be judged: ${error.message}`
+      return `validation rule ${expression} could not be evaluated: ${error.message}`
     }
   }
   return undefined
 }
 
 /** Undefined if the expression fails or does not return a string. */
-export function evaluateText(expression: Expression<Value>, about: object): string | undefined {
+export function evaluateString(expression: Expression<Value>, about: object): string | undefined {
   const value = evaluate(expression, about)
   return typeof value === 'string' ? value : undefined
 }
@@ -50,7 +50,7 @@ export function evaluateText(expression: Expression<Value>, about: object): stri
  * Accepts a string, a list of strings or null; empty strings are dropped. Undefined if the expression fails
  * or returns another type.
  */
-export function evaluateTexts(expression: Expression<Value>, about: object): readonly string[] | undefined {
+export function evaluateStrings(expression: Expression<Value>, about: object): readonly string[] | undefined {
   const value = evaluate(expression, about)
   if (value === null) return []
   const values = value instanceof ListValue ? [...value] : [value]

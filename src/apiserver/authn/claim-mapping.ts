@@ -3,8 +3,8 @@ import type { Claims } from '#/base/json-web-token.ts'
 import type { Value } from '#/cel/value.ts'
 import type { Expression } from '../expressions.ts'
 import type { UserInfo } from '../request.ts'
-import type { Refused } from './authenticator.ts'
-import { evaluateText, evaluateTexts, whyNot, type Rule } from './claim-expressions.ts'
+import type { AuthenticationFailure } from './authenticator.ts'
+import { evaluateString, evaluateStrings, firstFailedRule, type Rule } from './claim-expressions.ts'
 import { credentialId } from './extra-keys.ts'
 
 export interface ClaimMapping {
@@ -31,19 +31,22 @@ export interface PrefixedClaim {
   readonly prefix: string
 }
 
-export function mapClaims(claims: Claims, mapping: ClaimMapping): { readonly user: UserInfo } | Refused {
+export function mapClaims(
+  claims: Claims,
+  mapping: ClaimMapping,
+): { readonly user: UserInfo } | AuthenticationFailure {
   const { groups, uid } = mapping
   const username = nameIn(claims, mapping.username)
   if (typeof username !== 'string') return username
   const memberships = groups === undefined ? [] : groupsIn(claims, groups)
-  if ('refused' in memberships) return memberships
+  if ('failure' in memberships) return memberships
   const id = uid && idIn(claims, uid)
   if (typeof id === 'object') return id
   const extra = extraIn(claims, mapping.extra ?? new Map())
   if (!(extra instanceof Map)) return extra
   for (const [claim, value] of mapping.required) {
     if (textClaim(claims, claim) !== value) {
-      return { refused: `oidc: the required claim ${claim} is not there or has another value` }
+      return { failure: `oidc: required claim ${claim} not present or value does not match` }
     }
   }
   const user: UserInfo = {
@@ -52,8 +55,9 @@ export function mapClaims(claims: Claims, mapping: ClaimMapping): { readonly use
     groups: memberships,
     ...(extra.size > 0 && { extra: Object.fromEntries(extra) }),
   }
-  const problem = whyNot(mapping.claimRules ?? [], claims) ?? whyNot(mapping.userRules ?? [], asked(user))
-  return problem === undefined ? { user } : { refused: `oidc: ${problem}` }
+  const problem =
+    firstFailedRule(mapping.claimRules ?? [], claims) ?? firstFailedRule(mapping.userRules ?? [], asked(user))
+  return problem === undefined ? { user } : { failure: `oidc: ${problem}` }
 }
 
 /** `uid` is never undefined in CEL. */
@@ -61,61 +65,63 @@ function asked({ username, uid = '', groups, extra = {} }: UserInfo): object {
   return { username, uid, groups, extra }
 }
 
-function nameIn(claims: Claims, from: ClaimMapping['username']): string | Refused {
+function nameIn(claims: Claims, from: ClaimMapping['username']): string | AuthenticationFailure {
   if ('expression' in from) {
-    const name = evaluateText(from.evaluate, claims)
-    return name ? name : { refused: `oidc: the expression ${from.expression} names no user` }
+    const name = evaluateString(from.evaluate, claims)
+    return name ? name : { failure: `oidc: username expression ${from.expression} returned no user name` }
   }
   const { claim, prefix } = from
   const name = textClaim(claims, claim)
   if (name === undefined || name === '') {
-    return { refused: `oidc: the token has no claim ${claim} to name a user by` }
+    return { failure: `oidc: claim ${claim} not present` }
   }
   const isUnverified = Object.hasOwn(claims, 'email_verified') && claims['email_verified'] !== true
-  if (claim === 'email' && isUnverified) return { refused: 'oidc: email not verified' }
+  if (claim === 'email' && isUnverified) return { failure: 'oidc: email not verified' }
   return `${prefix}${name}`
 }
 
-function idIn(claims: Claims, from: NonNullable<ClaimMapping['uid']>): string | Refused {
+function idIn(claims: Claims, from: NonNullable<ClaimMapping['uid']>): string | AuthenticationFailure {
   const isExpression = 'expression' in from
-  const id = isExpression ? evaluateText(from.evaluate, claims) : textClaim(claims, from.claim)
+  const id = isExpression ? evaluateString(from.evaluate, claims) : textClaim(claims, from.claim)
   if (id !== undefined) return id
-  return { refused: `oidc: ${isExpression ? from.expression : `the claim ${from.claim}`} is not a text` }
+  return { failure: `oidc: ${isExpression ? from.expression : `claim ${from.claim}`} is not a string` }
 }
 
 function extraIn(
   claims: Claims,
   mappings: ReadonlyMap<string, MappingExpression>,
-): Map<string, readonly string[]> | Refused {
+): Map<string, readonly string[]> | AuthenticationFailure {
   const extra = new Map<string, readonly string[]>()
   const tokenId = textClaim(claims, 'jti')
   if (tokenId) extra.set(credentialId, [`JTI=${tokenId}`])
   for (const [key, { expression, evaluate }] of mappings) {
-    const values = evaluateTexts(evaluate, claims)
-    if (values === undefined) return { refused: `oidc: ${expression} gives neither a text nor several` }
+    const values = evaluateStrings(evaluate, claims)
+    if (values === undefined)
+      return { failure: `oidc: ${expression} must return a string or a list of strings` }
     if (values.length > 0) extra.set(key, values)
   }
   return extra
 }
 
-function groupsIn(claims: Claims, from: NonNullable<ClaimMapping['groups']>): readonly string[] | Refused {
+function groupsIn(
+  claims: Claims,
+  from: NonNullable<ClaimMapping['groups']>,
+): readonly string[] | AuthenticationFailure {
   if ('expression' in from) {
-    const groups = evaluateTexts(from.evaluate, claims)
-    return groups ?? { refused: `oidc: ${from.expression} gives neither a text nor several` }
+    const groups = evaluateStrings(from.evaluate, claims)
+    return groups ?? { failure: `oidc: ${from.expression} must return a string or a list of strings` }
   }
   const { claim, prefix } = from
   if (!Object.hasOwn(claims, claim)) {
     const isElsewhere = namesOf(claims['_claim_names']).includes(claim)
     // Distributed claims: without knowing the groups, rules based on group membership could not be enforced,
     // so the token is rejected.
-    return isElsewhere
-      ? { refused: `oidc: the claim ${claim} is kept elsewhere, which is not supported` }
-      : []
+    return isElsewhere ? { failure: `oidc: distributed claim ${claim} is not supported` } : []
   }
   const value = claims[claim]
   const list: unknown[] = Array.isArray(value) ? value : [value]
   if (!list.every(each => typeof each === 'string')) {
-    return { refused: `oidc: the claim ${claim} is no list of texts` }
+    return { failure: `oidc: claim ${claim} must be a string or a list of strings` }
   }
   return list.map(group => `${prefix}${group}`)
 }

@@ -5,7 +5,7 @@ import { before, test } from 'node:test'
 import {
   ensureCertificate,
   ensureClusterCertificates,
-  type Authority,
+  type CertificateAuthority,
   type ClusterCertificates,
 } from '#/kubeadm/certificates.ts'
 import { nodeCrypto, nodePlatform } from '#/platform/node.ts'
@@ -24,53 +24,53 @@ before(async context => {
 })
 
 async function peerOf(
-  authority: Authority,
+  ca: CertificateAuthority,
   commonName: string,
   organizations: readonly string[] = [],
 ): Promise<PeerCertificate> {
   const profile = { commonName, organizations, usage: 'client', names: [] } as const
-  const { cert } = await ensureCertificate(options, { profile, authority, existing: undefined })
+  const { cert } = await ensureCertificate(options, { profile, ca, existing: undefined })
   return {
     commonName,
     organizations,
-    chain: [new X509Certificate(cert).raw, new X509Certificate(authority.cert).raw],
+    chain: [new X509Certificate(cert).raw, new X509Certificate(ca.cert).raw],
   }
 }
 
-test('a certificate names a user when an authority for users has signed it, and only then', async () => {
-  const { authority, frontProxyAuthority } = certificates
-  const authenticator = new ClientCertificates({ authorities: authority.cert })
+test('a client certificate authenticates only if signed by the client CA', async () => {
+  const { ca, frontProxyCa } = certificates
+  const authenticator = new ClientCertificates({ authorities: ca.cert })
   const check = (certificate: PeerCertificate, expected: string | RegExp): void => {
-    const outcome = authenticator.authenticate(apiRequest('GET', '/', { peer: { certificate } }))
-    assert.ok(outcome)
-    if ('refused' in outcome) assert.match(outcome.refused, expected as RegExp)
-    else assert.equal(outcome.user.username, expected)
+    const result = authenticator.authenticate(apiRequest('GET', '/', { peer: { certificate } }))
+    assert.ok(result)
+    if ('failure' in result) assert.match(result.failure, expected as RegExp)
+    else assert.equal(result.user.username, expected)
     // The second result comes from the cache.
-    assert.equal(authenticator.authenticate(apiRequest('GET', '/', { peer: { certificate } })), outcome)
+    assert.equal(authenticator.authenticate(apiRequest('GET', '/', { peer: { certificate } })), result)
   }
-  const alice = await peerOf(authority, 'alice', ['dev'])
+  const alice = await peerOf(ca, 'alice', ['dev'])
   const [leaf, root] = alice.chain!
-  const notSigned = /not signed by an authority that names users/
+  const notSigned = /signed by unknown authority/
   check(alice, 'alice')
   check({ ...alice, chain: [leaf!] }, 'alice')
-  check(await peerOf(frontProxyAuthority, 'system:admin', ['system:masters']), notSigned)
+  check(await peerOf(frontProxyCa, 'system:admin', ['system:masters']), notSigned)
   check({ ...alice, chain: [] }, notSigned)
   check({ commonName: 'alice', organizations: [] }, notSigned)
   check({ ...alice, chain: [Buffer.from('nonsense'), root!] }, notSigned)
   // The chain contains an authority that did not sign the leaf certificate.
-  const stranger = await peerOf(frontProxyAuthority, 'alice')
+  const stranger = await peerOf(frontProxyCa, 'alice')
   check({ ...alice, chain: [stranger.chain![0]!, root!] }, notSigned)
   check({ ...alice, chain: [stranger.chain![0]!, leaf!, root!] }, notSigned)
 })
 
-test('the certificate itself is told by its digest', async () => {
+test('the credential id of a client certificate is its digest', async () => {
   const authenticator = new ClientCertificates({})
-  const certificate = await peerOf(certificates.authority, 'alice', ['dev'])
-  const outcome = authenticator.authenticate(apiRequest('GET', '/', { peer: { certificate } }))
+  const certificate = await peerOf(certificates.ca, 'alice', ['dev'])
+  const result = authenticator.authenticate(apiRequest('GET', '/', { peer: { certificate } }))
   const digest = new X509Certificate(Buffer.from(certificate.chain![0]!)).fingerprint256
     .replaceAll(':', '')
     .toLowerCase()
-  assert.deepEqual(outcome, {
+  assert.deepEqual(result, {
     user: {
       username: 'alice',
       groups: ['dev', 'system:authenticated'],
@@ -79,9 +79,9 @@ test('the certificate itself is told by its digest', async () => {
   })
 })
 
-test('a front proxy says who somebody is, if it is one', async () => {
-  const { authority, frontProxyAuthority } = certificates
-  const proxy = await peerOf(frontProxyAuthority, 'front-proxy-client')
+test('a front proxy authenticates users by headers only with a valid certificate', async () => {
+  const { ca, frontProxyCa } = certificates
+  const proxy = await peerOf(frontProxyCa, 'front-proxy-client')
   const headers = {
     'x-remote-user': 'alice',
     'x-remote-group': 'CN=dev,OU=x',
@@ -95,7 +95,7 @@ test('a front proxy says who somebody is, if it is one', async () => {
     expected: unknown,
   ): void => {
     const authenticator = new FrontProxy({
-      authorities: frontProxyAuthority.cert,
+      authorities: frontProxyCa.cert,
       allowedNames: ['front-proxy-client'],
       ...given,
     })
@@ -109,11 +109,11 @@ test('a front proxy says who somebody is, if it is one', async () => {
   check({}, undefined, headers, undefined)
   check({}, proxy, {}, undefined)
   check({}, proxy, { 'x-remote-user': '' }, undefined)
-  check({}, await peerOf(authority, 'front-proxy-client'), headers, undefined)
-  check({}, await peerOf(frontProxyAuthority, 'another'), headers, {
-    refused: 'the certificate of the front proxy has a name that is not in the allowed list',
+  check({}, await peerOf(ca, 'front-proxy-client'), headers, undefined)
+  check({}, await peerOf(frontProxyCa, 'another'), headers, {
+    failure: 'front proxy certificate common name is not in the allowed list',
   })
-  check({ allowedNames: [] }, await peerOf(frontProxyAuthority, 'another'), headers, alice)
+  check({ allowedNames: [] }, await peerOf(frontProxyCa, 'another'), headers, alice)
   check(
     {
       usernameHeaders: ['X-A', 'X-B'],
@@ -144,12 +144,12 @@ test('a front proxy says who somebody is, if it is one', async () => {
   )
 })
 
-test('every value of a header that was sent several times is one group', async () => {
+test('each value of a repeated group header is one group', async () => {
   const authenticator = new FrontProxy({
-    authorities: certificates.frontProxyAuthority.cert,
+    authorities: certificates.frontProxyCa.cert,
     allowedNames: [],
   })
-  const certificate = await peerOf(certificates.frontProxyAuthority, 'proxy')
+  const certificate = await peerOf(certificates.frontProxyCa, 'proxy')
   const request = apiRequest('GET', '/', {
     peer: { certificate },
     headers: { 'x-remote-user': 'alice', 'x-remote-group': 'a,b, c' },

@@ -5,8 +5,12 @@
 import { hash, X509Certificate } from 'node:crypto'
 import type { PeerCertificate } from '#/api/transport.ts'
 import type { ApiRequest, UserInfo } from '../request.ts'
-import { withEverybody, type Outcome, type RequestAuthenticator } from './authenticator.ts'
-import { isVouchedFor, readCertificates } from './certificate-chain.ts'
+import {
+  withAuthenticatedGroup,
+  type AuthenticationResult,
+  type RequestAuthenticator,
+} from './authenticator.ts'
+import { isSignedBy, readCertificates } from './certificate-chain.ts'
 import { credentialId } from './extra-keys.ts'
 
 export interface ClientCertificatesOptions {
@@ -27,39 +31,39 @@ export class ClientCertificates implements RequestAuthenticator {
     this.#authorities = authorities === undefined ? undefined : readCertificates(authorities)
   }
 
-  authenticate({ peer }: ApiRequest): Outcome {
+  authenticate({ peer }: ApiRequest): AuthenticationResult {
     const { certificate, certificateError } = peer
     if (certificate === undefined) {
       return certificateError === undefined
         ? undefined
-        : { refused: `the client certificate is not good: ${certificateError}` }
+        : { failure: `client certificate verification failed: ${certificateError}` }
     }
     let known = this.#known.get(certificate)
-    if (known === undefined) this.#known.set(certificate, (known = { outcome: this.#identify(certificate) }))
-    return known.outcome
+    if (known === undefined) this.#known.set(certificate, (known = { result: this.#identify(certificate) }))
+    return known.result
   }
 
-  #identify(certificate: PeerCertificate): Outcome {
+  #identify(certificate: PeerCertificate): AuthenticationResult {
     const { commonName, organizations, chain } = certificate
-    if (this.#authorities !== undefined && !isVouchedFor(chain ?? [], this.#authorities)) {
-      return { refused: 'the client certificate is not signed by an authority that names users' }
+    if (this.#authorities !== undefined && !isSignedBy(chain ?? [], this.#authorities)) {
+      return { failure: 'client certificate signed by unknown authority' }
     }
     if (commonName === '') return undefined
     const uid = chain && uidIn(chain)
-    if (uid === '') return { refused: 'the client certificate has no single uid' }
+    if (uid === '') return { failure: 'client certificate has multiple UID attributes' }
     const user: UserInfo = {
       username: commonName,
       ...(uid !== undefined && { uid }),
       groups: organizations,
       ...(chain?.[0] && { extra: { [credentialId]: [`X509SHA256=${hash('sha256', chain[0], 'hex')}`] } }),
     }
-    return withEverybody({ user })
+    return withAuthenticatedGroup({ user })
   }
 }
 
-/** Wrapper, because an undefined outcome is cached too. */
+/** Wrapper, because an undefined result is cached too. */
 interface Known {
-  readonly outcome: Outcome
+  readonly result: AuthenticationResult
 }
 
 /** OID of Kubernetes' subject attribute for the user's uid. */

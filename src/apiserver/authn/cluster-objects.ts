@@ -2,19 +2,19 @@
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Scheme } from '#/api/scheme.ts'
 import { assert } from '#/base/assert.ts'
-import type { ObjectCache } from '../registry/object-cache.ts'
+import type { WatchCache } from '../registry/watch-cache.ts'
 import { prefixOf } from '../registry/store-keys.ts'
 
 type ObjectKind = 'ServiceAccount' | 'Secret' | 'Pod' | 'Node'
 
 export interface ClusterObjectsOptions {
   readonly scheme: Scheme
-  readonly cache: ObjectCache
+  readonly cache: WatchCache
 }
 
 export class ClusterObjects {
   readonly #scheme: Scheme
-  readonly #cache: ObjectCache
+  readonly #cache: WatchCache
   readonly #prefixes = new Map<ObjectKind, string>()
 
   constructor({ scheme, cache }: ClusterObjectsOptions) {
@@ -39,7 +39,7 @@ export class ClusterObjects {
     const known = this.#prefixes.get(kind)
     if (known !== undefined) return known
     const resource = this.#scheme.byKind({ group: '', version: 'v1', kind })
-    assert(resource !== undefined, `a server without ${kind} authenticates nobody`)
+    assert(resource !== undefined, `resource ${kind} is not registered`)
     const prefix = prefixOf(resource, '')
     this.#prefixes.set(kind, prefix)
     return prefix

@@ -3,8 +3,8 @@
  */
 import type { X509Certificate } from 'node:crypto'
 import type { ApiRequest, Peer } from '../request.ts'
-import type { Outcome, RequestAuthenticator } from './authenticator.ts'
-import { isVouchedFor, readCertificates } from './certificate-chain.ts'
+import type { AuthenticationResult, RequestAuthenticator } from './authenticator.ts'
+import { isSignedBy, readCertificates } from './certificate-chain.ts'
 import { headersBelow, headerValues } from './request-headers.ts'
 
 export interface FrontProxyOptions {
@@ -33,7 +33,7 @@ export class FrontProxy implements RequestAuthenticator {
     this.#headers = frontProxyHeaders(options)
   }
 
-  authenticate(request: ApiRequest): Outcome {
+  authenticate(request: ApiRequest): AuthenticationResult {
     const {
       peer: { certificate },
     } = request
@@ -43,7 +43,7 @@ export class FrontProxy implements RequestAuthenticator {
     // Without a user header, or if the client is not a proxy, the client certificate authenticator applies.
     if (name === '' || !this.#isProxy(certificate)) return undefined
     if (this.#allowedNames.size > 0 && !this.#allowedNames.has(certificate.commonName)) {
-      return { refused: 'the certificate of the front proxy has a name that is not in the allowed list' }
+      return { failure: 'front proxy certificate common name is not in the allowed list' }
     }
     const id = firstValue(request, uid)
     const more = extra.flatMap(prefix => [...headersBelow(request, prefix)])
@@ -60,7 +60,7 @@ export class FrontProxy implements RequestAuthenticator {
   #isProxy(certificate: NonNullable<Peer['certificate']>): boolean {
     let trusted = this.#trusted.get(certificate)
     if (trusted === undefined) {
-      trusted = isVouchedFor(certificate.chain ?? [], this.#authorities)
+      trusted = isSignedBy(certificate.chain ?? [], this.#authorities)
       this.#trusted.set(certificate, trusted)
     }
     return trusted

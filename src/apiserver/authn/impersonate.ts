@@ -2,7 +2,7 @@ import type { Authorizer } from '../authz/authorizer.ts'
 import type { Next, Stage } from '../pipeline.ts'
 import type { ApiResponse, RequestContext, UserInfo } from '../request.ts'
 import { checkImpersonation } from './impersonation.ts'
-import { wantedUser, withoutImpersonation } from './impersonation-headers.ts'
+import { impersonatedUser, withoutImpersonation } from './impersonation-headers.ts'
 
 /** Impersonation: executes the request as the impersonated user, if the requester is allowed to. */
 export function impersonate(authorizer: Authorizer): Stage {
@@ -15,7 +15,7 @@ export function impersonate(authorizer: Authorizer): Stage {
     return next(context)
   }
   return (context, next) => {
-    const wanted = wantedUser(context.request)
+    const wanted = impersonatedUser(context.request)
     return wanted === undefined ? next(context) : become(context, wanted, next)
   }
 }

@@ -11,7 +11,7 @@ const extraPrefix = 'impersonate-extra-'
  * The user to impersonate; undefined without impersonation headers. Throws ApiError 400 if the user name is
  * missing.
  */
-export function wantedUser(request: ApiRequest): UserInfo | undefined {
+export function impersonatedUser(request: ApiRequest): UserInfo | undefined {
   // Fast path: most requests have no impersonation headers.
   if (!Object.keys(request.headers).some(isImpersonation)) return undefined
   const [username = ''] = headerValues(request, userHeader)

@@ -79,7 +79,7 @@ async function check(given: Case, expected: string): Promise<void> {
 
 const accountGroups = 'system:serviceaccounts,system:serviceaccounts:ns,system:authenticated'
 
-test('the old way: everything that is asked for must be allowed by the verb impersonate', async () => {
+test('unconstrained impersonation requires the verb impersonate for user, groups, uid and extra', async () => {
   const rules = [
     'impersonate core/users /bob',
     'impersonate core/users /system:anonymous',
@@ -101,7 +101,7 @@ test('the old way: everything that is asked for must be allowed by the verb impe
   await old('user=system:node:n1', 'system:node:n1 - system:authenticated old')
 })
 
-test('who may not hears what was missing', async () => {
+test('a forbidden impersonation names the missing permission', async () => {
   const rules = [
     'impersonate core/users /bob',
     'impersonate-on:user-info:list core/pods x/*',
@@ -128,7 +128,7 @@ test('who may not hears what was missing', async () => {
   )
 })
 
-test('the narrow ways are for one sort of user, and for what is done as him', async () => {
+test('constrained impersonation is limited by user type and by action', async () => {
   const on = (way: string): string[] => {
     return [`impersonate-on:${way}:list core/pods x/*`, `impersonate:${way} authentication.k8s.io/*`]
   }
@@ -168,19 +168,19 @@ test('the narrow ways are for one sort of user, and for what is done as him', as
   }
 })
 
-test('the narrow ways never give some things away', async () => {
-  const refused = async (as: string, what: string): Promise<void> => {
+test('constrained impersonation never allows system:masters or invalid extra', async () => {
+  const failure = async (as: string, what: string): Promise<void> => {
     const { error } = await run({ rules: ['impersonate-on:*', 'impersonate:*'], as: `user=bob ${as}` })
     assert.match(String(error?.message), new RegExp(`impersonating ${what} is not allowed`))
   }
-  await refused('group=system:masters', 'the system:masters group')
-  await refused('group=', 'the empty string group')
-  await refused('extra-scopes=x', 'an invalid key in extra')
-  await refused('extra-acme.com%2fk=', 'the empty string value in extra')
-  await refused('extra-=x', 'the empty string key in extra')
+  await failure('group=system:masters', 'the system:masters group')
+  await failure('group=', 'the empty string group')
+  await failure('extra-scopes=x', 'an invalid key in extra')
+  await failure('extra-acme.com%2fk=', 'the empty string value in extra')
+  await failure('extra-=x', 'the empty string key in extra')
 })
 
-test('many groups are asked about at once first', async () => {
+test('impersonation of many groups is first authorized with a wildcard', async () => {
   const everyGroup = 'impersonate:user-info authentication.k8s.io/groups /*'
   const rules = ['impersonate-on:*', 'impersonate:user-info authentication.k8s.io/users /bob', everyGroup]
   const { context, asked } = await run({ rules, as: 'user=bob group=a;b;c;d;e' })
@@ -188,7 +188,7 @@ test('many groups are asked about at once first', async () => {
   assert.deepEqual(asked.slice(2), [everyGroup])
 })
 
-test('whoever asks for groups, a uid or more must say as which user', async () => {
+test('impersonation headers require Impersonate-User', async () => {
   for (const as of ['group=x', 'uid=x', 'extra-k=x']) {
     await check(
       { rules: ['*'], as },
@@ -199,7 +199,7 @@ test('whoever asks for groups, a uid or more must say as which user', async () =
   assert.deepEqual([context.user, asked, isPassed], [alice, [], true])
 })
 
-test('what follows does not see that somebody is not himself', async () => {
+test('later stages see no impersonation headers', async () => {
   const { context } = await run({ rules: ['impersonate*'], as: 'user=bob uid=7 group=g extra-k=v other=1' })
   assert.deepEqual(
     { ...context.request.headers },
@@ -207,7 +207,7 @@ test('what follows does not see that somebody is not himself', async () => {
   )
 })
 
-test('names that only look like nodes or accounts are ordinary users', async () => {
+test('invalid node and service account names are ordinary users', async () => {
   const rules = ['impersonate-on:user-info:*', 'impersonate:user-info authentication.k8s.io/users *']
   const ordinary = (name: string): Promise<void> => {
     return check({ rules, as: `user=${name}` }, `${name} - system:authenticated impersonate:user-info`)

@@ -13,8 +13,8 @@ import {
 } from '../authz/authorizer.ts'
 import type { RequestInfo } from '../request-info.ts'
 import type { UserInfo } from '../request.ts'
-import { refusal } from '../stages.ts'
-import { anonymousName, everybody, nobody } from './authenticator.ts'
+import { forbiddenError } from '../stages.ts'
+import { anonymousName, authenticatedGroup, unauthenticatedGroup } from './authenticator.ts'
 import { nodeName } from './extra-keys.ts'
 import { readServiceAccountUsername, serviceAccountGroups } from './service-account-names.ts'
 
@@ -35,23 +35,23 @@ export async function checkImpersonation(
   authorizer: Authorizer,
   request: ImpersonationRequest,
 ): Promise<Impersonated> {
-  let refused: ApiError | undefined
-  for (const way of ways) {
-    if (!way.isFor(request)) continue
-    const outcome = await tryWay(authorizer, way, request)
-    if ('user' in outcome) return outcome
-    refused ??= outcome.refused
+  let failure: ApiError | undefined
+  for (const mode of modes) {
+    if (!mode.isFor(request)) continue
+    const result = await tryMode(authorizer, mode, request)
+    if ('user' in result) return result
+    failure ??= result.failure
   }
-  throw refused!
+  throw failure!
 }
 
-interface Way {
+interface ImpersonationMode {
   /** Absent for unconstrained impersonation. */
   readonly name?: string
   isFor(request: ImpersonationRequest): boolean
 }
 
-const ways: readonly Way[] = [
+const modes: readonly ImpersonationMode[] = [
   {
     name: 'associated-node',
     isFor: ({ wanted, requester }) => isNameAlone(wanted) && isOnNode(requester, wanted.username),
@@ -73,13 +73,13 @@ const ways: readonly Way[] = [
   { isFor: () => true },
 ]
 
-type WayOutcome = Impersonated | { readonly refused: ApiError }
+type ModeResult = Impersonated | { readonly failure: ApiError }
 
-async function tryWay(
+async function tryMode(
   authorizer: Authorizer,
-  { name }: Way,
+  { name }: ImpersonationMode,
   request: ImpersonationRequest,
-): Promise<WayOutcome> {
+): Promise<ModeResult> {
   const { wanted, info } = request
   const requester = name === 'associated-node' ? withoutExtra(request.requester) : request.requester
   const verb = name === undefined ? 'impersonate' : `impersonate:${name}`
@@ -87,15 +87,17 @@ async function tryWay(
     const unsafe = whyUnsafe(wanted, attributes(requester, { verb, resource: 'groups' }))
     const doing = attributesOf(requester, info)
     const verbOn = `impersonate-on:${name}:${info.verb}`
-    const refused = (await whyNot(authorizer, { ...doing, verb: verbOn })) ?? unsafe
-    if (refused) return { refused }
+    const failure = (await whyNot(authorizer, { ...doing, verb: verbOn })) ?? unsafe
+    if (failure) return { failure }
   }
-  const isOld = name === undefined
+  const isUnconstrained = name === undefined
   const subject = subjectAttributes(requester, wanted.username, { verb, name })
   const checks: Attributes[][] = [
     [subject],
     wanted.uid ? [attributes(requester, { verb, resource: 'uids', name: wanted.uid })] : [],
-    wanted.groups.map(group => attributes(requester, { verb, resource: 'groups', name: group, isOld })),
+    wanted.groups.map(group =>
+      attributes(requester, { verb, resource: 'groups', name: group, isUnconstrained }),
+    ),
     Object.entries(wanted.extra ?? {}).flatMap(([key, values]) =>
       values.map(value => {
         return attributes(requester, { verb, resource: 'userextras', subresource: key, name: value })
@@ -103,8 +105,8 @@ async function tryWay(
     ),
   ]
   for (const group of checks) {
-    const refused = await whyNotAll(authorizer, group, name !== undefined)
-    if (refused) return { refused }
+    const failure = await whyNotAll(authorizer, group, name !== undefined)
+    if (failure) return { failure }
   }
   return { user: withGroups(wanted, name), constraint: name === undefined ? '' : verb }
 }
@@ -124,15 +126,15 @@ async function whyNotAll(
     if ((await whyNot(authorizer, everything)) === undefined) return undefined
   }
   for (const each of all) {
-    const refused = await whyNot(authorizer, each)
-    if (refused) return refused
+    const failure = await whyNot(authorizer, each)
+    if (failure) return failure
   }
   return undefined
 }
 
 async function whyNot(authorizer: Authorizer, asked: Attributes): Promise<ApiError | undefined> {
   const { decision, reason } = await authorizer.authorize(asked)
-  return decision === 'allow' ? undefined : refusal(asked, reason)
+  return decision === 'allow' ? undefined : forbiddenError(asked, reason)
 }
 
 interface Asked {
@@ -143,34 +145,35 @@ interface Asked {
   /**
    * Unconstrained impersonation checks users and groups in the core API group, not in authentication.k8s.io.
    */
-  readonly isOld?: boolean
+  readonly isUnconstrained?: boolean
 }
 
 function attributes(
   user: UserInfo,
-  { verb, resource, subresource = '', name = '', isOld = false }: Asked,
+  { verb, resource, subresource = '', name = '', isUnconstrained = false }: Asked,
 ): Attributes & ResourceAttributes {
-  const group = isOld ? '' : 'authentication.k8s.io'
+  const group = isUnconstrained ? '' : 'authentication.k8s.io'
   return { user, isResource: true, verb, group, version: 'v1', resource, subresource, namespace: '', name }
 }
 
 function subjectAttributes(
   requester: UserInfo,
   username: string,
-  way: { readonly verb: string; readonly name?: string },
+  mode: { readonly verb: string; readonly name?: string },
 ): Attributes {
-  const { verb, name: wayName } = way
-  const isOld = wayName === undefined
-  const node = isOld ? undefined : nodeOf(username)
+  const { verb, name: modeName } = mode
+  const isUnconstrained = modeName === undefined
+  const node = isUnconstrained ? undefined : nodeOf(username)
   if (node !== undefined) {
     // In this mode the node is always that of the requester.
-    const name = wayName === 'associated-node' ? '*' : node
+    const name = modeName === 'associated-node' ? '*' : node
     return attributes(requester, { verb, resource: 'nodes', name })
   }
   const account = readServiceAccountUsername(username)
-  if (account === undefined) return attributes(requester, { verb, resource: 'users', name: username, isOld })
+  if (account === undefined)
+    return attributes(requester, { verb, resource: 'users', name: username, isUnconstrained })
   return {
-    ...attributes(requester, { verb, resource: 'serviceaccounts', name: account.name, isOld }),
+    ...attributes(requester, { verb, resource: 'serviceaccounts', name: account.name, isUnconstrained }),
     namespace: account.namespace,
   }
 }
@@ -180,33 +183,33 @@ function whyUnsafe(
   { groups, extra = {} }: UserInfo,
   asked: Attributes & ResourceAttributes,
 ): ApiError | undefined {
-  if (groups.includes('')) return refusal(asked, 'impersonating the empty string group is not allowed')
+  if (groups.includes('')) return forbiddenError(asked, 'impersonating the empty string group is not allowed')
   if (groups.includes('system:masters')) {
     const about = { ...asked, name: 'system:masters' }
-    return refusal(about, 'impersonating the system:masters group is not allowed')
+    return forbiddenError(about, 'impersonating the system:masters group is not allowed')
   }
   const about = { ...asked, resource: 'userextras' }
   for (const [key, values] of Object.entries(extra)) {
-    if (key === '') return refusal(about, 'impersonating the empty string key in extra is not allowed')
+    if (key === '') return forbiddenError(about, 'impersonating the empty string key in extra is not allowed')
     const [wrong] = validateDomainPrefixedPath('extra.key', key)
     if (wrong) {
       const why = `${wrong.field}: ${wrong.detail}`
-      return refusal(about, `impersonating an invalid key in extra is not allowed: ${why}`)
+      return forbiddenError(about, `impersonating an invalid key in extra is not allowed: ${why}`)
     }
     if (key !== key.toLowerCase()) {
-      return refusal(about, `impersonating a non-lowercase key in extra is not allowed: "${key}"`)
+      return forbiddenError(about, `impersonating a non-lowercase key in extra is not allowed: "${key}"`)
     }
     if (values.includes('')) {
-      return refusal(about, 'impersonating the empty string value in extra is not allowed')
+      return forbiddenError(about, 'impersonating the empty string value in extra is not allowed')
     }
   }
   return undefined
 }
 
-function withGroups(wanted: UserInfo, way: string | undefined): UserInfo {
+function withGroups(wanted: UserInfo, mode: string | undefined): UserInfo {
   const { username } = wanted
   const account = readServiceAccountUsername(username)
-  const isNode = way !== undefined && nodeOf(username) !== undefined
+  const isNode = mode !== undefined && nodeOf(username) !== undefined
   const given =
     wanted.groups.length > 0
       ? wanted.groups
@@ -215,8 +218,8 @@ function withGroups(wanted: UserInfo, way: string | undefined): UserInfo {
         : isNode
           ? ['system:nodes']
           : []
-  const wide = username === anonymousName ? nobody : everybody
-  const isPlaced = given.includes(wide) || given.includes(nobody)
+  const wide = username === anonymousName ? unauthenticatedGroup : authenticatedGroup
+  const isPlaced = given.includes(wide) || given.includes(unauthenticatedGroup)
   return { ...wanted, groups: isPlaced ? given : [...given, wide] }
 }
 

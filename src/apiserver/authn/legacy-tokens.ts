@@ -1,11 +1,11 @@
 /** Secret-based service account tokens, valid as long as the secret contains exactly this token. */
 import type { Secret, ServiceAccount } from '#/api/generated/core/v1.ts'
-import { everybody, type Outcome } from './authenticator.ts'
+import { authenticatedGroup, type AuthenticationResult } from './authenticator.ts'
 import type { BearerToken } from './bearer-token.ts'
 import type { ClusterObjects } from './cluster-objects.ts'
 import type { LegacyClaims } from './service-account-claims.ts'
 import { serviceAccountGroups, serviceAccountUsername } from './service-account-names.ts'
-import { isSame } from './static-credentials.ts'
+import { constantTimeEqual } from './static-credentials.ts'
 
 export interface LegacyToken {
   /** Taken from a token with a verified signature. */
@@ -16,28 +16,34 @@ export interface LegacyToken {
   readonly onLegacyUse: ((secret: Secret) => void) | undefined
 }
 
-export function checkLegacyToken({ claims, token, objects, audiences, onLegacyUse }: LegacyToken): Outcome {
+export function checkLegacyToken({
+  claims,
+  token,
+  objects,
+  audiences,
+  onLegacyUse,
+}: LegacyToken): AuthenticationResult {
   const { namespace, name, uid, secretName, subject } = claims
   const username = serviceAccountUsername(namespace, name)
-  if (subject !== username) return { refused: 'sub claim is invalid' }
+  if (subject !== username) return { failure: 'sub claim is invalid' }
   const secret = objects.find('Secret', namespace, secretName) as Secret | undefined
   if (secret === undefined || secret.metadata?.deletionTimestamp !== undefined) {
-    return { refused: 'Token has been invalidated' }
+    return { failure: 'Token has been invalidated' }
   }
-  if (!isSame(Buffer.from(secret.data?.['token'] ?? '', 'base64').toString(), token.text)) {
-    return { refused: "Token does not match server's copy" }
+  if (!constantTimeEqual(Buffer.from(secret.data?.['token'] ?? '', 'base64').toString(), token.text)) {
+    return { failure: "Token does not match server's copy" }
   }
   const account = objects.find('ServiceAccount', namespace, name) as ServiceAccount | undefined
   if (account?.metadata?.uid !== uid || account.metadata.deletionTimestamp !== undefined) {
-    return { refused: `ServiceAccount ${namespace}/${name} has been deleted` }
+    return { failure: `ServiceAccount ${namespace}/${name} has been deleted` }
   }
   onLegacyUse?.(secret)
   if (secret.metadata?.labels?.[invalidSince]) {
-    return { refused: `the token in secret ${namespace}/${secretName} has been marked invalid` }
+    return { failure: `the token in secret ${namespace}/${secretName} has been marked invalid` }
   }
   const isGenerated = account.secrets?.some(reference => reference.name === secretName) ?? false
   return {
-    user: { username, uid, groups: [...serviceAccountGroups(namespace), everybody] },
+    user: { username, uid, groups: [...serviceAccountGroups(namespace), authenticatedGroup] },
     audiences,
     ...(isGenerated && { warnings: [generatedWarning] }),
     annotations: {

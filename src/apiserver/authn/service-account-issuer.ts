@@ -35,7 +35,7 @@ export class ServiceAccountIssuer {
   constructor(options: ServiceAccountIssuerOptions) {
     const privateKey = createPrivateKey(options.signingKey)
     if (tokenAlgorithmOf(privateKey) === undefined) {
-      throw new Error('the key of service accounts is neither an RSA key nor one of a NIST curve')
+      throw new Error('service account key must be an RSA or ECDSA (P-256, P-384, P-521) key')
     }
     this.url = options.url
     this.audiences = options.audiences ?? [options.url]

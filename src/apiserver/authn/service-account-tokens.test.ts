@@ -50,7 +50,7 @@ function forge(claims: Claims): string {
   return signToken(claims, { privateKey, keyId: keyIdOf(privateKey) })
 }
 
-test("a token names its account, and the issuer's published keys verify it", async t => {
+test('a service account token authenticates, and the published JWKS verifies it', async t => {
   const { account, ask, whoHas, request, platform } = await withAccount(t)
   const { body } = await ask({ expirationSeconds: 600 })
   const token = tokenIn(body)
@@ -94,7 +94,7 @@ test("a token names its account, and the issuer's published keys verify it", asy
 
 type JsonWebKeySet = Record<string, string>[]
 
-test('a token expires, a minute later than it says', async t => {
+test('a service account token expires after one minute of leeway', async t => {
   const { token, whoHas, advance } = await withAccount(t)
   const [short, long] = [await token({ expirationSeconds: 600 }), await token({ expirationSeconds: 7_200 })]
   advance(659_000)
@@ -108,7 +108,7 @@ test('a token expires, a minute later than it says', async t => {
   assert.equal(await whoHas(long), 'service account token is not valid yet')
 })
 
-test('a token ends with its account, and does not begin again with another one of the name', async t => {
+test('a service account token is invalid after its account is deleted or recreated', async t => {
   const { server, token, whoHas, request } = await withAccount(t)
   const text = await token()
   const headers = { authorization: `Bearer ${text}` }
@@ -118,9 +118,9 @@ test('a token ends with its account, and does not begin again with another one o
   assert.match(String(before.body.message), /User "system:serviceaccount:default:web" cannot list/)
   await remove(server, `${inDefault}/serviceaccounts/web`)
   assert.equal((await asItself()).code, 401)
-  assert.equal(await whoHas(text), 'ServiceAccount web of the service account token is gone')
+  assert.equal(await whoHas(text), 'ServiceAccount web bound to the token not found')
   await make(server, `${inDefault}/serviceaccounts`, { metadata: { name: 'web' } })
-  assert.equal(await whoHas(text), 'ServiceAccount web of the service account token is another one by now')
+  assert.equal(await whoHas(text), 'ServiceAccount web bound to the token has a different UID')
   assert.equal((await asItself()).code, 401)
 })
 
@@ -129,7 +129,7 @@ const pod = {
   spec: { serviceAccountName: 'web', nodeName: 'n1', containers: [{ name: 'c', image: 'i' }] },
 }
 
-test('a token that is bound to a pod, secret or node ends with it', async t => {
+test('a bound token is invalid after its pod, secret or node is deleted', async t => {
   const { server, token, whoHas, ask } = await withAccount(t)
   const made = {
     Node: await make(server, '/api/v1/nodes', { metadata: { name: 'n1' } }),
@@ -151,12 +151,12 @@ test('a token that is bound to a pod, secret or node ends with it', async t => {
     const other = await ask({ boundObjectRef: { apiVersion: 'v1', kind, name, uid: 'another' } })
     assert.deepEqual([other.code, other.body.reason], [409, 'Conflict'])
     await remove(server, urls[kind])
-    assert.equal(await whoHas(text), `${kind} ${name} of the service account token is gone`)
+    assert.equal(await whoHas(text), `${kind} ${name} bound to the token not found`)
     assert.equal((await ask({ boundObjectRef: { apiVersion: 'v1', kind, name } })).code, 404)
   }
 })
 
-test('a token of a pod that is being deleted is good for as long as the pod may take', async t => {
+test('a bound token is valid during the grace period of its pod', async t => {
   const { server, token, whoHas, advance, request } = await withAccount(t)
   const { name, uid } = await make(server, `${inDefault}/pods`, pod)
   const text = await token({
@@ -167,10 +167,10 @@ test('a token of a pod that is being deleted is good for as long as the pod may 
   advance(85_000)
   assert.equal(typeof (await whoHas(text)), 'object')
   advance(10_000)
-  assert.equal(await whoHas(text), 'Pod web-0 of the service account token is deleted')
+  assert.equal(await whoHas(text), 'Pod web-0 bound to the token is being deleted')
 })
 
-test('requests for tokens are checked', async t => {
+test('TokenRequest is validated', async t => {
   const { ask, server, request } = await withAccount(t, {
     serviceAccounts: { url: issuerUrl, signingKey, expirationSecondsMax: 86_400 },
   })
@@ -236,12 +236,12 @@ test('requests for tokens are checked', async t => {
   assert.deepEqual([name, namespace], ['web', 'default'])
 })
 
-test('a token is good for its audiences and for no others', async t => {
+test('a service account token is valid only for its audiences', async t => {
   const { token, whoHas, request } = await withAccount(t)
   const own = await token()
   const vault = await token({ audiences: ['vault', 'consul'] })
   assert.equal(typeof (await whoHas(own)), 'object')
-  const wrong = 'the service account token is for another audience'
+  const wrong = 'token audiences do not match'
   assert.equal(await whoHas(vault), wrong)
   assert.equal(await whoHas(own, ['vault']), wrong)
   const review = async (text: string, audiences: readonly string[] = []): Promise<unknown> => {
@@ -267,7 +267,7 @@ test('a token is good for its audiences and for no others', async t => {
   )
 })
 
-test('the token that a pod mounts lasts a year, and its use is noted after an hour', async t => {
+test('a projected token lasts one year, and use after one hour is annotated as stale', async t => {
   const { server, token, advance } = await withAccount(t)
   const { name } = await make(server, `${inDefault}/pods`, pod)
   const boundObjectRef = { apiVersion: 'v1', kind: 'Pod', name }
@@ -281,8 +281,8 @@ test('the token that a pod mounts lasts a year, and its use is noted after an ho
   }
   assert.deepEqual([exp! - iat!, own.warnafter - iat!], [365 * 24 * 3_600, 3_607])
   const annotations = async () => {
-    const outcome = await server.server.authentication.reviewToken(text, [issuerUrl])
-    return 'user' in outcome ? outcome.annotations : outcome
+    const result = await server.server.authentication.reviewToken(text, [issuerUrl])
+    return 'user' in result ? result.annotations : result
   }
   assert.equal(await annotations(), undefined)
   advance(3_700_000)
@@ -293,7 +293,7 @@ test('the token that a pod mounts lasts a year, and its use is noted after an ho
     /^subject: system:serviceaccount:default:web, seconds after warning threshold: 9[2-5]$/,
   )
   advance(366 * 24 * hourMs)
-  assert.deepEqual(await annotations(), { refused: 'service account token has expired' })
+  assert.deepEqual(await annotations(), { failure: 'service account token has expired' })
   const ordinary = [
     { boundObjectRef, expirationSeconds: 3_608 },
     { expirationSeconds: 3_607 },
@@ -305,7 +305,7 @@ test('the token that a pod mounts lasts a year, and its use is noted after an ho
   }
 })
 
-test('keys can be replaced, and other issuers are not believed', async t => {
+test('service account keys can be rotated, and other issuers are rejected', async t => {
   const next = toPem(generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey)
   const { account, token, whoHas, request, platform } = await withAccount(t, {
     serviceAccounts: {
@@ -341,7 +341,7 @@ test('keys can be replaced, and other issuers are not believed', async t => {
   await check(old, 'invalid signature', claims =>
     signToken(claims, { privateKey: stranger, keyId: keyIdOf(createPrivateKey(signingKey)) }),
   )
-  const odd = 'the claims of the service account token cannot be understood'
+  const odd = 'invalid service account token claims'
   await check({ ...old, exp: undefined }, odd)
   await check({ ...old, exp: '2099' }, odd)
   await check({ ...old, aud: 7 }, odd)
@@ -351,7 +351,7 @@ test('keys can be replaced, and other issuers are not believed', async t => {
   await check({ ...old, iat: now + 3_600 }, 'service account token is issued in the future')
 })
 
-test('nothing but the whole token gets in', async t => {
+test('truncated and altered service account tokens are rejected', async t => {
   const { token, request, whoHas } = await withAccount(t)
   const whole = await token()
   await fc.assert(
@@ -375,7 +375,7 @@ test('nothing but the whole token gets in', async t => {
   assert.equal(typeof (await whoHas(whole)), 'object')
 })
 
-test('the token in a secret is good as long as the secret has it', async t => {
+test('a legacy token is valid while its secret contains it', async t => {
   const { server, account, whoHas, request } = await withAccount(t)
   const text = forge({
     'iss': 'kubernetes/serviceaccount',
@@ -401,7 +401,7 @@ test('the token in a secret is good as long as the secret has it', async t => {
     uid: account.uid,
     groups: ['system:serviceaccounts', 'system:serviceaccounts:default', 'system:authenticated'],
   })
-  assert.equal(await whoHas(text, ['vault']), 'the service account token is for another audience')
+  assert.equal(await whoHas(text, ['vault']), 'token audiences do not match')
   const used = async (): Promise<unknown> => {
     const {
       metadata: { labels = {} },

@@ -12,7 +12,7 @@ import type { Clock } from '#/platform/platform.ts'
 import {
   commonAudiences,
   type Authenticated,
-  type Outcome,
+  type AuthenticationResult,
   type TokenAuthenticator,
 } from './authenticator.ts'
 import type { BearerToken } from './bearer-token.ts'
@@ -58,17 +58,17 @@ export class ServiceAccountTokens implements TokenAuthenticator {
     this.#issuers = new Set([...options.issuers, legacyIssuer])
   }
 
-  authenticate(token: BearerToken, audiences: readonly string[]): Outcome {
+  authenticate(token: BearerToken, audiences: readonly string[]): AuthenticationResult {
     const known = this.#verified.get(token.digest)
     if (known !== undefined) return this.#check(known, token, audiences)
     const decoded = decodeToken(token.text)
     if (decoded === undefined || !this.#issuers.has(decoded.claims['iss'])) return undefined
     const keys = this.#options.keys.filter(({ keyId }) => decoded.keyId === '' || keyId === decoded.keyId)
-    if (keys.length === 0) return { refused: 'invalid signature, no keys found' }
-    if (!keys.some(({ key }) => verifyToken(decoded, key))) return { refused: 'invalid signature' }
+    if (keys.length === 0) return { failure: 'invalid signature, no keys found' }
+    if (!keys.some(({ key }) => verifyToken(decoded, key))) return { failure: 'invalid signature' }
     const verified = this.#understand(decoded.claims)
     if (verified === undefined) {
-      return { refused: 'the claims of the service account token cannot be understood' }
+      return { failure: 'invalid service account token claims' }
     }
     this.#verified.set(token.digest, verified)
     return this.#check(verified, token, audiences)
@@ -80,49 +80,58 @@ export class ServiceAccountTokens implements TokenAuthenticator {
       return legacy && { legacy }
     }
     const read = readServiceAccountClaims(claims)
-    return read && { claims: read, outcome: authenticatedBy(read), bonds: this.#bondsOf(read) }
+    return read && { claims: read, result: authenticatedBy(read), boundObjects: this.#boundObjectsOf(read) }
   }
 
-  #check(verified: VerifiedToken, token: BearerToken, asked: readonly string[]): Outcome {
+  #check(verified: VerifiedToken, token: BearerToken, asked: readonly string[]): AuthenticationResult {
     const { audiences: serverAudiences, objects, onLegacyUse } = this.#options
     const meant =
       'legacy' in verified || verified.claims.audiences.length === 0
         ? serverAudiences
         : verified.claims.audiences
     const audiences = commonAudiences(asked, meant)
-    if (audiences.length === 0) return { refused: 'the service account token is for another audience' }
+    if (audiences.length === 0) return { failure: 'token audiences do not match' }
     if ('legacy' in verified) {
       return checkLegacyToken({ claims: verified.legacy, token, objects, audiences, onLegacyUse })
     }
     const nowMs = this.#options.clock.now()
-    const refused = whyNotNow(verified.claims, nowMs) ?? this.#whyGone(verified.bonds, nowMs)
-    if (refused !== undefined) return { refused }
-    return withStaleness({ ...verified.outcome, audiences }, verified.claims, nowMs)
+    const failure = whyNotNow(verified.claims, nowMs) ?? this.#whyGone(verified.boundObjects, nowMs)
+    if (failure !== undefined) return { failure }
+    return withStaleness({ ...verified.result, audiences }, verified.claims, nowMs)
   }
 
-  #bondsOf({ namespace, serviceAccount, pod, secret, node }: ServiceAccountClaims): readonly Bond[] {
+  #boundObjectsOf({
+    namespace,
+    serviceAccount,
+    pod,
+    secret,
+    node,
+  }: ServiceAccountClaims): readonly BoundObject[] {
     const { objects } = this.#options
-    const bond = (kind: 'ServiceAccount' | 'Pod' | 'Secret' | 'Node', { name, uid }: ObjectClaim): Bond => {
+    const boundObject = (
+      kind: 'ServiceAccount' | 'Pod' | 'Secret' | 'Node',
+      { name, uid }: ObjectClaim,
+    ): BoundObject => {
       return { kind, name, uid, key: objects.keyOf(kind, kind === 'Node' ? '' : namespace, name) }
     }
     return [
-      bond('ServiceAccount', serviceAccount),
-      ...(secret ? [bond('Secret', secret)] : []),
-      ...(pod ? [bond('Pod', pod)] : []),
+      boundObject('ServiceAccount', serviceAccount),
+      ...(secret ? [boundObject('Secret', secret)] : []),
+      ...(pod ? [boundObject('Pod', pod)] : []),
       // For a pod-bound token the node is informational; the token is not bound to it.
-      ...(node && !pod ? [bond('Node', node)] : []),
+      ...(node && !pod ? [boundObject('Node', node)] : []),
     ]
   }
 
-  #whyGone(bonds: readonly Bond[], nowMs: number): string | undefined {
-    for (const { kind, name, uid, key } of bonds) {
+  #whyGone(boundObjects: readonly BoundObject[], nowMs: number): string | undefined {
+    for (const { kind, name, uid, key } of boundObjects) {
       const metadata = (this.#options.objects.get(key) as ServiceAccount | undefined)?.metadata
-      if (metadata === undefined) return `${kind} ${name} of the service account token is gone`
-      if (metadata.uid !== uid) return `${kind} ${name} of the service account token is another one by now`
+      if (metadata === undefined) return `${kind} ${name} bound to the token not found`
+      if (metadata.uid !== uid) return `${kind} ${name} bound to the token has a different UID`
       const { deletionTimestamp } = metadata
       const deletedMs = deletionTimestamp === undefined ? undefined : parseTime(deletionTimestamp)
       if (deletedMs !== undefined && deletedMs < nowMs - leewayMs) {
-        return `${kind} ${name} of the service account token is deleted`
+        return `${kind} ${name} bound to the token is being deleted`
       }
     }
     return undefined
@@ -133,12 +142,12 @@ type VerifiedToken = { readonly legacy: LegacyClaims } | BoundToken
 
 interface BoundToken {
   readonly claims: ServiceAccountClaims
-  readonly outcome: Authenticated
-  readonly bonds: readonly Bond[]
+  readonly result: Authenticated
+  readonly boundObjects: readonly BoundObject[]
 }
 
 /** An object that must exist for the token to be valid. */
-interface Bond extends ObjectClaim {
+interface BoundObject extends ObjectClaim {
   readonly kind: string
   /** Cache key. */
   readonly key: string
@@ -153,14 +162,14 @@ function whyNotNow({ expires, issued, notBefore }: ServiceAccountClaims, nowMs: 
 
 /** Adds an audit annotation if the client still uses a token that it should have renewed. */
 function withStaleness(
-  outcome: Authenticated,
+  result: Authenticated,
   { warnAfter, subject }: ServiceAccountClaims,
   nowMs: number,
 ): Authenticated {
-  if (warnAfter === undefined || nowMs <= warnAfter * 1_000) return outcome
+  if (warnAfter === undefined || nowMs <= warnAfter * 1_000) return result
   const seconds = Math.floor(nowMs / 1_000) - warnAfter
   const text = `subject: ${subject}, seconds after warning threshold: ${seconds}`
-  return { ...outcome, annotations: { 'authentication.k8s.io/stale-token': text } }
+  return { ...result, annotations: { 'authentication.k8s.io/stale-token': text } }
 }
 
 function authenticatedBy({

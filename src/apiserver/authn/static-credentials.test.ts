@@ -2,12 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { BearerToken } from './bearer-token.ts'
-import { readCommaSeparated } from './comma-separated.ts'
-import { BasicCredentials, StaticTokens } from './static-credentials.ts'
+import { parseCsv } from './parse-csv.ts'
+import { BasicAuth, StaticTokens } from './static-credentials.ts'
 
-test('comma-separated values are read as spreadsheets write them', () => {
-  const check = (text: string, expected: string[][]): void =>
-    assert.deepEqual(readCommaSeparated(text), expected)
+test('parseCsv reads quoted fields', () => {
+  const check = (text: string, expected: string[][]): void => assert.deepEqual(parseCsv(text), expected)
   check('', [])
   check('\n\r\n', [])
   check('a,b\nc', [['a', 'b'], ['c']])
@@ -16,25 +15,25 @@ test('comma-separated values are read as spreadsheets write them', () => {
   check('"a,b","c\nd","e ""f"""', [['a,b', 'c\nd', 'e "f"']])
   check('""', [['']])
   check(' a , b ', [[' a ', ' b ']])
-  assert.throws(() => readCommaSeparated('a,b\nc,d"e'), /^Error: line 2: a quote that does not belong there$/)
-  assert.throws(() => readCommaSeparated('a,"b" c'), /line 1/)
-  assert.throws(() => readCommaSeparated('"a'), /line 1/)
+  assert.throws(() => parseCsv('a,b\nc,d"e'), /^Error: line 2: unexpected quote$/)
+  assert.throws(() => parseCsv('a,"b" c'), /line 1/)
+  assert.throws(() => parseCsv('"a'), /line 1/)
 })
 
-test('whatever is written is read again', () => {
+test('parseCsv reads back random written values', () => {
   const record = fc.array(fc.string(), { minLength: 2, maxLength: 4 })
   fc.assert(
     fc.property(fc.array(record), records => {
       const text = records
         .map(each => each.map(value => `"${value.replaceAll('"', '""')}"`).join(','))
         .join('\n')
-      assert.deepEqual(readCommaSeparated(text), records)
+      assert.deepEqual(parseCsv(text), records)
     }),
     { numRuns: 200 },
   )
 })
 
-test('a file of tokens names users', () => {
+test('a static token file maps tokens to users', () => {
   const tokens = new StaticTokens('t1,alice,1,"a,b"\nt2,bob,,\n,nobody,3\nt1b,,4\n')
   const check = (token: string, expected: object | undefined): void => {
     assert.deepEqual(tokens.authenticate(new BearerToken(token)), expected && { user: expected })
@@ -53,8 +52,8 @@ test('a file of tokens names users', () => {
   )
 })
 
-test('an empty password lets nobody in', () => {
-  const passwords = new BasicCredentials('secret,alice,1\n,bob,2\n')
+test('an empty password is rejected', () => {
+  const passwords = new BasicAuth('secret,alice,1\n,bob,2\n')
   const request = (text: string) =>
     ({
       headers: { authorization: `Basic ${Buffer.from(text).toString('base64')}` },
@@ -65,7 +64,7 @@ test('an empty password lets nobody in', () => {
   for (const text of ['bob:', 'bob', ':', '', 'carol:', 'alice:secret2', '__proto__:', 'constructor:']) {
     assert.deepEqual(
       passwords.authenticate(request(text)),
-      { refused: 'invalid username/password combination' },
+      { failure: 'invalid username/password combination' },
       text,
     )
   }

@@ -1,9 +1,14 @@
 /** Static users from a token file or a basic-auth password file. The files are read once. */
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { ApiRequest, UserInfo } from '../request.ts'
-import type { Authenticated, Outcome, RequestAuthenticator, TokenAuthenticator } from './authenticator.ts'
+import type {
+  Authenticated,
+  AuthenticationResult,
+  RequestAuthenticator,
+  TokenAuthenticator,
+} from './authenticator.ts'
 import type { BearerToken } from './bearer-token.ts'
-import { readCommaSeparated } from './comma-separated.ts'
+import { parseCsv } from './parse-csv.ts'
 
 /** `token,user,uid,"group1,group2"`, the groups optional. */
 export class StaticTokens implements TokenAuthenticator {
@@ -17,38 +22,38 @@ export class StaticTokens implements TokenAuthenticator {
     }
   }
 
-  authenticate(token: BearerToken): Outcome {
+  authenticate(token: BearerToken): AuthenticationResult {
     return this.#users.get(token.digest)
   }
 }
 
 /** `password,user,uid,"group1,group2"`, the groups optional. */
-export class BasicCredentials implements RequestAuthenticator {
-  readonly #users = new Map<string, { readonly password: string; readonly outcome: Authenticated }>()
+export class BasicAuth implements RequestAuthenticator {
+  readonly #users = new Map<string, { readonly password: string; readonly result: Authenticated }>()
 
   /** Throws if the file is invalid. */
   constructor(file: string) {
     for (const { secret, user } of readUsers(file, 'password')) {
-      this.#users.set(user.username, { password: secret, outcome: { user } })
+      this.#users.set(user.username, { password: secret, result: { user } })
     }
   }
 
-  authenticate({ headers }: ApiRequest): Outcome {
+  authenticate({ headers }: ApiRequest): AuthenticationResult {
     const code = /^\s*basic +([A-Za-z0-9+/_=-]*)\s*$/i.exec(headers['authorization'] ?? '')?.[1]
     if (code === undefined) return undefined
     const text = Buffer.from(code, 'base64').toString()
     const colon = text.indexOf(':')
     const known = colon === -1 ? undefined : this.#users.get(text.slice(0, colon))
     // Constant time: an unknown user name takes as long as a wrong password.
-    const isRight = isSame(text.slice(colon + 1), known?.password ?? '')
+    const isRight = constantTimeEqual(text.slice(colon + 1), known?.password ?? '')
     return known !== undefined && isRight
-      ? known.outcome
-      : { refused: 'invalid username/password combination' }
+      ? known.result
+      : { failure: 'invalid username/password combination' }
   }
 }
 
 /** Constant-time comparison. */
-export function isSame(one: string, other: string): boolean {
+export function constantTimeEqual(one: string, other: string): boolean {
   return timingSafeEqual(hash('sha256', one, 'buffer'), hash('sha256', other, 'buffer'))
 }
 
@@ -58,7 +63,7 @@ interface ListedUser {
 }
 
 function readUsers(file: string, what: 'token' | 'password'): ListedUser[] {
-  return readCommaSeparated(file).flatMap(([secret = '', username, uid, groups], index) => {
+  return parseCsv(file).flatMap(([secret = '', username, uid, groups], index) => {
     if (username === undefined || uid === undefined) {
       throw new Error(`record ${index + 1} must have at least 3 columns (${what}, user name, user uid)`)
     }

@@ -27,7 +27,7 @@ function user(username: string, ...groups: readonly string[]): UserInfo {
   return { username, groups: [...groups, 'system:authenticated'] }
 }
 
-test('a policy allows a user or a group what it names', () => {
+test('an ABAC policy allows what it names to a user or group', () => {
   const check = (who: UserInfo, question: string, decision: 'allow' | 'no opinion'): void => {
     const reason = decision === 'allow' ? '' : 'No policy matched.'
     assert.deepEqual(
@@ -59,7 +59,7 @@ test('a policy allows a user or a group what it names', () => {
   check(user(''), 'get pods n/x', 'no opinion')
 })
 
-test('the rules of a user are those of the policies for them', () => {
+test('the rules of a user come from its ABAC policies', () => {
   assert.deepEqual(abac.rulesFor(user('bob'), 'n'), {
     resourceRules: [{ verbs: ['get', 'list', 'watch'], apiGroups: [''], resources: ['pods'] }],
     nonResourceRules: [],
@@ -70,15 +70,15 @@ test('the rules of a user are those of the policies for them', () => {
   assert.deepEqual(nonResourceRules, [{ verbs: ['get', 'list', 'watch'], nonResourceURLs: ['*'] }])
 })
 
-test('a line that is no policy is named', () => {
+test('an invalid ABAC line is rejected with its number', () => {
   const check = (text: string, message: RegExp): void => {
     assert.throws(() => parseAbacPolicies(text, '/etc/policy'), message)
   }
   check('# fine\n{', /^Error: error reading policy file \/etc\/policy, line 2: /)
-  check('[]', /line 1: a policy is an object/)
+  check('[]', /line 1: a policy must be an object/)
   check('{"user":1}', /line 1: user must be a string/)
   check('{"readonly":"yes"}', /line 1: readonly must be true or false/)
-  check(policy([]), /line 1: a policy is an object/)
+  check(policy([]), /line 1: a policy must be an object/)
   check('['.repeat(100_000), /line 1: /)
   assert.deepEqual(parseAbacPolicies('', 'x'), [])
   const [strange] = parseAbacPolicies('{"__proto__":{"user":"x"},"user":"y","resource":"pods"}', 'x')

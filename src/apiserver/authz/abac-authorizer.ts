@@ -147,7 +147,7 @@ type Fields = Readonly<Record<string, unknown>>
 
 function fields(value: unknown): Fields {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields
-  throw new DecodeError('type', 'a policy is an object')
+  throw new DecodeError('type', 'a policy must be an object')
 }
 
 function text(given: Fields, name: string): string {

@@ -17,9 +17,9 @@ export const alwaysDeny: Authorizer = {
 }
 
 /** Members are allowed everything regardless of RBAC, so that access can be restored after a lockout. */
-export const administratorsGroup = 'system:masters'
+export const systemMastersGroup = 'system:masters'
 
-export const administrators: Authorizer = {
-  authorize: ({ user }) => (user.groups.includes(administratorsGroup) ? allowed : noOpinion),
+export const privilegedGroupAuthorizer: Authorizer = {
+  authorize: ({ user }) => (user.groups.includes(systemMastersGroup) ? allowed : noOpinion),
   rulesFor: () => noRules,
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { UserInfo } from '../request.ts'
-import { administrators, alwaysAllow, alwaysDeny } from './always.ts'
+import { privilegedGroupAuthorizer, alwaysAllow, alwaysDeny } from './always.ts'
 import { authorizerChain } from './authorizer-chain.ts'
 import type { Attributes, Authorization, Authorizer } from './authorizer.ts'
 import { parseModes } from './modes.ts'
@@ -21,7 +21,7 @@ const fails: Authorizer = {
   },
 }
 
-test('the first that has an opinion decides, and the rest is not asked', async () => {
+test('the first authorizer with an opinion decides', async () => {
   const check = async (authorizers: readonly Authorizer[], expected: Authorization): Promise<void> => {
     assert.deepEqual(await authorizerChain(authorizers).authorize(question), expected)
     assert.deepEqual(await authorizerChain(authorizers.map(later)).authorize(question), expected)
@@ -42,16 +42,16 @@ test('the first that has an opinion decides, and the rest is not asked', async (
   await check([says('no opinion', '', 'x'), says('allow')], { decision: 'allow', reason: '' })
 })
 
-test('a chain answers at once while its authorizers do', () => {
+test('an authorizer chain is synchronous while its authorizers are', () => {
   assert.ok(!(authorizerChain([says('no opinion'), says('allow')]).authorize(question) instanceof Promise))
   assert.ok(
     authorizerChain([later(says('no opinion')), says('allow')]).authorize(question) instanceof Promise,
   )
 })
 
-test('rules are those of all; who cannot list them makes them incomplete', () => {
+test('rules of a chain are combined, and incomplete if an authorizer cannot list them', () => {
   const all = { verbs: ['*'], apiGroups: ['*'], resources: ['*'] }
-  assert.deepEqual(authorizerChain([administrators, alwaysDeny, alwaysAllow]).rulesFor(eve, 'n'), {
+  assert.deepEqual(authorizerChain([privilegedGroupAuthorizer, alwaysDeny, alwaysAllow]).rulesFor(eve, 'n'), {
     resourceRules: [all],
     nonResourceRules: [{ verbs: ['*'], nonResourceURLs: ['*'] }],
     incomplete: false,
@@ -60,8 +60,8 @@ test('rules are those of all; who cannot list them makes them incomplete', () =>
   assert.equal(authorizerChain([alwaysAllow, says('allow')]).rulesFor(eve, 'n').incomplete, true)
 })
 
-test('administrators are a group, and what is always denied may be allowed by another', async () => {
-  const chain = authorizerChain([administrators, alwaysDeny])
+test('system:masters is always allowed, and AlwaysDeny has no precedence over other authorizers', async () => {
+  const chain = authorizerChain([privilegedGroupAuthorizer, alwaysDeny])
   assert.deepEqual(await chain.authorize(question), {
     decision: 'no opinion',
     reason: 'Everything is forbidden.',
@@ -71,7 +71,7 @@ test('administrators are a group, and what is always denied may be allowed by an
   assert.equal((await authorizerChain([alwaysDeny, alwaysAllow]).authorize(question)).decision, 'allow')
 })
 
-test('modes are named once each', () => {
+test('authorization modes must be known and unique', () => {
   assert.deepEqual(parseModes(['Node', 'RBAC']), ['Node', 'RBAC'])
   assert.deepEqual(parseModes(['Webhook', 'ABAC']), ['Webhook', 'ABAC'])
   assert.throws(

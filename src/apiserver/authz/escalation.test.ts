@@ -8,7 +8,7 @@ import { keyOf } from '../registry/store-keys.ts'
 import { encodeForStore } from '../registry/stored-object.ts'
 import type { UserInfo } from '../request.ts'
 import { describeRules } from './rbac/describe-rules.ts'
-import { missingRules, rulePartsMax } from './rbac/missing-rules.ts'
+import { uncoveredRules, brokenDownRulesMax } from './rbac/uncovered-rules.ts'
 import { startTestCluster, type TestCluster } from './test-cluster.ts'
 
 const apiVersion = 'rbac.authorization.k8s.io/v1'
@@ -89,7 +89,7 @@ async function clusterWithBob(
   return cluster
 }
 
-test('nobody writes a role that allows more than they have', async t => {
+test('a role cannot grant more than its writer has', async t => {
   const { create, update } = await clusterWithBob(t, 'get,list pods', 'create apps:deployments')
   assert.equal(await refusal(create(role('n', 'less', 'get pods'), bob)), '')
   assert.equal(await refusal(create(role('n', 'same', 'list,get pods', 'create apps:deployments'), bob)), '')
@@ -120,7 +120,7 @@ test('nobody writes a role that allows more than they have', async t => {
   assert.equal(await refusal(create(role('n', 'any', '* *'), masters)), '')
 })
 
-test('who may escalate may write any role, and who may do everything may too', async t => {
+test('the verb escalate, or all permissions, allows writing any role', async t => {
   const cluster = await clusterWithBob(t, 'escalate rbac.authorization.k8s.io:roles')
   assert.equal(await refusal(cluster.create(role('n', 'any', 'get secrets'), bob)), '')
   assert.match(await refusal(cluster.create(role('m', 'any', 'get secrets'), bob)), /not currently held/)
@@ -132,7 +132,7 @@ test('who may escalate may write any role, and who may do everything may too', a
   assert.equal(await refusal(cluster.create(role(undefined, 'any', 'get secrets', '* /*'), bob)), '')
 })
 
-test('who may escalate one role may change it and no other', async t => {
+test('the verb escalate can be limited to one role', async t => {
   const cluster = await clusterWithBob(t, 'escalate rbac.authorization.k8s.io:roles = mine')
   await cluster.create(role('n', 'mine'))
   await cluster.create(role('n', 'other'))
@@ -141,7 +141,7 @@ test('who may escalate one role may change it and no other', async t => {
   assert.match(await refusal(cluster.create(role('n', 'new', 'get secrets'), bob)), /not currently held/)
 })
 
-test('nobody binds a role that allows more than they have, unless they may bind it', async t => {
+test('a role with more permissions than the writer has can be bound only with the verb bind', async t => {
   const cluster = await clusterWithBob(t, 'get pods', 'bind rbac.authorization.k8s.io:clusterroles = view')
   const { create } = cluster
   await create(role('n', 'reader', 'get pods'))
@@ -172,7 +172,7 @@ test('nobody binds a role that allows more than they have, unless they may bind 
   assert.match(await refusal(cluster.update(more, bob)), /Verbs:\["delete"\]/)
 })
 
-test('a role that was created this moment can be bound, though the cache has not seen it', async t => {
+test('a role not yet in the cache can be bound', async t => {
   const cluster = await clusterWithBob(t, 'get pods')
   const { store, cache } = cluster.registry
   const key = keyOf(roles, 'n', 'new')
@@ -181,7 +181,7 @@ test('a role that was created this moment can be bound, though the cache has not
   assert.equal(await refusal(cluster.create(binding('n', 'a', 'Role new', 'carol'), bob)), '')
 })
 
-test('only who has everything gathers roles', async t => {
+test('aggregationRule requires all permissions', async t => {
   const cluster = await clusterWithBob(t, 'get pods')
   const gathering = (name: string): KubernetesObject => {
     const object = {
@@ -200,7 +200,7 @@ test('only who has everything gathers roles', async t => {
   assert.equal(await refusal(cluster.update(role(undefined, 'g'), bob)), '')
 })
 
-test("owners and finalizers of a role may change without its rules being anybody's", async t => {
+test('owner references and finalizers of a role can change without an escalation check', async t => {
   const cluster = await clusterWithBob(t, 'get pods')
   const made = await cluster.create(role('n', 'big', '* *'))
   const held = { ...made, metadata: { ...made.metadata, finalizers: ['example.com/hold'] } }
@@ -209,7 +209,7 @@ test("owners and finalizers of a role may change without its rules being anybody
   assert.match(await refusal(cluster.update(labelled, bob)), /not currently held/)
 })
 
-test('roles that are not there are told to who lacks something', async t => {
+test('missing roles are reported in escalation errors', async t => {
   const cluster = await clusterWithBob(t, 'get pods')
   await cluster.create(binding('n', 'lost', 'Role gone', 'bob'))
   assert.match(
@@ -218,9 +218,9 @@ test('roles that are not there are told to who lacks something', async t => {
   )
 })
 
-test('rules miss what no single rule has', () => {
+test('uncoveredRules returns what no single rule covers', () => {
   const check = (held: readonly string[], wanted: string, ...missing: readonly string[]): void => {
-    const rules = missingRules(held.map(rule), [rule(wanted)])
+    const rules = uncoveredRules(held.map(rule), [rule(wanted)])
     assert.deepEqual(rules, missing.map(rule), `${held.join('; ')} for ${wanted}`)
   }
   check(['get pods'], 'get pods')
@@ -240,17 +240,17 @@ test('rules miss what no single rule has', () => {
   check(['get pods', 'list pods'], 'get,list pods')
 })
 
-test('rules that cannot be compared in time are refused, and messages stay short', async t => {
+test('too many rules are rejected, and messages are bounded', async t => {
   const many = Array.from({ length: 400 }, (_, index) => `r${index}`)
   const huge = { verbs: many, apiGroups: many, resources: many }
   const { create } = await clusterWithBob(t, 'get pods')
   const object = { ...role('n', 'huge'), rules: [huge] } as KubernetesObject
-  assert.match(await refusal(create(object, bob)), new RegExp(`more than ${rulePartsMax} combinations`))
+  assert.match(await refusal(create(object, bob)), new RegExp(`more than ${brokenDownRulesMax} combinations`))
   assert.deepEqual(
-    missingRules([rule('* *'), { verbs: ['*'], apiGroups: ['*'], resources: ['*'] }], [huge]),
+    uncoveredRules([rule('* *'), { verbs: ['*'], apiGroups: ['*'], resources: ['*'] }], [huge]),
     [],
   )
-  const missing = missingRules([], [{ verbs: ['get'], apiGroups: many.slice(0, 50), resources: many }])
+  const missing = uncoveredRules([], [{ verbs: ['get'], apiGroups: many.slice(0, 50), resources: many }])
   const lines = describeRules(missing).split('\n')
   assert.equal(lines.length, 1_001)
   assert.equal(lines.at(-1), 'and 19000 more')

@@ -15,13 +15,13 @@ import type {
 import { equalJson } from '#/api/json-value.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { quote } from '#/api/quote.ts'
-import type { AdmissionRequest } from '../admission/admission.ts'
+import type { AdmissionRequest } from '../admission/admission-chain.ts'
 import type { UserInfo } from '../request.ts'
-import { administratorsGroup } from './always.ts'
+import { systemMastersGroup } from './always.ts'
 import { aggregateErrors } from './authorizer-chain.ts'
 import type { Authorizer } from './authorizer.ts'
 import { describeRules, quoteList } from './rbac/describe-rules.ts'
-import { missingRules, TooManyRulesError } from './rbac/missing-rules.ts'
+import { uncoveredRules, TooManyRulesError } from './rbac/uncovered-rules.ts'
 import type { Rule } from './rbac/rule-set.ts'
 import type { RbacAuthorizer, ResolvedRules } from './rbac-authorizer.ts'
 
@@ -40,11 +40,11 @@ export interface EscalationOptions {
  * than roles and bindings.
  */
 export async function checkEscalation(options: EscalationOptions, request: AdmissionRequest): Promise<void> {
-  const { resource, operation, subresource, object, before, user } = request
+  const { resource, operation, subresource, object, oldObject, user } = request
   if (resource.group !== rbacGroup || subresource !== '' || object === undefined) return
   if (operation !== 'CREATE' && operation !== 'UPDATE') return
-  if (user.groups.includes(administratorsGroup)) return
-  if (before !== undefined && isOnlyForCollection(object, before)) return
+  if (user.groups.includes(systemMastersGroup)) return
+  if (oldObject !== undefined && isOnlyForCollection(object, oldObject)) return
   await options.catchUp()
   const { kind } = resource
   if (kind === 'Role' || kind === 'ClusterRole') await checkRole(options, request)
@@ -59,7 +59,7 @@ const fullAuthority: readonly PolicyRule[] = [
 ]
 
 async function checkRole({ rbac, authorizer }: EscalationOptions, request: AdmissionRequest): Promise<void> {
-  const { user, namespace, resource, operation, name, before } = request
+  const { user, namespace, resource, operation, name, oldObject } = request
   const { decision } = await authorizer.authorize({
     user,
     isResource: true,
@@ -77,10 +77,10 @@ async function checkRole({ rbac, authorizer }: EscalationOptions, request: Admis
   const held = rbac.resolve(user, namespace)
   requireRules(request, held, role.rules ?? [])
   // An aggregated role can come to allow anything, so it requires full authority.
-  const gathers = [role, before as ClusterRole | undefined].some(each => {
+  const gathers = [role, oldObject as ClusterRole | undefined].some(each => {
     return each?.aggregationRule?.clusterRoleSelectors?.length
   })
-  if (gathers && missingRules(held.rules, fullAuthority).length > 0) {
+  if (gathers && uncoveredRules(held.rules, fullAuthority).length > 0) {
     throw forbidden(subjectOf(request), 'must have cluster-admin privileges to use the aggregationRule')
   }
 }
@@ -116,7 +116,7 @@ async function checkBinding(
 function requireRules(request: AdmissionRequest, held: ResolvedRules, wanted: readonly Rule[]): void {
   let missing: readonly PolicyRule[]
   try {
-    missing = missingRules(held.rules, wanted)
+    missing = uncoveredRules(held.rules, wanted)
   } catch (error) {
     if (!(error instanceof TooManyRulesError)) throw error
     throw forbidden(subjectOf(request), error.message)
@@ -157,8 +157,8 @@ function subjectOf({ resource, name }: AdmissionRequest): ErrorSubject {
  * Exempts the garbage collector, which changes only owner references and finalizers and need not hold the
  * role's permissions.
  */
-function isOnlyForCollection(object: KubernetesObject, before: KubernetesObject): boolean {
-  return equalJson(withoutOwnership(object), withoutOwnership(before))
+function isOnlyForCollection(object: KubernetesObject, oldObject: KubernetesObject): boolean {
+  return equalJson(withoutOwnership(object), withoutOwnership(oldObject))
 }
 
 function withoutOwnership({ metadata = {}, ...rest }: KubernetesObject): object {

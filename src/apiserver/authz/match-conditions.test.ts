@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compileMatchConditions, validateMatchConditions } from './match-conditions.ts'
-import { MatchError } from './webhook-authorizer.ts'
+import { MatchConditionError } from './webhook-authorizer.ts'
 
 const review = {
   user: 'zoe',
@@ -13,7 +13,7 @@ const review = {
   },
 }
 
-test('a question is asked when all conditions hold; one that does not decides, and else what fails', () => {
+test('the authorization webhook is called only if all matchConditions hold', () => {
   const check = (
     expressions: readonly string[],
     expected: boolean | RegExp,
@@ -24,7 +24,7 @@ test('a question is asked when all conditions hold; one that does not decides, a
     else
       assert.throws(
         () => matches(about),
-        (error: unknown) => error instanceof MatchError && expected.test(error.message),
+        (error: unknown) => error instanceof MatchConditionError && expected.test(error.message),
       )
   }
   check(['has(request.resourceAttributes)'], true)
@@ -42,7 +42,7 @@ test('a question is asked when all conditions hold; one that does not decides, a
   check(['request.extra["x"][0] == "y"', 'true'], /no such key: x/)
 })
 
-test('what is wrong with conditions is said', () => {
+test('invalid matchConditions are rejected', () => {
   const check = (expressions: readonly string[], expected: string): void => {
     const errors = validateMatchConditions(
       'c',

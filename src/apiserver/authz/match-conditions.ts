@@ -13,7 +13,7 @@ import {
   subject,
   type Subject,
 } from '../expressions.ts'
-import { MatchError } from './webhook-authorizer.ts'
+import { MatchConditionError } from './webhook-authorizer.ts'
 
 export interface MatchCondition {
   readonly expression?: string
@@ -55,7 +55,7 @@ export function compileMatchConditions(
       }
     }
     if (errors.length > 0)
-      throw new MatchError(`the conditions of a webhook cannot be judged: ${errors.join(', ')}`)
+      throw new MatchConditionError(`failed to evaluate matchConditions: ${errors.join(', ')}`)
     return true
   }
 }

@@ -5,7 +5,7 @@ import type { Pod } from '#/api/generated/core/v1.ts'
 import { encodeForStore } from '../registry/stored-object.ts'
 import type { UserInfo } from '../request.ts'
 import { attributesOf } from './authorizer.ts'
-import { nodeNameOf } from './node-authorizer.ts'
+import { nodeIdentity } from './node-authorizer.ts'
 import { podReferences } from './node/pod-references.ts'
 import { volumeSecrets } from './node/volume-secrets.ts'
 import { readQuestion, startTestCluster, type TestCluster } from './test-cluster.ts'
@@ -19,12 +19,12 @@ async function put({ registry: { store, cache } }: TestCluster, key: string, obj
   const bytes = encodeForStore(object)
   const { written } = await store.create(key, bytes)
   if (!written) await store.update(key, bytes, { expectedRevision: cache.get(key)!.revision })
-  await cache.catchUp()
+  await cache.waitForLatest()
 }
 
 async function remove({ registry: { store, cache } }: TestCluster, key: string): Promise<void> {
   await store.delete(key, { expectedRevision: cache.get(key)!.revision })
-  await cache.catchUp()
+  await cache.waitForLatest()
 }
 
 function pod(name: string, nodeName: string | undefined, spec: object, more: object = {}): object {
@@ -89,7 +89,7 @@ const needed = [
   'watch pods team/web',
 ]
 
-test('a node reads what its pods need, and another node does not', async t => {
+test('a node can read objects referenced by its pods only', async t => {
   const cluster = await startTestCluster(t)
   for (const question of needed) assert.equal(await cluster.may(node('n1'), question), false, question)
   await put(cluster, '/registry/pods/team/web', pod('web', undefined, spec, { status }))
@@ -115,7 +115,7 @@ test('a node reads what its pods need, and another node does not', async t => {
   }
 })
 
-test('a node reads nothing more of what its pods need, and changes nothing of it', async t => {
+test('a node cannot list or write objects referenced by its pods', async t => {
   const cluster = await startTestCluster(t)
   await put(cluster, '/registry/pods/team/web', pod('web', 'n1', spec, { status }))
   const check = async (question: string, reason: string): Promise<void> => {
@@ -171,7 +171,7 @@ test('a node reads nothing more of what its pods need, and changes nothing of it
   })
 })
 
-test('a node does what is its own, and what all nodes do', async t => {
+test('a node can do what the node role and its own objects allow', async t => {
   const cluster = await startTestCluster(t)
   const allowed = [
     'get nodes n1',
@@ -211,10 +211,10 @@ test('a node does what is its own, and what all nodes do', async t => {
   for (const question of refused) assert.equal(await cluster.may(node('n1'), question), false, question)
   const outsider: UserInfo = { username: 'system:node:n1', groups: ['system:authenticated'] }
   assert.equal(await cluster.may(outsider, 'get nodes n1'), false)
-  assert.equal(nodeNameOf({ username: 'n1', groups: ['system:nodes'] }), undefined)
+  assert.equal(nodeIdentity({ username: 'n1', groups: ['system:nodes'] }), undefined)
 })
 
-test("a list of the pods on its node is a node's, by the selector that it sends", async t => {
+test('a node can list pods only with its spec.nodeName selector', async t => {
   const { authorizer } = await startTestCluster(t)
   const check = async (url: string, expected: boolean): Promise<void> => {
     const [path = '', query] = url.split('?')
@@ -248,7 +248,7 @@ test("a list of the pods on its node is a node's, by the selector that it sends"
   await check('/resourceslices?fieldSelector=spec.driver%3Dn1', false)
 })
 
-test("a node reads the volumes of its pods' claims and the secrets of those volumes", async t => {
+test("a node can read the volumes of its pods' claims and their secrets", async t => {
   const cluster = await startTestCluster(t)
   const volume = (claim: string): object => ({
     kind: 'PersistentVolume',
@@ -282,7 +282,7 @@ test("a node reads the volumes of its pods' claims and the secrets of those volu
   await check(false)
 })
 
-test('attachments and slices are those that name the node', async t => {
+test('a node can read only VolumeAttachments and ResourceSlices that name it', async t => {
   const cluster = await startTestCluster(t)
   const named = (nodeName: string): object => ({ metadata: { name: 'x' }, spec: { nodeName } })
   await put(cluster, '/registry/volumeattachments/x', named('n1'))
@@ -299,7 +299,7 @@ test('attachments and slices are those that name the node', async t => {
   assert.equal(await cluster.may(node('n1'), 'get resourceslices.resource.k8s.io x'), false)
 })
 
-test('the mirror of a static pod gives its node nothing but itself', async t => {
+test('a mirror pod gives its node no access to references', async t => {
   const cluster = await startTestCluster(t)
   const metadata = { name: 'web', namespace: 'team', annotations: { 'kubernetes.io/config.mirror': 'x' } }
   await put(cluster, '/registry/pods/team/web', pod('web', 'n1', spec, { metadata }))
@@ -308,7 +308,7 @@ test('the mirror of a static pod gives its node nothing but itself', async t => 
   assert.equal(await cluster.may(node('n1'), 'create serviceaccounts/token team/builder'), false)
 })
 
-test('an ephemeral container and a claim made later give the node what they need', async t => {
+test("later ephemeral containers and claims extend a node's access", async t => {
   const cluster = await startTestCluster(t)
   const { ephemeralContainers, ...before } = spec
   await put(cluster, '/registry/pods/team/web', pod('web', 'n1', before))
@@ -327,7 +327,7 @@ test('an ephemeral container and a claim made later give the node what they need
   assert.equal(await cluster.may(node('n1'), 'get resourceclaims.resource.k8s.io team/extended'), true)
 })
 
-test('a node may list only what it can list', async t => {
+test('the rules of a node are incomplete', async t => {
   const { authorizer } = await startTestCluster(t)
   const { incomplete, errors } = authorizer.rulesFor(node('n1'), 'team')
   assert.equal(incomplete, true)
@@ -335,7 +335,7 @@ test('a node may list only what it can list', async t => {
   assert.equal(authorizer.rulesFor({ username: 'eve', groups: [] }, 'team').incomplete, false)
 })
 
-test('every kind of volume of a pod names its secret', () => {
+test('secret references of every pod volume type are found', () => {
   const secretRef = { name: 's' }
   for (const source of [
     { azureFile: { secretName: 's' } },
@@ -354,7 +354,7 @@ test('every kind of volume of a pod names its secret', () => {
   }
 })
 
-test('every kind of persistent volume names its secrets, in their namespace or that of the claim', () => {
+test('secret references of every persistent volume type are found', () => {
   const claimRef = { namespace: 'c', name: 'x' }
   const check = (source: object, ...keys: readonly string[]): void => {
     assert.deepEqual(volumeSecrets({ spec: { claimRef, ...source } }), keys, JSON.stringify(source))
@@ -386,7 +386,7 @@ test('every kind of persistent volume names its secrets, in their namespace or t
   check({ claimRef: undefined, azureFile: { secretName: 's' } })
 })
 
-test('the graph agrees with a look at every pod, whatever changed before', async t => {
+test('the node graph agrees with a full scan after random changes', async t => {
   const cluster = await startTestCluster(t, { withoutRoles: true })
   const names = ['s1', 's2', 's3']
   const nodes = ['n1', 'n2', '']

@@ -9,7 +9,7 @@ import { volumeAttachments } from '#/api/generated/storage/v1-resources.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { quote } from '#/api/quote.ts'
 import type { Resource } from '#/api/resource.ts'
-import type { ObjectCache } from '../registry/object-cache.ts'
+import type { WatchCache } from '../registry/watch-cache.ts'
 import { keyOf } from '../registry/store-keys.ts'
 import type { UserInfo } from '../request.ts'
 import {
@@ -29,7 +29,7 @@ import { RuleSet } from './rbac/rule-set.ts'
 import { fieldRequirements } from './selector-attributes.ts'
 
 /** The node name of a node user; empty if the name is missing, undefined for other users. */
-export function nodeNameOf({ username, groups }: UserInfo): string | undefined {
+export function nodeIdentity({ username, groups }: UserInfo): string | undefined {
   if (!username.startsWith(usernamePrefix) || !groups.includes('system:nodes')) return undefined
   return username.slice(usernamePrefix.length)
 }
@@ -37,26 +37,26 @@ export function nodeNameOf({ username, groups }: UserInfo): string | undefined {
 const usernamePrefix = 'system:node:'
 
 export class NodeAuthorizer implements Required<Authorizer> {
-  readonly #cache: ObjectCache
+  readonly #cache: WatchCache
   readonly #graph: NodeGraph
   readonly #rules = new RuleSet(nodeRules())
 
-  constructor(cache: ObjectCache) {
+  constructor(cache: WatchCache) {
     this.#cache = cache
     this.#graph = new NodeGraph(cache)
   }
 
   authorize(attributes: Attributes): Authorization {
     const { user } = attributes
-    const node = nodeNameOf(user)
+    const node = nodeIdentity(user)
     if (node === undefined) return noOpinion
-    if (node === '') return refused(`unknown node for user ${quote(user.username)}`)
+    if (node === '') return noOpinionBecause(`unknown node for user ${quote(user.username)}`)
     const decided = attributes.isResource ? this.#decide(node, attributes) : undefined
     return decided ?? (this.#rules.allows(attributes) ? allowed : noOpinion)
   }
 
   rulesFor(user: UserInfo): UserRules {
-    if (nodeNameOf(user) === undefined) return noRules
+    if (nodeIdentity(user) === undefined) return noRules
     return { ...noRules, incomplete: true, errors: ['node authorizer does not support user rule resolution'] }
   }
 
@@ -70,7 +70,9 @@ export class NodeAuthorizer implements Required<Authorizer> {
       case 'persistentvolumeclaims':
         return this.#decideClaim(node, attributes)
       case 'resourceclaims.resource.k8s.io':
-        return this.#decideGet(node, attributes, () => this.#graph.needs(node, 'resourceclaims', attributes))
+        return this.#decideGet(node, attributes, () =>
+          this.#graph.isReferencedBy(node, 'resourceclaims', attributes),
+        )
       case 'persistentvolumes':
         return this.#decideGet(node, attributes, () => this.#graph.needsVolume(node, attributes.name))
       case 'volumeattachments.storage.k8s.io':
@@ -97,23 +99,23 @@ export class NodeAuthorizer implements Required<Authorizer> {
   #decideRead(node: string, attributes: ResourceAttributes, resource: ReferencedResource): Authorization {
     const { verb, subresource, namespace } = attributes
     if (verb !== 'get' && verb !== 'list' && verb !== 'watch')
-      return refused('can only read resources of this type')
-    if (subresource !== '') return refused('cannot read subresource')
-    if (namespace === '') return refused('can only read namespaced object of this type')
-    return related(node, attributes, () => this.#graph.needs(node, resource, attributes))
+      return noOpinionBecause('can only read resources of this type')
+    if (subresource !== '') return noOpinionBecause('cannot read subresource')
+    if (namespace === '') return noOpinionBecause('can only read namespaced object of this type')
+    return related(node, attributes, () => this.#graph.isReferencedBy(node, resource, attributes))
   }
 
   #decideGet(node: string, attributes: ResourceAttributes, isNeeded: () => boolean): Authorization {
-    if (attributes.verb !== 'get') return refused('can only get individual resources of this type')
-    if (attributes.subresource !== '') return refused('cannot get subresource')
+    if (attributes.verb !== 'get') return noOpinionBecause('can only get individual resources of this type')
+    if (attributes.subresource !== '') return noOpinionBecause('cannot get subresource')
     return related(node, attributes, isNeeded)
   }
 
   #decideClaim(node: string, attributes: ResourceAttributes): Authorization {
-    const isNeeded = (): boolean => this.#graph.needs(node, 'persistentvolumeclaims', attributes)
+    const isNeeded = (): boolean => this.#graph.isReferencedBy(node, 'persistentvolumeclaims', attributes)
     if (attributes.subresource !== 'status') return this.#decideGet(node, attributes, isNeeded)
     const { verb } = attributes
-    if (verb !== 'update' && verb !== 'patch') return refused('can only get/update/patch this type')
+    if (verb !== 'update' && verb !== 'patch') return noOpinionBecause('can only get/update/patch this type')
     return related(node, attributes, isNeeded)
   }
 
@@ -121,14 +123,15 @@ export class NodeAuthorizer implements Required<Authorizer> {
     const { verb, subresource, name } = attributes
     if (verb === 'get' && subresource === '') return this.#decideRead(node, attributes, 'serviceaccounts')
     if (verb !== 'create' || name === '')
-      return refused('can only create tokens for individual service accounts')
-    if (subresource !== 'token') return refused('can only create token subresource of serviceaccount')
-    return related(node, attributes, () => this.#graph.needs(node, 'serviceaccounts', attributes))
+      return noOpinionBecause('can only create tokens for individual service accounts')
+    if (subresource !== 'token')
+      return noOpinionBecause('can only create token subresource of serviceaccount')
+    return related(node, attributes, () => this.#graph.isReferencedBy(node, 'serviceaccounts', attributes))
   }
 
   #decideSlice(node: string, attributes: ResourceAttributes): Authorization {
     const { verb, subresource } = attributes
-    if (subresource !== '') return refused('cannot authorize ResourceSlice subresources')
+    if (subresource !== '') return noOpinionBecause('cannot authorize ResourceSlice subresources')
     switch (verb) {
       case 'create':
         return allowed
@@ -141,9 +144,11 @@ export class NodeAuthorizer implements Required<Authorizer> {
       case 'watch':
       case 'deletecollection':
         if (selectsNode(node, attributes)) return allowed
-        return refused('can only list/watch/deletecollection resourceslices with nodeName field selector')
+        return noOpinionBecause(
+          'can only list/watch/deletecollection resourceslices with nodeName field selector',
+        )
       default:
-        return refused(
+        return noOpinionBecause(
           'only the following verbs are allowed for a ResourceSlice: ' +
             'get, watch, list, create, update, patch, delete, deletecollection',
         )
@@ -167,7 +172,7 @@ export class NodeAuthorizer implements Required<Authorizer> {
       case 'watch':
         if (selectsNode(node, attributes)) return allowed
         if (name !== '') return related(node, attributes, isOurs)
-        return refused('can only list/watch pods with spec.nodeName field selector')
+        return noOpinionBecause('can only list/watch pods with spec.nodeName field selector')
       default:
         return noOpinion
     }
@@ -190,13 +195,15 @@ export class NodeAuthorizer implements Required<Authorizer> {
   }
 }
 
-function refused(reason: string): Authorization {
+function noOpinionBecause(reason: string): Authorization {
   return { decision: 'no opinion', reason }
 }
 
 function related(node: string, { name }: ResourceAttributes, isNeeded: () => boolean): Authorization {
-  if (name === '') return refused('No Object name found')
-  return isNeeded() ? allowed : refused(`no relationship found between node '${node}' and this object`)
+  if (name === '') return noOpinionBecause('No Object name found')
+  return isNeeded()
+    ? allowed
+    : noOpinionBecause(`no relationship found between node '${node}' and this object`)
 }
 
 const ownVerbs: ReadonlySet<string> = new Set(['get', 'create', 'update', 'patch', 'delete'])
@@ -205,18 +212,19 @@ const leaseNamespace = 'kube-node-lease'
 
 /** Admission checks the name of a lease being created. */
 function decideLease(node: string, { verb, namespace, name }: ResourceAttributes): Authorization {
-  if (!ownVerbs.has(verb)) return refused('can only get, create, update, patch, or delete a node lease')
+  if (!ownVerbs.has(verb))
+    return noOpinionBecause('can only get, create, update, patch, or delete a node lease')
   if (namespace !== leaseNamespace)
-    return refused(`can only access leases in the "${leaseNamespace}" system namespace`)
+    return noOpinionBecause(`can only access leases in the "${leaseNamespace}" system namespace`)
   if (verb === 'create' || name === node) return allowed
-  return refused('can only access node lease with the same name as the requesting node')
+  return noOpinionBecause('can only access node lease with the same name as the requesting node')
 }
 
 function decideCsiNode(node: string, { verb, subresource, name }: ResourceAttributes): Authorization {
-  if (!ownVerbs.has(verb)) return refused('can only get, create, update, patch, or delete a CSINode')
-  if (subresource !== '') return refused('cannot authorize CSINode subresources')
+  if (!ownVerbs.has(verb)) return noOpinionBecause('can only get, create, update, patch, or delete a CSINode')
+  if (subresource !== '') return noOpinionBecause('cannot authorize CSINode subresources')
   if (verb === 'create' || name === node) return allowed
-  return refused('can only access CSINode with the same name as the requesting node')
+  return noOpinionBecause('can only access CSINode with the same name as the requesting node')
 }
 
 /** Decided by name rather than existence: a kubelet reads its Node before creating it. */
@@ -227,8 +235,8 @@ function decideNode(node: string, { verb, subresource, name }: ResourceAttribute
   if (verb === 'create' || isChange) return allowed
   if (verb !== 'get' && verb !== 'list' && verb !== 'watch') return noOpinion
   if (name === node) return allowed
-  if (name === '') return refused(`node '${node}' cannot read all nodes, only its own Node object`)
-  return refused(`node '${node}' cannot read '${name}', only its own Node object`)
+  if (name === '') return noOpinionBecause(`node '${node}' cannot read all nodes, only its own Node object`)
+  return noOpinionBecause(`node '${node}' cannot read '${name}', only its own Node object`)
 }
 
 function selectsNode(node: string, { fieldSelector }: ResourceAttributes): boolean {

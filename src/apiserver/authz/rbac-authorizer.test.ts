@@ -16,7 +16,7 @@ const apiVersion = 'rbac.authorization.k8s.io/v1'
 const apiGroup = 'rbac.authorization.k8s.io'
 const eve: UserInfo = { username: 'eve', groups: ['team', 'system:authenticated'] }
 
-test('a rule allows verbs on resources, subresources and names in groups, and verbs on paths', () => {
+test('an RBAC rule matches verbs, groups, resources, subresources, names and paths', () => {
   const check = (rule: PolicyRule, allowed: readonly string[], refused: readonly string[]): void => {
     const rules = new RuleSet([rule])
     for (const question of allowed) assert.ok(rules.allows(readQuestion(eve, question)), `allows ${question}`)
@@ -65,7 +65,7 @@ test('a rule allows verbs on resources, subresources and names in groups, and ve
   )
 })
 
-test('rules of great length are read in time that grows with the length only', () => {
+test('long RBAC rules are matched in linear time', () => {
   const stars = '*'.repeat(200_000)
   const rules = new RuleSet([{ verbs: ['get'], nonResourceURLs: [`/a${stars}b${stars}`] }])
   assert.ok(rules.allows(readQuestion(eve, `get /a${stars}bc`)))
@@ -103,7 +103,7 @@ const readPods: PolicyRule = { verbs: ['get'], apiGroups: [''], resources: ['pod
 const user = (name: string): Subject => ({ kind: 'User', name, apiGroup })
 const group = (name: string): Subject => ({ kind: 'Group', name, apiGroup })
 
-test('a binding in a namespace gives a role there, one of the cluster everywhere', async t => {
+test('a RoleBinding grants in its namespace, a ClusterRoleBinding everywhere', async t => {
   const cluster = await startTestCluster(t, { withoutRoles: true, authorizers: [{ mode: 'RBAC' }] })
   const account: UserInfo = { username: 'system:serviceaccount:build:robot', groups: [] }
   await cluster.create(role('reader', undefined, readPods))
@@ -135,7 +135,7 @@ test('a binding in a namespace gives a role there, one of the cluster everywhere
   await check(account, 'a b build all')
 })
 
-test('changes of roles and bindings are in force at once', async t => {
+test('changes of roles and bindings apply immediately', async t => {
   const cluster = await startTestCluster(t, { withoutRoles: true, authorizers: [{ mode: 'RBAC' }] })
   const may = (): Promise<boolean> => cluster.may(eve, 'get pods n/a')
   assert.equal(await may(), false)
@@ -155,7 +155,7 @@ test('changes of roles and bindings are in force at once', async t => {
   assert.equal(await may(), false)
 })
 
-test('an answer says which binding allowed, or which roles are missing', async t => {
+test('RBAC decisions name the binding or the missing roles', async t => {
   const cluster = await startTestCluster(t, { withoutRoles: true, authorizers: [{ mode: 'RBAC' }] })
   const check = async (question: string, decision: string, reason: string): Promise<void> => {
     assert.deepEqual(await cluster.authorizer.authorize(readQuestion(eve, question)), { decision, reason })
@@ -181,7 +181,7 @@ test('an answer says which binding allowed, or which roles are missing', async t
   )
 })
 
-test('the rules of a user are those of all bindings, each binding once', async t => {
+test('the rules of a user come from all bindings, each once', async t => {
   const cluster = await startTestCluster(t, { withoutRoles: true, authorizers: [{ mode: 'RBAC' }] })
   await cluster.create(role('r', undefined, readPods, { verbs: ['get'], nonResourceURLs: ['/x'] }))
   await cluster.create(role('s', 'n', { ...readPods, resourceNames: ['a'] }))
@@ -344,7 +344,7 @@ function namesResource(
   )
 }
 
-test('the index decides like a look at every binding and role, whatever changed before', async t => {
+test('the RBAC index agrees with a full scan after random changes', async t => {
   const cluster = await startTestCluster(t, { withoutRoles: true })
   const rbac = new RbacAuthorizer(cluster.registry.cache)
   const seen = { 'allow': 0, 'no opinion': 0, 'deny': 0 }
@@ -388,5 +388,5 @@ async function replacePolicy({ registry: { store, cache } }: TestCluster, policy
     else await store.delete(key, { expectedRevision: revision })
   }
   for (const [key, bytes] of wanted) await store.create(key, bytes)
-  await cache.catchUp()
+  await cache.waitForLatest()
 }

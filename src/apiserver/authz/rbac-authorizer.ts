@@ -4,7 +4,7 @@
  */
 import type { RoleRef } from '#/api/generated/rbac/v1.ts'
 import { quote } from '#/api/quote.ts'
-import type { ObjectCache } from '../registry/object-cache.ts'
+import type { WatchCache } from '../registry/watch-cache.ts'
 import type { UserInfo } from '../request.ts'
 import { aggregateErrors } from './authorizer-chain.ts'
 import {
@@ -14,7 +14,7 @@ import {
   type Authorizer,
   type UserRules,
 } from './authorizer.ts'
-import { PolicyIndex, roleKeyOf } from './rbac/policy-index.ts'
+import { RbacIndex, roleKeyOf } from './rbac/rbac-index.ts'
 import type { Rule } from './rbac/rule-set.ts'
 
 /** The rules of a user, and the roles that are bound but do not exist. */
@@ -24,17 +24,17 @@ export interface ResolvedRules {
 }
 
 export class RbacAuthorizer implements Required<Authorizer> {
-  readonly #index: PolicyIndex
+  readonly #index: RbacIndex
 
-  constructor(cache: ObjectCache) {
-    this.#index = new PolicyIndex(cache)
+  constructor(cache: WatchCache) {
+    this.#index = new RbacIndex(cache)
   }
 
   authorize(attributes: Attributes): Authorization {
     const { user } = attributes
     const namespace = attributes.isResource ? attributes.namespace : ''
-    const grant = this.#index.find(user, namespace, attributes)
-    return grant ? grant.allowed : this.#refusal(user, namespace)
+    const boundRole = this.#index.find(user, namespace, attributes)
+    return boundRole ? boundRole.allowed : this.#refusal(user, namespace)
   }
 
   rulesFor(user: UserInfo, namespace: string): UserRules {
@@ -57,9 +57,9 @@ export class RbacAuthorizer implements Required<Authorizer> {
   resolve(user: UserInfo, namespace: string): ResolvedRules {
     const rules: Rule[] = []
     const missing: RoleRef[] = []
-    for (const grant of this.#index.grantsOf(user, namespace)) {
-      const found = this.#index.rulesOf(grant)
-      if (found === undefined) missing.push(grant.roleRef)
+    for (const boundRole of this.#index.boundRolesOf(user, namespace)) {
+      const found = this.#index.rulesOf(boundRole)
+      if (found === undefined) missing.push(boundRole.roleRef)
       else for (const rule of found) rules.push(rule)
     }
     return { rules, missing }
@@ -71,8 +71,8 @@ export class RbacAuthorizer implements Required<Authorizer> {
   }
 
   #refusal(user: UserInfo, namespace: string): Authorization {
-    const grants = this.#index.grantsOf(user, namespace)
-    const missing = grants.filter(grant => this.#index.rulesOf(grant) === undefined)
+    const boundRoles = this.#index.boundRolesOf(user, namespace)
+    const missing = boundRoles.filter(boundRole => this.#index.rulesOf(boundRole) === undefined)
     if (missing.length === 0) return noOpinion
     const problems = missing.map(({ roleRef }) => describeMissing(roleRef))
     return { decision: 'no opinion', reason: `RBAC: ${aggregateErrors(problems)}` }

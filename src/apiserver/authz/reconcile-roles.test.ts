@@ -18,14 +18,14 @@ function bindingIn({ registry }: TestCluster, name: string): ClusterRoleBinding 
   return registry.cache.get(keyOf(clusterRoleBindings, '', name))?.object as ClusterRoleBinding
 }
 
-test('a second start writes nothing', async t => {
+test('reconciling bootstrap roles twice writes nothing', async t => {
   const cluster = await startTestCluster(t)
   const before = await cluster.registry.store.revision()
   await reconcileRoles(cluster.registry)
   assert.equal(await cluster.registry.store.revision(), before)
 })
 
-test('what is missing comes back, what was added stays', async t => {
+test('reconciling restores missing rules and keeps added ones', async t => {
   const cluster = await startTestCluster(t)
   const role = roleIn(cluster, 'system:kube-dns')
   const extra = { verbs: ['get'], apiGroups: [''], resources: ['secrets'] }
@@ -51,7 +51,7 @@ test('what is missing comes back, what was added stays', async t => {
   assert.ok(roleIn(cluster, 'system:discovery'))
 })
 
-test('an object whose annotation says so stays as it is', async t => {
+test('the autoupdate annotation disables reconciliation', async t => {
   const cluster = await startTestCluster(t)
   const protect = (object: ClusterRole | ClusterRoleBinding): object => {
     return { ...object.metadata, annotations: { 'rbac.authorization.kubernetes.io/autoupdate': 'false' } }
@@ -64,7 +64,7 @@ test('an object whose annotation says so stays as it is', async t => {
   assert.deepEqual(bindingIn(cluster, 'system:discovery').subjects, [])
 })
 
-test('a binding to another role is made anew', async t => {
+test('a binding with another roleRef is recreated', async t => {
   const cluster = await startTestCluster(t)
   const binding = bindingIn(cluster, 'system:discovery')
   await cluster.remove(binding)
@@ -82,7 +82,7 @@ test('a binding to another role is made anew', async t => {
   assert.notEqual(after.metadata?.uid, uid)
 })
 
-test('roles that gather have their rules, also those that people made', async t => {
+test('aggregated roles get the rules of matching roles, including custom ones', async t => {
   const cluster = await startTestCluster(t)
   const crontabs = { verbs: ['get'], apiGroups: ['example.com'], resources: ['crontabs'] }
   const apiVersion = 'rbac.authorization.k8s.io/v1'
@@ -110,7 +110,7 @@ test('roles that gather have their rules, also those that people made', async t 
   }
 })
 
-test('two servers that start at once make the roles together', async t => {
+test('two servers can reconcile bootstrap roles concurrently', async t => {
   const cluster = await startTestCluster(t, { withoutRoles: true })
   await Promise.all([reconcileRoles(cluster.registry), reconcileRoles(cluster.registry)])
   assert.equal(
@@ -119,7 +119,7 @@ test('two servers that start at once make the roles together', async t => {
   )
 })
 
-test('a plan for an empty cluster has every object once, with its rules', () => {
+test('the bootstrap plan of an empty cluster creates every role once', () => {
   const none = {
     clusterRoles: new Map(),
     clusterRoleBindings: new Map(),
@@ -132,7 +132,7 @@ test('a plan for an empty cluster has every object once, with its rules', () => 
   assert.ok(((admin?.object as ClusterRole | undefined)?.rules?.length ?? 0) > 20)
 })
 
-test('roles that gather from each other, or by a selector that is wrong, come to an end', () => {
+test('aggregation terminates for cycles and invalid selectors', () => {
   const gathering = (name: string, from: object, ...verbs: readonly string[]): [string, ClusterRole] => [
     `/${name}`,
     {

@@ -3,12 +3,12 @@ import { isApiError } from '#/api/errors.ts'
 import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '#/api/generated/rbac/v1-resources.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
-import { writeBySystem } from '../registry/write-by-system.ts'
+import { systemWriteRequest } from '../registry/system-write-request.ts'
 import type { Registry } from '../registry/registry.ts'
 import { keyOf, prefixOf } from '../registry/store-keys.ts'
 import { createObject } from '../registry/create-object.ts'
 import { removeObject, updateObject } from '../registry/update-object.ts'
-import { latest } from '../registry/write.ts'
+import { getStoredObject } from '../registry/get-stored-object.ts'
 import { bootstrapRoles } from './bootstrap-roles.ts'
 import {
   nameKey,
@@ -24,9 +24,9 @@ export async function reconcileRoles(registry: Registry): Promise<void> {
     const plan = planBootstrap(wanted, readExisting(registry))
     if (plan.length === 0) return
     await perform(registry, plan)
-    await registry.cache.catchUp()
+    await registry.cache.waitForLatest()
   }
-  throw new Error('cannot create the bootstrap roles: others keep changing them')
+  throw new Error('failed to reconcile bootstrap roles: too many conflicts')
 }
 
 /** Maximum number of conflicts with other API servers that do the same. */
@@ -77,13 +77,13 @@ async function performStep(registry: Registry, { action, object: planned }: Boot
   const object = planned as KubernetesObject
   const resource = resources.get(object.kind ?? '')!
   const { name = '', namespace = '' } = object.metadata ?? {}
-  const request = writeBySystem(resource, name, namespace)
+  const request = systemWriteRequest(resource, name, namespace)
   if (action === 'update') {
     await updateObject(registry, request, { change: () => object })
     return
   }
   if (action === 'replace') {
-    const stored = await latest(registry, keyOf(resource, namespace, name))
+    const stored = await getStoredObject(registry, keyOf(resource, namespace, name))
     if (stored) await removeObject(registry, request, stored)
   }
   await createObject(registry, request, object)

@@ -11,8 +11,8 @@ import type { Resource } from '#/api/resource.ts'
 import { Scheme } from '#/api/scheme.ts'
 import { nodePlatform } from '#/platform/node.ts'
 import { MemoryStore } from '#/store/memory.ts'
-import { Admission } from '../admission/admission.ts'
-import { writeBySystem } from '../registry/write-by-system.ts'
+import { AdmissionChain } from '../admission/admission-chain.ts'
+import { systemWriteRequest } from '../registry/system-write-request.ts'
 import {
   createAuthz,
   defaultAuthorizers,
@@ -20,12 +20,13 @@ import {
   type AuthorizerSettings,
   type Authz,
 } from '../authz.ts'
-import { ObjectCache } from '../registry/object-cache.ts'
+import { WatchCache } from '../registry/watch-cache.ts'
 import type { Registry } from '../registry/registry.ts'
 import { keyOf, storeRoot } from '../registry/store-keys.ts'
 import { createObject } from '../registry/create-object.ts'
 import { removeObject, updateObject } from '../registry/update-object.ts'
-import { latest, type WriteRequest } from '../registry/write.ts'
+import { getStoredObject } from '../registry/get-stored-object.ts'
+import type { WriteRequest } from '../registry/write-request.ts'
 import type { UserInfo } from '../request.ts'
 import type { Attributes } from './authorizer.ts'
 
@@ -52,7 +53,7 @@ export async function startTestCluster(
 ): Promise<TestCluster> {
   const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
   const store = await MemoryStore.open({ platform })
-  const cache = new ObjectCache({ store, platform, prefix: storeRoot })
+  const cache = new WatchCache({ store, platform, prefix: storeRoot })
   const authz = createAuthz({ cache, platform, authorizers: options.authorizers ?? defaultAuthorizers })
   const scheme = new Scheme(defaultResources())
   const registry: Registry = {
@@ -61,7 +62,7 @@ export async function startTestCluster(
     store,
     cache,
     hooks: new Map(),
-    admission: new Admission([authz.escalation]),
+    admission: new AdmissionChain([authz.escalation]),
   }
   const stopping = new AbortController()
   const { promise: ready, resolve } = Promise.withResolvers<void>()
@@ -79,7 +80,7 @@ export async function startTestCluster(
 function writesTo(registry: Registry): Pick<TestCluster, 'create' | 'update' | 'remove'> {
   const written = async (work: Promise<KubernetesObject>): Promise<KubernetesObject> => {
     const object = await work
-    await registry.cache.catchUp()
+    await registry.cache.waitForLatest()
     return object
   }
   return {
@@ -95,10 +96,10 @@ function writesTo(registry: Registry): Pick<TestCluster, 'create' | 'update' | '
     },
     remove: async object => {
       const { resource, namespace, name } = requestFor(registry, object)
-      const stored = await latest(registry, keyOf(resource, namespace, name))
-      assert(stored !== undefined, 'what is removed exists')
+      const stored = await getStoredObject(registry, keyOf(resource, namespace, name))
+      assert(stored !== undefined, 'the removed object exists')
       await removeObject(registry, { resource }, stored)
-      await registry.cache.catchUp()
+      await registry.cache.waitForLatest()
     },
   }
 }
@@ -108,8 +109,8 @@ function requestFor({ scheme }: Registry, object: KubernetesObject, user?: UserI
   const groupVersion = parseGroupVersion(object.apiVersion ?? '')
   const resource: Resource | undefined =
     groupVersion && scheme.byKind({ ...groupVersion, kind: object.kind ?? '' })
-  assert(resource !== undefined, `there is a resource for ${object.kind}`)
-  return { ...writeBySystem(resource, name, namespace), ...(user && { user }) }
+  assert(resource !== undefined, `no resource for ${object.kind}`)
+  return { ...systemWriteRequest(resource, name, namespace), ...(user && { user }) }
 }
 
 async function ask({ authorizer }: Authz, user: UserInfo, question: string): Promise<boolean> {

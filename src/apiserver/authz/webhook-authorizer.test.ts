@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   HttpClientError,
-  wholeBody,
+  readWholeBody,
   type HttpClientRequest,
   type HttpConnect,
 } from '#/platform/http-client.ts'
@@ -41,13 +41,13 @@ function service(
   }
   const connectHttp: HttpConnect = () => ({
     request: async ({ body }: HttpClientRequest) => {
-      asked.push(JSON.parse(Buffer.from(await wholeBody(body)).toString()))
+      asked.push(JSON.parse(Buffer.from(await readWholeBody(body)).toString()))
       const reply = replies[Math.min(asked.length, replies.length) - 1]!
       if (reply instanceof Error) throw reply
       const [status, value] = typeof reply === 'number' ? [reply, {}] : [200, reply]
       return { status, headers: {}, body: bytesOf(value), discard: nothing }
     },
-    upgrade: () => Promise.reject(new Error('nobody upgrades')),
+    upgrade: () => Promise.reject(new Error('upgrade is not supported')),
     close: () => undefined,
     [Symbol.asyncDispose]: async () => undefined,
   })
@@ -65,7 +65,7 @@ const yes = { status: { allowed: true, reason: 'because' } }
 const no = { status: { allowed: false } }
 const never = { status: { allowed: false, denied: true, reason: 'never' } }
 
-test('the question is a SubjectAccessReview', async () => {
+test('the authorization webhook receives a SubjectAccessReview', async () => {
   const { authorizer, asked } = service([yes])
   await authorizer.authorize(readQuestion(eve, 'get pods/log n/web'))
   await authorizer.authorize(readQuestion({ username: 'bob', groups: [] }, 'get /metrics'))
@@ -124,7 +124,7 @@ test('the question is a SubjectAccessReview', async () => {
   ])
 })
 
-test('the first version calls groups otherwise', async () => {
+test('SubjectAccessReview v1beta1 uses the field group', async () => {
   const { authorizer, asked } = service([yes], { version: 'v1beta1' })
   await authorizer.authorize(readQuestion(eve, 'get /x'))
   const [{ apiVersion, spec }] = asked as [{ apiVersion: string; spec: Record<string, unknown> }]
@@ -132,7 +132,7 @@ test('the first version calls groups otherwise', async () => {
   assert.deepEqual([spec['group'], spec['groups']], [['a', 'b'], undefined])
 })
 
-test('the answer decides', async () => {
+test("the authorization webhook's response decides", async () => {
   const check = async (reply: Reply, expected: object): Promise<void> => {
     assert.deepEqual(await service([reply]).authorizer.authorize(readQuestion(eve, 'get /x')), expected)
   }
@@ -152,16 +152,16 @@ test('the answer decides', async () => {
     return {
       decision: 'no opinion',
       reason: '',
-      error: `the authorization webhook cannot be asked: ${message}`,
+      error: `authorization webhook unavailable: ${message}`,
     }
   }
-  await check({}, failed('its answer is no SubjectAccessReview'))
-  await check([], failed('its answer is no SubjectAccessReview'))
-  await check(404, failed('the answer has status 404'))
+  await check({}, failed('response is not a SubjectAccessReview'))
+  await check([], failed('response is not a SubjectAccessReview'))
+  await check(404, failed('unexpected status 404'))
   await check(new HttpClientError('unreachable', 'refused', { sent: false }), failed('refused'))
 })
 
-test('answers are remembered for a while, each kind for its own', async () => {
+test('allowed and denied responses are cached with separate TTLs', async () => {
   const { authorizer, asked, pass } = service([yes, no, yes], {
     authorizedTtlMs: 1_000,
     unauthorizedTtlMs: 100,
@@ -182,7 +182,7 @@ test('answers are remembered for a while, each kind for its own', async () => {
   assert.equal(asked.length, 4)
 })
 
-test('failures and long questions are not remembered', async () => {
+test('failures and large requests are not cached', async () => {
   const { authorizer, asked } = service([404, yes])
   assert.equal((await authorizer.authorize(readQuestion(eve, 'get /a'))).decision, 'no opinion')
   assert.equal((await authorizer.authorize(readQuestion(eve, 'get /a'))).decision, 'allow')
@@ -192,7 +192,7 @@ test('failures and long questions are not remembered', async () => {
   assert.equal(asked.length, 4)
 })
 
-test('what passes is tried again, up to a bound, and then decided by the settings', async () => {
+test('transient failures are retried a bounded number of times, then onFailure decides', async () => {
   const broken = new HttpClientError('interrupted', 'reset', { sent: true })
   const { authorizer, asked } = service([500, 429, broken, yes])
   assert.equal((await authorizer.authorize(readQuestion(eve, 'get /a'))).decision, 'allow')
@@ -201,12 +201,12 @@ test('what passes is tried again, up to a bound, and then decided by the setting
   assert.deepEqual(await lost.authorizer.authorize(readQuestion(eve, 'get /a')), {
     decision: 'deny',
     reason: '',
-    error: 'the authorization webhook cannot be asked: the answer has status 504',
+    error: 'authorization webhook unavailable: unexpected status 504',
   })
   assert.equal(lost.asked.length, 5)
 })
 
-test('it cannot list what it allows', () => {
+test("the webhook authorizer's rules are incomplete", () => {
   const { incomplete, errors } = service([yes]).authorizer.rulesFor()
   assert.deepEqual([incomplete, errors], [true, ['webhook authorizer does not support user rule resolution']])
 })

@@ -8,7 +8,7 @@ import { backoffMs, type Backoff } from '#/base/backoff.ts'
 import { LruMap } from '#/base/lru-map.ts'
 import { HttpClientError, type HttpClientTls, type HttpConnect } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
-import { askRemote, RemoteAnswerError } from '../authn/remote-json.ts'
+import { requestJson, HttpStatusError } from '../authn/request-json.ts'
 import {
   noOpinion,
   type Attributes,
@@ -33,12 +33,12 @@ export interface AuthorizationWebhookSettings {
   readonly timeoutMs?: number
   /** Decision if the webhook is unavailable; defaults to no opinion. */
   readonly onFailure?: Extract<Decision, 'deny' | 'no opinion'>
-  /** False if the webhook must not be called for this review; absent means always call. Throws MatchError. */
+  /** False if the webhook must not be called for this review; absent means always call. Throws MatchConditionError. */
   readonly matches?: (review: SubjectAccessReviewSpec) => boolean
 }
 
 /** The matchConditions could not be evaluated. */
-export class MatchError extends Error {}
+export class MatchConditionError extends Error {}
 
 export interface WebhookConnection {
   readonly platform: Pick<Platform, 'clock' | 'random' | 'log'>
@@ -65,7 +65,7 @@ export class WebhookAuthorizer implements Required<Authorizer> {
     const key = JSON.stringify(spec)
     const known = this.#known.get(key)
     if (known && known.untilMs > this.#options.platform.clock.monotonicMs()) return decisionOf(known.status)
-    return this.#ask(spec, sizeOf(attributes) < rememberedCharactersMax ? key : undefined)
+    return this.#call(spec, sizeOf(attributes) < rememberedCharactersMax ? key : undefined)
   }
 
   #withoutAsking(spec: SubjectAccessReviewSpec): Authorization | undefined {
@@ -74,7 +74,7 @@ export class WebhookAuthorizer implements Required<Authorizer> {
     try {
       return matches(spec) ? undefined : noOpinion
     } catch (error) {
-      if (!(error instanceof MatchError)) throw error
+      if (!(error instanceof MatchConditionError)) throw error
       return { decision: onFailure, reason: '', error: error.message }
     }
   }
@@ -88,7 +88,7 @@ export class WebhookAuthorizer implements Required<Authorizer> {
     }
   }
 
-  async #ask(spec: SubjectAccessReviewSpec, key: string | undefined): Promise<Authorization> {
+  async #call(spec: SubjectAccessReviewSpec, key: string | undefined): Promise<Authorization> {
     const {
       platform: { log },
       url,
@@ -99,12 +99,12 @@ export class WebhookAuthorizer implements Required<Authorizer> {
       if (key !== undefined) this.#remember(key, status)
       return decisionOf(status)
     } catch (error) {
-      log.error('cannot ask the webhook whether somebody may do something', { url, error })
+      log.error('Failed to make webhook authorizer request', { url, error })
       const message = error instanceof Error ? error.message : 'unknown'
       return {
         decision: onFailure,
         reason: '',
-        error: `the authorization webhook cannot be asked: ${message}`,
+        error: `authorization webhook unavailable: ${message}`,
       }
     }
   }
@@ -135,7 +135,7 @@ export class WebhookAuthorizer implements Required<Authorizer> {
     for (let attempts = 1; ; attempts++) {
       const timeoutMs = Math.min(tryMs, deadlineMs - (clock.monotonicMs() - startedMs))
       try {
-        return await askRemote({
+        return await requestJson({
           clock,
           connectHttp,
           url,
@@ -156,7 +156,7 @@ export class WebhookAuthorizer implements Required<Authorizer> {
 
 /** True if a retry may succeed. */
 function isPassing(error: unknown): boolean {
-  return error instanceof RemoteAnswerError
+  return error instanceof HttpStatusError
     ? [429, 500, 504].includes(error.status)
     : error instanceof HttpClientError && error.reason === 'interrupted'
 }
@@ -230,7 +230,7 @@ function sizeOf(attributes: Attributes): number {
 
 function readStatus(value: unknown): SubjectAccessReviewStatus {
   const { status } = (typeof value === 'object' ? (value ?? {}) : {}) as { readonly status?: unknown }
-  if (typeof status !== 'object' || status === null) throw new Error('its answer is no SubjectAccessReview')
+  if (typeof status !== 'object' || status === null) throw new Error('response is not a SubjectAccessReview')
   const { allowed, denied, reason } = status as Readonly<Record<string, unknown>>
   return {
     allowed: allowed === true,

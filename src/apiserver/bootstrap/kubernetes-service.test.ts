@@ -7,7 +7,7 @@ function objects(advertiseAddress: string, port: number): readonly KubernetesObj
   return kubernetesService({ serviceCidrs: ['10.96.0.0/12'], advertiseAddress, port })
 }
 
-test('a stored object gets the address of the server, and nothing else of it', () => {
+test('only the server address of a stored object is updated', () => {
   const before = objects('10.0.0.1', 1001)
   const after = objects('10.0.0.2', 1002)
   const [service, ...behind] = before.map((object, index) => withOwnAddress(object, after[index]!))
@@ -18,7 +18,7 @@ test('a stored object gets the address of the server, and nothing else of it', (
   assert.equal(withOwnAddress(slice!, objects('fd00::1', 1002)[2]!), slice)
 })
 
-test('a server that only this machine reaches has no endpoints', () => {
+test('a loopback server address has no endpoints', () => {
   assert.deepEqual(
     objects('127.0.0.1', 6443).map(({ kind }) => kind),
     ['Service'],

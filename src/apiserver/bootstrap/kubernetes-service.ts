@@ -67,7 +67,7 @@ export function withOwnAddress(stored: KubernetesObject, own: KubernetesObject):
   const { kind: _kind, apiVersion: _apiVersion, metadata: _metadata, spec, addressType, ...rest } = own as Own
   if (addressType !== undefined && addressType !== (stored as Own).addressType) return stored
   const said = { ...rest, ...(spec && { spec: { ports: spec.ports } }) }
-  return applyPatch('merge', stored as JsonValue, said) as KubernetesObject
+  return applyPatch('merge', { current: stored as JsonValue, patch: said }) as KubernetesObject
 }
 
 interface Own extends KubernetesObject {

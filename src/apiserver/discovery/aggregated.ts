@@ -100,9 +100,9 @@ function describe(resource: Resource): ResourceDiscovery {
     ...(shortNames.length > 0 && { shortNames }),
     ...(categories.length > 0 && { categories }),
     ...(subresources.size > 0 && {
-      subresources: [...subresources.values()].map(({ name, verbs, ...spoken }) => ({
+      subresources: [...subresources.values()].map(({ name, verbs, ...groupVersionKind }) => ({
         subresource: name,
-        responseKind: responseKind(resource, spoken),
+        responseKind: responseKind(resource, groupVersionKind),
         verbs,
       })),
     }),

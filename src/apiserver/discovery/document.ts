@@ -29,14 +29,14 @@ function hashOf(bytes: Uint8Array): string {
   return createHash('sha512').update(bytes).digest('hex').toUpperCase()
 }
 
-export function answerDocument(
+export function documentResponse(
   { headers }: Pick<ApiRequest, 'headers'>,
   document: Document,
   more: ApiResponse['headers'] = {},
 ): ApiResponse {
   const tag = `"${document.hash}"`
   const common = { etag: tag, vary: 'Accept', ...more }
-  if (isKnown(headers['if-none-match'], tag)) return { status: 304, headers: common }
+  if (matchesEtag(headers['if-none-match'], tag)) return { status: 304, headers: common }
   return {
     status: 200,
     headers: common,
@@ -52,7 +52,7 @@ export function answerDocument(
 }
 
 /** True if If-None-Match matches. Compression weakens tags, so weak tags match too. */
-function isKnown(header: string | undefined, tag: string): boolean {
+function matchesEtag(header: string | undefined, tag: string): boolean {
   if (header === undefined) return false
   return header.split(',').some(each => {
     const known = each.trim()

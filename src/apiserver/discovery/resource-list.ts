@@ -55,14 +55,17 @@ function describeResource(resource: Resource): ApiResource {
   }
 }
 
-function describeSubresource(parent: Resource, { name, verbs, ...spoken }: Subresource): ApiResource {
-  const isElsewhere = spoken.group !== parent.group || spoken.version !== parent.version
+function describeSubresource(
+  parent: Resource,
+  { name, verbs, ...groupVersionKind }: Subresource,
+): ApiResource {
+  const isElsewhere = groupVersionKind.group !== parent.group || groupVersionKind.version !== parent.version
   return {
     name: `${parent.plural}/${name}`,
     singularName: '',
     namespaced: parent.scope === 'Namespaced',
-    ...(isElsewhere && { group: spoken.group, version: spoken.version }),
-    kind: spoken.kind,
+    ...(isElsewhere && { group: groupVersionKind.group, version: groupVersionKind.version }),
+    kind: groupVersionKind.kind,
     verbs,
   }
 }

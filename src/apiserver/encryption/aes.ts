@@ -10,15 +10,15 @@ const blockBytes = 16
 export function aesGcm(key: KeyObject, random: RandomBytes): Cipher {
   const mode = `aes-${bitsOf(key)}-gcm` as const
   return {
-    encrypt: (value, place) => {
+    encrypt: (value, storeKey) => {
       const nonce = random(nonceBytes)
-      const cipher = createCipheriv(mode, key, nonce).setAAD(Buffer.from(place))
+      const cipher = createCipheriv(mode, key, nonce).setAAD(Buffer.from(storeKey))
       return Buffer.concat([nonce, cipher.update(value), cipher.final(), cipher.getAuthTag()])
     },
-    decrypt: (stored, place) => {
+    decrypt: (stored, storeKey) => {
       if (stored.length < nonceBytes + tagBytes) throw tooShort()
       const cipher = createDecipheriv(mode, key, stored.subarray(0, nonceBytes), { authTagLength: tagBytes })
-      cipher.setAAD(Buffer.from(place)).setAuthTag(stored.subarray(-tagBytes))
+      cipher.setAAD(Buffer.from(storeKey)).setAuthTag(stored.subarray(-tagBytes))
       const text = stored.subarray(nonceBytes, -tagBytes)
       return { value: attempt(() => Buffer.concat([cipher.update(text), cipher.final()])), isStale: false }
     },
@@ -55,6 +55,6 @@ function attempt(work: () => Uint8Array): Uint8Array {
   try {
     return work()
   } catch (cause) {
-    throw new DecryptionError('the value was damaged, or encrypted with another key', { cause })
+    throw new DecryptionError('message authentication failed (damaged value or wrong key)', { cause })
   }
 }

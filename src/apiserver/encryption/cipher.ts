@@ -1,15 +1,15 @@
 /** Encrypts and decrypts stored values. */
 export interface Cipher {
-  encrypt(value: Uint8Array, place: Place): Uint8Array
+  encrypt(value: Uint8Array, storeKey: StoreKey): Uint8Array
   /** Throws or rejects with DecryptionError. */
-  decrypt(stored: Uint8Array, place: Place): Decrypted | Promise<Decrypted>
+  decrypt(stored: Uint8Array, storeKey: StoreKey): Decrypted | Promise<Decrypted>
 }
 
 /**
  * The store key. Authenticated ciphers bind the value to it, so that a value cannot be moved to a key with
  * weaker access control.
  */
-export type Place = string
+export type StoreKey = string
 
 export interface Decrypted {
   readonly value: Uint8Array

@@ -14,7 +14,7 @@ const kms = (fields: object) => [
   },
 ]
 
-test('a configuration is read with its keys', () => {
+test('EncryptionConfiguration is parsed with its keys', () => {
   const [list] = parseEncryptionConfiguration(
     file([
       {
@@ -39,7 +39,7 @@ test('a configuration is read with its keys', () => {
   })
 })
 
-test('what is wrong is said, and no key is', () => {
+test('errors in EncryptionConfiguration do not disclose keys', () => {
   const check = (text: string, message: RegExp): void => {
     assert.throws(
       () => parseEncryptionConfiguration(text),

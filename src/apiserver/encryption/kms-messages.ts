@@ -29,7 +29,7 @@ export const DecryptResponse = message({ plaintext: [1, 'bytes'] })
 export const EncryptedObject = message({
   encryptedData: [1, 'bytes'],
   keyId: [2, 'string'],
-  /** Encrypted by the key service. */
+  /** Encrypted by the KMS plugin. */
   encryptedDekSource: [3, 'bytes'],
   annotations: [4, map('string', 'bytes')],
   encryptedDekSourceType: [5, 'int32'],

@@ -2,7 +2,7 @@
  * Ciphers selected by the prefix of the stored value. The first one encrypts; all can decrypt, so that keys
  * can be rotated.
  */
-import { DecryptionError, type Cipher, type Decrypted, type Place } from './cipher.ts'
+import { DecryptionError, type Cipher, type Decrypted, type StoreKey } from './cipher.ts'
 
 export interface Provider {
   /** E.g. `k8s:enc:aescbc:v1:key1:`; empty for unencrypted values. */
@@ -20,16 +20,16 @@ export class ProviderChain implements Cipher {
     this.#links = providers.map(({ prefix, cipher }) => ({ prefix: Buffer.from(prefix), cipher }))
   }
 
-  encrypt(value: Uint8Array, place: Place): Uint8Array {
+  encrypt(value: Uint8Array, storeKey: StoreKey): Uint8Array {
     const { prefix, cipher } = this.#links[0]!
     return prefix.length === 0
-      ? cipher.encrypt(value, place)
-      : Buffer.concat([prefix, cipher.encrypt(value, place)])
+      ? cipher.encrypt(value, storeKey)
+      : Buffer.concat([prefix, cipher.encrypt(value, storeKey)])
   }
 
-  decrypt(stored: Uint8Array, place: Place): Decrypted | Promise<Decrypted> {
+  decrypt(stored: Uint8Array, storeKey: StoreKey): Decrypted | Promise<Decrypted> {
     const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.length)
-    return this.#tryFrom(0, { bytes, place })
+    return this.#tryFrom(0, { bytes, storeKey })
   }
 
   /**
@@ -37,7 +37,7 @@ export class ProviderChain implements Cipher {
    * name.
    */
   #tryFrom(start: number, stored: Stored, failure?: DecryptionError): Decrypted | Promise<Decrypted> {
-    const { bytes, place } = stored
+    const { bytes, storeKey } = stored
     for (let index = start; index < this.#links.length; index++) {
       const { prefix, cipher } = this.#links[index]!
       if (!bytes.subarray(0, prefix.length).equals(prefix)) continue
@@ -46,7 +46,7 @@ export class ProviderChain implements Cipher {
         return this.#tryFrom(index + 1, stored, error)
       }
       try {
-        const decrypted = cipher.decrypt(bytes.subarray(prefix.length), place)
+        const decrypted = cipher.decrypt(bytes.subarray(prefix.length), storeKey)
         if (decrypted instanceof Promise) return decrypted.then(each => withAge(each, index), next)
         return withAge(decrypted, index)
       } catch (error) {
@@ -59,7 +59,7 @@ export class ProviderChain implements Cipher {
 
 interface Stored {
   readonly bytes: Buffer
-  readonly place: Place
+  readonly storeKey: StoreKey
 }
 
 interface Link {
@@ -77,7 +77,7 @@ export const identity: Cipher = {
   encrypt: value => value,
   decrypt: stored => {
     if (Buffer.from(stored.subarray(0, encryptedPrefix.length)).equals(Buffer.from(encryptedPrefix))) {
-      throw new DecryptionError('the value is encrypted, and no key for it is configured')
+      throw new DecryptionError('the value is encrypted, but no matching key is configured')
     }
     return { value: stored, isStale: false }
   },

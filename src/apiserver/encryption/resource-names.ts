@@ -24,7 +24,7 @@ export function includesResource(name: string, { group, plural }: GroupResource)
 }
 
 /** The part of a store key that identifies the resource; undefined if the key is not an object. */
-export function folderOf(key: string): string | undefined {
+export function resourcePrefixOf(key: string): string | undefined {
   if (!key.startsWith(storeRoot)) return undefined
   const first = key.indexOf('/', storeRoot.length)
   if (first === -1) return undefined
@@ -35,7 +35,7 @@ export function folderOf(key: string): string | undefined {
 }
 
 /** The resource stored under this prefix; undefined if unknown. */
-export function resourceOfFolder(folder: string): GroupResource | undefined {
+export function resourceOfPrefix(folder: string): GroupResource | undefined {
   builtin ??= builtinFolders()
   const known = builtin.get(folder)
   if (known) return known

@@ -18,12 +18,12 @@ const box = hex(`
   4da7f011ec48c97271d2c20f9b928fe2270d6fb863d51738b48eeee314a7cc8ab932164548e526ae90224368517acfeabd6bb3732bc0e9da
   99832b61ca01b6de56244a9e88d5f9b37973f622a43d14a6599b1f654cb45a74e355a5`)
 
-test('a box is what NaCl makes of it', () => {
+test('secretbox matches NaCl test vectors', () => {
   assert.deepEqual(Buffer.from(sealBox(key, nonce, value)), box)
   assert.deepEqual(Buffer.from(openBox(key, nonce, box)!), value)
 })
 
-test('a box in which one bit is different does not open', () => {
+test('secretbox rejects a box with a flipped bit', () => {
   for (let bit = 0; bit < 8 * box.length; bit += 7) {
     const changed = Buffer.from(box)
     changed[bit >> 3]! ^= 1 << (bit & 7)
@@ -33,20 +33,20 @@ test('a box in which one bit is different does not open', () => {
   assert.equal(openBox(key, Buffer.alloc(24), box), undefined)
 })
 
-test('values of any length come back', () => {
+test('secretbox round-trips values of any length', () => {
   for (const length of [0, 1, 15, 16, 17, 31, 32, 33, 63, 64, 65, 1_000]) {
     const bytes = Buffer.alloc(length, 7)
     assert.deepEqual(Buffer.from(openBox(key, nonce, sealBox(key, nonce, bytes))!), bytes)
   }
 })
 
-test('the stream does not depend on how much of it is wanted', () => {
+test('the XSalsa20 stream is independent of its length', () => {
   const long = xsalsa20(key, nonce, 1_000)
   for (const length of [1, 64, 65, 640])
     assert.deepEqual(xsalsa20(key, nonce, length), long.subarray(0, length))
 })
 
-test('tags are those of RFC 8439', () => {
+test('Poly1305 matches RFC 8439 test vectors', () => {
   const check = (secret: string, message: string, tag: string): void => {
     assert.equal(Buffer.from(poly1305(hex(secret), hex(message))).toString('hex'), tag)
   }

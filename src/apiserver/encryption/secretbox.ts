@@ -20,7 +20,7 @@ export function secretbox(key: KeyObject, random: RandomBytes): Cipher {
       }
       const value = openBox(secret, stored.subarray(0, xsalsaNonceBytes), stored.subarray(xsalsaNonceBytes))
       if (value === undefined)
-        throw new DecryptionError('the value was damaged, or encrypted with another key')
+        throw new DecryptionError('message authentication failed (damaged value or wrong key)')
       return { value, isStale: false }
     },
   }

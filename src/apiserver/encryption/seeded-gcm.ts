@@ -15,15 +15,15 @@ export function seededGcm(seed: KeyObject, random: RandomBytes): Cipher {
   const derive = (info: Uint8Array): KeyObject =>
     createSecretKey(createHmac('sha256', seed).update(info).update(Uint8Array.of(1)).digest())
   return {
-    encrypt: (value, place) => {
+    encrypt: (value, storeKey) => {
       const info = random(infoBytes)
-      return Buffer.concat([info, aesGcm(derive(info), random).encrypt(value, place)])
+      return Buffer.concat([info, aesGcm(derive(info), random).encrypt(value, storeKey)])
     },
-    decrypt: (stored, place) => {
+    decrypt: (stored, storeKey) => {
       if (stored.length < infoBytes)
         throw new DecryptionError('the stored data was shorter than the required size')
       const key = derive(stored.subarray(0, infoBytes))
-      return aesGcm(key, random).decrypt(stored.subarray(infoBytes), place)
+      return aesGcm(key, random).decrypt(stored.subarray(infoBytes), storeKey)
     },
   }
 }

@@ -6,7 +6,7 @@ import { startTestServer } from '../test-server.ts'
 const group = '/apis/flowcontrol.apiserver.k8s.io/v1'
 const limits = { fairness: 'priority and fairness', readOnly: 400, mutating: 200 } as const
 
-test('a flow schema says whether its priority level is there, as levels come and go', async t => {
+test('the Dangling condition follows the existence of the priority level', async t => {
   const { request, watch } = await startTestServer(t, undefined, { limits })
   const dangling = async (name: string, after: string): Promise<string> => {
     const fieldSelector = `fieldSelector=metadata.name=${name}`

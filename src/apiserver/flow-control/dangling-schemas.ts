@@ -7,13 +7,13 @@ import { quote } from '#/api/quote.ts'
 import { formatTime } from '#/api/time.ts'
 import type { Registry } from '../registry/registry.ts'
 import { updateObject } from '../registry/update-object.ts'
-import { writeBySystem } from '../registry/write-by-system.ts'
+import { systemWriteRequest } from '../registry/system-write-request.ts'
 import { levelsPrefix, readLevels, readSchemas, schemasPrefix } from './configuration.ts'
 
 const retryMs = 10_000
 
 /** Runs on every change of a flow schema or priority level until aborted. Never rejects. */
-export async function sayDangling(registry: Registry, signal: AbortSignal): Promise<void> {
+export async function reconcileDanglingConditions(registry: Registry, signal: AbortSignal): Promise<void> {
   const { cache, platform } = registry
   let changed = Promise.withResolvers<void>()
   const wake = (): void => changed.resolve()
@@ -27,7 +27,7 @@ export async function sayDangling(registry: Registry, signal: AbortSignal): Prom
       await look(registry)
       await changed.promise
     } catch (error) {
-      platform.log.warn('flow schemas cannot be told whether their priority level is there', { error })
+      platform.log.warn('failed to update Dangling condition of flow schemas', { error })
       await platform.clock.sleep(retryMs, signal).catch(() => undefined)
     }
   }
@@ -47,7 +47,7 @@ async function look(registry: Registry): Promise<void> {
   for (const schema of readSchemas(registry)) {
     if (said(schema) === schema) continue
     const request = {
-      ...writeBySystem(flowSchemas, schema.metadata?.name ?? ''),
+      ...systemWriteRequest(flowSchemas, schema.metadata?.name ?? ''),
       subresource: 'status',
       fieldManager,
     }

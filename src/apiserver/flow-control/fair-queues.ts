@@ -3,9 +3,9 @@
  * a request starts when the previous request of its queue ends, and the earliest start is dispatched first.
  * The execution time is estimated at dispatch and corrected at completion.
  */
-import { Deque } from '#/base/deque.ts'
+import { Queue } from '#/base/queue.ts'
 import { LruMap } from '#/base/lru-map.ts'
-import { dealHand } from './deal-hand.ts'
+import { shuffleShard } from './shuffle-shard.ts'
 
 export interface QueuingLimits {
   readonly queues: number
@@ -13,31 +13,31 @@ export interface QueuingLimits {
   readonly queueLengthMax: number
 }
 
-export interface Waiting {
+export interface QueuedRequest {
   readonly seats: number
   /** Called when the request is dispatched. */
-  readonly start: (charge: Charge) => void
+  readonly start: (charge: DispatchedWork) => void
   /** The request was canceled or timed out; it is skipped when dequeued. */
-  isGone: boolean
+  isCanceled: boolean
 }
 
 /** The estimated work charged to a queue for an executing request. */
-export interface Charge {
+export interface DispatchedWork {
   readonly queue: FairQueue
   readonly seats: number
   readonly estimatedMs: number
 }
 
 export class FairQueue {
-  readonly waiting = new Deque<Waiting>()
+  readonly waiting = new Queue<QueuedRequest>()
   /** Number of entries in `waiting` that are not gone. */
   length = 0
   /** Seats of executing requests. */
   running = 0
   /** Virtual start time of the next request. */
-  next = 0
+  virtualStart = 0
   /** Moving average of execution times. */
-  usualMs = initialMs
+  estimatedMs = initialMs
 }
 
 export class FairQueues {
@@ -65,11 +65,12 @@ export class FairQueues {
   }
 
   /** Returns the queue, or undefined if it is full. */
-  add(flow: string, request: Waiting): FairQueue | undefined {
+  add(flow: string, request: QueuedRequest): FairQueue | undefined {
     const queue = this.#choose(flow)
     if (queue.length >= this.#limits.queueLengthMax) return undefined
     // An idle queue accumulates no credit: its virtual time is advanced.
-    if (queue.length === 0 && queue.running === 0) queue.next = Math.max(queue.next, this.#virtualTime)
+    if (queue.length === 0 && queue.running === 0)
+      queue.virtualStart = Math.max(queue.virtualStart, this.#virtualTime)
     queue.waiting.push(request)
     queue.length++
     this.#occupied.add(queue)
@@ -77,40 +78,42 @@ export class FairQueues {
   }
 
   /** Removes a request that was canceled or timed out. */
-  leave(queue: FairQueue, request: Waiting): void {
-    request.isGone = true
+  leave(queue: FairQueue, request: QueuedRequest): void {
+    request.isCanceled = true
     this.#shrink(queue)
     const gone = queue.waiting.length - queue.length
     if (gone <= goneMax) return
-    for (const each of queue.waiting.take(queue.waiting.length)) if (!each.isGone) queue.waiting.push(each)
+    for (const each of queue.waiting.take(queue.waiting.length))
+      if (!each.isCanceled) queue.waiting.push(each)
   }
 
   /** The next request to dispatch, without removing it. */
-  peek(): { readonly request: Waiting; readonly queue: FairQueue } | undefined {
+  peek(): { readonly request: QueuedRequest; readonly queue: FairQueue } | undefined {
     let first: FairQueue | undefined
     // On a tie the queue that became active last wins, because a flooding flow has been active longer.
-    for (const queue of this.#occupied) if (first === undefined || queue.next <= first.next) first = queue
+    for (const queue of this.#occupied)
+      if (first === undefined || queue.virtualStart <= first.virtualStart) first = queue
     if (first === undefined) return undefined
-    while (first.waiting.at(0)!.isGone) first.waiting.take(1)
+    while (first.waiting.at(0)!.isCanceled) first.waiting.take(1)
     return { request: first.waiting.at(0)!, queue: first }
   }
 
   /** Dispatches the request that `peek` returned. */
-  start(queue: FairQueue): Charge {
+  start(queue: FairQueue): DispatchedWork {
     const [request] = queue.waiting.take(1)
     const { seats } = request!
-    const estimatedMs = queue.usualMs
-    this.#virtualTime = queue.next
-    queue.next += seats * estimatedMs
+    const estimatedMs = queue.estimatedMs
+    this.#virtualTime = queue.virtualStart
+    queue.virtualStart += seats * estimatedMs
     queue.running += seats
     this.#shrink(queue)
     return { queue, seats, estimatedMs }
   }
 
-  finish({ queue, seats, estimatedMs }: Charge, tookMs: number): void {
+  finish({ queue, seats, estimatedMs }: DispatchedWork, tookMs: number): void {
     queue.running -= seats
-    queue.next += seats * (tookMs - estimatedMs)
-    queue.usualMs += (tookMs - queue.usualMs) * learning
+    queue.virtualStart += seats * (tookMs - estimatedMs)
+    queue.estimatedMs += (tookMs - queue.estimatedMs) * learning
   }
 
   #shrink(queue: FairQueue): void {
@@ -128,7 +131,7 @@ export class FairQueues {
   #choose(flow: string): FairQueue {
     const { queues, handSize } = this.#limits
     let hand = this.#hands.get(flow)
-    if (hand === undefined) this.#hands.set(flow, (hand = dealHand(flow, queues, handSize)))
+    if (hand === undefined) this.#hands.set(flow, (hand = shuffleShard(flow, queues, handSize)))
     let best: FairQueue | undefined
     for (const index of hand) {
       let queue = this.#queues.get(index)

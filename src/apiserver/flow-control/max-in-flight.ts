@@ -18,7 +18,7 @@ export function maxInFlight(limits: InFlightLimits): Stage {
     const { info, user } = context
     if (isLongRunning(info) || user.groups.includes('system:masters')) return next(context)
     const kind = reading.has(info.verb) ? 'readOnly' : 'mutating'
-    if (limits[kind] > 0 && running[kind] >= limits[kind]) throw tooMany()
+    if (limits[kind] > 0 && running[kind] >= limits[kind]) throw tooManyRequestsError()
     running[kind]++
     try {
       return await next(context)
@@ -30,7 +30,7 @@ export function maxInFlight(limits: InFlightLimits): Stage {
 
 const reading: ReadonlySet<string> = new Set(['get', 'list', 'watch', 'head'])
 
-export function tooMany() {
+export function tooManyRequestsError() {
   return tooManyRequests('Too many requests, please try again later.', retryAfterSeconds)
 }
 

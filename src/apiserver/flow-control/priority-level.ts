@@ -1,7 +1,7 @@
 /** The seats and queues of one priority level. */
 import type { Clock } from '#/platform/platform.ts'
-import { FairQueues, type Charge, type QueuingLimits, type Waiting } from './fair-queues.ts'
-import type { Bounds, Shares } from './plan-limits.ts'
+import { FairQueues, type DispatchedWork, type QueuingLimits, type QueuedRequest } from './fair-queues.ts'
+import type { ConcurrencyBounds, Shares } from './plan-concurrency-limits.ts'
 import { SeatDemand } from './seat-demand.ts'
 
 export interface LevelConfiguration extends Shares {
@@ -10,15 +10,15 @@ export interface LevelConfiguration extends Shares {
 }
 
 /** Seats occupied by a request until `finish`. */
-export interface Seat {
+export interface OccupiedSeats {
   readonly seats: number
   /** Undefined if the request was not queued. */
-  readonly charge: Charge | undefined
+  readonly charge: DispatchedWork | undefined
   readonly startedMs: number
 }
 
 /** Reasons for rejecting a request. */
-export type Refusal = 'concurrency-limit' | 'queue-full' | 'time-out' | 'cancelled'
+export type RejectReason = 'concurrency-limit' | 'queue-full' | 'time-out' | 'cancelled'
 
 export class PriorityLevel {
   readonly name: string
@@ -28,7 +28,7 @@ export class PriorityLevel {
   #queues: FairQueues | undefined
   #running = 0
   #limit = 0
-  #bounds: Bounds = { nominal: 0, min: 0, max: 0 }
+  #bounds: ConcurrencyBounds = { nominal: 0, min: 0, max: 0 }
   /** Smoothed demand of the last plan. */
   smoothed = 0
 
@@ -48,7 +48,7 @@ export class PriorityLevel {
     return this.#configuration
   }
 
-  get bounds(): Bounds {
+  get bounds(): ConcurrencyBounds {
     return this.#bounds
   }
 
@@ -66,7 +66,7 @@ export class PriorityLevel {
     this.#adoptQueuing()
   }
 
-  setBounds(bounds: Bounds): void {
+  setBounds(bounds: ConcurrencyBounds): void {
     const isNew = this.#bounds.nominal !== bounds.nominal
     this.#bounds = bounds
     if (isNew) this.setLimit(bounds.nominal)
@@ -78,7 +78,7 @@ export class PriorityLevel {
   }
 
   /** Takes seats immediately; undefined if there are not enough or requests are queued. */
-  tryStart(seats: number): Seat | undefined {
+  tryStart(seats: number): OccupiedSeats | undefined {
     const isFree =
       this.isExempt || (this.#fits(seats) && (this.#queues === undefined || this.#queues.isEmpty))
     if (!isFree) return undefined
@@ -89,20 +89,24 @@ export class PriorityLevel {
   }
 
   /** Queues the request until seats are free. */
-  wait(flow: string, seats: number, signal: AbortSignal): Promise<Seat | Refusal> | Refusal {
+  wait(
+    flow: string,
+    seats: number,
+    signal: AbortSignal,
+  ): Promise<OccupiedSeats | RejectReason> | RejectReason {
     const queues = this.#queues
     if (queues === undefined || this.#configuration.queuing === undefined) return 'concurrency-limit'
-    const { promise, resolve } = Promise.withResolvers<Seat | Refusal>()
-    const leave = (refusal: Refusal): void => {
+    const { promise, resolve } = Promise.withResolvers<OccupiedSeats | RejectReason>()
+    const leave = (refusal: RejectReason): void => {
       stopWaiting()
       queues.leave(queue!, waiting)
       this.demand.add(-seats, this.#clock.monotonicMs())
       resolve(refusal)
       this.#startWaiting()
     }
-    const waiting: Waiting = {
+    const waiting: QueuedRequest = {
       seats,
-      isGone: false,
+      isCanceled: false,
       start: charge => {
         stopWaiting()
         resolve({ seats, charge, startedMs: this.#clock.monotonicMs() })
@@ -122,7 +126,7 @@ export class PriorityLevel {
     return promise
   }
 
-  finish({ seats, charge, startedMs }: Seat): void {
+  finish({ seats, charge, startedMs }: OccupiedSeats): void {
     const nowMs = this.#clock.monotonicMs()
     this.#running -= seats
     this.demand.add(-seats, nowMs)

@@ -1,5 +1,5 @@
 /** Tracks seats in use or waited for over time. */
-import type { Demand } from './plan-limits.ts'
+import type { Demand } from './plan-concurrency-limits.ts'
 
 export class SeatDemand {
   #now = 0

@@ -10,7 +10,7 @@ import type { GroupVersionKind } from '#/api/resource.ts'
 import type { StructSchema } from '#/api/schema.ts'
 import { requestBytesMax, strictDecode, type FieldValidation } from '#/api/strict-decode.ts'
 import { bodyFormat, mediaTypes } from '../negotiation.ts'
-import type { Call } from './call.ts'
+import type { RequestScope } from './request-scope.ts'
 
 export interface Expected {
   readonly kind: GroupVersionKind
@@ -18,11 +18,11 @@ export interface Expected {
   readonly fieldValidation: FieldValidation
 }
 
-export async function decodeBody(call: Call, expected: Expected): Promise<KubernetesObject> {
-  const { request } = call.context
+export async function decodeBody(scope: RequestScope, expected: Expected): Promise<KubernetesObject> {
+  const { request } = scope.context
   if (request.body.value !== undefined) return readValue(request.body.value as JsonValue, expected)
   const format = bodyFormat(request.headers['content-type'])
-  return decodeBytes(call, await request.body.bytes(requestBytesMax), { ...expected, format })
+  return decodeBytes(scope, await request.body.bytes(requestBytesMax), { ...expected, format })
 }
 
 /**
@@ -39,7 +39,7 @@ function readValue(value: JsonValue, { kind: { kind, version }, schema }: Expect
 }
 
 function decodeBytes(
-  call: Call,
+  scope: RequestScope,
   bytes: Uint8Array,
   { kind, schema, fieldValidation, format }: Expected & { readonly format: keyof typeof mediaTypes },
 ): KubernetesObject {
@@ -50,11 +50,13 @@ function decodeBytes(
     }
     return object
   }
-  const { value, warnings } = strictDecode(bytes, mediaTypes[format], schema, {
+  const { value, warnings } = strictDecode(bytes, {
+    mediaType: mediaTypes[format],
+    schema,
     expected: kind,
     fieldValidation,
   })
-  for (const warning of warnings) call.context.warnings.add(warning)
+  for (const warning of warnings) scope.context.warnings.add(warning)
   return value
 }
 
@@ -68,8 +70,8 @@ function readProtobuf(bytes: Uint8Array, kind: GroupVersionKind): KubernetesObje
 }
 
 /** The raw body, for callers that decode it themselves. */
-export async function bodyBytes(call: Call): Promise<Uint8Array> {
-  const { body } = call.context.request
+export async function bodyBytes(scope: RequestScope): Promise<Uint8Array> {
+  const { body } = scope.context.request
   if (body.value !== undefined) return Buffer.from(JSON.stringify(body.value))
   return body.bytes(requestBytesMax)
 }

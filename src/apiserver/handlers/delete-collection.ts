@@ -2,23 +2,26 @@
 import { isApiError } from '#/api/errors.ts'
 import type { ApiResponse } from '../request.ts'
 import { listBody } from '../list-body.ts'
-import type { Call } from './call.ts'
+import type { RequestScope } from './request-scope.ts'
 import { deleteObject } from './delete.ts'
 import { readDeleteOptions } from './delete-options.ts'
 import { readPage } from './list.ts'
 import { readListOptions } from './list-options.ts'
 
-export async function removeCollection(call: Call): Promise<ApiResponse> {
-  const listOptions = readListOptions(call)
-  const options = await readDeleteOptions(call)
+export async function deleteCollection(scope: RequestScope): Promise<ApiResponse> {
+  const listOptions = readListOptions(scope)
+  const options = await readDeleteOptions(scope)
   // Includes uninitialized objects, which would otherwise never be deleted.
-  const { cache } = call.registry
-  const { objects, meta } = await readPage({ ...call, objects: cache.unhidden ?? cache }, listOptions)
+  const { cache } = scope.registry
+  const { objects, meta } = await readPage(
+    { ...scope, objects: cache.withUninitialized ?? cache },
+    listOptions,
+  )
   for (let start = 0; start < objects.length; start += deletionsAtOnce) {
     await Promise.all(
       objects.slice(start, start + deletionsAtOnce).map(async ({ key }) => {
         try {
-          await deleteObject(call, key, options)
+          await deleteObject(scope, key, options)
         } catch (error) {
           // Already deleted concurrently.
           if (!isApiError(error, 'NotFound')) throw error
@@ -26,7 +29,7 @@ export async function removeCollection(call: Call): Promise<ApiResponse> {
       }),
     )
   }
-  return { status: 200, body: listBody(call.view, objects, meta, call) }
+  return { status: 200, body: listBody(scope.view, objects, meta, scope) }
 }
 
 const deletionsAtOnce = 32

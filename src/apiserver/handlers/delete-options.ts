@@ -12,7 +12,7 @@ import { requestBytesMax } from '#/api/strict-decode.ts'
 import { parseYaml } from '#/api/yaml.ts'
 import { bodyFormat, type Format } from '../negotiation.ts'
 import { isTrue } from '../request-info.ts'
-import { integerParameter, type Call } from './call.ts'
+import { integerParameter, type RequestScope } from './request-scope.ts'
 
 export interface DeleteOptions {
   readonly dryRun: boolean
@@ -26,8 +26,8 @@ export interface DeleteOptions {
 
 const policies: readonly string[] = ['Orphan', 'Background', 'Foreground']
 
-export async function readDeleteOptions(call: Call): Promise<DeleteOptions> {
-  return deleteOptionsOf({ ...queryOptions(call), ...(await bodyOptions(call)) }, false)
+export async function readDeleteOptions(scope: RequestScope): Promise<DeleteOptions> {
+  return deleteOptionsOf({ ...queryOptions(scope), ...(await bodyOptions(scope)) }, false)
 }
 
 /** Converts DeleteOptions embedded in another object. Throws ApiError 422. */
@@ -45,7 +45,7 @@ export function deleteOptionsOf(sent: DeleteOptionsObject, isDryRun: boolean): D
   }
 }
 
-function queryOptions({ context }: Call): DeleteOptionsObject {
+function queryOptions({ context }: RequestScope): DeleteOptionsObject {
   const { query } = context.request
   const grace = integerParameter(query, 'gracePeriodSeconds')
   const dryRun = query.getAll('dryRun').filter(value => value !== '')
@@ -59,8 +59,8 @@ function queryOptions({ context }: Call): DeleteOptionsObject {
   }
 }
 
-async function bodyOptions(call: Call): Promise<DeleteOptionsObject> {
-  const { request } = call.context
+async function bodyOptions(scope: RequestScope): Promise<DeleteOptionsObject> {
+  const { request } = scope.context
   if (request.body.value !== undefined) return request.body.value as DeleteOptionsObject
   const bytes = await request.body.bytes(requestBytesMax)
   if (bytes.length === 0) return {}
@@ -80,7 +80,7 @@ function read(bytes: Uint8Array, format: Format): object {
     return decode(value, structDefinition('meta.v1.DeleteOptions')).value
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
-    throw badRequest(`the deletion's options cannot be read: ${error.message}`)
+    throw badRequest(`cannot decode DeleteOptions: ${error.message}`)
   }
 }
 

@@ -2,27 +2,29 @@
  * DELETE: removes the object immediately, or sets its deletionTimestamp if a grace period or finalizers are
  * pending. See https://kubernetes.io/docs/concepts/architecture/garbage-collection/
  */
-import { conflict, notFound, objectModified } from '#/api/errors.ts'
+import { conflict, notFound, optimisticLockErrorMessage } from '#/api/errors.ts'
 import type { KindRules } from '#/api/kind-rules.ts'
 import type { KubernetesObject, ObjectMeta } from '#/api/metadata.ts'
 import { foregroundFinalizer, orphanFinalizer } from '#/api/names.ts'
 import { formatTime } from '#/api/time.ts'
-import type { AdmissionRequest } from '../admission/admission.ts'
+import type { AdmissionRequest } from '../admission/admission-chain.ts'
 import { encodeForStore, StoredObject } from '../registry/stored-object.ts'
 import { removeObject } from '../registry/update-object.ts'
-import { attempt, latest, rulesOf } from '../registry/write.ts'
+import { getStoredObject } from '../registry/get-stored-object.ts'
+import { rulesOf } from '../registry/resource-strategy.ts'
+import { translateStoreErrors } from '../registry/store-errors.ts'
 import { annotate, type ApiResponse } from '../request.ts'
-import { objectBody } from '../table.ts'
+import { objectBody } from '../object-body.ts'
 import { valueBody } from '../view.ts'
-import { keyOfCall, subjectOf, type Call } from './call.ts'
+import { keyOfScope, subjectOf, type RequestScope } from './request-scope.ts'
 import { readDeleteOptions, type DeleteOptions } from './delete-options.ts'
 
-export async function remove(call: Call): Promise<ApiResponse> {
-  const key = keyOfCall(call)
-  const outcome = await deleteObject(call, key, await readDeleteOptions(call))
-  if (outcome.isGone && !returnsObject(call))
-    return { status: 200, body: valueBody(goneStatus(call, outcome.stored), call.view.negotiated) }
-  return { status: 200, body: objectBody(call.view, outcome.stored, call) }
+export async function deleteHandler(scope: RequestScope): Promise<ApiResponse> {
+  const key = keyOfScope(scope)
+  const outcome = await deleteObject(scope, key, await readDeleteOptions(scope))
+  if (outcome.isGone && !returnsObject(scope))
+    return { status: 200, body: valueBody(goneStatus(scope, outcome.stored), scope.view.negotiated) }
+  return { status: 200, body: objectBody(scope.view, outcome.stored, scope) }
 }
 
 export interface Deletion {
@@ -31,21 +33,25 @@ export interface Deletion {
   readonly isGone: boolean
 }
 
-export async function deleteObject(call: Call, key: string, options: DeleteOptions): Promise<Deletion> {
-  const { registry, context } = call
-  const { orphaningWarning } = rulesOf(call.resource)
-  if (orphaningWarning !== undefined && options.propagationPolicy === undefined)
-    context.warnings.add(orphaningWarning)
-  let current = await latest(registry, key)
+export async function deleteObject(
+  scope: RequestScope,
+  key: string,
+  options: DeleteOptions,
+): Promise<Deletion> {
+  const { registry, context } = scope
+  const { orphanDependentsWarning } = rulesOf(scope.resource)
+  if (orphanDependentsWarning !== undefined && options.propagationPolicy === undefined)
+    context.warnings.add(orphanDependentsWarning)
+  let current = await getStoredObject(registry, key)
   for (let attempts = 1; ; attempts++) {
-    if (current === undefined) throw notFound(nameSubject(call, key))
-    checkPreconditions(call, current, options)
-    const admission = admissionOf(call, current, options)
+    if (current === undefined) throw notFound(nameSubject(scope, key))
+    checkPreconditions(scope, current, options)
+    const admission = admissionOf(scope, current, options)
     await registry.admission.mutate(admission)
     await registry.admission.validate(admission)
-    const outcome = await tryDelete(call, current, options)
+    const outcome = await tryDelete(scope, current, options)
     if ('stored' in outcome) return outcome
-    if (attempts === attemptsMax) throw conflict(nameSubject(call, key), objectModified)
+    if (attempts === attemptsMax) throw conflict(nameSubject(scope, key), optimisticLockErrorMessage)
     current = outcome.current
   }
 }
@@ -55,12 +61,17 @@ const attemptsMax = 50
 
 type Outcome = Deletion | { readonly current: StoredObject | undefined }
 
-async function tryDelete(call: Call, current: StoredObject, options: DeleteOptions): Promise<Outcome> {
-  const { registry, resource } = call
-  const graceSeconds = graceOf(call, current.object, options)
+async function tryDelete(
+  scope: RequestScope,
+  current: StoredObject,
+  options: DeleteOptions,
+): Promise<Outcome> {
+  const { registry, resource } = scope
+  const graceSeconds = graceOf(scope, current.object, options)
   const rules = rulesOf(resource)
   const finalizers = finalizersOf(current.object, options, rules)
-  const isPending = graceSeconds > 0 || finalizers.length > 0 || (rules.isHeld?.(current.object) ?? false)
+  const isPending =
+    graceSeconds > 0 || finalizers.length > 0 || (rules.hasPendingFinalization?.(current.object) ?? false)
   if (!isPending) {
     if (options.dryRun) return { stored: current, isGone: true }
     const result = await removeObject(registry, { resource }, current)
@@ -73,7 +84,7 @@ async function tryDelete(call: Call, current: StoredObject, options: DeleteOptio
   if (options.dryRun)
     return { stored: new StoredObject(current.key, current.revision, bytes, marked), isGone: false }
   registry.cache.noteWrite(bytes, marked)
-  const result = await attempt({ resource }, 'delete', () =>
+  const result = await translateStoreErrors({ resource }, 'delete', () =>
     registry.store.update(current.key, bytes, { expectedRevision: current.revision }),
   )
   if (result.written)
@@ -84,7 +95,7 @@ async function tryDelete(call: Call, current: StoredObject, options: DeleteOptio
 }
 
 /** The grace period in seconds, as determined by the kind; a second deletion may only shorten it. */
-function graceOf({ resource }: Call, object: KubernetesObject, options: DeleteOptions): number {
+function graceOf({ resource }: RequestScope, object: KubernetesObject, options: DeleteOptions): number {
   const wanted = rulesOf(resource).gracePeriodSeconds?.(object, options.gracePeriodSeconds) ?? 0
   const { deletionTimestamp, deletionGracePeriodSeconds } = object.metadata ?? {}
   if (deletionTimestamp === undefined) return wanted
@@ -95,13 +106,13 @@ function graceOf({ resource }: Call, object: KubernetesObject, options: DeleteOp
 function finalizersOf(
   { metadata = {} }: KubernetesObject,
   { propagationPolicy }: DeleteOptions,
-  { orphansDependents = false }: KindRules,
+  { orphanDependentsByDefault = false }: KindRules,
 ): readonly string[] {
   const before = metadata.finalizers ?? []
   const others = before.filter(each => each !== orphanFinalizer && each !== foregroundFinalizer)
   // A propagation finalizer on the object takes precedence over the default of the kind.
   const isUndecided = propagationPolicy === undefined && others.length === before.length
-  const policy = isUndecided && orphansDependents ? 'Orphan' : propagationPolicy
+  const policy = isUndecided && orphanDependentsByDefault ? 'Orphan' : propagationPolicy
   if (policy === undefined) return before
   if (policy === 'Orphan') return [...others, orphanFinalizer]
   if (policy === 'Foreground') return [...others, foregroundFinalizer]
@@ -134,12 +145,16 @@ function mark(nowMs: number, object: KubernetesObject, { graceSeconds, finalizer
   return { ...object, metadata: marked }
 }
 
-function checkPreconditions(call: Call, current: StoredObject, { preconditions }: DeleteOptions): void {
+function checkPreconditions(
+  scope: RequestScope,
+  current: StoredObject,
+  { preconditions }: DeleteOptions,
+): void {
   const { uid, resourceVersion } = preconditions
   const is = current.object.metadata?.uid
   if (uid !== undefined && uid !== is) {
     throw conflict(
-      nameSubject(call, current.key),
+      nameSubject(scope, current.key),
       `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${is}`,
     )
   }
@@ -147,12 +162,12 @@ function checkPreconditions(call: Call, current: StoredObject, { preconditions }
     const text =
       `Precondition failed: ResourceVersion in precondition: ${resourceVersion},` +
       ` ResourceVersion in object meta: ${current.revision}`
-    throw conflict(nameSubject(call, current.key), text)
+    throw conflict(nameSubject(scope, current.key), text)
   }
 }
 
 function admissionOf(
-  { context, resource, info }: Call,
+  { context, resource, info }: RequestScope,
   current: StoredObject,
   options: DeleteOptions,
 ): AdmissionRequest {
@@ -166,20 +181,20 @@ function admissionOf(
     user: context.user,
     dryRun: options.dryRun,
     object: undefined,
-    before: current.object,
+    oldObject: current.object,
     options: options.sent,
     signal: context.request.signal,
     warn: text => context.warnings.add(text),
-    annotate: (key, value, about) => annotate(context, key, value, about),
+    addAuditAnnotation: (key, value, about) => annotate(context, key, value, about),
   }
 }
 
 /** Pods and some other kinds return the deleted object; most return a Status. */
-function returnsObject({ resource }: Call): boolean {
-  return rulesOf(resource).returnsDeleted === true
+function returnsObject({ resource }: RequestScope): boolean {
+  return rulesOf(resource).returnDeletedObject === true
 }
 
-function goneStatus({ resource }: Call, stored: StoredObject): object {
+function goneStatus({ resource }: RequestScope, stored: StoredObject): object {
   const { name, uid } = stored.object.metadata ?? {}
   return {
     kind: 'Status',
@@ -190,6 +205,6 @@ function goneStatus({ resource }: Call, stored: StoredObject): object {
   }
 }
 
-function nameSubject(call: Call, key: string) {
-  return { ...subjectOf(call), name: key.slice(key.lastIndexOf('/') + 1) }
+function nameSubject(scope: RequestScope, key: string) {
+  return { ...subjectOf(scope), name: key.slice(key.lastIndexOf('/') + 1) }
 }

@@ -1,16 +1,16 @@
 /** GET of one object, from the cache. */
 import { notFound } from '#/api/errors.ts'
 import type { ApiResponse } from '../request.ts'
-import { objectBody } from '../table.ts'
-import { keyOfCall, subjectOf, type Call } from './call.ts'
-import { freshen } from './list.ts'
+import { objectBody } from '../object-body.ts'
+import { keyOfScope, subjectOf, type RequestScope } from './request-scope.ts'
+import { waitUntilFresh } from './wait-until-fresh.ts'
 import { parseResourceVersion } from './list-options.ts'
 
-export async function get(call: Call): Promise<ApiResponse> {
-  const { view, context, objects } = call
-  const key = keyOfCall(call)
-  await freshen(call, parseResourceVersion(context.request.query.get('resourceVersion') ?? ''))
+export async function get(scope: RequestScope): Promise<ApiResponse> {
+  const { view, context, objects } = scope
+  const key = keyOfScope(scope)
+  await waitUntilFresh(scope, parseResourceVersion(context.request.query.get('resourceVersion') ?? ''))
   const stored = objects.get(key)
-  if (stored === undefined) throw notFound(subjectOf(call))
-  return { status: 200, body: objectBody(view, stored, call) }
+  if (stored === undefined) throw notFound(subjectOf(scope))
+  return { status: 200, body: objectBody(view, stored, scope) }
 }

@@ -2,9 +2,9 @@
 import { badRequest } from '#/api/errors.ts'
 import { forbiddenField, invalid, invalidObject, notSupported, type FieldError } from '#/api/field-error.ts'
 import { isTrue } from '../request-info.ts'
-import { integerParameter } from './call.ts'
+import { integerParameter } from './request-scope.ts'
 import { readSelection, type Selection } from './selection.ts'
-import type { Call } from './call.ts'
+import type { RequestScope } from './request-scope.ts'
 
 export interface ListOptions {
   readonly selection: Selection
@@ -19,20 +19,20 @@ export interface ListOptions {
   readonly sendInitialEvents: boolean | undefined
 }
 
-export function readListOptions(call: Call): ListOptions {
-  const { query } = call.context.request
+export function readListOptions(scope: RequestScope): ListOptions {
+  const { query } = scope.context.request
   const match = query.get('resourceVersionMatch') ?? ''
   const version = query.get('resourceVersion') ?? ''
   const continueToken = query.get('continue') ?? ''
   const initialEvents = query.get('sendInitialEvents')
-  const isWatch = call.info.verb === 'watch'
+  const isWatch = scope.info.verb === 'watch'
   const errors = isWatch
     ? checkWatch({ match, initialEvents, allowWatchBookmarks: isTrue(query.get('allowWatchBookmarks')) })
     : checkList({ match, version, continueToken, initialEvents })
   if (errors.length > 0) throw invalidObject({ group: 'meta.k8s.io', kind: 'ListOptions' }, errors)
   const limit = integerParameter(query, 'limit') ?? 0
   return {
-    selection: readSelection(call),
+    selection: readSelection(scope),
     limit: Math.max(limit, 0),
     continueToken,
     resourceVersion: parseResourceVersion(version),

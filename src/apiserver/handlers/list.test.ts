@@ -6,7 +6,7 @@ import { startTestServer, type Answer, type TestServer, type TestServerOptions }
 
 const maps = '/api/v1/namespaces/default/configmaps'
 
-test('pages of a list show one state, and say how much is left', async t => {
+test('pages of a list are consistent and have remainingItemCount', async t => {
   const { request } = await serverWith(t, 7)
   const first = await request('GET', `${maps}?limit=3`)
   assert.deepEqual([names(first), meta(first)['remainingItemCount']], [['m0', 'm1', 'm2'], 4])
@@ -19,13 +19,13 @@ test('pages of a list show one state, and say how much is left', async t => {
   assert.deepEqual([names(third), meta(third)['continue']], [['m6'], undefined])
 })
 
-test('a page that ends with the list has no continue token', async t => {
+test('the last page has no continue token', async t => {
   const { request } = await serverWith(t, 4)
   assert.equal(meta(await request('GET', `${maps}?limit=4`))['continue'], undefined)
   assert.notEqual(meta(await request('GET', `${maps}?limit=3`))['continue'], undefined)
 })
 
-test('a token of a state that is compacted expires, changed or not, and goes on with the latest state', async t => {
+test('a continue token of a compacted revision expires and offers an inconsistent continuation', async t => {
   const store = await MemoryStore.open({
     platform: nodePlatform({ log: { level: 'error', format: 'text' } }),
   })
@@ -49,7 +49,7 @@ test('a token of a state that is compacted expires, changed or not, and goes on 
   assert.equal(meta(third)['resourceVersion'], meta(second)['resourceVersion'])
 })
 
-test('selectors choose by labels and by fields', async t => {
+test('lists are filtered by label and field selectors', async t => {
   const { request } = await serverWith(t, 4)
   const check = async (query: string, expected: readonly string[]): Promise<void> => {
     assert.deepEqual(names(await request('GET', `${maps}?${query}`)), expected)
@@ -63,7 +63,7 @@ test('selectors choose by labels and by fields', async t => {
   await check('labelSelector=parity=odd&limit=1', ['m1'])
 })
 
-test('a list of a state that was asked for shows that state', async t => {
+test('resourceVersionMatch Exact lists that revision', async t => {
   const { request } = await serverWith(t, 2)
   const before = String(meta(await request('GET', maps))['resourceVersion'])
   await request('POST', maps, configMap('new'))
@@ -74,7 +74,7 @@ test('a list of a state that was asked for shows that state', async t => {
   assert.deepEqual(names(await request('GET', `${maps}?resourceVersion=0&limit=1`)), ['m0', 'm1', 'new'])
 })
 
-test('lists across namespaces hold objects of all of them', async t => {
+test('lists across namespaces contain objects of all namespaces', async t => {
   const { request } = await serverWith(t, 1)
   await request('POST', '/api/v1/namespaces', {
     kind: 'Namespace',
@@ -86,7 +86,7 @@ test('lists across namespaces hold objects of all of them', async t => {
   assert.deepEqual(names(await request('GET', '/api/v1/configmaps')), ['m0', tracking, 'elsewhere'])
 })
 
-test('a list is also a table, bare metadata, YAML and protobuf', async t => {
+test('lists are served as Table, PartialObjectMetadata, YAML and protobuf', async t => {
   const { request, raw } = await serverWith(t, 1)
   const as = (kind: string): Promise<Answer> =>
     request('GET', maps, undefined, { accept: `application/json;as=${kind};g=meta.k8s.io;v=v1` })

@@ -1,5 +1,5 @@
 /** Lists: served from the cache if it has the requested revision, and from the store for older revisions. */
-import { ApiError, badRequest, expired, isApiError, tooLargeResourceVersion } from '#/api/errors.ts'
+import { ApiError, badRequest, expired, isApiError } from '#/api/errors.ts'
 import { StoreError } from '#/store/store.ts'
 import { StoredObject } from '../registry/stored-object.ts'
 import { keyOf, prefixOf } from '../registry/store-keys.ts'
@@ -7,12 +7,13 @@ import type { ApiResponse } from '../request.ts'
 import { listBody, type ListMeta, type WholeList } from '../list-body.ts'
 import { readContinueToken, writeContinueToken } from './continue-token.ts'
 import { readListOptions, type ListOptions } from './list-options.ts'
-import type { Call } from './call.ts'
+import type { RequestScope } from './request-scope.ts'
+import { waitUntilFresh } from './wait-until-fresh.ts'
 
-export async function list(call: Call): Promise<ApiResponse> {
-  const options = readListOptions(call)
-  const page = await readPage(call, options)
-  return { status: 200, body: listBody(call.view, page.objects, page.meta, { ...call, whole: page.whole }) }
+export async function list(scope: RequestScope): Promise<ApiResponse> {
+  const options = readListOptions(scope)
+  const page = await readPage(scope, options)
+  return { status: 200, body: listBody(scope.view, page.objects, page.meta, { ...scope, whole: page.whole }) }
 }
 
 export interface ListPage {
@@ -22,18 +23,18 @@ export interface ListPage {
   readonly whole?: WholeList
 }
 
-export async function readPage(call: Call, options: ListOptions): Promise<ListPage> {
-  const { resource, info } = call
+export async function readPage(scope: RequestScope, options: ListOptions): Promise<ListPage> {
+  const { resource, info } = scope
   const prefix = prefixOf(resource, info.namespace)
-  if (options.continueToken !== '') return continued(call, options, prefix)
+  if (options.continueToken !== '') return continued(scope, options, prefix)
   const { resourceVersion, resourceVersionMatch } = options
   if (resourceVersionMatch === 'Exact' || isLegacyExact(options)) {
-    return pageAt(call, options, { prefix, revision: resourceVersion!, after: undefined })
+    return pageAt(scope, options, { prefix, revision: resourceVersion!, after: undefined })
   }
-  await freshen(call, resourceVersion)
+  await waitUntilFresh(scope, resourceVersion)
   // With resourceVersion=0 the limit is ignored, as in Kubernetes.
   const limit = resourceVersion === 0 ? 0 : options.limit
-  return cachedPage(call, { ...options, limit }, { prefix, after: undefined })
+  return cachedPage(scope, { ...options, limit }, { prefix, after: undefined })
 }
 
 /** A limit with a resourceVersion but no resourceVersionMatch means Exact. */
@@ -41,48 +42,18 @@ function isLegacyExact({ resourceVersion, resourceVersionMatch, limit }: ListOpt
   return resourceVersionMatch === '' && limit > 0 && (resourceVersion ?? 0) > 0
 }
 
-/** Waits until the cache has the required revision. */
-export async function freshen(call: Call, resourceVersion: number | undefined): Promise<void> {
-  const {
-    registry: { platform },
-    objects: cache,
-    context: { request },
-  } = call
-  if (resourceVersion === 0) return
-  if (resourceVersion === undefined) {
-    const latest = await cache.latestRevision()
-    // Creating the signal has a cost, and the cache is nearly always up to date.
-    if (cache.revision < latest) await cache.waitFor(latest, request.signal)
-    return
-  }
-  if (cache.revision >= resourceVersion) return
-  const tooLate = new AbortController()
-  const timer = platform.clock.setTimer(freshMsMax, () => tooLate.abort())
-  try {
-    await cache.waitFor(resourceVersion, AbortSignal.any([tooLate.signal, request.signal]))
-  } catch (error) {
-    if (tooLate.signal.aborted) throw tooLargeResourceVersion(resourceVersion, cache.revision, 1)
-    throw error
-  } finally {
-    timer.cancel()
-  }
-}
-
-/** Maximum wait for a revision that this server has not seen yet. */
-const freshMsMax = 3_000
-
-async function continued(call: Call, options: ListOptions, prefix: string): Promise<ListPage> {
+async function continued(scope: RequestScope, options: ListOptions, prefix: string): Promise<ListPage> {
   if (options.resourceVersion !== undefined && options.resourceVersion !== 0) {
     throw badRequest('specifying resource version is not allowed when using continue')
   }
   const token = readContinueToken(options.continueToken)
   const after = `${prefix}${token.after}`
   if (token.revision === undefined) {
-    await freshen(call, undefined)
-    return cachedPage(call, options, { prefix, after })
+    await waitUntilFresh(scope, undefined)
+    return cachedPage(scope, options, { prefix, after })
   }
   try {
-    return await pageAt(call, options, { prefix, after, revision: token.revision })
+    return await pageAt(scope, options, { prefix, after, revision: token.revision })
   } catch (error) {
     if (!isApiError(error, 'Expired')) throw error
     throw withContinue(
@@ -110,13 +81,13 @@ interface Position {
 }
 
 /** A page at the revision of the cache. */
-function cachedPage(call: Call, options: ListOptions, { prefix, after }: Position): ListPage {
-  const { objects: cache } = call
+function cachedPage(scope: RequestScope, options: ListOptions, { prefix, after }: Position): ListPage {
+  const { objects: cache } = scope
   const { selection } = options
   const limit = options.limit || Infinity
   const objects: StoredObject[] = []
   let more = false
-  for (const stored of candidates(call, options, { prefix, after })) {
+  for (const stored of candidates(scope, options, { prefix, after })) {
     if (!selection.isAll && !selection.matches(stored)) continue
     if (objects.length === limit) {
       more = true
@@ -136,11 +107,11 @@ function cachedPage(call: Call, options: ListOptions, { prefix, after }: Positio
 
 /** A field selector for metadata.name turns the list into a lookup. */
 function candidates(
-  call: Call,
+  scope: RequestScope,
   { selection }: ListOptions,
   { prefix, after }: Position,
 ): Iterable<StoredObject> {
-  const { objects: cache, resource, info } = call
+  const { objects: cache, resource, info } = scope
   const namespace = info.namespace || selection.namespace || ''
   if (selection.name === undefined || (resource.scope === 'Namespaced' && namespace === '')) {
     return cache.list(namespace === info.namespace ? prefix : prefixOf(resource, namespace), after)
@@ -151,20 +122,20 @@ function candidates(
 
 /** A page at an exact revision. */
 async function pageAt(
-  call: Call,
+  scope: RequestScope,
   options: ListOptions,
   position: Position & { readonly revision: number },
 ): Promise<ListPage> {
   const { prefix, revision } = position
-  await freshen(call, revision)
+  await waitUntilFresh(scope, revision)
   try {
     // Fails if the revision is compacted, even if the listed objects have not changed since.
-    await call.registry.store.get(prefix, { revision })
-    if (call.objects.eventsAfter(prefix, revision)?.length === 0) {
-      const page = cachedPage(call, options, position)
+    await scope.registry.store.get(prefix, { revision })
+    if (scope.objects.eventsAfter(prefix, revision)?.length === 0) {
+      const page = cachedPage(scope, options, position)
       return { objects: page.objects, meta: withRevision(page.meta, revision, prefix, page.objects.at(-1)) }
     }
-    return await storedPage(call, options, position)
+    return await storedPage(scope, options, position)
   } catch (error) {
     if (!(error instanceof StoreError) || error.reason !== 'compacted') throw error
     throw expired(`The resourceVersion for the provided list is too old.`)
@@ -172,7 +143,7 @@ async function pageAt(
 }
 
 async function storedPage(
-  { registry: { store }, objects: shown }: Call,
+  { registry: { store }, objects: shown }: RequestScope,
   { selection, limit }: ListOptions,
   { prefix, after, revision }: Position & { readonly revision: number },
 ): Promise<ListPage> {
@@ -188,7 +159,7 @@ async function storedPage(
     })
     for (const entry of entries) {
       const stored = new StoredObject(entry.key, entry.revision, entry.value)
-      if (!shown.shows(stored) || (!selection.isAll && !selection.matches(stored))) continue
+      if (!shown.isVisible(stored) || (!selection.isAll && !selection.matches(stored))) continue
       objects.push(stored)
       if (objects.length !== limit) continue
       const isLast = remaining === 0 && entry === entries.at(-1)

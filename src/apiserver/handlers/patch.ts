@@ -1,7 +1,7 @@
 /** PATCH with JSON patch, merge patch, strategic merge patch, or server-side apply, which can also create. */
 import {
   applyConfiguration,
-  checkConfiguration,
+  validateAppliedObject,
   conflictError,
   type ApplyOptions,
   type JsonObject,
@@ -19,11 +19,11 @@ import { formatTime } from '#/api/time.ts'
 import { parseYaml } from '#/api/yaml.ts'
 import { resetFieldsOf } from '../registry/reset-fields.ts'
 import { updateObject } from '../registry/update-object.ts'
-import { conversionIn } from '../registry/write.ts'
+import { conversionIn } from '../registry/managed-fields.ts'
 import { isTrue } from '../request-info.ts'
 import type { ApiResponse } from '../request.ts'
-import { objectBody } from '../table.ts'
-import { keyOfCall, type Call } from './call.ts'
+import { objectBody } from '../object-body.ts'
+import { keyOfScope, type RequestScope } from './request-scope.ts'
 import { bodyBytes } from './decode-body.ts'
 import { decodePatched, patchKindOf, readPatch } from './read-patch.ts'
 import { checkNames } from './update.ts'
@@ -31,25 +31,25 @@ import { whenInitialized } from './when-initialized.ts'
 import { readWriteOptions, type WriteOptions } from './write-options.ts'
 import { writeRequest } from './write-request.ts'
 
-export async function patch(call: Call): Promise<ApiResponse> {
-  keyOfCall(call)
-  const options = readWriteOptions(call, 'PatchOptions')
-  return patchKindOf(call) === 'apply' ? apply(call, options) : change(call, options)
+export async function patch(scope: RequestScope): Promise<ApiResponse> {
+  keyOfScope(scope)
+  const options = readWriteOptions(scope, 'PatchOptions')
+  return patchKindOf(scope) === 'apply' ? apply(scope, options) : change(scope, options)
 }
 
-async function change(call: Call, options: WriteOptions): Promise<ApiResponse> {
-  const { registry, resource, view } = call
-  const applyTo = await readPatch(call, resource.schema, options)
-  const { stored } = await updateObject(registry, writeRequest(call, options), {
-    change: before => checkObject(call, applyTo(before as unknown as JsonValue)),
-    ...(call.part && { part: call.part }),
+async function change(scope: RequestScope, options: WriteOptions): Promise<ApiResponse> {
+  const { registry, resource, view } = scope
+  const applyTo = await readPatch(scope, resource.schema, options)
+  const { stored } = await updateObject(registry, writeRequest(scope, options), {
+    change: oldObject => checkObject(scope, applyTo(oldObject as unknown as JsonValue)),
+    ...(scope.strategy && { strategy: scope.strategy }),
   })
-  return { status: 200, body: objectBody(view, stored, call) }
+  return { status: 200, body: objectBody(view, stored, scope) }
 }
 
 /** A patch must not change the identity of the object. */
-function checkObject(call: Call, object: KubernetesObject): KubernetesObject {
-  const { resource, info } = call
+function checkObject(scope: RequestScope, object: KubernetesObject): KubernetesObject {
+  const { resource, info } = scope
   if (object.kind !== resource.kind || object.apiVersion !== apiVersionOf(resource)) {
     throw badRequest(
       `${object.kind} in version ${quote(object.apiVersion ?? '')} cannot be handled as a ${resource.kind}`,
@@ -59,17 +59,17 @@ function checkObject(call: Call, object: KubernetesObject): KubernetesObject {
   return object
 }
 
-async function apply(call: Call, options: WriteOptions): Promise<ApiResponse> {
-  const { registry, resource, view, context, info } = call
+async function apply(scope: RequestScope, options: WriteOptions): Promise<ApiResponse> {
+  const { registry, resource, view, context, info } = scope
   const { query } = context.request
   if (!query.get('fieldManager')) {
     throw invalidObject({ group: 'meta.k8s.io', kind: 'PatchOptions' }, [
       required('fieldManager', 'is required for apply patch'),
     ])
   }
-  const applied = readApplied(call, await bodyBytes(call), options)
+  const applied = readApplied(scope, await bodyBytes(scope), options)
   const outcome = (live: KubernetesObject | undefined): KubernetesObject =>
-    applyTo(call, options, {
+    applyTo(scope, options, {
       live,
       applied,
       schema: resource.schema,
@@ -77,16 +77,16 @@ async function apply(call: Call, options: WriteOptions): Promise<ApiResponse> {
       convert: conversionIn(registry, resource),
       resetFields: resetFieldsOf(resource, info.subresource),
     })
-  const request = writeRequest(call, options)
+  const request = writeRequest(scope, options)
   const { stored, created } = await updateObject(registry, request, {
-    change: before => outcome(before),
+    change: oldObject => outcome(oldObject),
     ...(info.subresource === '' && { create: async () => outcome(undefined) }),
     ownership: 'given',
-    ...(call.part && { part: call.part }),
+    ...(scope.strategy && { strategy: scope.strategy }),
   })
   if (created)
-    return { status: 201, body: objectBody(view, await whenInitialized(call, request, stored), call) }
-  return { status: 200, body: objectBody(view, stored, call) }
+    return { status: 201, body: objectBody(view, await whenInitialized(scope, request, stored), scope) }
+  return { status: 200, body: objectBody(view, stored, scope) }
 }
 
 export interface Applying extends Pick<ApplyOptions, 'apiVersion' | 'convert' | 'resetFields'> {
@@ -97,7 +97,7 @@ export interface Applying extends Pick<ApplyOptions, 'apiVersion' | 'convert' | 
 
 /** Applies a configuration to the live object. Throws ApiError on conflicts. */
 export function applyTo(
-  { registry, context, info }: Call,
+  { registry, context, info }: RequestScope,
   options: WriteOptions,
   applying: Applying,
 ): KubernetesObject {
@@ -116,14 +116,14 @@ export function applyTo(
   return decode(object, applying.schema).value
 }
 
-function readApplied(call: Call, bytes: Uint8Array, options: WriteOptions): KubernetesObject {
-  const { resource, info } = call
+function readApplied(scope: RequestScope, bytes: Uint8Array, options: WriteOptions): KubernetesObject {
+  const { resource, info } = scope
   const named = withName(parseApplied(bytes), info.name)
   // Rejects values that decoding would drop or convert, because a field manager could not own them.
-  checkConfiguration(named, resource.schema)
+  validateAppliedObject(named, resource.schema)
   const { schema } = resource
-  const decoded = decodePatched(call, { patch: named, patched: named, schema, options, keepsEmpty: true })
-  const object = checkObject(call, decoded)
+  const decoded = decodePatched(scope, { patch: named, patched: named, schema, options, keepsEmpty: true })
+  const object = checkObject(scope, decoded)
   const namespaced = resource.scope === 'Namespaced'
   return {
     ...object,

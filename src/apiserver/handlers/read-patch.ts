@@ -10,7 +10,7 @@ import { applyPatch, type PatchKind } from '#/api/patch.ts'
 import { quote } from '#/api/quote.ts'
 import { isCustomKind, type Resource } from '#/api/resource.ts'
 import type { StructSchema } from '#/api/schema.ts'
-import type { Call } from './call.ts'
+import type { RequestScope } from './request-scope.ts'
 import { bodyBytes } from './decode-body.ts'
 import type { WriteOptions } from './write-options.ts'
 
@@ -22,7 +22,7 @@ const patchMediaTypes: ReadonlyMap<string, PatchKind | 'apply'> = new Map([
 ])
 
 /** Throws ApiError 415 if the resource does not support the patch type. */
-export function patchKindOf({ context, resource }: Call): PatchKind | 'apply' {
+export function patchKindOf({ context, resource }: RequestScope): PatchKind | 'apply' {
   const contentType = (context.request.headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase()
   const kind = patchMediaTypes.get(contentType)
   // Custom resources do not support strategic merge patch, because their schemas have no merge keys.
@@ -35,16 +35,21 @@ export function patchKindOf({ context, resource }: Call): PatchKind | 'apply' {
 
 /** Returns a function, because the patch is reapplied after a conflict. */
 export async function readPatch(
-  call: Call,
+  scope: RequestScope,
   schema: StructSchema,
   options: WriteOptions,
-): Promise<(before: JsonValue) => KubernetesObject> {
-  const kind = patchKindOf(call)
+): Promise<(oldObject: JsonValue) => KubernetesObject> {
+  const kind = patchKindOf(scope)
   if (kind === 'apply')
     throw unsupportedMediaType([...patchMediaTypes.keys()].filter(each => !each.includes('apply')))
-  const patch = parseOrRefuse(await bodyBytes(call))
-  return before =>
-    decodePatched(call, { patch, patched: applyPatch(kind, before, patch, schema), schema, options })
+  const patch = parseOrRefuse(await bodyBytes(scope))
+  return oldObject =>
+    decodePatched(scope, {
+      patch,
+      patched: applyPatch(kind, { current: oldObject, patch, schema }),
+      schema,
+      options,
+    })
 }
 
 function parseOrRefuse(bytes: Uint8Array): JsonValue {
@@ -67,7 +72,7 @@ export interface Patched {
 
 /** Validates a patched object against the schema. */
 export function decodePatched(
-  { context, resource }: Call,
+  { context, resource }: RequestScope,
   { patch: sent, patched, schema, options, keepsEmpty = false }: Patched,
 ): KubernetesObject {
   const patch = isSecret(resource) ? hidden : sent

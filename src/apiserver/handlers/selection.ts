@@ -7,7 +7,7 @@ import { everything, type Selector } from '#/api/selector.ts'
 import { SelectorError } from '#/api/selector-error.ts'
 import type { StoredObject } from '../registry/stored-object.ts'
 import type { FieldValue } from '../registry/subscribers.ts'
-import type { Call } from './call.ts'
+import type { RequestScope } from './request-scope.ts'
 
 export interface Selection {
   /** True if there are no selectors. */
@@ -16,11 +16,11 @@ export interface Selection {
   readonly name: string | undefined
   readonly namespace: string | undefined
   /** A required value of a kind-specific field, for subscription by index. */
-  readonly among: FieldValue | undefined
+  readonly indexedField: FieldValue | undefined
   matches(object: StoredObject): boolean
 }
 
-export function readSelection({ context, resource }: Call): Selection {
+export function readSelection({ context, resource }: RequestScope): Selection {
   const { query } = context.request
   const labels = parse(query.get('labelSelector') ?? '', parseSelector, everything)
   const fields = parse(query.get('fieldSelector') ?? '', parseFieldSelector, everyField)
@@ -30,7 +30,7 @@ export function readSelection({ context, resource }: Call): Selection {
     isAll: labels.isEmpty && fields.isEmpty,
     name: fields.requiresExact('metadata.name'),
     namespace: fields.requiresExact('metadata.namespace'),
-    among: fieldValue(fields, selectable),
+    indexedField: fieldValue(fields, selectable),
     matches: stored => matchesBoth(stored.object, labels, fields, selectable),
   }
 }

@@ -2,41 +2,41 @@
 import { badRequest } from '#/api/errors.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { updateObject } from '../registry/update-object.ts'
-import { rulesOf } from '../registry/write.ts'
+import { rulesOf } from '../registry/resource-strategy.ts'
 import type { ApiResponse } from '../request.ts'
-import { objectBody } from '../table.ts'
-import { keyOfCall, type Call } from './call.ts'
+import { objectBody } from '../object-body.ts'
+import { keyOfScope, type RequestScope } from './request-scope.ts'
 import { decodeBody } from './decode-body.ts'
 import { whenInitialized } from './when-initialized.ts'
 import { readWriteOptions } from './write-options.ts'
 import { writeRequest } from './write-request.ts'
 
-export async function update(call: Call): Promise<ApiResponse> {
-  const { registry, resource, view, info } = call
-  keyOfCall(call)
-  const options = readWriteOptions(call, 'UpdateOptions')
-  const sent = await decodeBody(call, {
+export async function update(scope: RequestScope): Promise<ApiResponse> {
+  const { registry, resource, view, info } = scope
+  keyOfScope(scope)
+  const options = readWriteOptions(scope, 'UpdateOptions')
+  const sent = await decodeBody(scope, {
     kind: resource,
     schema: resource.schema,
     fieldValidation: options.fieldValidation,
   })
-  checkNames(sent, call)
-  const mayCreate = rulesOf(resource).createOnUpdate === true && info.subresource === ''
-  const request = writeRequest(call, options)
+  checkNames(sent, scope)
+  const mayCreate = rulesOf(resource).allowCreateOnUpdate === true && info.subresource === ''
+  const request = writeRequest(scope, options)
   const { stored, created } = await updateObject(registry, request, {
     change: () => sent,
-    ...(call.part && { part: call.part }),
+    ...(scope.strategy && { strategy: scope.strategy }),
     ...(mayCreate && { create: async () => sent }),
   })
   if (created)
-    return { status: 201, body: objectBody(view, await whenInitialized(call, request, stored), call) }
-  return { status: 200, body: objectBody(view, stored, call) }
+    return { status: 201, body: objectBody(view, await whenInitialized(scope, request, stored), scope) }
+  return { status: 200, body: objectBody(view, stored, scope) }
 }
 
 /** The name and namespace of the body must match the path. */
 export function checkNames(
   { metadata = {} }: KubernetesObject,
-  { info, resource }: Pick<Call, 'info' | 'resource'>,
+  { info, resource }: Pick<RequestScope, 'info' | 'resource'>,
 ): void {
   if (!metadata.name) throw badRequest('name must be provided')
   if (metadata.name !== info.name) {

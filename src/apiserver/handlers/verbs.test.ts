@@ -4,7 +4,7 @@ import { startTestServer, type AnyObject, type TestServer } from '../test-server
 
 const maps = '/api/v1/namespaces/default/configmaps'
 
-test('an object is created, read, replaced and deleted', async t => {
+test('objects can be created, read, replaced and deleted', async t => {
   const { request } = await startTestServer(t)
   const created = await request('POST', maps, configMap('a', { k: '1' }))
   assert.equal(created.code, 201)
@@ -18,14 +18,14 @@ test('an object is created, read, replaced and deleted', async t => {
   assert.equal((await request('GET', `${maps}/a`)).code, 404)
 })
 
-test('a write that does not change anything makes no new version', async t => {
+test('a no-op write keeps the resourceVersion', async t => {
   const { request } = await startTestServer(t)
   const created = await request('POST', maps, configMap('a', { k: '1' }))
   const same = await request('PUT', `${maps}/a`, created.body)
   assert.deepEqual(same.body, created.body)
 })
 
-test('an update of a version that is not the newest is a conflict, one without a version wins', async t => {
+test('an update with a stale resourceVersion conflicts, one without it succeeds', async t => {
   const { request } = await startTestServer(t)
   const first = await request('POST', maps, configMap('a', { k: '1' }))
   await request('PUT', `${maps}/a`, { ...first.body, data: { k: '2' } })
@@ -38,7 +38,7 @@ test('an update of a version that is not the newest is a conflict, one without a
   assert.equal((await request('PUT', `${maps}/a`, configMap('a', { k: '4' }))).code, 200)
 })
 
-test('names are generated, and a name that is taken is refused', async t => {
+test('generateName is supported, and a duplicate name is rejected', async t => {
   const { request } = await startTestServer(t)
   const generated = await request('POST', maps, {
     kind: 'ConfigMap',
@@ -54,7 +54,7 @@ test('names are generated, and a name that is taken is refused', async t => {
   )
 })
 
-test('a dry run answers as the real thing would and changes nothing', async t => {
+test('a dry run responds like a write and stores nothing', async t => {
   const { request } = await startTestServer(t)
   assert.equal((await request('POST', `${maps}?dryRun=All`, configMap('a', {}))).code, 201)
   assert.equal((await request('GET', `${maps}/a`)).code, 404)
@@ -65,7 +65,7 @@ test('a dry run answers as the real thing would and changes nothing', async t =>
   assert.deepEqual((await request('GET', `${maps}/a`)).body['data'], { k: '1' })
 })
 
-test('the four kinds of patches change what they say', async t => {
+test('all four patch types are applied', async t => {
   const { request } = await startTestServer(t)
   await request('POST', maps, configMap('a', { k: '1' }))
   const check = async (kind: PatchKind, body: unknown, data: unknown, query = ''): Promise<void> => {
@@ -83,30 +83,26 @@ test('the four kinds of patches change what they say', async t => {
   )
 })
 
-test(
-  'server-side apply creates, reports conflicts with their owners, takes over by force, and removes what ' +
-    'is dropped',
-  async t => {
-    const { request } = await startTestServer(t)
-    const apply = (manager: string, data: string, force = ''): ReturnType<typeof request> =>
-      patch(
-        { request },
-        `${maps}/a?fieldManager=${manager}${force}`,
-        'apply',
-        `apiVersion: v1\nkind: ConfigMap\ndata: ${data}`,
-      )
-    assert.equal((await apply('one', '{k: "1", l: "1"}')).code, 201)
-    const refused = await apply('two', '{k: "2"}')
-    assert.equal(refused.code, 409)
-    assert.deepEqual(refused.body.details?.causes, [
-      { reason: 'FieldManagerConflict', message: 'conflict with "one"', field: '.data.k' },
-    ])
-    assert.deepEqual((await apply('two', '{k: "2"}', '&force=true')).body['data'], { k: '2', l: '1' })
-    assert.deepEqual((await apply('one', '{}')).body['data'], { k: '2' })
-  },
-)
+test('server-side apply creates, reports conflicts, forces ownership, and removes dropped fields', async t => {
+  const { request } = await startTestServer(t)
+  const apply = (manager: string, data: string, force = ''): ReturnType<typeof request> =>
+    patch(
+      { request },
+      `${maps}/a?fieldManager=${manager}${force}`,
+      'apply',
+      `apiVersion: v1\nkind: ConfigMap\ndata: ${data}`,
+    )
+  assert.equal((await apply('one', '{k: "1", l: "1"}')).code, 201)
+  const refused = await apply('two', '{k: "2"}')
+  assert.equal(refused.code, 409)
+  assert.deepEqual(refused.body.details?.causes, [
+    { reason: 'FieldManagerConflict', message: 'conflict with "one"', field: '.data.k' },
+  ])
+  assert.deepEqual((await apply('two', '{k: "2"}', '&force=true')).body['data'], { k: '2', l: '1' })
+  assert.deepEqual((await apply('one', '{}')).body['data'], { k: '2' })
+})
 
-test('a patch that fails changes nothing and says why', async t => {
+test('a failed patch changes nothing and reports the reason', async t => {
   const { request } = await startTestServer(t)
   const created = await request('POST', maps, configMap('a', { k: '1' }))
   const check = async (kind: PatchKind, body: unknown, code: number): Promise<void> => {
@@ -127,7 +123,7 @@ test('a patch that fails changes nothing and says why', async t => {
   assert.deepEqual((await request('GET', `${maps}/a`)).body, created.body)
 })
 
-test('an object with finalizers stays until the last one is gone', async t => {
+test('an object with finalizers is deleted after the last one is removed', async t => {
   const { request } = await startTestServer(t)
   await request('POST', maps, {
     ...configMap('a', {}),
@@ -143,7 +139,7 @@ test('an object with finalizers stays until the last one is gone', async t => {
   assert.equal((await request('GET', `${maps}/a`)).code, 404)
 })
 
-test('a deletion asks for its preconditions and leaves dependants as it is told', async t => {
+test('deletion honors preconditions and propagationPolicy', async t => {
   const { request } = await startTestServer(t)
   const { body } = await request('POST', maps, configMap('a', {}))
   const wrong = await request('DELETE', `${maps}/a`, {
@@ -157,7 +153,7 @@ test('a deletion asks for its preconditions and leaves dependants as it is told'
   assert.ok(body['metadata']['uid'])
 })
 
-test('who says nothing of dependants leaves them alone where the kind is old', async t => {
+test('legacy resources default to orphaning dependents', async t => {
   const { request } = await startTestServer(t)
   const labels = { app: 'a' }
   const spec = { template: { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'i' }] } } }
@@ -187,7 +183,7 @@ test('who says nothing of dependants leaves them alone where the kind is old', a
   }
 })
 
-test('what holds nothing is left out, but owned by who applies it', async t => {
+test('empty values are dropped but owned by the applier', async t => {
   const server = await startTestServer(t)
   const empty = { labels: {}, annotations: {}, finalizers: [], ownerReferences: [] }
   const fields = ({ body }: { readonly body: AnyObject }): readonly string[] =>
@@ -213,7 +209,7 @@ test('what holds nothing is left out, but owned by who applies it', async t => {
   assert.equal(again.body.metadata['resourceVersion'], applied.body.metadata['resourceVersion'])
 })
 
-test('deleting a collection deletes what the selector matches', async t => {
+test('deletecollection deletes the selected objects', async t => {
   const { request } = await startTestServer(t)
   for (const name of ['a', 'b', 'c'])
     await request('POST', maps, labelled(name, { keep: name === 'b' ? 'yes' : 'no' }))
@@ -221,7 +217,7 @@ test('deleting a collection deletes what the selector matches', async t => {
   assert.deepEqual(names(await request('GET', maps)), ['b'])
 })
 
-test('unknown fields are dropped, warned of or refused as the request says', async t => {
+test('fieldValidation ignores, warns about or rejects unknown fields', async t => {
   const { request } = await startTestServer(t)
   const object = { ...configMap('a', {}), bogus: 1 }
   const strict = await request('POST', `${maps}?fieldValidation=Strict`, object)
@@ -236,7 +232,7 @@ test('unknown fields are dropped, warned of or refused as the request says', asy
   assert.deepEqual([ignored.code, ignored.headers], [201, undefined])
 })
 
-test('who uses what is deprecated is told so, whatever he does', async t => {
+test('deprecated API versions cause a warning for every verb', async t => {
   const { request } = await startTestServer(t)
   const endpoints = '/api/v1/namespaces/default/endpoints'
   const warning = ['299 - "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"']
@@ -253,7 +249,7 @@ test('who uses what is deprecated is told so, whatever he does', async t => {
   assert.equal((await request('GET', maps)).headers?.['warning'], undefined)
 })
 
-test('an object that is wrong in several ways gets 422 with all of them, and nothing is stored', async t => {
+test('an invalid object gets 422 with all errors and is not stored', async t => {
   const { request } = await startTestServer(t)
   const refused = await request('POST', maps, {
     ...configMap('A_', {}),
@@ -267,7 +263,7 @@ test('an object that is wrong in several ways gets 422 with all of them, and not
   assert.deepEqual(names(await request('GET', maps)), [])
 })
 
-test('what does not exist, is not allowed or is not understood gets the answer of Kubernetes', async t => {
+test("unknown, forbidden and malformed requests get Kubernetes' errors", async t => {
   const { request } = await startTestServer(t)
   const check = async (
     method: string,
@@ -292,7 +288,7 @@ test('what does not exist, is not allowed or is not understood gets the answer o
   await check('GET', `${maps}?limit=2&continue=nonsense`, 400, 'BadRequest')
 })
 
-test('what is answered and never kept has no rows: a table of it is not acceptable', async t => {
+test('virtual resources are not available as Table', async t => {
   const { request } = await startTestServer(t)
   const table = 'application/json;as=Table;g=meta.k8s.io;v=v1'
   const reviews = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'

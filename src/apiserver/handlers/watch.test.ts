@@ -4,7 +4,7 @@ import { startTestServer, type TestServer, type WatchEvent } from '../test-serve
 
 const maps = '/api/v1/namespaces/default/configmaps'
 
-test('a watch from a version gives what happened after it, once and in order', async t => {
+test('a watch from a resourceVersion sends later events once and in order', async t => {
   const server = await startTestServer(t)
   const created = await server.request('POST', maps, configMap('a'))
   const version = String(created.body['metadata']['resourceVersion'])
@@ -15,13 +15,13 @@ test('a watch from a version gives what happened after it, once and in order', a
   assert.deepEqual(events.map(show), ['MODIFIED a', 'ADDED b', 'DELETED a'])
 })
 
-test('a watch without a version begins with what is there', async t => {
+test('a watch without resourceVersion starts with the existing objects', async t => {
   const server = await startTestServer(t)
   await server.request('POST', maps, configMap('a'))
   assert.deepEqual((await server.watch(`${maps}?watch=1`, 1)).map(show), ['ADDED a'])
 })
 
-test('a streamed list ends with a bookmark that says so', async t => {
+test('sendInitialEvents ends with an annotated bookmark', async t => {
   const server = await startTestServer(t)
   for (const name of ['a', 'b']) await server.request('POST', maps, configMap(name))
   const query = 'watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true'
@@ -34,7 +34,7 @@ test('a streamed list ends with a bookmark that says so', async t => {
   assert.ok(events[2]?.object.metadata['resourceVersion'])
 })
 
-test('objects come and go as they begin and cease to match a selector', async t => {
+test('a watch with a selector sends ADDED and DELETED as objects start and stop matching', async t => {
   const server = await startTestServer(t)
   const start = await server.request('POST', maps, configMap('a', { team: 'red' }))
   const version = String(start.body['metadata']['resourceVersion'])
@@ -51,7 +51,7 @@ test('objects come and go as they begin and cease to match a selector', async t 
   )
 })
 
-test('a watch of one name sees that object only', async t => {
+test('a watch with a metadata.name selector sees only that object', async t => {
   const server = await startTestServer(t)
   for (const name of ['a', 'b']) await server.request('POST', maps, configMap(name))
   assert.deepEqual((await server.watch(`${maps}?watch=1&fieldSelector=metadata.name=b`, 1)).map(show), [
@@ -59,13 +59,13 @@ test('a watch of one name sees that object only', async t => {
   ])
 })
 
-test('a watch ends when its time is over', async t => {
+test('a watch ends after timeoutSeconds', async t => {
   const server = await startTestServer(t)
   const events = await server.watch(`${maps}?watch=1&timeoutSeconds=1`, 1)
   assert.deepEqual(events, [])
 })
 
-test('a watch that is not read is ended with 410 and loses nobody else a change', async t => {
+test('a slow watch ends with 410 and does not affect others', async t => {
   const server = await startTestServer(t)
   const controller = new AbortController()
   const response = await server.raw('GET', `${maps}?watch=1&resourceVersion=1`, { signal: controller.signal })
@@ -90,14 +90,14 @@ test('a watch that is not read is ended with 410 and loses nobody else a change'
   assert.deepEqual([last.type, last.object.code, last.object.reason], ['ERROR', 410, 'Expired'])
 })
 
-test('a watch cannot be had as YAML, nor with options that make no sense', async t => {
+test('a watch as YAML or with invalid options is rejected', async t => {
   const { request } = await startTestServer(t)
   assert.equal((await request('GET', `${maps}?watch=1`, undefined, { accept: 'application/yaml' })).code, 406)
   assert.equal((await request('GET', `${maps}?watch=1&sendInitialEvents=true`)).code, 422)
   assert.equal((await request('GET', `${maps}?watch=1&resourceVersion=abc`)).code, 400)
 })
 
-test('a watch as a table sends its columns once', async t => {
+test('a watch as Table sends columns only with the first event', async t => {
   const server = await startTestServer(t)
   for (const name of ['a', 'b']) await server.request('POST', maps, configMap(name))
   const accept = 'application/json;as=Table;g=meta.k8s.io;v=v1'

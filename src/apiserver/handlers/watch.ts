@@ -11,16 +11,16 @@ import { keyOf, prefixOf } from '../registry/store-keys.ts'
 import type { Subscriber } from '../registry/subscribers.ts'
 import type { ApiResponse, StreamChunk } from '../request.ts'
 import { WatchEncoder } from '../watch-encoder.ts'
-import type { Call } from './call.ts'
-import { freshen } from './list.ts'
+import type { RequestScope } from './request-scope.ts'
+import { waitUntilFresh } from './wait-until-fresh.ts'
 import { readListOptions, type ListOptions } from './list-options.ts'
 
-export async function watch(call: Call): Promise<ApiResponse> {
-  if (call.view.negotiated.format === 'yaml') throw notAcceptable([mediaTypes.json, mediaTypes.protobuf])
-  const options = readListOptions(call)
-  const encoder = new WatchEncoder(call.view, call)
-  await freshen(call, startingVersion(options))
-  const session = new WatchSession(call, options, encoder)
+export async function watch(scope: RequestScope): Promise<ApiResponse> {
+  if (scope.view.negotiated.format === 'yaml') throw notAcceptable([mediaTypes.json, mediaTypes.protobuf])
+  const options = readListOptions(scope)
+  const encoder = new WatchEncoder(scope.view, scope)
+  await waitUntilFresh(scope, startingVersion(options))
+  const session = new WatchSession(scope, options, encoder)
   return { status: 200, body: { type: 'stream', mediaType: encoder.mediaType, chunks: session } }
 }
 
@@ -30,7 +30,7 @@ function startingVersion({ resourceVersion, sendInitialEvents }: ListOptions): n
 }
 
 class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber {
-  readonly #call: Call
+  readonly #scope: RequestScope
   readonly #options: ListOptions
   readonly #encoder: WatchEncoder
   readonly #prefix: string
@@ -39,16 +39,16 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
   #end: 'time' | ApiError | undefined
   #wake: (() => void) | undefined
 
-  constructor(call: Call, options: ListOptions, encoder: WatchEncoder) {
-    this.#call = call
+  constructor(scope: RequestScope, options: ListOptions, encoder: WatchEncoder) {
+    this.#scope = scope
     this.#options = options
     this.#encoder = encoder
-    this.#prefix = watchedPrefix(call, options)
+    this.#prefix = watchedPrefix(scope, options)
   }
 
   onEvents(events: readonly CacheEvent[]): void {
     if (this.#backlog.length + events.length > backlogMax) {
-      this.#finish(expired('the watch was read too slowly: list again'))
+      this.#finish(expired('watch closed: client too slow, relist'))
       return
     }
     this.#backlog.push(...events)
@@ -56,20 +56,20 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
   }
 
   onReset(): void {
-    this.#finish(expired('the server lost track of the store: list again'))
+    this.#finish(expired('watch closed: watch cache was relisted'))
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<readonly StreamChunk[], void, undefined> {
     const {
       objects: cache,
       context: { request },
-    } = this.#call
-    const { among } = this.#options.selection
+    } = this.#scope
+    const { indexedField } = this.#options.selection
     const timers = this.#startTimers()
     const wake = (): void => this.#wake?.()
     request.signal.addEventListener('abort', wake)
     // Subscribing and reading the state happen synchronously, so no event is missed or duplicated.
-    cache.subscribe(this.#prefix, this, among)
+    cache.subscribe(this.#prefix, this, indexedField)
     const begin = this.#begin()
     try {
       yield* begin
@@ -83,7 +83,7 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
       if (!isApiError(error)) throw error
       yield [this.#encoder.error(error)]
     } finally {
-      cache.unsubscribe(this.#prefix, this, among)
+      cache.unsubscribe(this.#prefix, this, indexedField)
       request.signal.removeEventListener('abort', wake)
       for (const timer of timers) timer.cancel()
     }
@@ -91,7 +91,7 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
 
   /** The initial events. The state is captured when this is called, not when it is iterated. */
   #begin(): AsyncIterable<readonly StreamChunk[]> {
-    const { objects: cache } = this.#call
+    const { objects: cache } = this.#scope
     const { resourceVersion, sendInitialEvents } = this.#options
     if (sendInitialEvents || (sendInitialEvents === undefined && !resourceVersion)) {
       const one = this.#prefix.endsWith('/')
@@ -126,8 +126,8 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
       registry: { store },
       objects,
       context: { request },
-    } = this.#call
-    const isHidden = (stored: StoredObject): boolean => !objects.shows(stored)
+    } = this.#scope
+    const isHidden = (stored: StoredObject): boolean => !objects.isVisible(stored)
     const prefix = this.#prefix
     try {
       const before = new Map<string, StoredObject>()
@@ -179,7 +179,7 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
     const isSeen = current !== undefined && (selection.isAll || selection.matches(current))
     const wasSeen = previous !== undefined && (selection.isAll || selection.matches(previous))
     if (isSeen) return [this.#encoder.event(wasSeen ? 'MODIFIED' : 'ADDED', event, current)]
-    return wasSeen ? [this.#encoder.event('DELETED', event, event.gone!)] : []
+    return wasSeen ? [this.#encoder.event('DELETED', event, event.deleted!)] : []
   }
 
   #startTimers(): readonly { cancel(): void }[] {
@@ -187,7 +187,7 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
       registry: {
         platform: { clock, random },
       },
-    } = this.#call
+    } = this.#scope
     const { timeoutSeconds, allowWatchBookmarks } = this.#options
     const timeoutMs =
       timeoutSeconds !== undefined && timeoutSeconds > 0
@@ -205,7 +205,7 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
 
   #bookmark(): void {
     if (this.#backlog.length > 0 || this.#end !== undefined) return
-    this.#backlog.push({ revision: this.#call.objects.revision })
+    this.#backlog.push({ revision: this.#scope.objects.revision })
     this.#wake?.()
   }
 
@@ -242,7 +242,7 @@ const timeoutMsMin = 1_800_000
 const timeoutMsMax = 2 ** 31 - 1
 
 /** A watch of a single object subscribes to its key only. */
-function watchedPrefix({ resource, info }: Call, { selection }: ListOptions): string {
+function watchedPrefix({ resource, info }: RequestScope, { selection }: ListOptions): string {
   const namespace = info.namespace || selection.namespace || ''
   const isOne = selection.name !== undefined && (resource.scope === 'Cluster' || namespace !== '')
   return isOne ? keyOf(resource, namespace, selection.name) : prefixOf(resource, namespace)

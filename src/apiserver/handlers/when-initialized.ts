@@ -2,8 +2,8 @@ import { ApiError, internalError, qualifiedName, timeout, type Status } from '#/
 import type { CacheEvent } from '../registry/cache-event.ts'
 import { initializersOf } from '../registry/initialization.ts'
 import type { StoredObject } from '../registry/stored-object.ts'
-import { subjectOf, type WriteRequest } from '../registry/write.ts'
-import type { Call } from './call.ts'
+import { subjectOf, type WriteRequest } from '../registry/write-request.ts'
+import type { RequestScope } from './request-scope.ts'
 
 /** Maximum time that a create request waits for initialization; the object can still be initialized later. */
 const waitMsMax = 30_000
@@ -13,12 +13,12 @@ const waitMsMax = 30_000
  * Rejects with ApiError if initialization fails, the object is deleted, or the wait times out.
  */
 export async function whenInitialized(
-  { registry, objects }: Pick<Call, 'registry' | 'objects'>,
+  { registry, objects }: Pick<RequestScope, 'registry' | 'objects'>,
   request: WriteRequest,
   created: StoredObject,
 ): Promise<StoredObject> {
-  const { unhidden } = registry.cache
-  if (unhidden === undefined || unhidden === objects || request.dryRun) return created
+  const { withUninitialized } = registry.cache
+  if (withUninitialized === undefined || withUninitialized === objects || request.dryRun) return created
   if (initializersOf(created.object) === undefined) return created
   const { promise, resolve, reject } = Promise.withResolvers<StoredObject>()
   const take = (events: readonly CacheEvent[]): void => {
@@ -37,12 +37,12 @@ export async function whenInitialized(
   const abort = (): void => reject(signal?.reason)
   signal?.addEventListener('abort', abort)
   if (signal?.aborted) abort()
-  unhidden.subscribe(created.key, subscriber)
-  take(unhidden.eventsAfter(created.key, created.revision) ?? [])
+  withUninitialized.subscribe(created.key, subscriber)
+  take(withUninitialized.eventsAfter(created.key, created.revision) ?? [])
   try {
     return await promise
   } finally {
-    unhidden.unsubscribe(created.key, subscriber)
+    withUninitialized.unsubscribe(created.key, subscriber)
     signal?.removeEventListener('abort', abort)
     timer.cancel()
   }

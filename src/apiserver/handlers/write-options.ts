@@ -2,7 +2,7 @@
 import { fieldManagerOf, validateFieldManager } from '#/api/apply.ts'
 import { invalidObject, notSupported, type FieldError } from '#/api/field-error.ts'
 import type { FieldValidation } from '#/api/strict-decode.ts'
-import type { Call } from './call.ts'
+import type { RequestScope } from './request-scope.ts'
 
 export interface WriteOptions {
   readonly dryRun: boolean
@@ -15,10 +15,10 @@ export interface WriteOptions {
 const validations: readonly string[] = ['Ignore', 'Warn', 'Strict']
 
 export function readWriteOptions(
-  call: Call,
+  scope: RequestScope,
   kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions',
 ): WriteOptions {
-  const { query, headers } = call.context.request
+  const { query, headers } = scope.context.request
   const dryRun = query.getAll('dryRun').filter(value => value !== '')
   const manager = query.get('fieldManager') ?? ''
   const validation = query.get('fieldValidation') || 'Warn'

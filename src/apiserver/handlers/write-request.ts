@@ -1,9 +1,9 @@
-import type { WriteRequest } from '../registry/write.ts'
+import type { WriteRequest } from '../registry/write-request.ts'
 import { annotate } from '../request.ts'
-import type { Call } from './call.ts'
+import type { RequestScope } from './request-scope.ts'
 import type { WriteOptions } from './write-options.ts'
 
-export function writeRequest({ context, info, resource }: Call, options: WriteOptions): WriteRequest {
+export function writeRequest({ context, info, resource }: RequestScope, options: WriteOptions): WriteRequest {
   const { namespace, name, subresource } = info
   return {
     resource,
@@ -16,6 +16,6 @@ export function writeRequest({ context, info, resource }: Call, options: WriteOp
     options: options.sent,
     signal: context.request.signal,
     warn: text => context.warnings.add(text),
-    annotate: (key, value, about) => annotate(context, key, value, about),
+    addAuditAnnotation: (key, value, about) => annotate(context, key, value, about),
   }
 }

@@ -7,7 +7,7 @@ const use = (nanoCores: unknown, bytes: unknown) => ({
   memory: { workingSetBytes: bytes },
 })
 
-test('what nodes and pods use is read from a summary', () => {
+test('node and pod usage is read from a kubelet summary', () => {
   const time = '2024-01-01T00:00:00Z'
   const pod = { podRef: { uid: 'u' }, containers: [{ name: 'a', ...use(5, 6) }] }
   const { node, pods } = readSummary({ node: use(1, 2), pods: [pod] })
@@ -15,7 +15,7 @@ test('what nodes and pods use is read from a summary', () => {
   assert.deepEqual([...(pods.get('u') ?? [])], [['a', { time, nanoCores: 5, memoryBytes: 6 }]])
 })
 
-test('a node that says nonsense says nothing', () => {
+test('an invalid kubelet summary is ignored', () => {
   const nothing = { pods: new Map() }
   for (const value of [
     null,

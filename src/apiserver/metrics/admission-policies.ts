@@ -1,5 +1,5 @@
 /** Metrics of admission policies: checks and evaluation latency. */
-import type { Figures, Histogram, MetricsRegistry } from '#/base/metrics.ts'
+import type { ScalarMetric, Histogram, MetricsRegistry } from '#/base/metrics.ts'
 
 export interface PolicyCheck {
   readonly policy: string
@@ -32,7 +32,7 @@ export class PolicyMetrics {
 }
 
 class CheckMetrics {
-  readonly #total: Figures
+  readonly #total: ScalarMetric
   readonly #duration: Histogram
 
   constructor(registry: MetricsRegistry, type: 'mutating' | 'validating', more: readonly string[]) {
@@ -40,12 +40,12 @@ class CheckMetrics {
     const prefix = `apiserver_${type}_admission_policy_check`
     this.#total = registry.counter({
       name: `${prefix}_total`,
-      help: 'Checks by policies of admission.',
+      help: 'Admission policy checks.',
       labels,
     })
     this.#duration = registry.histogram({
       name: `${prefix}_duration_seconds`,
-      help: 'Time that expressions of policies of admission took.',
+      help: 'Admission policy evaluation latency in seconds.',
       labels,
       buckets: [0.000_000_5, 0.001, 0.01, 0.1, 1],
     })

@@ -1,5 +1,5 @@
 /** Metrics of admission webhooks and policies. */
-import type { Figures, Histogram, MetricsRegistry } from '#/base/metrics.ts'
+import type { ScalarMetric, Histogram, MetricsRegistry } from '#/base/metrics.ts'
 import { PolicyMetrics } from './admission-policies.ts'
 
 /** Value of the type label. */
@@ -25,50 +25,51 @@ export interface WebhookResult {
 export class AdmissionMetrics {
   readonly policies: PolicyMetrics
   readonly #duration: Histogram
-  readonly #requests: Figures
-  readonly #rejections: Figures
-  readonly #failOpen: Figures
-  readonly #conditionErrors: Figures
-  readonly #conditionExclusions: Figures
+  readonly #requests: ScalarMetric
+  readonly #rejections: ScalarMetric
+  readonly #failOpen: ScalarMetric
+  readonly #conditionErrors: ScalarMetric
+  readonly #conditionExclusions: ScalarMetric
   readonly #conditionDuration: Histogram
 
   constructor(registry: MetricsRegistry) {
     this.policies = new PolicyMetrics(registry)
-    const counter = (name: string, help: string, labels: readonly string[]): Figures => {
+    const counter = (name: string, help: string, labels: readonly string[]): ScalarMetric => {
       return registry.counter({ name: `apiserver_admission_${name}`, help, labels })
     }
     this.#duration = registry.histogram({
       name: 'apiserver_admission_webhook_admission_duration_seconds',
-      help: 'Time that webhooks of admission took.',
+      help: 'Admission webhook latency in seconds.',
       labels: [...callLabels, 'rejected'],
       buckets: [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25],
     })
-    this.#requests = counter('webhook_request_total', 'Requests sent to webhooks.', [
+    this.#requests = counter('webhook_request_total', 'Admission webhook requests.', [
       ...callLabels,
       'code',
       'rejected',
     ])
-    this.#rejections = counter('webhook_rejection_count', 'Requests refused because of webhooks.', [
+    this.#rejections = counter('webhook_rejection_count', 'Requests rejected by admission webhooks.', [
       ...callLabels,
       'error_type',
       'rejection_code',
     ])
-    this.#failOpen = counter(
-      'webhook_fail_open_count',
-      'Webhooks that could not be asked and were ignored.',
-      ['name', 'type'],
-    )
-    this.#conditionErrors = counter('match_condition_evaluation_errors_total', 'Conditions that failed.', [
-      ...conditionLabels,
+    this.#failOpen = counter('webhook_fail_open_count', 'Admission webhook calls that failed open.', [
+      'name',
+      'type',
     ])
+    this.#conditionErrors = counter(
+      'match_condition_evaluation_errors_total',
+      'Admission match condition evaluation errors.',
+      [...conditionLabels],
+    )
     this.#conditionExclusions = counter(
       'match_condition_exclusions_total',
-      'Requests left out by conditions.',
+      'Requests excluded by admission match conditions.',
       [...conditionLabels],
     )
     this.#conditionDuration = registry.histogram({
       name: 'apiserver_admission_match_condition_evaluation_seconds',
-      help: 'Time that conditions took.',
+      help: 'Admission match condition evaluation time in seconds.',
       labels: conditionLabels,
       buckets: [0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25],
     })

@@ -40,7 +40,7 @@ export function metaDefinition(kind: string): string {
 
 export function fullName(shortName: string): string {
   const { name } = definition(shortName)
-  assert(name !== undefined, 'a definition has a name')
+  assert(name !== undefined, 'every definition has a name')
   return name
 }
 

@@ -80,14 +80,14 @@ export function served(
 interface Part {
   /** Name of the subresource; empty for the object itself. */
   readonly name: string
-  readonly spoken: GroupVersionKind
+  readonly groupVersionKind: GroupVersionKind
   readonly definition: string
 }
 
 /** The get, update and patch operations of an object or subresource. */
 export function readAndWrite(resource: Resource, part: Part): Partial<Record<Verb, Draft>> {
   const { definition, name } = part
-  const { group, version, kind } = part.spoken
+  const { group, version, kind } = part.groupVersionKind
   const what = name === '' ? `the specified ${resource.kind}` : `${name} of the specified ${resource.kind}`
   const parameters = [...itemParameters(resource, kind), pretty]
   const shared = { subject: subjectOf(resource) + capitalize(name), kind: { group, version, kind } }

@@ -67,7 +67,7 @@ type Facts = Readonly<Record<string, { readonly type: string; readonly documenta
 
 function common(name: string): Parameter {
   const fact = (generated.common as Facts)[name]
-  assert(fact, `there is a parameter ${name}`)
+  assert(fact, `unknown parameter ${name}`)
   return inQuery(name, fact)
 }
 

@@ -91,9 +91,9 @@ function collectionOperations(resource: Resource, place: readonly Parameter[]): 
 
 function itemOperations(resource: Resource): readonly Operation[] {
   const { kind, rules } = resource
-  const deleted = rules?.returnsDeleted === true ? definitionOf(resource) : metaDefinition('Status')
+  const deleted = rules?.returnDeletedObject === true ? definitionOf(resource) : metaDefinition('Status')
   const drafts: Partial<Record<Verb, Draft>> = {
-    ...readAndWrite(resource, { name: '', spoken: resource, definition: definitionOf(resource) }),
+    ...readAndWrite(resource, { name: '', groupVersionKind: resource, definition: definitionOf(resource) }),
     delete: {
       verb: 'delete',
       action: 'delete',

@@ -31,9 +31,9 @@ export function subresourcePaths(resource: Resource, part: Subresource): readonl
 
 function subresourceOperations(resource: Resource, part: Subresource): readonly Operation[] {
   const { name, verbs, group, version, kind } = part
-  const spoken = { group, version, kind }
-  const definition = kind === resource.kind ? definitionOf(resource) : definitionOfKind(spoken)
-  const drafts = readAndWrite(resource, { name, spoken, definition })
+  const groupVersionKind = { group, version, kind }
+  const definition = kind === resource.kind ? definitionOf(resource) : definitionOfKind(groupVersionKind)
+  const drafts = readAndWrite(resource, { name, groupVersionKind, definition })
   if (name === 'log') return served(resource, verbs, { get: logDraft(resource, drafts.get) })
   return served(resource, verbs, {
     ...drafts,
@@ -42,7 +42,7 @@ function subresourceOperations(resource: Resource, part: Subresource): readonly 
       action: 'post',
       method: 'post',
       subject: subjectOf(resource) + capitalize(name),
-      kind: spoken,
+      kind: groupVersionKind,
       description: `create ${name} of ${withArticle(resource.kind)}`,
       parameters: [...itemParameters(resource, kind), pretty, ...(actionParameters.post ?? [])],
       body: { definition, required: true },

@@ -1,13 +1,13 @@
 import { badRequest } from '#/api/errors.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
-import type { Call } from '../handlers/call.ts'
+import type { RequestScope } from '../handlers/request-scope.ts'
 import { writeRequest } from '../handlers/write-request.ts'
-import { admitPosted } from '../registry/write.ts'
+import { admitConnectOrCreate } from '../registry/admit.ts'
 
 /** Runs admission for a CONNECT request and returns the admitted options object. */
-export function admitConnection(call: Call, sent: KubernetesObject): Promise<KubernetesObject> {
-  const { query } = call.context.request
+export function admitConnection(scope: RequestScope, sent: KubernetesObject): Promise<KubernetesObject> {
+  const { query } = scope.context.request
   if (query.has('dryRun')) throw badRequest('dryRun is not supported')
   const options = { dryRun: false, fieldManager: '', fieldValidation: 'Ignore', sent: {} } as const
-  return admitPosted(call.registry, writeRequest(call, options), sent, 'CONNECT')
+  return admitConnectOrCreate(scope.registry, writeRequest(scope, options), sent, 'CONNECT')
 }

@@ -18,7 +18,7 @@ function slice(text: string): EndpointSlice {
   }
 }
 
-test('endpoints of a service are pods that are ready, those of its first family first', () => {
+test('service endpoints are ready pods, first IP family first', () => {
   const check = (
     slices: readonly string[],
     port: string,
@@ -36,7 +36,7 @@ test('endpoints of a service are pods that are ready, those of its first family 
   check([], '', '')
 })
 
-test('a port of a service is asked for by its number or its name', () => {
+test('a service port is selected by number or name', () => {
   const service = { spec: { ports: [{ name: 'http', port: 80 }, { port: 443 }] } }
   const check = (port: string, expected: string | undefined): void => {
     assert.equal(servicePortName(service, port), expected, port)

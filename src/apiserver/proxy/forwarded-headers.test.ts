@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { requestHeaders, responseHeaders, upgradeHeaders } from './forwarded-headers.ts'
 
-test('headers that are about one connection are not passed on, nor those that it names', () => {
+test('hop-by-hop headers and those named by Connection are not forwarded', () => {
   const headers = {
     ':method': 'GET',
     'connection': 'keep-alive, X-Secret',
@@ -27,7 +27,7 @@ test('headers that are about one connection are not passed on, nor those that it
   })
 })
 
-test('an answer keeps its cookies apart, and says nothing of who may read it from elsewhere', () => {
+test('forwarded responses keep separate cookies and drop CORS headers', () => {
   const headers = {
     'access-control-allow-origin': '*',
     'set-cookie': 'a=1, b=2',
@@ -37,7 +37,7 @@ test('an answer keeps its cookies apart, and says nothing of who may read it fro
   assert.deepEqual(responseHeaders(headers, ['a=1', 'b=2']), { 'etag': 'x', 'set-cookie': ['a=1', 'b=2'] })
 })
 
-test('the answer to an upgrade says to what', () => {
+test('an upgrade response names the protocol', () => {
   const headers = { 'connection': 'Upgrade', 'upgrade': 'websocket', 'sec-websocket-accept': 'x' }
   assert.deepEqual(upgradeHeaders(headers), {
     'connection': 'Upgrade',

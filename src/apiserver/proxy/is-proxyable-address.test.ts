@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isProxyableAddress } from './is-proxyable-address.ts'
 
-test('nobody is proxied to this machine itself, to its neighbours or to many at once', () => {
+test('loopback, link-local and multicast addresses are not proxyable', () => {
   const yes = '10.0.0.1 192.168.0.1 8.8.8.8 172.16.0.1 240.0.0.1 2001:db8::1 fd00::1 ::2'
   const no =
     '127.0.0.1 127.8.8.8 0.0.0.0 169.254.169.254 224.0.0.1 239.1.1.1 255.255.255.255 ' +

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { locateKubelet, originOf } from './locate-kubelet.ts'
 
-test('a kubelet is where its node says, by the address that is preferred', () => {
+test('the kubelet address is the preferred node address', () => {
   const check = (addresses: string, port: number, expected: string): void => {
     const listed = addresses.split(' ').filter(Boolean)
     const status = {
@@ -25,5 +25,5 @@ test('a kubelet is where its node says, by the address that is preferred', () =>
   check('Hostname=n', 10_250, 'https://n:10250')
   check('', 10_250, 'no preferred addresses found; known addresses: []')
   check('InternalDNS=x', 10_250, 'no preferred addresses found; known addresses: [InternalDNS x]')
-  check('InternalIP=10.0.0.1', 0, 'node n does not say where its kubelet listens')
+  check('InternalIP=10.0.0.1', 0, 'node n has no kubelet endpoint port')
 })

@@ -2,7 +2,7 @@
 import { badRequest } from '#/api/errors.ts'
 import { forbiddenField, invalid, invalidObject, notSupported, type FieldError } from '#/api/field-error.ts'
 import { isTime } from '#/api/time.ts'
-import { integerParameter } from '../handlers/call.ts'
+import { integerParameter } from '../handlers/request-scope.ts'
 import { isTrue } from '../request-info.ts'
 
 export interface LogOptions {

@@ -6,7 +6,7 @@ import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
 import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
 import { quote } from '#/api/quote.ts'
 import type { HttpClient } from '#/platform/http-client.ts'
-import type { Call } from '../handlers/call.ts'
+import type { RequestScope } from '../handlers/request-scope.ts'
 import type { Kubelets } from '../kubelets.ts'
 import { keyOf, prefixOf } from '../registry/store-keys.ts'
 import { endpointsOf, servicePortName, type ServiceEndpoint } from './choose-endpoint.ts'
@@ -29,12 +29,12 @@ export interface ProxyClients {
 }
 
 /** Throws ApiError. */
-export type Locate = (call: Call, clients: ProxyClients) => Promise<ProxyLocation>
+export type Locate = (scope: RequestScope, clients: ProxyClients) => Promise<ProxyLocation>
 
-export const locatePod: Locate = async (call, clients) => {
-  const target = targetOf(call, 'pod')
-  const { namespace } = call.info
-  const pod = await findObject(call, pods, { namespace, name: target.name })
+export const locatePod: Locate = async (scope, clients) => {
+  const target = targetOf(scope, 'pod')
+  const { namespace } = scope.info
+  const pod = await findObject(scope, pods, { namespace, name: target.name })
   const address = pod.status?.podIPs?.[0]?.ip ?? pod.status?.podIP ?? ''
   if (!isProxyableAddress(address)) throw badRequest('address not allowed')
   return locationAt(clients, { ...target, port: podPort(pod, target) }, address)
@@ -47,26 +47,26 @@ function podPort({ spec }: Pod, { port, scheme }: TargetName): string {
   return String(ports.find(({ name }) => name === port)?.containerPort ?? port)
 }
 
-export const locateService: Locate = async (call, clients) => {
-  const target = targetOf(call, 'service')
-  const { namespace, name: id } = call.info
-  const service = await findObject(call, services, { namespace, name: target.name })
+export const locateService: Locate = async (scope, clients) => {
+  const target = targetOf(scope, 'service')
+  const { namespace, name: id } = scope.info
+  const service = await findObject(scope, services, { namespace, name: target.name })
   const portName = servicePortName(service, target.port)
   if (portName === undefined) {
     throw serviceUnavailable(`no service port ${Number(target.port)} found for service ${quote(target.name)}`)
   }
-  const slices = slicesOf(call, target.name)
+  const slices = slicesOf(scope, target.name)
   const all = endpointsOf(slices, portName, service.spec?.ipFamilies)
-  const { random } = call.registry.platform
+  const { random } = scope.registry.platform
   const start = all.length === 0 ? 0 : random.integer('endpoint of a service', all.length)
   // Only addresses of existing pods are allowed: otherwise write access to EndpointSlices would make this
   // server connect to arbitrary addresses.
-  const chosen = [...all.slice(start), ...all.slice(0, start)].find(each => isOfPod(call, each))
+  const chosen = [...all.slice(start), ...all.slice(0, start)].find(each => isOfPod(scope, each))
   if (chosen === undefined) throw serviceUnavailable(`no endpoints available for service ${quote(id)}`)
   return locationAt(clients, { ...target, port: String(chosen.port) }, chosen.address)
 }
 
-function slicesOf({ objects, info }: Call, service: string): readonly EndpointSlice[] {
+function slicesOf({ objects, info }: RequestScope, service: string): readonly EndpointSlice[] {
   const found: EndpointSlice[] = []
   for (const { object } of objects.list(prefixOf(endpointSlices, info.namespace))) {
     if (object.metadata?.labels?.['kubernetes.io/service-name'] === service) {
@@ -76,14 +76,14 @@ function slicesOf({ objects, info }: Call, service: string): readonly EndpointSl
   return found
 }
 
-function isOfPod({ objects, info }: Call, { address, pod }: ServiceEndpoint): boolean {
+function isOfPod({ objects, info }: RequestScope, { address, pod }: ServiceEndpoint): boolean {
   if (pod.namespace !== info.namespace) return false
   const stored = objects.get(keyOf(pods, pod.namespace, pod.name))?.object as Pod | undefined
   return stored?.status?.podIPs?.some(({ ip }) => ip === address) ?? false
 }
 
-export const locateNode: Locate = async (call, clients) => {
-  const target = targetOf(call, 'node')
+export const locateNode: Locate = async (scope, clients) => {
+  const target = targetOf(scope, 'node')
   const kubelet = await clients.kubelets.of(target.name)
   if (!isProxyableAddress(kubelet.host)) throw badRequest('address not allowed')
   if (target.port === '' || target.port === String(kubelet.port)) {
@@ -92,7 +92,7 @@ export const locateNode: Locate = async (call, clients) => {
   return locationAt(clients, target, kubelet.host)
 }
 
-function targetOf({ info }: Call, what: string): TargetName {
+function targetOf({ info }: RequestScope, what: string): TargetName {
   const target = parseTargetName(info.name)
   if (target === undefined) throw badRequest(`invalid ${what} request ${quote(info.name)}`)
   return target

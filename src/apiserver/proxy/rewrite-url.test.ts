@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { rewriteUrl } from './rewrite-url.ts'
 
-test('a link to the same server leads back through the proxy, any other stays as it is', () => {
+test('links to the backend are rewritten to the proxy, others are unchanged', () => {
   const origins = {
     prefix: '/api/v1/namespaces/a/pods/p/proxy',
     backendHost: '10.0.0.1:80',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { splitProxyPath } from './split-proxy-path.ts'
 
-test('what follows a proxy is passed on as it was written, and never leads above its root', () => {
+test('the proxied path is forwarded unescaped and never leaves the root', () => {
   const check = (path: string, rest: string, prefix = '/api/v1/nodes/n/proxy'): void => {
     assert.deepEqual(splitProxyPath(path, 5), { prefix, rest }, path)
   }
@@ -20,7 +20,7 @@ test('what follows a proxy is passed on as it was written, and never leads above
   check('//api/v1//nodes/n/proxy//x', '//x', '//api/v1//nodes/n/proxy')
 })
 
-test('no number of steps upwards takes long', () => {
+test('splitting a proxy path takes linear time', () => {
   const path = `/api/v1/nodes/n/proxy${'/..'.repeat(100_000)}/x`
   assert.equal(splitProxyPath(path, 5).rest, '/x')
 })

@@ -1,4 +1,4 @@
-import { fitPath } from './fit-url.ts'
+import { escapePath } from './escape-url.ts'
 
 /** A proxy path, as sent by the client. */
 export interface ProxyPath {
@@ -15,7 +15,7 @@ export function splitProxyPath(path: string, segments: number): ProxyPath {
     while (path[end] === '/') end++
     while (end < path.length && path[end] !== '/') end++
   }
-  return { prefix: path.slice(0, end), rest: withoutDots(fitPath(path.slice(end))) }
+  return { prefix: path.slice(0, end), rest: withoutDots(escapePath(path.slice(end))) }
 }
 
 const dot = /^(?:\.|%2e)$/i

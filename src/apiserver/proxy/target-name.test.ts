@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseTargetName } from './target-name.ts'
 
-test('the target of a proxy is a name, with a port, with a scheme', () => {
+test('a proxy target is [scheme:]name[:port]', () => {
   const check = (text: string, expected: string | undefined): void => {
     const found = parseTargetName(text)
     assert.equal(found && `${found.scheme}|${found.name}|${found.port}`, expected, text)

@@ -13,7 +13,7 @@ export class CacheEvent {
   readonly previous: StoredObject | undefined
   /** The event for watchers that do not see uninitialized objects; undefined if nothing changes for them. */
   readonly visible: CacheEvent | undefined
-  #gone: StoredObject | undefined
+  #deleted: StoredObject | undefined
   #frames: Map<string, Uint8Array> | undefined
 
   constructor(
@@ -43,9 +43,9 @@ export class CacheEvent {
   }
 
   /** The previous object at the revision of this event, for DELETED events. */
-  get gone(): StoredObject | undefined {
-    this.#gone ??= this.previous?.at(this.revision)
-    return this.#gone
+  get deleted(): StoredObject | undefined {
+    this.#deleted ??= this.previous?.at(this.revision)
+    return this.#deleted
   }
 
   /** The cached encoding, computed on first use. */
@@ -62,9 +62,9 @@ export class CacheEvent {
    * Drops cached encodings and decoded forms to save memory, except those of `current`, which may still be
    * the live object.
    */
-  slim(): void {
+  releaseDecoded(): void {
     this.#frames = undefined
-    this.#gone = undefined
-    this.previous?.slim()
+    this.#deleted = undefined
+    this.previous?.releaseDecoded()
   }
 }

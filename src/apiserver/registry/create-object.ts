@@ -8,26 +8,18 @@ import type { Registry } from './registry.ts'
 import { keyOf } from './store-keys.ts'
 import { encodeForStore, StoredObject } from './stored-object.ts'
 import {
-  withBirth,
+  withUid,
   withGeneration,
   withoutStatus,
   withoutSystemMetadata,
   withZeroStatus,
 } from './system-metadata.ts'
-import {
-  admissionOf,
-  attempt,
-  check,
-  hookName,
-  mutated,
-  type Ownership,
-  rulesOf,
-  subjectOf,
-  withDefaults,
-  withOwnership,
-  withReservation,
-  type WriteRequest,
-} from './write.ts'
+import { admissionRequest, runMutatingAdmission } from './admit.ts'
+import { type Ownership, withManagedFields } from './managed-fields.ts'
+import { withReservation } from './reservation.ts'
+import { hookName, rulesOf, withDefaults } from './resource-strategy.ts'
+import { translateStoreErrors } from './store-errors.ts'
+import { rejectInvalid, subjectOf, type WriteRequest } from './write-request.ts'
 
 /** Creates an object, given in the version of the request. */
 export async function createObject(
@@ -63,32 +55,43 @@ async function tryCreate(
   const naming = { ...request, name: named.metadata?.name ?? '' }
   const defaulted = convertObject(withDefaults(rules, named), resource.storage)
   // Fields set by admission are not owned by the request's field manager.
-  const owned = ownership === 'given' ? defaulted : withOwnership(registry, request, undefined, defaulted)
-  const admitted = await mutated(registry, admissionOf(naming, 'CREATE', owned, undefined))
-  const born = withBirth(withChosenName(registry, withNames(request, admitted)), registry.platform)
-  const fresh = withoutStatus(born, resource)
+  const owned = ownership === 'given' ? defaulted : withManagedFields(registry, request, undefined, defaulted)
+  const admitted = await runMutatingAdmission(registry, admissionRequest(naming, 'CREATE', owned, undefined))
+  const identified = withUid(withChosenName(registry, withNames(request, admitted)), registry.platform)
+  const statusless = withoutStatus(identified, resource)
   const stored = registry.scheme.byKind({ ...resource.storage, kind: resource.kind }) ?? resource
-  const prepared = withZeroStatus(rules.prepareForCreate?.(fresh) ?? fresh, stored)
+  const prepared = withZeroStatus(rules.prepareForCreate?.(statusless) ?? statusless, stored)
   const hooks = registry.hooks.get(hookName(resource))
-  const authored = hooks?.withAuthor?.(prepared, request.user) ?? prepared
-  const counted = withGeneration(authored, undefined, resource)
-  check(request, counted, [
-    ...validateMetadata(counted.metadata ?? {}, {
+  const attributed = hooks?.withAuthor?.(prepared, request.user) ?? prepared
+  const object = withGeneration(attributed, undefined, resource)
+  rejectInvalid(request, object, [
+    ...validateMetadata(object.metadata ?? {}, {
       names: rules.names ?? subdomainNames,
       namespaced: resource.scope === 'Namespaced',
     }),
-    ...(rules.validate?.(counted) ?? []),
-    ...(hooks?.validate?.(counted, undefined) ?? []),
+    ...(rules.validate?.(object) ?? []),
+    ...(hooks?.validate?.(object, undefined) ?? []),
   ])
-  for (const warning of rules.warnings?.(counted, undefined) ?? []) request.warn(warning)
-  await registry.admission.validate(admissionOf(naming, 'CREATE', counted, undefined))
-  const key = keyOf(resource, counted.metadata?.namespace ?? '', counted.metadata?.name ?? '')
+  for (const warning of rules.warnings?.(object, undefined) ?? []) request.warn(warning)
+  await registry.admission.validate(admissionRequest(naming, 'CREATE', object, undefined))
+  const key = keyOf(resource, object.metadata?.namespace ?? '', object.metadata?.name ?? '')
   // Fast path without a reservation; the create in the store is what guarantees uniqueness.
   if (registry.cache.get(key)) return undefined
-  return withReservation(registry, request, counted, undefined, async object => {
-    if (request.dryRun) return new StoredObject(key, 0, encodeForStore(object), object)
-    return insert(registry, request, key, object)
+  return withReservation<StoredObject | undefined>({
+    registry,
+    request,
+    object,
+    oldObject: undefined,
+    write: async reserved => {
+      if (request.dryRun) return new StoredObject(key, 0, encodeForStore(reserved), reserved)
+      return insert(registry, request, key, reserved)
+    },
+    isWritten,
   })
+}
+
+function isWritten(stored: StoredObject | undefined): boolean {
+  return stored !== undefined
 }
 
 async function insert(
@@ -100,7 +103,7 @@ async function insert(
   const bytes = encodeForStore(object)
   registry.cache.noteWrite(bytes, object)
   const ttlMs = request.resource.rules?.ttlMs
-  const result = await attempt(request, 'create', () =>
+  const result = await translateStoreErrors(request, 'create', () =>
     registry.store.create(key, bytes, { ...(ttlMs && { ttlMs }) }),
   )
   return result.written ? new StoredObject(key, result.revision, bytes, object) : undefined

@@ -10,23 +10,24 @@ import type { Registry } from './registry.ts'
 export interface ResourceHooks {
   /** Sets fields of a new object from the requesting user. */
   readonly withAuthor?: (object: KubernetesObject, user: UserInfo) => KubernetesObject
-  /** Additional validation; `before` is undefined for a creation. */
+  /** Additional validation; `oldObject` is undefined for a creation. */
   readonly validate?: (
     object: KubernetesObject,
-    before: KubernetesObject | undefined,
+    oldObject: KubernetesObject | undefined,
   ) => readonly FieldError[]
   /**
-   * Called with the validated object just before it is stored; `before` is undefined for a creation. Throws
-   * ApiError to reject.
+   * Called with the validated object just before it is stored. Throws ApiError to reject.
    */
-  readonly reserve?: (
-    registry: Registry,
-    object: KubernetesObject,
-    before: KubernetesObject | undefined,
-    dryRun: boolean,
-  ) => Promise<Reservation>
+  readonly reserve?: (registry: Registry, options: ReserveOptions) => Promise<Reservation>
   /** Called after the object was deleted from the store. */
   readonly afterDelete?: (registry: Registry, object: KubernetesObject) => Promise<void>
+}
+
+export interface ReserveOptions {
+  readonly object: KubernetesObject
+  /** Undefined for a creation. */
+  readonly oldObject: KubernetesObject | undefined
+  readonly dryRun: boolean
 }
 
 export interface Reservation {

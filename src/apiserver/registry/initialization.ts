@@ -54,7 +54,7 @@ const completable = new WeakMap<Resource, Resource>()
  * Updates of an uninitialized pod use the rules for creation, because none of its fields are in use yet.
  * Other kinds keep their update rules.
  */
-export function asCompleted(resource: Resource): Resource {
+export function withCreateRules(resource: Resource): Resource {
   if (resource.group !== '' || resource.plural !== 'pods') return resource
   const known = completable.get(resource)
   if (known) return known

@@ -3,16 +3,16 @@ import type { Scheme } from '#/api/scheme.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { Store } from '#/store/store.ts'
 import type { PortRange } from '../allocation/node-ports.ts'
-import type { Admission } from '../admission/admission.ts'
+import type { AdmissionChain } from '../admission/admission-chain.ts'
 import type { ResourceHooks } from './hooks.ts'
-import type { ObjectCache } from './object-cache.ts'
+import type { WatchCache } from './watch-cache.ts'
 
 export interface Registry {
   readonly platform: Platform
   readonly scheme: Scheme
   readonly store: Store
-  readonly cache: ObjectCache
-  readonly admission: Admission
+  readonly cache: WatchCache
+  readonly admission: AdmissionChain
   /** By qualified resource name: `services`, `deployments.apps`. */
   readonly hooks: ReadonlyMap<string, ResourceHooks>
   /** Node port range of services; Kubernetes' default when absent. */

@@ -4,7 +4,7 @@
  * served.
  */
 import { assert } from '#/base/assert.ts'
-import { keptJoin, keptText } from '#/base/kept-bytes.ts'
+import { unpooledConcat, unpooledBytes } from '#/base/unpooled-bytes.ts'
 import { apiError } from '#/api/errors.ts'
 import { parseJson, stringifyJson } from '#/api/json.ts'
 import type { JsonValue } from '#/api/json-value.ts'
@@ -53,7 +53,7 @@ export class StoredObject {
   /** A value that could not be decrypted is not JSON; only reading that object fails. */
   get #readable(): Uint8Array {
     if (this.#stored[0] === openingBrace) return this.#stored
-    throw apiError('StorageReadError', `${this.key} cannot be read: its value in the store is not JSON`)
+    throw apiError('StorageReadError', `cannot decode ${this.key}: stored value is not JSON`)
   }
 
   /** The same content with another revision, for DELETED events. */
@@ -62,7 +62,7 @@ export class StoredObject {
   }
 
   /** Drops everything but the stored bytes, from which the rest is recomputed on demand. */
-  slim(): void {
+  releaseDecoded(): void {
     this.#object = undefined
     this.#json = undefined
     this.#forms = undefined
@@ -86,7 +86,7 @@ export class StoredObject {
 export function encodeForStore(object: KubernetesObject): Uint8Array {
   const { kind, apiVersion, metadata, ...rest } = object
   const { resourceVersion: _, ...kept } = metadata ?? {}
-  return keptText(stringifyJson({ kind, apiVersion, metadata: kept, ...rest } as unknown as JsonValue))
+  return unpooledBytes(stringifyJson({ kind, apiVersion, metadata: kept, ...rest } as unknown as JsonValue))
 }
 
 function withResourceVersion<T extends KubernetesObject>(object: T, revision: number): T {
@@ -109,11 +109,11 @@ function spliceResourceVersion(stored: Uint8Array, revision: number): Uint8Array
   if (revision === 0) return stored
   const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.length)
   const found = bytes.subarray(0, headBytesMax).indexOf(metadataStart)
-  assert(found !== -1, 'a stored object begins with its kind, version and metadata')
+  assert(found !== -1, 'stored objects begin with kind, apiVersion and metadata')
   const at = found + metadataStart.length
   const isEmpty = bytes[at] === closingBrace
   const version = Buffer.from(`"resourceVersion":"${revision}"${isEmpty ? '' : ','}`)
-  return keptJoin([bytes.subarray(0, at), version, bytes.subarray(at)])
+  return unpooledConcat([bytes.subarray(0, at), version, bytes.subarray(at)])
 }
 
 const openingBrace = 0x7b

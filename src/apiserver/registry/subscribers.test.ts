@@ -7,7 +7,7 @@ import { Subscribers, type Subscriber } from './subscribers.ts'
 
 const color = (object: KubernetesObject): string => object.metadata?.labels?.['color'] ?? ''
 
-test('an event reaches those who care for everything and those who care for a value that was or is', () => {
+test('an event reaches all subscribers and those of its old or new field value', () => {
   const subscribers = new Subscribers()
   const named = new Map<Subscriber, string>()
   for (const name of ['all', 'red', 'blue', 'none']) {
@@ -32,7 +32,7 @@ test('an event reaches those who care for everything and those who care for a va
   check(undefined, 'unreadable', 'all')
 })
 
-test('whoever unsubscribes leaves nothing behind', () => {
+test('unsubscribing removes all state', () => {
   const subscribers = new Subscribers()
   const subscriber = { onEvents: () => undefined, onReset: () => undefined }
   subscribers.add(subscriber, { field: color, value: 'red' })

@@ -27,27 +27,27 @@ export class Subscribers {
     return this.#everything.size === 0 && this.#byField.size === 0
   }
 
-  add(subscriber: Subscriber, among: FieldValue | undefined): void {
-    if (among === undefined) {
+  add(subscriber: Subscriber, indexedField: FieldValue | undefined): void {
+    if (indexedField === undefined) {
       this.#everything.add(subscriber)
       return
     }
-    const byValue = this.#byField.get(among.field) ?? new Map<string, Set<Subscriber>>()
-    this.#byField.set(among.field, byValue)
-    const subscribers = byValue.get(among.value) ?? new Set()
-    byValue.set(among.value, subscribers.add(subscriber))
+    const byValue = this.#byField.get(indexedField.field) ?? new Map<string, Set<Subscriber>>()
+    this.#byField.set(indexedField.field, byValue)
+    const subscribers = byValue.get(indexedField.value) ?? new Set()
+    byValue.set(indexedField.value, subscribers.add(subscriber))
   }
 
-  delete(subscriber: Subscriber, among: FieldValue | undefined): void {
-    if (among === undefined) {
+  delete(subscriber: Subscriber, indexedField: FieldValue | undefined): void {
+    if (indexedField === undefined) {
       this.#everything.delete(subscriber)
       return
     }
-    const byValue = this.#byField.get(among.field)
-    const subscribers = byValue?.get(among.value)
+    const byValue = this.#byField.get(indexedField.field)
+    const subscribers = byValue?.get(indexedField.value)
     subscribers?.delete(subscriber)
-    if (subscribers?.size === 0) byValue?.delete(among.value)
-    if (byValue?.size === 0) this.#byField.delete(among.field)
+    if (subscribers?.size === 0) byValue?.delete(indexedField.value)
+    if (byValue?.size === 0) this.#byField.delete(indexedField.field)
   }
 
   all(): readonly Subscriber[] {

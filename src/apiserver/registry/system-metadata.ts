@@ -24,21 +24,21 @@ export function withoutSystemMetadata(object: KubernetesObject): KubernetesObjec
 }
 
 /** Sets uid and creationTimestamp of a new object. */
-export function withBirth(object: KubernetesObject, platform: Platform): KubernetesObject {
+export function withUid(object: KubernetesObject, platform: Platform): KubernetesObject {
   const { metadata: { managedFields, ...metadata } = {}, ...rest } = withoutSystemMetadata(object)
-  const born: ObjectMeta = {
+  const objectMeta: ObjectMeta = {
     ...metadata,
     uid: platform.random.uuid('object uid'),
     creationTimestamp: formatTime(platform.clock.now()),
     ...(managedFields && { managedFields }),
   }
   const { kind, apiVersion, ...fields } = rest
-  return { kind, apiVersion, metadata: born, ...fields }
+  return { kind, apiVersion, metadata: objectMeta, ...fields }
 }
 
 /** Removes the status of a new object, which only the status subresource may set. */
 export function withoutStatus(object: KubernetesObject, resource: Resource): KubernetesObject {
-  if (resource.rules?.createdWithStatus) return object
+  if (resource.rules?.keepStatusOnCreate) return object
   if (!resource.subresources.has('status') || !('status' in object)) return object
   return dropStatus(object)
 }
@@ -69,12 +69,12 @@ function zeroStatus(schema: StructSchema): object {
 }
 
 /** Keeps uid, creationTimestamp and deletion metadata on update. */
-export function withIdentityOf(
+export function withObjectMetaOf(
   object: KubernetesObject,
-  before: KubernetesObject,
+  oldObject: KubernetesObject,
   subject: ErrorSubject,
 ): KubernetesObject {
-  const { metadata: is = {} } = before
+  const { metadata: is = {} } = oldObject
   const { metadata: sent = {} } = object
   if (sent.uid !== undefined && sent.uid !== '' && sent.uid !== is.uid) {
     throw conflict(
@@ -105,26 +105,30 @@ export function withIdentityOf(
 }
 
 /** Restricts an update to everything except the status, or to the status alone. */
-export function withPartsOf(
+export function withSubresourceOf(
   object: KubernetesObject,
-  before: KubernetesObject,
+  oldObject: KubernetesObject,
   resource: Resource,
   subresource: string,
 ): KubernetesObject {
   if (!resource.subresources.has('status')) return object
-  if (subresource !== 'status') return { ...dropStatus(object), ...pick(before as Stateful, ['status']) }
-  return { ...dropStatus(before), metadata: object.metadata ?? {}, ...pick(object as Stateful, ['status']) }
+  if (subresource !== 'status') return { ...dropStatus(object), ...pick(oldObject as Stateful, ['status']) }
+  return {
+    ...dropStatus(oldObject),
+    metadata: object.metadata ?? {},
+    ...pick(object as Stateful, ['status']),
+  }
 }
 
 /** Increments the generation if anything but metadata and status changed. */
 export function withGeneration(
   object: KubernetesObject,
-  before: KubernetesObject | undefined,
+  oldObject: KubernetesObject | undefined,
   resource: Resource,
 ): KubernetesObject {
   if (!resource.rules?.tracksGeneration) return object
-  const last = Number(before?.metadata?.generation ?? 0)
-  const isChanged = before === undefined || !equalJson(wanted(object), wanted(before))
+  const last = Number(oldObject?.metadata?.generation ?? 0)
+  const isChanged = oldObject === undefined || !equalJson(wanted(object), wanted(oldObject))
   return { ...object, metadata: { ...object.metadata, generation: isChanged ? last + 1 : last } }
 }
 

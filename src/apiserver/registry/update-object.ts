@@ -2,60 +2,51 @@
  * Updates and removal of existing objects. A write that conflicts is retried on the current version, unless
  * the client specified a resourceVersion.
  */
-import { discardTimeChange, type JsonObject } from '#/api/apply.ts'
+import { ignoreManagedFieldsTimestamps, type JsonObject } from '#/api/apply.ts'
 import { convertObject } from '#/api/conversion.ts'
-import { conflict, notFound, objectModified } from '#/api/errors.ts'
+import { conflict, notFound, optimisticLockErrorMessage } from '#/api/errors.ts'
 import { invalidObject } from '#/api/field-error.ts'
-import type { KindPart } from '#/api/kind-rules.ts'
+import type { SubresourceStrategy } from '#/api/kind-rules.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import { formatTime } from '#/api/time.ts'
 import { validateMetadataUpdate } from '#/api/validate-metadata.ts'
 import { createObject } from './create-object.ts'
-import { asCompleted, initializersOf } from './initialization.ts'
+import { withCreateRules, initializersOf } from './initialization.ts'
 import type { Registry } from './registry.ts'
 import { keyOf } from './store-keys.ts'
 import { encodeForStore, StoredObject } from './stored-object.ts'
-import { withGeneration, withIdentityOf, withPartsOf } from './system-metadata.ts'
-import {
-  admissionOf,
-  attempt,
-  check,
-  hookName,
-  kindSubject,
-  latest,
-  mutated,
-  type Ownership,
-  rulesOf,
-  subjectOf,
-  withDefaults,
-  withOwnership,
-  withReservation,
-  type WriteRequest,
-} from './write.ts'
+import { withGeneration, withObjectMetaOf, withSubresourceOf } from './system-metadata.ts'
+import { admissionRequest, runMutatingAdmission } from './admit.ts'
+import { getStoredObject } from './get-stored-object.ts'
+import { type Ownership, withManagedFields } from './managed-fields.ts'
+import { withReservation } from './reservation.ts'
+import { hookName, rulesOf, withDefaults } from './resource-strategy.ts'
+import { translateStoreErrors } from './store-errors.ts'
+import { rejectInvalid, kindSubject, subjectOf, type WriteRequest } from './write-request.ts'
 
 export interface Update {
   /**
    * Computes the new object from the stored one, both in the version of the request. Called again after a
    * conflict.
    */
-  readonly change: (before: KubernetesObject) => KubernetesObject | Promise<KubernetesObject>
+  readonly change: (oldObject: KubernetesObject) => KubernetesObject | Promise<KubernetesObject>
   /** Creates the object if it does not exist; `change` is then not called. */
   readonly create?: () => Promise<KubernetesObject>
   readonly ownership?: Ownership
   /** The strategy of a subresource other than status. */
-  readonly part?: KindPart
+  readonly strategy?: SubresourceStrategy
   /** Presents the object to admission as another kind, such as Scale. */
-  readonly shown?: Shown
+  readonly representation?: AdmissionRepresentation
   /** True if the change does not affect the desired state, so the generation stays. */
   readonly keepsGeneration?: boolean
 }
 
 /** Maps an object to another kind and back, e.g. a Deployment and its Scale. All in the storage version. */
-export interface Shown {
+export interface AdmissionRepresentation {
   readonly of: (object: KubernetesObject) => KubernetesObject
   /** Merges the admitted representation into the object. */
-  readonly into: (object: KubernetesObject, shown: KubernetesObject) => KubernetesObject
+  readonly into: (object: KubernetesObject, representation: KubernetesObject) => KubernetesObject
 }
 
 export interface Updated {
@@ -70,7 +61,7 @@ export async function updateObject(
 ): Promise<Updated> {
   const key = keyOf(request.resource, request.namespace, request.name)
   const subject = subjectOf(request, request.name)
-  let current = await latest(registry, key)
+  let current = await getStoredObject(registry, key)
   for (let attempts = 1; ; attempts++) {
     if (current === undefined) {
       if (!update.create) throw notFound(subject)
@@ -81,10 +72,10 @@ export async function updateObject(
     }
     const outcome = await tryUpdate(registry, request, update, current)
     if ('stored' in outcome) {
-      if (registry.cache.unhidden) await removeFailed(registry, request, outcome.stored)
+      if (registry.cache.withUninitialized) await removeFailed(registry, request, outcome.stored)
       return { stored: outcome.stored, created: false }
     }
-    if (attempts === updateAttemptsMax) throw conflict(subject, objectModified)
+    if (attempts === updateAttemptsMax) throw conflict(subject, optimisticLockErrorMessage)
     current = outcome.current
   }
 }
@@ -101,69 +92,79 @@ async function tryUpdate(
   current: StoredObject,
 ): Promise<Outcome> {
   const { subresource } = request
-  const before = current.object
-  const isComplete = registry.cache.unhidden === undefined || initializersOf(before) === undefined
-  const resource = isComplete ? request.resource : asCompleted(request.resource)
+  const oldObject = current.object
+  const isComplete = registry.cache.withUninitialized === undefined || initializersOf(oldObject) === undefined
+  const resource = isComplete ? request.resource : withCreateRules(request.resource)
   const rules = rulesOf(resource)
-  const seen = convertObject(before, resource)
+  const seen = convertObject(oldObject, resource)
   const changed = await update.change(seen)
   const subject = subjectOf(request, request.name)
   const refreshed = await checkVersion(registry, request, changed, current)
   if (refreshed !== current) return { current: refreshed }
-  const identified = withIdentityOf(changed, before, subject)
+  const identified = withObjectMetaOf(changed, oldObject, subject)
   const defaulted = convertObject(withDefaults(rules, identified), resource.storage)
   const now = formatTime(registry.platform.clock.now())
-  const prepared = prepareParts(resource, subresource, update.part, { defaulted, before, now })
+  const prepared = prepareForStrategy(resource, subresource, update.strategy, { defaulted, oldObject, now })
   // Fields set by admission are not owned by the request's field manager.
-  const owned = update.ownership === 'given' ? prepared : withOwnership(registry, request, before, prepared)
-  const admitted = await admit(registry, request, update, { owned, before })
-  const settled =
-    admitted === owned ? owned : settle(resource, subresource, update.part, { admitted, before, now })
-  const counted = update.keepsGeneration ? settled : withGeneration(settled, before, resource)
+  const owned =
+    update.ownership === 'given' ? prepared : withManagedFields(registry, request, oldObject, prepared)
+  const admitted = await admit(registry, request, update, { owned, oldObject })
+  const confined =
+    admitted === owned
+      ? owned
+      : withinStrategy(resource, subresource, update.strategy, { admitted, oldObject, now })
+  const object = update.keepsGeneration ? confined : withGeneration(confined, oldObject, resource)
   const validate =
-    update.part?.validate ?? (subresource === 'status' ? rules.validateStatusUpdate : rules.validateUpdate)
-  check(request, counted, [
-    ...validateMetadataUpdate(counted.metadata ?? {}, before.metadata ?? {}),
-    ...(validate?.(counted, before) ?? []),
-    ...(registry.hooks.get(hookName(resource))?.validate?.(counted, before) ?? []),
+    update.strategy?.validate ??
+    (subresource === 'status' ? rules.validateStatusUpdate : rules.validateUpdate)
+  rejectInvalid(request, object, [
+    ...validateMetadataUpdate(object.metadata ?? {}, oldObject.metadata ?? {}),
+    ...(validate?.(object, oldObject) ?? []),
+    ...(registry.hooks.get(hookName(resource))?.validate?.(object, oldObject) ?? []),
   ])
-  for (const warning of rules.warnings?.(counted, before) ?? []) request.warn(warning)
-  const shownAs = update.shown?.of ?? itself
-  await registry.admission.validate(admissionOf(request, 'UPDATE', shownAs(counted), shownAs(before)))
-  return replace(registry, request, current, counted)
+  for (const warning of rules.warnings?.(object, oldObject) ?? []) request.warn(warning)
+  const representationOf = update.representation?.of ?? itself
+  await registry.admission.validate(
+    admissionRequest(request, 'UPDATE', representationOf(object), representationOf(oldObject)),
+  )
+  return replace(registry, request, current, object)
 }
 
-const itself: Shown['of'] = object => object
+const itself: AdmissionRepresentation['of'] = object => object
 
 /** Runs mutating admission. */
 async function admit(
   registry: Registry,
   request: WriteRequest,
-  { shown }: Update,
-  { owned, before }: { readonly owned: KubernetesObject; readonly before: KubernetesObject },
+  { representation }: Update,
+  { owned, oldObject }: { readonly owned: KubernetesObject; readonly oldObject: KubernetesObject },
 ): Promise<KubernetesObject> {
-  if (!shown) return mutated(registry, admissionOf(request, 'UPDATE', owned, before))
-  const seen = shown.of(owned)
-  const changed = await mutated(registry, admissionOf(request, 'UPDATE', seen, shown.of(before)))
-  return changed === seen ? owned : shown.into(owned, changed)
+  if (!representation)
+    return runMutatingAdmission(registry, admissionRequest(request, 'UPDATE', owned, oldObject))
+  const seen = representation.of(owned)
+  const changed = await runMutatingAdmission(
+    registry,
+    admissionRequest(request, 'UPDATE', seen, representation.of(oldObject)),
+  )
+  return changed === seen ? owned : representation.into(owned, changed)
 }
 
 interface Admitted {
   readonly admitted: KubernetesObject
-  readonly before: KubernetesObject
+  readonly oldObject: KubernetesObject
   readonly now: string
 }
 
 /** Restricts changes by admission to what the path may change. */
-function settle(
+function withinStrategy(
   resource: Resource,
   subresource: string,
-  part: KindPart | undefined,
-  { admitted, before, now }: Admitted,
+  strategy: SubresourceStrategy | undefined,
+  { admitted, oldObject, now }: Admitted,
 ): KubernetesObject {
-  const { metadata = {}, ...object } = prepareParts(resource, subresource, part, {
+  const { metadata = {}, ...object } = prepareForStrategy(resource, subresource, strategy, {
     defaulted: admitted,
-    before,
+    oldObject,
     now,
   })
   const { managedFields: _, ...rest } = metadata
@@ -173,22 +174,22 @@ function settle(
 
 interface Prepared {
   readonly defaulted: KubernetesObject
-  readonly before: KubernetesObject
+  readonly oldObject: KubernetesObject
   readonly now: string
 }
 
 /** Merges the part that the path may change into the stored object. */
-function prepareParts(
+function prepareForStrategy(
   resource: Resource,
   subresource: string,
-  part: KindPart | undefined,
-  { defaulted, before, now }: Prepared,
+  strategy: SubresourceStrategy | undefined,
+  { defaulted, oldObject, now }: Prepared,
 ): KubernetesObject {
-  if (part) return part.merge(before, defaulted, now)
+  if (strategy) return strategy.merge(oldObject, defaulted, now)
   const rules = rulesOf(resource)
-  const parted = withPartsOf(defaulted, before, resource, subresource)
-  if (subresource === 'status') return rules.prepareForStatusUpdate?.(parted, before, now) ?? parted
-  return rules.prepareForUpdate?.(parted, before) ?? parted
+  const merged = withSubresourceOf(defaulted, oldObject, resource, subresource)
+  if (subresource === 'status') return rules.prepareForStatusUpdate?.(merged, oldObject, now) ?? merged
+  return rules.prepareForUpdate?.(merged, oldObject) ?? merged
 }
 
 async function replace(
@@ -197,23 +198,37 @@ async function replace(
   current: StoredObject,
   wanted: KubernetesObject,
 ): Promise<Outcome> {
-  const object = discardTimeChange(current.object as JsonObject, wanted as JsonObject) as KubernetesObject
+  const object = ignoreManagedFieldsTimestamps(
+    current.object as JsonObject,
+    wanted as JsonObject,
+  ) as KubernetesObject
   if (object === current.object) return { stored: current }
   if (isFinished(object, request.resource)) return removeFinished(registry, request, current, object)
-  return withReservation(registry, request, object, current.object, async reserved => {
-    if (request.dryRun)
-      return { stored: new StoredObject(current.key, current.revision, encodeForStore(reserved), reserved) }
-    const bytes = encodeForStore(reserved)
-    registry.cache.noteWrite(bytes, reserved)
-    const ttlMs = request.resource.rules?.ttlMs
-    const expectedRevision = current.revision
-    const result = await attempt(request, 'update', () =>
-      registry.store.update(current.key, bytes, { expectedRevision, ...(ttlMs && { ttlMs }) }),
-    )
-    if (result.written) return { stored: new StoredObject(current.key, result.revision, bytes, reserved) }
-    const { current: winner } = result
-    return { current: winner && new StoredObject(winner.key, winner.revision, winner.value) }
+  return withReservation<Outcome>({
+    registry,
+    request,
+    object,
+    oldObject: current.object,
+    write: async reserved => {
+      if (request.dryRun)
+        return { stored: new StoredObject(current.key, current.revision, encodeForStore(reserved), reserved) }
+      const bytes = encodeForStore(reserved)
+      registry.cache.noteWrite(bytes, reserved)
+      const ttlMs = request.resource.rules?.ttlMs
+      const expectedRevision = current.revision
+      const result = await translateStoreErrors(request, 'update', () =>
+        registry.store.update(current.key, bytes, { expectedRevision, ...(ttlMs && { ttlMs }) }),
+      )
+      if (result.written) return { stored: new StoredObject(current.key, result.revision, bytes, reserved) }
+      const { current: winner } = result
+      return { current: winner && new StoredObject(winner.key, winner.revision, winner.value) }
+    },
+    isWritten,
   })
+}
+
+function isWritten(outcome: Outcome): boolean {
+  return 'stored' in outcome
 }
 
 /** True if an object being deleted has no finalizers, grace period or other holds left. */
@@ -223,7 +238,7 @@ function isFinished(object: KubernetesObject, resource: Resource): boolean {
     metadata.deletionTimestamp !== undefined &&
     (metadata.finalizers?.length ?? 0) === 0 &&
     Number(metadata.deletionGracePeriodSeconds ?? 0) === 0 &&
-    !(rulesOf(resource).isHeld?.(object) ?? false)
+    !(rulesOf(resource).hasPendingFinalization?.(object) ?? false)
   )
 }
 
@@ -259,7 +274,7 @@ export async function removeObject(
   request: Pick<WriteRequest, 'resource'>,
   current: StoredObject,
 ): Promise<Removal> {
-  const result = await attempt(request, 'delete', () =>
+  const result = await translateStoreErrors(request, 'delete', () =>
     registry.store.delete(current.key, { expectedRevision: current.revision }),
   )
   if (!result.written) {
@@ -283,7 +298,7 @@ async function checkVersion(
   const sent = changed.metadata?.resourceVersion
   const isGiven = sent !== undefined && sent !== '' && sent !== '0'
   if (!isGiven) {
-    if (rulesOf(request.resource).unconditionalUpdate !== false) return current
+    if (rulesOf(request.resource).allowUnconditionalUpdate !== false) return current
     throw invalidObject(kindSubject(request), [
       {
         reason: 'FieldValueInvalid',
@@ -298,5 +313,5 @@ async function checkVersion(
   if (entry && entry.revision !== current.revision && sent === String(entry.revision)) {
     return new StoredObject(entry.key, entry.revision, entry.value)
   }
-  throw conflict(subjectOf(request, request.name), objectModified)
+  throw conflict(subjectOf(request, request.name), optimisticLockErrorMessage)
 }

@@ -30,7 +30,7 @@ export class HttpRequest implements ApiRequest {
   }
 
   get isUpgrade(): boolean {
-    return this.#exchange.takeOver !== undefined
+    return this.#exchange.hijack !== undefined
   }
 
   headerValues(name: string): readonly string[] {
@@ -45,7 +45,7 @@ export class HttpRequest implements ApiRequest {
   get signal(): AbortSignal {
     if (this.#abortion === undefined) {
       this.#abortion = new AbortController()
-      this.#exchange.onClose(() => this.abort(gone))
+      this.#exchange.onClose(() => this.abort(clientDisconnected))
     }
     return this.#abortion.signal
   }
@@ -57,7 +57,7 @@ export class HttpRequest implements ApiRequest {
 }
 
 /** Abort reason when the client has disconnected. */
-export const gone = new Error('the client is gone')
+export const clientDisconnected = new Error('client disconnected')
 
 /** Removes the origin of an absolute-form request target, which clients send to proxies. */
 function withoutOrigin(target: string): string {
@@ -86,8 +86,8 @@ function translated(error: unknown, limitBytes: number): unknown {
     case 'too-large':
       return requestEntityTooLarge(`limit is ${limitBytes}`)
     case 'too-slow':
-      return badRequest('the body of the request did not arrive in time')
+      return badRequest('timed out reading request body')
     case 'aborted':
-      return badRequest('the body of the request is not complete')
+      return badRequest('unexpected end of request body')
   }
 }

@@ -13,8 +13,8 @@ export interface UpgradeReply {
 
 /** Resolves when the connection is closed. */
 export async function sendUpgrade({ exchange, response, body, signal }: UpgradeReply): Promise<void> {
-  if (exchange.closed || exchange.takeOver === undefined) return body.discard()
-  const { connection, head } = exchange.takeOver()
+  if (exchange.closed || exchange.hijack === undefined) return body.discard()
+  const { connection, head } = exchange.hijack()
   connection.write(headOf(response))
   try {
     await body.serve({ connection, head, signal })

@@ -2,21 +2,24 @@
 import { UsageError } from '#/base/flags.ts'
 import { parseAuditPolicy, type AuditLogSettings, type AuditSettings } from '../audit.ts'
 import type { ApiServerFlags } from '../flags.ts'
-import { readRemoteOf, readWith, type Reading } from './reading.ts'
+import { readFlagKubeconfig, readFlagFile, type FileAccess } from './flag-files.ts'
 
 /** Undefined if auditing is disabled. Throws UsageError. */
-export async function readAudit(flags: ApiServerFlags, reading: Reading): Promise<AuditSettings | undefined> {
+export async function readAudit(
+  flags: ApiServerFlags,
+  access: FileAccess,
+): Promise<AuditSettings | undefined> {
   const path = flags['audit-policy-file']
-  const policy = await readWith(reading, { flag: 'audit-policy-file', path }, parseAuditPolicy)
+  const policy = await readFlagFile(access, { flag: 'audit-policy-file', path }, parseAuditPolicy)
   const given = Object.keys(flags).filter(name => name.startsWith('audit-'))
   if (policy === undefined) {
     if (given.length === 0) return undefined
-    throw new UsageError(`--${given[0]} needs --audit-policy-file: without a policy nothing is recorded`)
+    throw new UsageError(`--${given[0]} requires --audit-policy-file`)
   }
   const log = logOf(flags)
-  const webhook = await readWebhook(flags, reading)
+  const webhook = await readWebhook(flags, access)
   if (!log && !webhook) {
-    throw new UsageError('--audit-policy-file needs --audit-log-path or --audit-webhook-config-file')
+    throw new UsageError('--audit-policy-file requires --audit-log-path or --audit-webhook-config-file')
   }
   return { policy, ...(log && { log }), ...(webhook && { webhook }) }
 }
@@ -25,7 +28,7 @@ function logOf(flags: ApiServerFlags): AuditLogSettings | undefined {
   const path = flags['audit-log-path']
   if (!path) {
     const other = Object.keys(flags).find(name => name.startsWith('audit-log-'))
-    if (other) throw new UsageError(`--${other} needs --audit-log-path`)
+    if (other) throw new UsageError(`--${other} requires --audit-log-path`)
     return undefined
   }
   return {
@@ -33,8 +36,8 @@ function logOf(flags: ApiServerFlags): AuditLogSettings | undefined {
     format: flags['audit-log-format'] ?? 'json',
     mode: flags['audit-log-mode'] ?? 'blocking',
     sizeBytesMax: orInfinity(flags['audit-log-maxsize'] ?? 100) * 1024 * 1024,
-    keptMsMax: orInfinity(flags['audit-log-maxage'] ?? 366) * dayMs,
-    keptFilesMax: orInfinity(flags['audit-log-maxbackup'] ?? 100),
+    ageMsMax: orInfinity(flags['audit-log-maxage'] ?? 366) * dayMs,
+    backupsMax: orInfinity(flags['audit-log-maxbackup'] ?? 100),
   }
 }
 
@@ -45,12 +48,12 @@ function orInfinity(value: number): number {
   return value === 0 ? Infinity : value
 }
 
-async function readWebhook(flags: ApiServerFlags, reading: Reading): Promise<AuditSettings['webhook']> {
+async function readWebhook(flags: ApiServerFlags, access: FileAccess): Promise<AuditSettings['webhook']> {
   const flag = 'audit-webhook-config-file'
-  const remote = await readRemoteOf(reading, flag, flags[flag])
+  const remote = await readFlagKubeconfig(access, flag, flags[flag])
   if (remote === undefined) {
     const other = Object.keys(flags).find(name => name.startsWith('audit-webhook-'))
-    if (other) throw new UsageError(`--${other} needs --${flag}`)
+    if (other) throw new UsageError(`--${other} requires --${flag}`)
     return undefined
   }
   const isThrottled = flags['audit-webhook-batch-throttle-enable'] ?? true
@@ -59,7 +62,7 @@ async function readWebhook(flags: ApiServerFlags, reading: Reading): Promise<Aud
   const bufferEventsMax = flags['audit-webhook-batch-buffer-size'] ?? 10_000
   const batchEventsMax = flags['audit-webhook-batch-max-size'] ?? 400
   if ([perSecond, burst, bufferEventsMax, batchEventsMax].includes(0)) {
-    throw new UsageError('the figures of --audit-webhook-batch-... must be positive')
+    throw new UsageError('--audit-webhook-batch-* values must be positive')
   }
   return {
     remote,

@@ -1,8 +1,9 @@
 /** Authentication settings from flags. The cluster setup provides what they do not set. */
+import { messageOf } from '#/base/message-of.ts'
 import { createPublicKey } from 'node:crypto'
 import { UsageError } from '#/base/flags.ts'
 import {
-  issuerOfFlags,
+  oidcConfigurationFromFlags,
   readAuthenticationConfiguration,
   type AuthenticationSettings,
   type ServiceAccountSettings,
@@ -10,14 +11,14 @@ import {
 import type { AuthenticationConfiguration } from '../authn/authentication-configuration.ts'
 import { readCertificates } from '../authn/certificate-chain.ts'
 import type { FrontProxyOptions } from '../authn/front-proxy.ts'
-import type { IssuerConfiguration } from '../authn/issuer-tokens.ts'
+import type { OidcConfiguration } from '../authn/oidc-authenticator.ts'
 import { ServiceAccountIssuer } from '../authn/service-account-issuer.ts'
-import { BasicCredentials, StaticTokens } from '../authn/static-credentials.ts'
+import { BasicAuth, StaticTokens } from '../authn/static-credentials.ts'
 import type { ApiServerFlags } from '../flags.ts'
-import { readRemoteOf, readWith, type Reading } from './reading.ts'
+import { readFlagKubeconfig, readFlagFile, type FileAccess } from './flag-files.ts'
 
 /** Partial settings, completed by the cluster setup. */
-export interface GivenAuthentication extends Omit<
+export interface PartialAuthenticationSettings extends Omit<
   AuthenticationSettings,
   'certificates' | 'frontProxy' | 'serviceAccounts' | 'connectHttp'
 > {
@@ -30,26 +31,26 @@ export interface GivenAuthentication extends Omit<
 /** Throws UsageError. `ownIssuer` is the service account issuer if no flag sets it. */
 export async function readAuthentication(
   flags: ApiServerFlags,
-  reading: Reading,
+  access: FileAccess,
   ownIssuer: string,
-): Promise<GivenAuthentication> {
-  const file = await readWith(
-    reading,
+): Promise<PartialAuthenticationSettings> {
+  const file = await readFlagFile(
+    access,
     { flag: 'authentication-config', path: flags['authentication-config'] },
     text => readAuthenticationConfiguration(text, flags['service-account-issuer'] ?? [ownIssuer]),
   )
-  const clientAuthorities = await readAuthorities(flags, reading, 'client-ca-file')
-  const tokenFile = await readWith(
-    reading,
+  const clientAuthorities = await readAuthorities(flags, access, 'client-ca-file')
+  const tokenFile = await readFlagFile(
+    access,
     { flag: 'token-auth-file', path: flags['token-auth-file'] },
     checkedBy(text => new StaticTokens(text)),
   )
-  const passwordFile = await readWith(
-    reading,
+  const passwordFile = await readFlagFile(
+    access,
     { flag: 'basic-auth-file', path: flags['basic-auth-file'] },
-    checkedBy(text => new BasicCredentials(text)),
+    checkedBy(text => new BasicAuth(text)),
   )
-  const webhook = await readWebhook(flags, reading)
+  const webhook = await readWebhook(flags, access)
   return {
     ...(clientAuthorities && { clientAuthorities }),
     ...(tokenFile !== undefined && { tokenFile }),
@@ -58,10 +59,10 @@ export async function readAuthentication(
       bootstrapTokens: flags['enable-bootstrap-token-auth'],
     }),
     ...anonymousOf(flags, file),
-    issuers: [...(file?.issuers ?? []), ...(await readIssuer(flags, reading, file))],
+    issuers: [...(file?.issuers ?? []), ...(await readIssuer(flags, access, file))],
     ...(webhook && { webhook }),
-    frontProxy: await readFrontProxy(flags, reading),
-    serviceAccounts: await readServiceAccounts(flags, reading),
+    frontProxy: await readFrontProxy(flags, access),
+    serviceAccounts: await readServiceAccounts(flags, access),
   }
 }
 
@@ -75,30 +76,30 @@ function checkedBy(check: (text: string) => unknown): (text: string) => string {
 
 function readAuthorities(
   flags: ApiServerFlags,
-  reading: Reading,
+  access: FileAccess,
   flag: 'client-ca-file' | 'requestheader-client-ca-file' | 'oidc-ca-file',
 ): Promise<string | undefined> {
   const check = (text: string): void => {
-    if (readCertificates(text).length === 0) throw new Error('it has no certificate')
+    if (readCertificates(text).length === 0) throw new Error('contains no PEM certificate')
   }
-  return readWith(reading, { flag, path: flags[flag] }, checkedBy(check))
+  return readFlagFile(access, { flag, path: flags[flag] }, checkedBy(check))
 }
 
 function anonymousOf(
   flags: ApiServerFlags,
   file: AuthenticationConfiguration | undefined,
-): Pick<GivenAuthentication, 'anonymous'> {
+): Pick<PartialAuthenticationSettings, 'anonymous'> {
   const enabled = flags['anonymous-auth']
   if (file?.anonymous === undefined) return enabled === undefined ? {} : { anonymous: { enabled } }
   if (enabled === undefined) return { anonymous: file.anonymous }
-  throw new UsageError('--anonymous-auth cannot be used when --authentication-config says who is anonymous')
+  throw new UsageError('--anonymous-auth cannot be used if --authentication-config sets anonymous')
 }
 
 async function readIssuer(
   flags: ApiServerFlags,
-  reading: Reading,
+  access: FileAccess,
   file: AuthenticationConfiguration | undefined,
-): Promise<readonly IssuerConfiguration[]> {
+): Promise<readonly OidcConfiguration[]> {
   const given = Object.keys(flags).find(name => name.startsWith('oidc-'))
   if (given === undefined) return []
   if (file) throw new UsageError(`--${given} cannot be used together with --authentication-config`)
@@ -106,7 +107,7 @@ async function readIssuer(
   if (!issuerUrl || !clientId) {
     throw new UsageError('--oidc-issuer-url and --oidc-client-id must be specified together')
   }
-  const certificateAuthority = await readAuthorities(flags, reading, 'oidc-ca-file')
+  const certificateAuthority = await readAuthorities(flags, access, 'oidc-ca-file')
   const optional = {
     usernameClaim: flags['oidc-username-claim'],
     usernamePrefix: flags['oidc-username-prefix'],
@@ -117,26 +118,28 @@ async function readIssuer(
   }
   const requiredClaims = Object.fromEntries((flags['oidc-required-claim'] ?? []).map(readClaim))
   try {
-    return [issuerOfFlags({ issuerUrl, clientId, requiredClaims, ...withoutUndefined(optional) })]
+    return [
+      oidcConfigurationFromFlags({ issuerUrl, clientId, requiredClaims, ...withoutUndefined(optional) }),
+    ]
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error })
+    throw new UsageError(messageOf(error), { cause: error })
   }
 }
 
 function readClaim(text: string): readonly [string, string] {
   const [, key, value] = /^([^=]+)=([^]*)$/.exec(text) ?? []
   if (key === undefined || value === undefined) {
-    throw new UsageError(`--oidc-required-claim ${text}: not of the form KEY=VALUE`)
+    throw new UsageError(`--oidc-required-claim ${text}: must be KEY=VALUE`)
   }
   return [key.trim(), value.trim()]
 }
 
 async function readWebhook(
   flags: ApiServerFlags,
-  reading: Reading,
+  access: FileAccess,
 ): Promise<AuthenticationSettings['webhook']> {
   const flag = 'authentication-token-webhook-config-file'
-  const remote = await readRemoteOf(reading, flag, flags[flag])
+  const remote = await readFlagKubeconfig(access, flag, flags[flag])
   const cacheMs = flags['authentication-token-webhook-cache-ttl']
   return (
     remote && {
@@ -147,8 +150,11 @@ async function readWebhook(
   )
 }
 
-async function readFrontProxy(flags: ApiServerFlags, reading: Reading): Promise<Partial<FrontProxyOptions>> {
-  const authorities = await readAuthorities(flags, reading, 'requestheader-client-ca-file')
+async function readFrontProxy(
+  flags: ApiServerFlags,
+  access: FileAccess,
+): Promise<Partial<FrontProxyOptions>> {
+  const authorities = await readAuthorities(flags, access, 'requestheader-client-ca-file')
   return {
     // Allowed names belong to a CA: with another CA, the defaults do not apply.
     ...(authorities && { authorities, allowedNames: [] }),
@@ -166,25 +172,25 @@ const maxExpirationSecondsMin = 3_600
 
 async function readServiceAccounts(
   flags: ApiServerFlags,
-  reading: Reading,
+  access: FileAccess,
 ): Promise<Partial<ServiceAccountSettings>> {
   const issuers = flags['service-account-issuer'] ?? []
   if (issuers.includes('') || new Set(issuers).size < issuers.length) {
-    throw new UsageError('--service-account-issuer must not be empty, nor say the same twice')
+    throw new UsageError('--service-account-issuer must not contain empty or duplicate values')
   }
   const [url, ...acceptedIssuers] = issuers
   const maxMs = flags['service-account-max-token-expiration']
   if (maxMs !== undefined && (maxMs < maxExpirationSecondsMin * 1_000 || maxMs > 2 ** 32 * 1_000)) {
     throw new UsageError('--service-account-max-token-expiration must be between 1h and 2^32 seconds')
   }
-  const signingKey = await readWith(
-    reading,
+  const signingKey = await readFlagFile(
+    access,
     { flag: 'service-account-signing-key-file', path: flags['service-account-signing-key-file'] },
     checkedBy(text => new ServiceAccountIssuer({ url: 'x', signingKey: text })),
   )
   const verificationKeys: string[] = []
   for (const path of flags['service-account-key-file'] ?? []) {
-    verificationKeys.push(...(await readKeys(reading, path)))
+    verificationKeys.push(...(await readKeys(access, path)))
   }
   const audiences = flags['api-audiences'] ?? issuers
   return {
@@ -199,15 +205,15 @@ async function readServiceAccounts(
 }
 
 /** A file may contain several keys. */
-async function readKeys(reading: Reading, path: string): Promise<readonly string[]> {
+async function readKeys(access: FileAccess, path: string): Promise<readonly string[]> {
   const flag = 'service-account-key-file'
   const parse = (text: string): readonly string[] => {
     const blocks = text.match(/-----BEGIN ([A-Z ]+)-----[^-]+-----END \1-----/g) ?? []
-    if (blocks.length === 0) throw new Error('it has no key')
+    if (blocks.length === 0) throw new Error('contains no PEM key')
     for (const block of blocks) createPublicKey(block)
     return blocks
   }
-  return (await readWith(reading, { flag, path }, parse)) ?? []
+  return (await readFlagFile(access, { flag, path }, parse)) ?? []
 }
 
 type Given<T> = { readonly [Name in keyof T]?: Exclude<T[Name], undefined> }

@@ -1,4 +1,5 @@
 /** Authorization settings from flags or from --authorization-config. */
+import { messageOf } from '#/base/message-of.ts'
 import { UsageError } from '#/base/flags.ts'
 import { defaultAuthorizers, type AuthorizerSettings } from '../authz.ts'
 import { parseAbacPolicies, type AbacPolicy } from '../authz/abac-authorizer.ts'
@@ -8,23 +9,23 @@ import {
 } from '../authz/authorization-configuration.ts'
 import { parseModes, type AuthorizationMode } from '../authz/modes.ts'
 import type { ApiServerFlags } from '../flags.ts'
-import { readRemoteOf, readWith, type Reading } from './reading.ts'
+import { readFlagKubeconfig, readFlagFile, type FileAccess } from './flag-files.ts'
 
 /** Throws UsageError. */
 export async function readAuthorization(
   flags: ApiServerFlags,
-  reading: Reading,
+  access: FileAccess,
 ): Promise<readonly AuthorizerSettings[]> {
-  const configured = await readConfigured(flags, reading)
+  const configured = await readConfigured(flags, access)
   if (configured === undefined) return defaultAuthorizers
-  const policies = await readPolicies(flags, reading, configured)
+  const policies = await readPolicies(flags, access, configured)
   const authorizers: AuthorizerSettings[] = []
   for (const { mode, webhook } of configured) {
     if (mode === 'Webhook') {
       const flag = flags['authorization-config']
         ? 'authorization-config'
         : 'authorization-webhook-config-file'
-      const remote = await readRemoteOf(reading, flag, webhook?.kubeConfigFile)
+      const remote = await readFlagKubeconfig(access, flag, webhook?.kubeConfigFile)
       if (remote) authorizers.push({ mode, webhook: { ...webhook?.settings, ...remote } })
     } else {
       authorizers.push(mode === 'ABAC' ? { mode, policies } : { mode })
@@ -36,10 +37,10 @@ export async function readAuthorization(
 /** Undefined if nothing is configured. */
 async function readConfigured(
   flags: ApiServerFlags,
-  reading: Reading,
+  access: FileAccess,
 ): Promise<readonly ConfiguredAuthorizer[] | undefined> {
   const file = { flag: 'authorization-config', path: flags['authorization-config'] } as const
-  const configured = await readWith(reading, file, parseAuthorizationConfiguration)
+  const configured = await readFlagFile(access, file, parseAuthorizationConfiguration)
   const other = Object.keys(flags).find(name => /^authorization-(?:mode|webhook-)/.test(name))
   if (configured) {
     if (other) throw new UsageError(`--${other} cannot be used together with --authorization-config`)
@@ -51,7 +52,7 @@ async function readConfigured(
     throw new UsageError('cannot specify --authorization-webhook-config-file without mode Webhook')
   }
   if (!kubeConfigFile && modes.includes('Webhook')) {
-    throw new UsageError('--authorization-mode Webhook needs --authorization-webhook-config-file')
+    throw new UsageError('--authorization-mode Webhook requires --authorization-webhook-config-file')
   }
   const authorizedTtlMs = flags['authorization-webhook-cache-authorized-ttl']
   const unauthorizedTtlMs = flags['authorization-webhook-cache-unauthorized-ttl']
@@ -72,19 +73,19 @@ function modesOf(flags: ApiServerFlags): readonly AuthorizationMode[] {
   try {
     return parseModes(given)
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error })
+    throw new UsageError(messageOf(error), { cause: error })
   }
 }
 
 async function readPolicies(
   flags: ApiServerFlags,
-  reading: Reading,
+  access: FileAccess,
   configured: readonly ConfiguredAuthorizer[],
 ): Promise<readonly AbacPolicy[]> {
   const path = flags['authorization-policy-file']
   const isAsked = configured.some(({ mode }) => mode === 'ABAC')
   if (path && !isAsked) throw new UsageError('cannot specify --authorization-policy-file without mode ABAC')
-  if (!path && isAsked) throw new UsageError('the authorization mode ABAC needs --authorization-policy-file')
+  if (!path && isAsked) throw new UsageError('--authorization-mode ABAC requires --authorization-policy-file')
   const file = { flag: 'authorization-policy-file', path } as const
-  return (await readWith(reading, file, text => parseAbacPolicies(text, path ?? ''))) ?? []
+  return (await readFlagFile(access, file, text => parseAbacPolicies(text, path ?? ''))) ?? []
 }

@@ -6,13 +6,13 @@ import type { Binding, Pod, PodCondition } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { formatTime } from '#/api/time.ts'
-import { everythingAdmitted } from '../admission/admission.ts'
-import type { Call } from '../handlers/call.ts'
+import { noAdmission } from '../admission/admission-chain.ts'
+import type { RequestScope } from '../handlers/request-scope.ts'
 import { decodeBody } from '../handlers/decode-body.ts'
 import { readWriteOptions } from '../handlers/write-options.ts'
 import { writeRequest } from '../handlers/write-request.ts'
 import { updateObject } from '../registry/update-object.ts'
-import { admitPosted } from '../registry/write.ts'
+import { admitConnectOrCreate } from '../registry/admit.ts'
 import type { ApiResponse } from '../request.ts'
 import { valueBody } from '../view.ts'
 
@@ -20,28 +20,32 @@ export const binding = { create }
 
 const bindingKind = { group: '', version: 'v1', kind: 'Binding' }
 
-async function create(call: Call): Promise<ApiResponse> {
-  const { registry, info } = call
-  const options = readWriteOptions(call, 'CreateOptions')
+async function create(scope: RequestScope): Promise<ApiResponse> {
+  const { registry, info } = scope
+  const options = readWriteOptions(scope, 'CreateOptions')
   const schema = structDefinition('core.v1.Binding')
-  const sent = (await decodeBody(call, {
+  const sent = (await decodeBody(scope, {
     kind: bindingKind,
     schema,
     fieldValidation: options.fieldValidation,
   })) as Binding
   const name = info.name || sent.metadata?.name || ''
   check(sent, name)
-  const admitted = (await admitPosted(registry, { ...writeRequest(call, options), name }, sent)) as Binding
+  const admitted = (await admitConnectOrCreate(
+    registry,
+    { ...writeRequest(scope, options), name },
+    sent,
+  )) as Binding
   const resource = registry.scheme.byResource({ group: '', version: 'v1', resource: pods.plural })!
-  const target = { ...writeRequest(call, options), resource, name, subresource: 'binding' }
+  const target = { ...writeRequest(scope, options), resource, name, subresource: 'binding' }
   const now = formatTime(registry.platform.clock.now())
   // Admission runs on the Binding; the pod update bypasses it.
-  await updateObject({ ...registry, admission: everythingAdmitted }, target, {
-    change: before => before,
-    part: { merge: before => bind(before as Pod, admitted, now), validate: () => [] },
+  await updateObject({ ...registry, admission: noAdmission }, target, {
+    change: oldObject => oldObject,
+    strategy: { merge: oldObject => bind(oldObject as Pod, admitted, now), validate: () => [] },
     keepsGeneration: true,
   })
-  return { status: 201, body: valueBody(success, call.view.negotiated) }
+  return { status: 201, body: valueBody(success, scope.view.negotiated) }
 }
 
 const success = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 }

@@ -11,15 +11,16 @@ import type { Pod } from '#/api/generated/core/v1.ts'
 import type { Eviction, PodDisruptionBudget } from '#/api/generated/policy/v1.ts'
 import { compileLabelSelector } from '#/api/selector.ts'
 import { formatTime } from '#/api/time.ts'
-import { everythingAdmitted } from '../admission/admission.ts'
-import { keyOfCall, subjectOf, type Call } from '../handlers/call.ts'
+import { noAdmission } from '../admission/admission-chain.ts'
+import { keyOfScope, subjectOf, type RequestScope } from '../handlers/request-scope.ts'
 import { decodeBody } from '../handlers/decode-body.ts'
 import { deleteObject } from '../handlers/delete.ts'
 import { deleteOptionsOf, type DeleteOptions } from '../handlers/delete-options.ts'
 import { readWriteOptions } from '../handlers/write-options.ts'
 import { writeRequest } from '../handlers/write-request.ts'
 import { updateObject } from '../registry/update-object.ts'
-import { admitPosted, latest } from '../registry/write.ts'
+import { admitConnectOrCreate } from '../registry/admit.ts'
+import { getStoredObject } from '../registry/get-stored-object.ts'
 import { prefixOf } from '../registry/store-keys.ts'
 import type { ApiResponse } from '../request.ts'
 import type { VerbHandlers } from '../router.ts'
@@ -29,43 +30,47 @@ export const eviction: VerbHandlers = { create }
 
 const evictionKind = { group: 'policy', version: 'v1', kind: 'Eviction' }
 
-async function create(call: Call): Promise<ApiResponse> {
-  const { registry, info } = call
-  const key = keyOfCall(call)
-  const options = readWriteOptions(call, 'CreateOptions')
+async function create(scope: RequestScope): Promise<ApiResponse> {
+  const { registry, info } = scope
+  const key = keyOfScope(scope)
+  const options = readWriteOptions(scope, 'CreateOptions')
   const schema = structDefinition('policy.v1.Eviction')
-  const sent = (await decodeBody(call, {
+  const sent = (await decodeBody(scope, {
     kind: evictionKind,
     schema,
     fieldValidation: options.fieldValidation,
   })) as Eviction
   if (sent.metadata?.name && sent.metadata.name !== info.name)
     throw badRequest('name in URL does not match name in Eviction object')
-  if ((await latest(registry, key)) === undefined) throw notFound(subjectOf(call))
-  const { deleteOptions = {} } = (await admitPosted(registry, writeRequest(call, options), sent)) as Eviction
+  if ((await getStoredObject(registry, key)) === undefined) throw notFound(subjectOf(scope))
+  const { deleteOptions = {} } = (await admitConnectOrCreate(
+    registry,
+    writeRequest(scope, options),
+    sent,
+  )) as Eviction
   const deletion = deleteOptionsOf(deleteOptions, options.dryRun)
   // Admission runs on the Eviction; the writes that follow bypass it.
-  const admitted: Call = { ...call, registry: { ...registry, admission: everythingAdmitted } }
+  const admitted: RequestScope = { ...scope, registry: { ...registry, admission: noAdmission } }
   while (!(await evict(admitted, deletion)));
-  return { status: 201, body: valueBody(success, call.view.negotiated) }
+  return { status: 201, body: valueBody(success, scope.view.negotiated) }
 }
 
 /** Returns false if the pod has changed since it was found to need no budget. */
-async function evict(call: Call, deletion: DeleteOptions): Promise<boolean> {
-  const key = keyOfCall(call)
-  const stored = await latest(call.registry, key)
-  if (stored === undefined) throw notFound(subjectOf(call))
+async function evict(scope: RequestScope, deletion: DeleteOptions): Promise<boolean> {
+  const key = keyOfScope(scope)
+  const stored = await getStoredObject(scope.registry, key)
+  if (stored === undefined) throw notFound(subjectOf(scope))
   const pod = stored.object as Pod
   const { preconditions, dryRun } = deletion
-  const isFree = mayAlwaysGo(pod) || !(await chargeBudget(call, pod, dryRun))
+  const isFree = canIgnorePdb(pod) || !(await checkAndDecrement(scope, pod, dryRun))
   const isBound = isFree && !preconditions.resourceVersion
   const bound = isBound
     ? { ...deletion, preconditions: { ...preconditions, resourceVersion: String(stored.revision) } }
     : deletion
   try {
-    await deleteObject(call, key, dryRun ? bound : await announce(call, bound))
+    await deleteObject(scope, key, dryRun ? bound : await addDisruptionTarget(scope, bound))
   } catch (error) {
-    const hasChanged = isBound && (await latest(call.registry, key))?.revision !== stored.revision
+    const hasChanged = isBound && (await getStoredObject(scope.registry, key))?.revision !== stored.revision
     if (!hasChanged || !isApiError(error, 'Conflict')) throw error
     return false
   }
@@ -75,7 +80,7 @@ async function evict(call: Call, deletion: DeleteOptions): Promise<boolean> {
 const success = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 }
 
 /** Pods that do not run yet or have finished are not protected by budgets. */
-function mayAlwaysGo({ status, metadata }: Pod): boolean {
+function canIgnorePdb({ status, metadata }: Pod): boolean {
   const phase = status?.phase
   return (
     phase === 'Succeeded' ||
@@ -89,19 +94,19 @@ function mayAlwaysGo({ status, metadata }: Pod): boolean {
  * Sets the DisruptionTarget condition, which job failure policies evaluate. Returns the deletion with an
  * updated precondition.
  */
-async function announce(call: Call, deletion: DeleteOptions): Promise<DeleteOptions> {
-  const { registry } = call
+async function addDisruptionTarget(scope: RequestScope, deletion: DeleteOptions): Promise<DeleteOptions> {
+  const { registry } = scope
   const { preconditions } = deletion
   const now = formatTime(registry.platform.clock.now())
   const { stored } = await updateObject(
     registry,
-    { ...writeRequest(call, ownWrite), subresource: 'status' },
+    { ...writeRequest(scope, ownWrite), subresource: 'status' },
     {
-      change: before => {
-        const { metadata, status } = before as Pod
+      change: oldObject => {
+        const { metadata, status } = oldObject as Pod
         const conditions = withCondition(status?.conditions, { ...target, lastTransitionTime: now })
         return {
-          ...before,
+          ...oldObject,
           metadata: { ...metadata, ...preconditions },
           status: { ...status, conditions },
         } as Pod
@@ -127,8 +132,8 @@ const ownWrite = {
 } as const
 
 /** Returns false if no budget applies to the pod. */
-async function chargeBudget(call: Call, pod: Pod, dryRun: boolean): Promise<boolean> {
-  const budgets = budgetsOf(call, pod)
+async function checkAndDecrement(scope: RequestScope, pod: Pod, dryRun: boolean): Promise<boolean> {
+  const budgets = budgetsOf(scope, pod)
   const [budget] = budgets
   if (budget === undefined) return false
   if (budgets.length > 1) {
@@ -138,7 +143,7 @@ async function chargeBudget(call: Call, pod: Pod, dryRun: boolean): Promise<bool
     )
   }
   if (!isTrue(pod.status?.conditions, 'Ready') && mayEvictUnhealthy(budget)) return false
-  const { registry } = call
+  const { registry } = scope
   const resource = registry.scheme.byKind({ group: 'policy', version: 'v1', kind: 'PodDisruptionBudget' })!
   const name = budget.metadata?.name ?? ''
   const options = { ...ownWrite, dryRun }
@@ -146,9 +151,9 @@ async function chargeBudget(call: Call, pod: Pod, dryRun: boolean): Promise<bool
   try {
     await updateObject(
       registry,
-      { ...writeRequest(call, options), resource, name, subresource: 'status' },
+      { ...writeRequest(scope, options), resource, name, subresource: 'status' },
       {
-        change: before => charge(before as PodDisruptionBudget, pod.metadata?.name ?? '', now),
+        change: oldObject => charge(oldObject as PodDisruptionBudget, pod.metadata?.name ?? '', now),
       },
     )
   } catch (error) {
@@ -194,7 +199,7 @@ function tooManyDisruptions(text: string, retryAfterSeconds: number): ApiError {
   })
 }
 
-function budgetsOf({ registry, info }: Call, pod: Pod): readonly PodDisruptionBudget[] {
+function budgetsOf({ registry, info }: RequestScope, pod: Pod): readonly PodDisruptionBudget[] {
   const resource = registry.scheme.byKind({ group: 'policy', version: 'v1', kind: 'PodDisruptionBudget' })
   if (resource === undefined) return []
   return [...registry.cache.list(prefixOf(resource, info.namespace))]

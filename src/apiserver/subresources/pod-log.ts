@@ -1,26 +1,27 @@
 /** The log subresource: container logs from the kubelet. */
+import { messageOf } from '#/base/message-of.ts'
 import { apiError, badRequest, internalError, isApiError, type ApiError } from '#/api/errors.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import type { HttpClientResponse } from '#/platform/http-client.ts'
-import type { Call } from '../handlers/call.ts'
+import type { RequestScope } from '../handlers/request-scope.ts'
 import type { Kubelets } from '../kubelets.ts'
-import { beginReading } from '../proxy/begin-reading.ts'
+import { openLogStream } from '../proxy/log-stream.ts'
 import { chooseContainer } from '../proxy/choose-container.ts'
 import { findObject } from '../proxy/find-object.ts'
 import { kubeletLogQuery, readLogOptions } from '../proxy/log-options.ts'
-import { messageOf, remoteFailure } from '../proxy/remote-failure.ts'
+import { upstreamError } from '../proxy/upstream-error.ts'
 import type { ApiResponse } from '../request.ts'
 import type { VerbHandlers } from '../router.ts'
 
 export function podLog(kubelets: Kubelets): VerbHandlers {
-  return { get: call => get(call, kubelets) }
+  return { get: scope => get(scope, kubelets) }
 }
 
-async function get(call: Call, kubelets: Kubelets): Promise<ApiResponse> {
-  const { info, context, registry } = call
+async function get(scope: RequestScope, kubelets: Kubelets): Promise<ApiResponse> {
+  const { info, context, registry } = scope
   const { request } = context
   const options = readLogOptions(request.query, info.name)
-  const pod = await findObject(call, pods, info)
+  const pod = await findObject(scope, pods, info)
   const container = chooseContainer(pod, options.container)
   const nodeName = pod.spec?.nodeName ?? ''
   // Not scheduled yet, so there are no logs.
@@ -29,15 +30,15 @@ async function get(call: Call, kubelets: Kubelets): Promise<ApiResponse> {
     ? kubelets.ofUnverified(nodeName)
     : kubelets.of(nodeName))
   const path = `/containerLogs/${info.namespace}/${info.name}/${container}?${kubeletLogQuery(options)}`
-  const reading = beginReading(request, registry.platform.clock)
+  const reading = openLogStream(request, registry.platform.clock)
   let response: HttpClientResponse
   try {
     response = await client.request({ method: 'GET', path, signal: reading.signal })
   } catch (error) {
-    throw remoteFailure(`Get "https://${host}:${port}${path}": ${messageOf(error)}`, error)
+    throw upstreamError(`Get "https://${host}:${port}${path}": ${messageOf(error)}`, error)
   }
   if (response.status < 200 || response.status > 206) throw await refusalOf(response, info.name)
-  return reading.answer(response)
+  return reading.respond(response)
 }
 
 /** Maximum size of an error response of the kubelet. */
@@ -52,7 +53,7 @@ async function refusalOf(response: HttpClientResponse, name: string): Promise<Ap
     return apiError('NotFound', message, { name, kind: 'pods/log' })
   }
   if (status === 403) return apiError('Forbidden', `${text} ( pods/log ${name})`, { name, kind: 'pods/log' })
-  return internalError(text || `the kubelet answered with the status ${status}`)
+  return internalError(text || `kubelet returned status ${status}`)
 }
 
 async function beginningOf({ body }: HttpClientResponse): Promise<string> {

@@ -7,13 +7,13 @@ import type { Pod } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Authorizer } from '../authz/authorizer.ts'
-import type { Call } from '../handlers/call.ts'
+import type { RequestScope } from '../handlers/request-scope.ts'
 import type { Kubelets } from '../kubelets.ts'
 import { admitConnection } from '../proxy/admit-connection.ts'
 import { chooseContainer } from '../proxy/choose-container.ts'
-import { ensureMayCreate } from '../proxy/ensure-may-create.ts'
+import { requireCreatePermission } from '../proxy/require-create-permission.ts'
 import { findObject } from '../proxy/find-object.ts'
-import { passUpgrade } from '../proxy/pass-upgrade.ts'
+import { forwardUpgrade } from '../proxy/forward-upgrade.ts'
 import {
   kubeletStreamQuery,
   readCommandOptions,
@@ -32,10 +32,10 @@ export interface PodStreamsOptions {
 /** By qualified name, e.g. `pods/exec`. */
 export function podStreams(options: PodStreamsOptions): ReadonlyMap<string, VerbHandlers> {
   const command = (kind: CommandKind): VerbHandlers => {
-    const connect = (call: Call): Promise<ApiResponse> => connectCommand(call, kind, options)
+    const connect = (scope: RequestScope): Promise<ApiResponse> => connectCommand(scope, kind, options)
     return { get: connect, create: connect }
   }
-  const forward = (call: Call): Promise<ApiResponse> => connectPorts(call, options)
+  const forward = (scope: RequestScope): Promise<ApiResponse> => connectPorts(scope, options)
   return new Map([
     ['pods/attach', command({ path: 'attach', kind: 'PodAttachOptions' })],
     ['pods/exec', command({ path: 'exec', kind: 'PodExecOptions' })],
@@ -49,52 +49,52 @@ interface CommandKind {
 }
 
 async function connectCommand(
-  call: Call,
+  scope: RequestScope,
   { path, kind }: CommandKind,
   options: PodStreamsOptions,
 ): Promise<ApiResponse> {
-  const { query } = call.context.request
-  const admitted = await admit(call, readCommandOptions(query, kind), options)
+  const { query } = scope.context.request
+  const admitted = await admit(scope, readCommandOptions(query, kind), options)
   const chosen = admitted as CommandOptions
-  const pod = await findObject(call, pods, call.info)
+  const pod = await findObject(scope, pods, scope.info)
   const container = chooseContainer(pod, chosen.container ?? '')
-  return connect(call, pod, `/${path}/${nameOf(call)}/${container}?${kubeletStreamQuery(chosen)}`, options)
+  return connect(scope, pod, `/${path}/${nameOf(scope)}/${container}?${kubeletStreamQuery(chosen)}`, options)
 }
 
-async function connectPorts(call: Call, options: PodStreamsOptions): Promise<ApiResponse> {
-  const { query } = call.context.request
-  const admitted = (await admit(call, readPortForwardOptions(query), options)) as PortForwardOptions
-  const pod = await findObject(call, pods, call.info)
+async function connectPorts(scope: RequestScope, options: PodStreamsOptions): Promise<ApiResponse> {
+  const { query } = scope.context.request
+  const admitted = (await admit(scope, readPortForwardOptions(query), options)) as PortForwardOptions
+  const pod = await findObject(scope, pods, scope.info)
   const { ports = [] } = admitted
   const ported = ports.length > 0 ? `?port=${ports.join(',')}` : ''
-  return connect(call, pod, `/portForward/${nameOf(call)}${ported}`, options)
+  return connect(scope, pod, `/portForward/${nameOf(scope)}${ported}`, options)
 }
 
-function nameOf({ info: { namespace, name } }: Call): string {
+function nameOf({ info: { namespace, name } }: RequestScope): string {
   return `${namespace}/${name}`
 }
 
 async function admit(
-  call: Call,
+  scope: RequestScope,
   sent: KubernetesObject,
   { authorizer }: PodStreamsOptions,
 ): Promise<KubernetesObject> {
-  const admitted = await admitConnection(call, sent)
-  await ensureMayCreate(call, authorizer)
+  const admitted = await admitConnection(scope, sent)
+  await requireCreatePermission(scope, authorizer)
   return admitted
 }
 
 async function connect(
-  call: Call,
+  scope: RequestScope,
   pod: Pod,
   path: string,
   { kubelets }: PodStreamsOptions,
 ): Promise<ApiResponse> {
-  const { context, info, registry } = call
+  const { context, info, registry } = scope
   const { request } = context
   const nodeName = pod.spec?.nodeName ?? ''
   if (nodeName === '') throw badRequest(`pod ${info.name} does not have a host assigned`)
   const { client } = await kubelets.of(nodeName)
   if (!request.isUpgrade) throw badRequest('Upgrade request required')
-  return passUpgrade({ clock: registry.platform.clock, request, client, path })
+  return forwardUpgrade({ clock: registry.platform.clock, request, client, path })
 }

@@ -14,7 +14,7 @@ const pod = {
 
 const eviction = { kind: 'Eviction', apiVersion: 'policy/v1', metadata: { name: 'web' } }
 
-test('a pod is bound to a node once', async t => {
+test('a pod can be bound only once', async t => {
   const { request } = await serverWithPod(t)
   const bind = (node: string): ReturnType<typeof request> =>
     request('POST', `${pods}/web/binding`, {
@@ -33,7 +33,7 @@ test('a pod is bound to a node once', async t => {
   assert.match(again.body.message ?? '', /already assigned to node "n1"/u)
 })
 
-test('a pod on a node is given its grace period, and goes when the period is over', async t => {
+test('a bound pod is deleted after its grace period', async t => {
   const { request } = await serverWithPod(t)
   await bindTo(request, 'n1')
   const marked = await request('DELETE', `${pods}/web`)
@@ -48,7 +48,7 @@ test('a pod on a node is given its grace period, and goes when the period is ove
   assert.equal((await request('GET', `${pods}/web`)).code, 404)
 })
 
-test('an eviction is refused while the budget has nothing left, and charges it otherwise', async t => {
+test('an eviction is rejected without allowed disruptions, and decrements them otherwise', async t => {
   const { request } = await serverWithPod(t)
   await bindTo(request, 'n1')
   await request('PATCH', `${pods}/web/status`, { status: { phase: 'Running', conditions: [ready] } }, merge)
@@ -66,7 +66,7 @@ test('an eviction is refused while the budget has nothing left, and charges it o
   assert.ok((await request('GET', `${pods}/web`)).body.metadata['deletionTimestamp'])
 })
 
-test('an evicted pod says that it was, unless it is another pod or nothing is to happen', async t => {
+test('an evicted pod gets the DisruptionTarget condition, except for dry run and changed pods', async t => {
   const { request } = await serverWithPod(t)
   await bindTo(request, 'n1')
   await request('PATCH', `${pods}/web/status`, { status: { phase: 'Running', conditions: [ready] } }, merge)
@@ -91,7 +91,7 @@ test('an evicted pod says that it was, unless it is another pod or nothing is to
   assert.ok(said && metadata['deletionTimestamp'])
 })
 
-test('a pod that becomes ready while it is evicted for nothing is asked of its budget', async t => {
+test('a pod that becomes ready during eviction is checked against its budget', async t => {
   const { request } = await serverWithPod(t)
   await bindTo(request, 'n1')
   const setStatus = await addBudget(request)
@@ -112,7 +112,7 @@ test('a pod that becomes ready while it is evicted for nothing is asked of its b
   assert.equal(outcomes.size, 2, 'both come first at times')
 })
 
-test('ephemeral containers are added through their own path and no other', async t => {
+test('ephemeral containers can be added only through their subresource', async t => {
   const { request } = await serverWithPod(t)
   const debug = { spec: { ephemeralContainers: [{ name: 'debug', image: 'busybox' }] } }
   assert.equal((await request('PATCH', `${pods}/web`, debug, strategic)).code, 422)
@@ -121,7 +121,7 @@ test('ephemeral containers are added through their own path and no other', async
   assert.match(JSON.stringify(added.body['spec']!['ephemeralContainers']), /"name":"debug"/u)
 })
 
-test('a namespace is kept until its finalizers are gone', async t => {
+test('a namespace is deleted after its finalizers are removed', async t => {
   const { request } = await startTestServer(t)
   await request('POST', '/api/v1/namespaces', {
     kind: 'Namespace',

@@ -5,12 +5,12 @@
 import { badRequest } from '#/api/errors.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Authorizer } from '../authz/authorizer.ts'
-import type { Call } from '../handlers/call.ts'
+import type { RequestScope } from '../handlers/request-scope.ts'
 import { admitConnection } from '../proxy/admit-connection.ts'
-import { ensureMayCreate } from '../proxy/ensure-may-create.ts'
-import { fitQuery } from '../proxy/fit-url.ts'
-import { passOn } from '../proxy/pass-on.ts'
-import { passUpgrade } from '../proxy/pass-upgrade.ts'
+import { requireCreatePermission } from '../proxy/require-create-permission.ts'
+import { escapeQuery } from '../proxy/escape-url.ts'
+import { forwardRequest } from '../proxy/forward-request.ts'
+import { forwardUpgrade } from '../proxy/forward-upgrade.ts'
 import {
   locateNode,
   locatePod,
@@ -29,7 +29,7 @@ export interface ProxyOptions extends ProxyClients {
 /** By qualified name, e.g. `pods/proxy`. */
 export function proxies(options: ProxyOptions): ReadonlyMap<string, VerbHandlers> {
   const proxy = (kind: string, locate: Locate): VerbHandlers => {
-    const connect = (call: Call): Promise<ApiResponse> => pass(call, { kind, locate, options })
+    const connect = (scope: RequestScope): Promise<ApiResponse> => pass(scope, { kind, locate, options })
     return {
       get: connect,
       create: connect,
@@ -57,26 +57,26 @@ interface PathOptions extends KubernetesObject {
   readonly path?: string
 }
 
-async function pass(call: Call, { kind, locate, options }: Proxy): Promise<ApiResponse> {
-  const { info, context, registry } = call
+async function pass(scope: RequestScope, { kind, locate, options }: Proxy): Promise<ApiResponse> {
+  const { info, context, registry } = scope
   const { request } = context
   // `api/v1/nodes/NAME/proxy`, plus two segments for a namespace.
   const { prefix, rest } = splitProxyPath(request.path, info.namespace === '' ? 5 : 7)
   const sent: PathOptions = { kind, apiVersion: 'v1', path: decoded(rest) }
-  const admitted = (await admitConnection(call, sent)) as PathOptions
+  const admitted = (await admitConnection(scope, sent)) as PathOptions
   // The kubelet sees only this server's identity, so the permission is checked here.
   const runsSomething = info.resource === 'nodes' && running.test(sent.path ?? '')
-  if (runsSomething) await ensureMayCreate(call, options.authorizer)
+  if (runsSomething) await requireCreatePermission(scope, options.authorizer)
   const search = request.search ?? request.query.toString()
-  const query = search === '' ? '' : `?${fitQuery(search)}`
+  const query = search === '' ? '' : `?${escapeQuery(search)}`
   const path = admitted.path === sent.path ? rest : encodeURI(admitted.path ?? '')
-  const { host, client } = await locate(call, options)
+  const { host, client } = await locate(scope, options)
   const target = { request, client, path: `${path || '/'}${query}`, uri: request.path }
-  if (request.isUpgrade) return passUpgrade({ ...target, clock: registry.platform.clock })
+  if (request.isUpgrade) return forwardUpgrade({ ...target, clock: registry.platform.clock })
   if (path === '' && (request.method === 'GET' || request.method === 'HEAD')) {
     return { status: 301, headers: { location: `${request.path}/${query}` } }
   }
-  return passOn({
+  return forwardRequest({
     ...target,
     origins: { prefix, backendHost: host, requestHost: request.headers['host'] ?? '' },
   })

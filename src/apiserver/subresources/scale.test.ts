@@ -4,7 +4,7 @@ import { part, startTestServer, type TestServer } from '../test-server.ts'
 
 const deployment = '/apis/apps/v1/namespaces/default/deployments/web'
 
-test('a scale shows and changes the number of replicas and nothing else', async t => {
+test('the scale subresource reads and changes only replicas', async t => {
   const { request } = await serverWithDeployment(t)
   const shown = await request('GET', `${deployment}/scale`)
   assert.deepEqual([shown.code, shown.body['kind'], shown.body['spec']], [200, 'Scale', { replicas: 2 }])
@@ -16,7 +16,7 @@ test('a scale shows and changes the number of replicas and nothing else', async 
   assert.equal(Number((await request('GET', deployment)).body['spec']!['replicas']), 3)
 })
 
-test('a scale of an old version, or of an object that is not there, is refused', async t => {
+test('a scale with a stale resourceVersion or a missing object is rejected', async t => {
   const { request } = await serverWithDeployment(t)
   const shown = await request('GET', `${deployment}/scale`)
   await request('PUT', `${deployment}/scale`, { ...shown.body, spec: { replicas: 5 } })
@@ -31,7 +31,7 @@ test('a scale of an old version, or of an object that is not there, is refused',
   )
 })
 
-test('who applies a scale owns the replicas of the scaled object', async t => {
+test('applying a scale sets the ownership of replicas', async t => {
   const { request } = await serverWithDeployment(t)
   const scale = 'apiVersion: autoscaling/v1\nkind: Scale\nmetadata: {name: web}\nspec: {replicas: 7}'
   const url = `${deployment}/scale?fieldManager=scaler`

@@ -8,15 +8,15 @@ import type { KubernetesObject, ObjectMeta } from '#/api/metadata.ts'
 import { apiVersionOf } from '#/api/resource.ts'
 import { formatLabelSelector, type LabelSelector } from '#/api/selector.ts'
 import { formatLabels } from '#/api/labels.ts'
-import { keyOfCall, subjectOf, type Call } from '../handlers/call.ts'
+import { keyOfScope, subjectOf, type RequestScope } from '../handlers/request-scope.ts'
 import { bodyBytes, decodeBody } from '../handlers/decode-body.ts'
-import { freshen } from '../handlers/list.ts'
+import { waitUntilFresh } from '../handlers/wait-until-fresh.ts'
 import { applyTo, parseApplied } from '../handlers/patch.ts'
 import { decodePatched, patchKindOf, readPatch } from '../handlers/read-patch.ts'
 import { readWriteOptions, type WriteOptions } from '../handlers/write-options.ts'
 import { writeRequest } from '../handlers/write-request.ts'
 import { encodeForStore, StoredObject } from '../registry/stored-object.ts'
-import { updateObject, type Shown } from '../registry/update-object.ts'
+import { updateObject, type AdmissionRepresentation } from '../registry/update-object.ts'
 import type { ApiResponse } from '../request.ts'
 import type { VerbHandlers } from '../router.ts'
 import { tableBody } from '../table.ts'
@@ -35,47 +35,48 @@ interface Scalable extends KubernetesObject {
   readonly status?: { readonly replicas?: number }
 }
 
-async function get(call: Call): Promise<ApiResponse> {
-  const key = keyOfCall(call)
-  await freshen(call, undefined)
-  const stored = call.objects.get(key)
-  if (stored === undefined) throw notFound(subjectOf(call))
-  return answer(call, stored.object)
+async function get(scope: RequestScope): Promise<ApiResponse> {
+  const key = keyOfScope(scope)
+  await waitUntilFresh(scope, undefined)
+  const stored = scope.objects.get(key)
+  if (stored === undefined) throw notFound(subjectOf(scope))
+  return answer(scope, stored.object)
 }
 
-async function update(call: Call): Promise<ApiResponse> {
-  const options = readWriteOptions(call, 'UpdateOptions')
+async function update(scope: RequestScope): Promise<ApiResponse> {
+  const options = readWriteOptions(scope, 'UpdateOptions')
   const schema = structDefinition('autoscaling.v1.Scale')
-  const sent = (await decodeBody(call, {
+  const sent = (await decodeBody(scope, {
     kind: scaleKind,
     schema,
     fieldValidation: options.fieldValidation,
   })) as Scale
-  checkName(sent, call)
-  const { stored } = await updateObject(call.registry, writeRequest(call, options), {
-    change: before => withReplicas(before, sent),
-    part: { merge: replicasOf },
-    shown: shownAsScale(call),
+  checkName(sent, scope)
+  const { stored } = await updateObject(scope.registry, writeRequest(scope, options), {
+    change: oldObject => withReplicas(oldObject, sent),
+    strategy: { merge: replicasOf },
+    representation: scaleRepresentation(scope),
   })
-  return answer(call, stored.object)
+  return answer(scope, stored.object)
 }
 
-async function patch(call: Call): Promise<ApiResponse> {
-  const options = readWriteOptions(call, 'PatchOptions')
+async function patch(scope: RequestScope): Promise<ApiResponse> {
+  const options = readWriteOptions(scope, 'PatchOptions')
   const schema = structDefinition('autoscaling.v1.Scale')
-  if (patchKindOf(call) === 'apply') return apply(call, options)
-  const applyTo = await readPatch(call, schema, options)
-  const { stored } = await updateObject(call.registry, writeRequest(call, options), {
-    change: before => withReplicas(before, applyTo(scaleOf(call, before) as unknown as JsonValue) as Scale),
-    part: { merge: replicasOf },
-    shown: shownAsScale(call),
+  if (patchKindOf(scope) === 'apply') return apply(scope, options)
+  const applyTo = await readPatch(scope, schema, options)
+  const { stored } = await updateObject(scope.registry, writeRequest(scope, options), {
+    change: oldObject =>
+      withReplicas(oldObject, applyTo(scaleOf(scope, oldObject) as unknown as JsonValue) as Scale),
+    strategy: { merge: replicasOf },
+    representation: scaleRepresentation(scope),
   })
-  return answer(call, stored.object)
+  return answer(scope, stored.object)
 }
 
-function readConfiguration(call: Call, bytes: Uint8Array, options: WriteOptions): KubernetesObject {
+function readConfiguration(scope: RequestScope, bytes: Uint8Array, options: WriteOptions): KubernetesObject {
   const patch = parseApplied(bytes)
-  return decodePatched(call, {
+  return decodePatched(scope, {
     patch,
     patched: patch,
     schema: structDefinition('autoscaling.v1.Scale'),
@@ -84,21 +85,21 @@ function readConfiguration(call: Call, bytes: Uint8Array, options: WriteOptions)
 }
 
 /** Server-side apply: ownership of `spec.replicas` in the Scale is mapped to the scaled object. */
-async function apply(call: Call, options: WriteOptions): Promise<ApiResponse> {
+async function apply(scope: RequestScope, options: WriteOptions): Promise<ApiResponse> {
   const schema = structDefinition('autoscaling.v1.Scale')
-  const applied = readConfiguration(call, await bodyBytes(call), options)
-  const { resource } = call
+  const applied = readConfiguration(scope, await bodyBytes(scope), options)
+  const { resource } = scope
   const replicasPaths = new Map([[apiVersionOf(resource), ['spec', 'replicas']]])
-  const { stored } = await updateObject(call.registry, writeRequest(call, options), {
-    change: before => {
-      const managedFields = before.metadata?.managedFields as JsonValue | undefined
-      const live = scaleOf(call, before)
+  const { stored } = await updateObject(scope.registry, writeRequest(scope, options), {
+    change: oldObject => {
+      const managedFields = oldObject.metadata?.managedFields as JsonValue | undefined
+      const live = scaleOf(scope, oldObject)
       const scaleFields = managedFieldsOfScale(managedFields, replicasPaths)
       const known = {
         ...live,
         metadata: { ...live.metadata, ...(scaleFields && { managedFields: scaleFields }) },
       }
-      const scale = applyTo(call, options, {
+      const scale = applyTo(scope, options, {
         live: known as Scale,
         applied,
         schema,
@@ -110,17 +111,17 @@ async function apply(call: Call, options: WriteOptions): Promise<ApiResponse> {
         replicasPaths,
         apiVersion: apiVersionOf(resource),
       })
-      const changed = withReplicas(before, scale)
+      const changed = withReplicas(oldObject, scale)
       return {
         ...changed,
         metadata: { ...changed.metadata, managedFields: owners as ObjectMeta['managedFields'] },
       }
     },
-    part: { merge: (before, sent) => withOwnersOf(replicasOf(before, sent), sent) },
+    strategy: { merge: (oldObject, sent) => withOwnersOf(replicasOf(oldObject, sent), sent) },
     ownership: 'given',
-    shown: shownAsScale(call),
+    representation: scaleRepresentation(scope),
   })
-  return answer(call, stored.object)
+  return answer(scope, stored.object)
 }
 
 function withOwnersOf(object: KubernetesObject, { metadata }: KubernetesObject): KubernetesObject {
@@ -128,33 +129,33 @@ function withOwnersOf(object: KubernetesObject, { metadata }: KubernetesObject):
 }
 
 /** Copies only the replicas and the resourceVersion precondition from the Scale. */
-function withReplicas(before: Scalable, { spec, metadata }: Scale): KubernetesObject {
+function withReplicas(oldObject: Scalable, { spec, metadata }: Scale): KubernetesObject {
   const replicas = spec?.replicas ?? 0
-  const { resourceVersion: _, ...rest } = before.metadata ?? {}
+  const { resourceVersion: _, ...rest } = oldObject.metadata ?? {}
   const resourceVersion = metadata?.resourceVersion
   const changed: Scalable = {
-    ...before,
+    ...oldObject,
     metadata: { ...rest, ...(resourceVersion && { resourceVersion }) },
-    spec: { ...before.spec, replicas },
+    spec: { ...oldObject.spec, replicas },
   }
   return changed
 }
 
-function replicasOf(before: Scalable, sent: Scalable): KubernetesObject {
+function replicasOf(oldObject: Scalable, sent: Scalable): KubernetesObject {
   const replicas = sent.spec?.replicas ?? 0
-  const changed: Scalable = { ...before, spec: { ...before.spec, replicas } }
+  const changed: Scalable = { ...oldObject, spec: { ...oldObject.spec, replicas } }
   return changed
 }
 
 /** Admission sees and changes the Scale instead of the workload. */
-function shownAsScale(call: Call): Shown {
+function scaleRepresentation(scope: RequestScope): AdmissionRepresentation {
   return {
-    of: object => scaleOf(call, object),
+    of: object => scaleOf(scope, object),
     into: (object, scale) => replicasOf(object, scale),
   }
 }
 
-function scaleOf({ resource }: Call, object: Scalable): Scale {
+function scaleOf({ resource }: RequestScope, object: Scalable): Scale {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata ?? {}
   const replicas = object.spec?.replicas
   return {
@@ -176,7 +177,7 @@ function selectorText(kind: string, { spec }: Scalable): { readonly selector?: s
   return { selector: text }
 }
 
-function checkName({ metadata }: Scale, { info }: Call): void {
+function checkName({ metadata }: Scale, { info }: RequestScope): void {
   if (metadata?.name !== info.name) {
     throw badRequest(
       `the name of the object (${metadata?.name ?? ''}) does not match the name on the URL (${info.name})`,
@@ -184,12 +185,12 @@ function checkName({ metadata }: Scale, { info }: Call): void {
   }
 }
 
-function answer(call: Call, object: KubernetesObject): ApiResponse {
-  const { negotiated } = call.view
-  const scale = scaleOf(call, object)
+function answer(scope: RequestScope, object: KubernetesObject): ApiResponse {
+  const { negotiated } = scope.view
+  const scale = scaleOf(scope, object)
   if (negotiated.transform?.kind !== 'Table') return { status: 200, body: valueBody(scale, negotiated) }
   const resourceVersion = object.metadata?.resourceVersion ?? ''
   const row = new StoredObject('', Number(resourceVersion), encodeForStore(scale), scale)
-  const view = new View({ ...call.resource, columns: scaleColumns }, negotiated)
-  return { status: 200, body: tableBody(view, [row], { resourceVersion }, call) }
+  const view = new View({ ...scope.resource, columns: scaleColumns }, negotiated)
+  return { status: 200, body: tableBody(view, [row], { resourceVersion }, scope) }
 }

@@ -12,16 +12,16 @@ import { parseGroupVersion } from '#/api/group-version.ts'
 import type { KindRules } from '#/api/kind-rules.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { formatTime } from '#/api/time.ts'
-import type { AdmissionRequest } from '../admission/admission.ts'
+import type { AdmissionRequest } from '../admission/admission-chain.ts'
 import type { ObjectClaim, ServiceAccountClaims } from '../authn/service-account-claims.ts'
 import type { ServiceAccountIssuer } from '../authn/service-account-issuer.ts'
 import { serviceAccountUsername } from '../authn/service-account-names.ts'
-import { keyOfCall, subjectOf, type Call } from '../handlers/call.ts'
+import { keyOfScope, subjectOf, type RequestScope } from '../handlers/request-scope.ts'
 import { decodeBody } from '../handlers/decode-body.ts'
 import { readWriteOptions, type WriteOptions } from '../handlers/write-options.ts'
 import { writeRequest } from '../handlers/write-request.ts'
 import { keyOf } from '../registry/store-keys.ts'
-import { latest } from '../registry/write.ts'
+import { getStoredObject } from '../registry/get-stored-object.ts'
 import { annotate, type ApiResponse } from '../request.ts'
 import type { VerbHandlers } from '../router.ts'
 import { valueBody } from '../view.ts'
@@ -39,24 +39,24 @@ const podExpirationSeconds = 3_607
 const extendedSeconds = 365 * 24 * 3_600
 
 export function tokenRequest(issuer: ServiceAccountIssuer): VerbHandlers {
-  return { create: call => create(call, issuer) }
+  return { create: scope => create(scope, issuer) }
 }
 
-async function create(call: Call, issuer: ServiceAccountIssuer): Promise<ApiResponse> {
-  const { registry, info, context } = call
-  const options = readWriteOptions(call, 'CreateOptions')
+async function create(scope: RequestScope, issuer: ServiceAccountIssuer): Promise<ApiResponse> {
+  const { registry, info, context } = scope
+  const options = readWriteOptions(scope, 'CreateOptions')
   const schema = structDefinition('authentication.v1.TokenRequest')
   const { fieldValidation } = options
-  const sent = (await decodeBody(call, { kind, schema, fieldValidation })) as TokenRequest
-  checkNames(call, sent)
-  const account = (await latest(registry, keyOfCall(call)))?.object as ServiceAccount | undefined
-  if (account === undefined) throw notFound(subjectOf(call))
+  const sent = (await decodeBody(scope, { kind, schema, fieldValidation })) as TokenRequest
+  checkNames(scope, sent)
+  const account = (await getStoredObject(registry, keyOfScope(scope)))?.object as ServiceAccount | undefined
+  if (account === undefined) throw notFound(subjectOf(scope))
   checkUid(sent, account)
   const nowMs = registry.platform.clock.now()
-  const request = withAudiences(await admit(call, options, complete(sent, account, nowMs)), issuer)
-  const bound = await boundObjects(call, request.spec?.boundObjectRef)
+  const request = withAudiences(await admit(scope, options, complete(sent, account, nowMs)), issuer)
+  const bound = await boundObjects(scope, request.spec?.boundObjectRef)
   const { audiences = [], expirationSeconds } = request.spec ?? {}
-  const seconds = shorten(call, Number(expirationSeconds), issuer)
+  const seconds = shorten(scope, Number(expirationSeconds), issuer)
   const isExtended =
     issuer.extendsExpiration &&
     bound.pod !== undefined &&
@@ -81,10 +81,10 @@ async function create(call: Call, issuer: ServiceAccountIssuer): Promise<ApiResp
     spec: { ...request.spec, expirationSeconds: seconds },
     status: { token: issuer.issue(claims), expirationTimestamp: formatTime(nowMs + seconds * 1_000) },
   }
-  return { status: 201, body: valueBody(answer, call.view.negotiated) }
+  return { status: 201, body: valueBody(answer, scope.view.negotiated) }
 }
 
-function checkNames({ info }: Call, { metadata = {} }: TokenRequest): void {
+function checkNames({ info }: RequestScope, { metadata = {} }: TokenRequest): void {
   for (const name of ['name', 'namespace'] as const) {
     const value = metadata[name]
     if (!value || value === info[name]) continue
@@ -121,15 +121,19 @@ function withAudiences(request: TokenRequest, issuer: ServiceAccountIssuer): Tok
     : { ...request, spec: { ...request.spec, audiences: issuer.audiences } }
 }
 
-async function admit(call: Call, options: WriteOptions, request: TokenRequest): Promise<TokenRequest> {
+async function admit(
+  scope: RequestScope,
+  options: WriteOptions,
+  request: TokenRequest,
+): Promise<TokenRequest> {
   const {
     registry: { admission },
-  } = call
+  } = scope
   const write: AdmissionRequest = {
-    ...writeRequest(call, options),
+    ...writeRequest(scope, options),
     operation: 'CREATE',
     object: request,
-    before: undefined,
+    oldObject: undefined,
   }
   const object = (await admission.mutate(write)) ?? write.object!
   const errors = rules.validate(object as TokenRequest)
@@ -139,7 +143,7 @@ async function admit(call: Call, options: WriteOptions, request: TokenRequest): 
 }
 
 function shorten(
-  { context }: Call,
+  { context }: RequestScope,
   seconds: number,
   { expirationSecondsMax = Infinity }: ServiceAccountIssuer,
 ): number {
@@ -152,14 +156,17 @@ function shorten(
 
 type Bound = Pick<ServiceAccountClaims, 'pod' | 'secret' | 'node'>
 
-async function boundObjects(call: Call, reference: BoundObjectReference | undefined): Promise<Bound> {
+async function boundObjects(
+  scope: RequestScope,
+  reference: BoundObjectReference | undefined,
+): Promise<Bound> {
   if (reference === undefined) return {}
   const { apiVersion = '', kind: what = '', name = '', uid } = reference
   const { group, version } = parseGroupVersion(apiVersion) ?? { group: apiVersion, version: '' }
   if (group !== '' || (what !== 'Pod' && what !== 'Secret' && what !== 'Node')) {
     throw badRequest(`cannot bind token to object of type ${group}/${version}, Kind=${what}`)
   }
-  const object = await read(call, what, name)
+  const object = await read(scope, what, name)
   if (object === undefined) throw notFound({ group: '', kind: plurals[what], name })
   const claim = claimOf(object)
   if (uid && uid !== claim.uid) {
@@ -174,18 +181,18 @@ async function boundObjects(call: Call, reference: BoundObjectReference | undefi
     case 'Node':
       return { node: claim }
     case 'Pod':
-      return { pod: claim, ...(await nodeOfPod(call, object as Pod)) }
+      return { pod: claim, ...(await nodeOfPod(scope, object as Pod)) }
   }
 }
 
-async function nodeOfPod(call: Call, { spec }: Pod): Promise<Bound> {
-  if ((spec?.serviceAccountName ?? '') !== call.info.name) {
-    const what = `cannot bind token for serviceaccount "${call.info.name}"`
+async function nodeOfPod(scope: RequestScope, { spec }: Pod): Promise<Bound> {
+  if ((spec?.serviceAccountName ?? '') !== scope.info.name) {
+    const what = `cannot bind token for serviceaccount "${scope.info.name}"`
     throw badRequest(`${what} to pod running with different serviceaccount name.`)
   }
   const name = spec?.nodeName
   if (!name) return {}
-  const node = await read(call, 'Node', name)
+  const node = await read(scope, 'Node', name)
   // The pod names a node that does not exist.
   return { node: node ? claimOf(node) : { name, uid: '' } }
 }
@@ -193,13 +200,14 @@ async function nodeOfPod(call: Call, { spec }: Pod): Promise<Bound> {
 const plurals = { Pod: 'pods', Secret: 'secrets', Node: 'nodes' } as const
 
 async function read(
-  { registry, info }: Call,
+  { registry, info }: RequestScope,
   what: keyof typeof plurals,
   name: string,
 ): Promise<KubernetesObject | undefined> {
   const resource = registry.scheme.byKind({ group: '', version: 'v1', kind: what })
   if (resource === undefined || name === '' || name.includes('/')) return undefined
-  return (await latest(registry, keyOf(resource, what === 'Node' ? '' : info.namespace, name)))?.object
+  return (await getStoredObject(registry, keyOf(resource, what === 'Node' ? '' : info.namespace, name)))
+    ?.object
 }
 
 function claimOf({ metadata = {} }: KubernetesObject): ObjectClaim {

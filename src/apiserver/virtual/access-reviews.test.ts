@@ -74,7 +74,7 @@ async function viewerCluster(
 
 const getPods = { verb: 'get', resource: 'pods', namespace: 'n' }
 
-test('a review says whether somebody may do something, and why', async t => {
+test('access reviews return decision and reason', async t => {
   const { ask } = await viewerCluster(t)
   const reason = 'RBAC: allowed by RoleBinding "viewers/n" of ClusterRole "view" to User "eve"'
   const asked = { resourceAttributes: getPods }
@@ -111,7 +111,7 @@ test('a review says whether somebody may do something, and why', async t => {
   await check('namespaces/n/localsubjectaccessreviews', { ...asked, user: 'eve' }, { allowed: true, reason })
 })
 
-test('a review that asks nothing clear is refused', async t => {
+test('an ambiguous access review is rejected', async t => {
   const { ask } = await viewerCluster(t)
   const check = async (
     path: string,
@@ -150,7 +150,7 @@ test('a review that asks nothing clear is refused', async t => {
   await check('selfsubjectrulesreviews', {}, 400, 'no namespace on request')
 })
 
-test('selectors that are not understood are told, and do not narrow the question', async t => {
+test('unparsable selectors in access reviews are reported and ignored', async t => {
   const { ask } = await viewerCluster(t)
   const list = { verb: 'list', resource: 'pods' }
   const node: UserInfo = { username: 'system:node:n1', groups: ['system:nodes', 'system:authenticated'] }
@@ -192,7 +192,7 @@ interface Listed {
   readonly rest: object
 }
 
-test('the rules of whoever asks are listed for a namespace, as kubectl auth can-i --list shows them', async t => {
+test('SelfSubjectRulesReview lists the rules of the user in a namespace', async t => {
   const { cluster, ask } = await viewerCluster(t)
   const list = async (user: UserInfo, namespace: string): Promise<Listed> => {
     const { spec, status } = await ask(user, 'selfsubjectrulesreviews', { namespace })

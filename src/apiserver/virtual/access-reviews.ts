@@ -17,34 +17,34 @@ import { apiVersionOf } from '#/api/resource.ts'
 import { aggregateErrors } from '../authz/authorizer-chain.ts'
 import type { Attributes, Authorizer } from '../authz/authorizer.ts'
 import { fieldRequirements, labelRequirements, type Requirements } from '../authz/selector-attributes.ts'
-import type { Call } from '../handlers/call.ts'
+import type { RequestScope } from '../handlers/request-scope.ts'
 import { decodeBody } from '../handlers/decode-body.ts'
 import { readWriteOptions } from '../handlers/write-options.ts'
-import { rulesOf } from '../registry/write.ts'
+import { rulesOf } from '../registry/resource-strategy.ts'
 import type { ApiResponse, UserInfo } from '../request.ts'
 import type { Handler } from '../router.ts'
 import { valueBody } from '../view.ts'
 
 export function accessReviews(authorizer: Authorizer): ReadonlyMap<string, { readonly create: Handler }> {
   const answerReview = async (
-    call: Call,
+    scope: RequestScope,
     review: SubjectAccessReview,
     user: UserInfo,
   ): Promise<ApiResponse> => {
-    check(call, review)
-    return answer(call, { ...review, status: await decide(authorizer, attributesOf(user, review.spec)) })
+    check(scope, review)
+    return answer(scope, { ...review, status: await decide(authorizer, attributesOf(user, review.spec)) })
   }
-  const subject: Handler = async call => {
-    const review = (await read(call)) as SubjectAccessReview
-    return answerReview(call, review, userOf(review))
+  const subject: Handler = async scope => {
+    const review = (await read(scope)) as SubjectAccessReview
+    return answerReview(scope, review, userOf(review))
   }
-  const local: Handler = async call => {
-    const review = withNamespace((await read(call)) as LocalSubjectAccessReview, call.info.namespace)
-    return answerReview(call, review as SubjectAccessReview, userOf(review))
+  const local: Handler = async scope => {
+    const review = withNamespace((await read(scope)) as LocalSubjectAccessReview, scope.info.namespace)
+    return answerReview(scope, review as SubjectAccessReview, userOf(review))
   }
-  const self: Handler = async call => {
-    const review = (await read(call)) as SelfSubjectAccessReview
-    return answerReview(call, review as SubjectAccessReview, call.context.user)
+  const self: Handler = async scope => {
+    const review = (await read(scope)) as SelfSubjectAccessReview
+    return answerReview(scope, review as SubjectAccessReview, scope.context.user)
   }
   return new Map([
     ['subjectaccessreviews.authorization.k8s.io', { create: subject }],
@@ -60,10 +60,10 @@ export function accessReviews(authorizer: Authorizer): ReadonlyMap<string, { rea
  * enumerate them.
  */
 function selfRules(authorizer: Authorizer): Handler {
-  return async call => {
-    const { spec, ...review } = (await read(call)) as Partial<SelfSubjectRulesReview>
+  return async scope => {
+    const { spec, ...review } = (await read(scope)) as Partial<SelfSubjectRulesReview>
     if (!spec?.namespace) throw badRequest('no namespace on request')
-    const listed = authorizer.rulesFor?.(call.context.user, spec.namespace)
+    const listed = authorizer.rulesFor?.(scope.context.user, spec.namespace)
     const { resourceRules = [], nonResourceRules = [], incomplete = true, errors = [] } = listed ?? {}
     const evaluationError = errors.length === 0 ? undefined : aggregateErrors(errors)
     const status = {
@@ -72,30 +72,30 @@ function selfRules(authorizer: Authorizer): Handler {
       incomplete,
       ...(evaluationError && { evaluationError }),
     }
-    return answer(call, { ...review, spec: {}, status })
+    return answer(scope, { ...review, spec: {}, status })
   }
 }
 
 /** SelfSubjectReview: the authenticated user. */
-const selfReview: Handler = async call => {
-  const review = await read(call)
-  const { username, uid, groups, extra } = call.context.user
+const selfReview: Handler = async scope => {
+  const review = await read(scope)
+  const { username, uid, groups, extra } = scope.context.user
   const userInfo = { username, ...(uid && { uid }), groups, ...(extra && { extra }) }
-  return answer(call, { ...review, status: { userInfo } })
+  return answer(scope, { ...review, status: { userInfo } })
 }
 
-async function read(call: Call): Promise<KubernetesObject> {
-  const { resource } = call
-  const { fieldValidation } = readWriteOptions(call, 'CreateOptions')
-  return decodeBody(call, { kind: resource, schema: resource.schema, fieldValidation })
+async function read(scope: RequestScope): Promise<KubernetesObject> {
+  const { resource } = scope
+  const { fieldValidation } = readWriteOptions(scope, 'CreateOptions')
+  return decodeBody(scope, { kind: resource, schema: resource.schema, fieldValidation })
 }
 
-function check({ resource }: Call, review: SubjectAccessReview): void {
+function check({ resource }: RequestScope, review: SubjectAccessReview): void {
   const errors = rulesOf(resource).validate?.(review) ?? []
   if (errors.length > 0) throw invalidObject({ group: resource.group, kind: resource.kind }, errors)
 }
 
-function answer({ resource, view }: Call, review: object): ApiResponse {
+function answer({ resource, view }: RequestScope, review: object): ApiResponse {
   const named = { kind: resource.kind, apiVersion: apiVersionOf(resource), metadata: {} }
   return { status: 201, body: valueBody({ ...named, ...review }, view.negotiated) }
 }

@@ -1,7 +1,7 @@
 /** The deprecated ComponentStatus resource, computed on request and not stored. */
 import { notFound } from '#/api/errors.ts'
 import type { ComponentStatus } from '#/api/generated/core/v1.ts'
-import { subjectOf, type Call } from '../handlers/call.ts'
+import { subjectOf, type RequestScope } from '../handlers/request-scope.ts'
 import { listBody } from '../list-body.ts'
 import { encodeForStore, StoredObject } from '../registry/stored-object.ts'
 import type { Registry } from '../registry/registry.ts'
@@ -15,23 +15,23 @@ const components: Readonly<Record<string, (registry: Registry) => Promise<unknow
   'etcd-0': registry => registry.store.revision(),
 }
 
-async function get(call: Call): Promise<ApiResponse> {
-  const check = Object.hasOwn(components, call.info.name) ? components[call.info.name] : undefined
-  if (check === undefined) throw notFound(subjectOf(call))
-  const stored = await statusOf(call, call.info.name)
-  const isTable = call.view.negotiated.transform?.kind === 'Table'
+async function get(scope: RequestScope): Promise<ApiResponse> {
+  const check = Object.hasOwn(components, scope.info.name) ? components[scope.info.name] : undefined
+  if (check === undefined) throw notFound(subjectOf(scope))
+  const stored = await statusOf(scope, scope.info.name)
+  const isTable = scope.view.negotiated.transform?.kind === 'Table'
   return {
     status: 200,
-    body: isTable ? tableBody(call.view, [stored], { resourceVersion: '' }, call) : call.view.body(stored),
+    body: isTable ? tableBody(scope.view, [stored], { resourceVersion: '' }, scope) : scope.view.body(stored),
   }
 }
 
-async function list(call: Call): Promise<ApiResponse> {
-  const statuses = await Promise.all(Object.keys(components).map(name => statusOf(call, name)))
-  return { status: 200, body: listBody(call.view, statuses, { resourceVersion: '' }, call) }
+async function list(scope: RequestScope): Promise<ApiResponse> {
+  const statuses = await Promise.all(Object.keys(components).map(name => statusOf(scope, name)))
+  return { status: 200, body: listBody(scope.view, statuses, { resourceVersion: '' }, scope) }
 }
 
-async function statusOf({ registry }: Call, name: string): Promise<StoredObject> {
+async function statusOf({ registry }: RequestScope, name: string): Promise<StoredObject> {
   const problem = await components[name]!(registry).then(
     () => undefined,
     (error: unknown) => error,

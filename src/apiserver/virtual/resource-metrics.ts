@@ -9,10 +9,10 @@ import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { apiVersionOf } from '#/api/resource.ts'
 import { formatTime } from '#/api/time.ts'
-import { subjectOf, type Call } from '../handlers/call.ts'
+import { subjectOf, type RequestScope } from '../handlers/request-scope.ts'
 import { readSelection } from '../handlers/selection.ts'
 import {
-  statedSummary,
+  simulatedSummary,
   type KubeletSummaries,
   type KubeletSummary,
   type ResourceUse,
@@ -22,7 +22,7 @@ import { encodeForStore, StoredObject } from '../registry/stored-object.ts'
 import { keyOf, prefixOf } from '../registry/store-keys.ts'
 import type { ApiResponse } from '../request.ts'
 import type { VerbHandlers } from '../router.ts'
-import { objectBody } from '../table.ts'
+import { objectBody } from '../object-body.ts'
 import {
   nodeMetrics,
   podMetrics,
@@ -34,47 +34,47 @@ import {
 /** Handlers by qualified resource name. Without `summaries` only simulated nodes have metrics. */
 export function resourceMetrics(summaries: KubeletSummaries | undefined): ReadonlyMap<string, VerbHandlers> {
   return new Map([
-    ['nodes.metrics.k8s.io', handlersFor(call => nodesOf(call, summaries))],
-    ['pods.metrics.k8s.io', handlersFor(call => podsOf(call, summaries))],
+    ['nodes.metrics.k8s.io', handlersFor(scope => nodesOf(scope, summaries))],
+    ['pods.metrics.k8s.io', handlersFor(scope => podsOf(scope, summaries))],
   ])
 }
 
-function handlersFor(find: (call: Call) => Promise<readonly KubernetesObject[]>): VerbHandlers {
-  const stored = async (call: Call): Promise<readonly StoredObject[]> => {
-    const found = await find(call)
+function handlersFor(find: (scope: RequestScope) => Promise<readonly KubernetesObject[]>): VerbHandlers {
+  const stored = async (scope: RequestScope): Promise<readonly StoredObject[]> => {
+    const found = await find(scope)
     return found.map(
       object => new StoredObject(object.metadata?.name ?? '', 0, encodeForStore(object), object),
     )
   }
   return {
-    get: async call => {
-      const [object] = await stored(call)
-      if (object === undefined) throw notFound(subjectOf(call))
-      return { status: 200, body: objectBody(call.view, object, call) }
+    get: async scope => {
+      const [object] = await stored(scope)
+      if (object === undefined) throw notFound(subjectOf(scope))
+      return { status: 200, body: objectBody(scope.view, object, scope) }
     },
-    list: async (call): Promise<ApiResponse> => ({
+    list: async (scope): Promise<ApiResponse> => ({
       status: 200,
-      body: listBody(call.view, await stored(call), { resourceVersion: '' }, call),
+      body: listBody(scope.view, await stored(scope), { resourceVersion: '' }, scope),
     }),
   }
 }
 
-async function nodesOf(call: Call, kubelets: Kubelets): Promise<readonly NodeMetrics[]> {
-  const asked = selected(call, keyOf(nodes, '', call.info.name), prefixOf(nodes, '')) as readonly Node[]
+async function nodesOf(scope: RequestScope, kubelets: Kubelets): Promise<readonly NodeMetrics[]> {
+  const asked = selected(scope, keyOf(nodes, '', scope.info.name), prefixOf(nodes, '')) as readonly Node[]
   const all = (): readonly Pod[] =>
-    Array.from(call.objects.list(prefixOf(pods, '')), ({ object }) => object as Pod)
+    Array.from(scope.objects.list(prefixOf(pods, '')), ({ object }) => object as Pod)
   const summaries = await summariesOf(asked, kubelets, () => all().filter(isRunning))
   return asked.flatMap(({ metadata }): NodeMetrics[] => {
     const use = summaries.get(metadata?.name ?? '')?.node
     if (use === undefined) return []
-    return [{ ...headOf(call, nodeMetrics, metadata), ...spanOf(call, use), usage: usageOf(use) }]
+    return [{ ...headOf(scope, nodeMetrics, metadata), ...spanOf(scope, use), usage: usageOf(use) }]
   })
 }
 
-async function podsOf(call: Call, kubelets: Kubelets): Promise<readonly PodMetrics[]> {
-  const { objects, info } = call
+async function podsOf(scope: RequestScope, kubelets: Kubelets): Promise<readonly PodMetrics[]> {
+  const { objects, info } = scope
   const key = keyOf(pods, info.namespace, info.name)
-  const found = (selected(call, key, prefixOf(pods, info.namespace)) as readonly Pod[]).filter(isRunning)
+  const found = (selected(scope, key, prefixOf(pods, info.namespace)) as readonly Pod[]).filter(isRunning)
   const names = [...new Set(found.map(({ spec }) => spec?.nodeName ?? ''))]
   const asked = names.flatMap(name => (objects.get(keyOf(nodes, '', name))?.object as Node | undefined) ?? [])
   const summaries = await summariesOf(asked, kubelets, () => found)
@@ -84,7 +84,7 @@ async function podsOf(call: Call, kubelets: Kubelets): Promise<readonly PodMetri
     if (uses === undefined) return []
     const containers = [...uses].map(([name, use]) => ({ name, usage: usageOf(use) }))
     const [first] = uses.values()
-    return [{ ...headOf(call, podMetrics, metadata), ...spanOf(call, first!), containers }]
+    return [{ ...headOf(scope, podMetrics, metadata), ...spanOf(scope, first!), containers }]
   })
 }
 
@@ -107,18 +107,18 @@ async function summariesOf(
   const byNode = Map.groupBy(running(), ({ spec }) => spec?.nodeName ?? '')
   return new Map([
     ...answers,
-    ...simulated.map(name => [name, statedSummary(byNode.get(name) ?? [])] as const),
+    ...simulated.map(name => [name, simulatedSummary(byNode.get(name) ?? [])] as const),
   ])
 }
 
 /** The nodes or pods for which metrics are requested; their names and labels are those of the metrics. */
-function selected(call: Call, key: string, prefix: string): readonly KubernetesObject[] {
-  const { objects, info } = call
+function selected(scope: RequestScope, key: string, prefix: string): readonly KubernetesObject[] {
+  const { objects, info } = scope
   if (info.verb === 'get') {
     const stored = objects.get(key)
     return stored === undefined ? [] : [stored.object]
   }
-  const selection = readSelection(call)
+  const selection = readSelection(scope)
   return [...objects.list(prefix)].filter(stored => selection.matches(stored)).map(({ object }) => object)
 }
 
@@ -146,12 +146,12 @@ interface Span {
 }
 
 /** The kubelet does not report the window, so its usual value is given. */
-function spanOf({ registry }: Call, { time }: ResourceUse): Span {
+function spanOf({ registry }: RequestScope, { time }: ResourceUse): Span {
   return { timestamp: time ?? formatTime(registry.platform.clock.now()), window: '10s' }
 }
 
 function headOf(
-  { registry }: Call,
+  { registry }: RequestScope,
   resource: typeof nodeMetrics | typeof podMetrics,
   metadata: KubernetesObject['metadata'],
 ): KubernetesObject {

@@ -115,7 +115,7 @@ export class MessageCodec {
       try {
         for (const rival of field.rivals) {
           const isThere = value[rival] !== undefined && value[rival] !== null
-          if (isThere) throw new ProtobufError(`${rival} is there too`)
+          if (isThere) throw new ProtobufError(`oneof: ${rival} is also set`)
         }
         writeField(writer, field, content)
       } catch (error) {

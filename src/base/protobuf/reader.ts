@@ -56,7 +56,7 @@ export class Reader {
 
   fieldNumber(): number {
     this.#tag = this.uint32()
-    if (this.#high !== 0 || this.#tag < 8) throw new ProtobufError('there is no field of this number')
+    if (this.#high !== 0 || this.#tag < 8) throw new ProtobufError('invalid field number')
     return this.#tag >>> 3
   }
 
@@ -107,7 +107,7 @@ export class Reader {
   int53(): number {
     this.#varint()
     const value = (this.#high | 0) * twoTo32 + this.#low
-    if (!Number.isSafeInteger(value)) throw new ProtobufError('the number is too large')
+    if (!Number.isSafeInteger(value)) throw new ProtobufError('integer out of range')
     return value
   }
 
@@ -143,7 +143,7 @@ export class Reader {
     const text = this.#bytes.toString('utf8', start, this.#position)
     // Invalid UTF-8 decodes as U+FFFD, which is rare, so the bytes are checked only if it occurs.
     if (text.includes('\ufffd') && !isUtf8(this.#bytes.subarray(start, this.#position))) {
-      throw new ProtobufError('the text is not UTF-8')
+      throw new ProtobufError('invalid UTF-8')
     }
     return text
   }
@@ -174,7 +174,7 @@ export class Reader {
         this.#take(4)
         return
       default:
-        throw new ProtobufError('there is no such wire type')
+        throw new ProtobufError('invalid wire type')
     }
   }
 
@@ -184,7 +184,7 @@ export class Reader {
       const number = this.fieldNumber()
       if (this.wireType !== 4) this.skip()
       else if (number === group) break
-      else throw new ProtobufError('a group ends that did not begin')
+      else throw new ProtobufError('unexpected end group')
     }
     this.#depth--
   }
@@ -232,7 +232,7 @@ export class Reader {
       return
     }
     if (position === this.#limit && position - this.#position < varintBytesMax) throw truncated()
-    throw new ProtobufError('the number is too long')
+    throw new ProtobufError('varint too long')
   }
 }
 
@@ -248,5 +248,5 @@ function join(high: number, low: number): number | bigint {
 }
 
 function truncated(): ProtobufError {
-  return new ProtobufError('the bytes end too early')
+  return new ProtobufError('unexpected end of input')
 }

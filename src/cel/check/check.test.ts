@@ -22,7 +22,7 @@ const typed = new Environment({
   ],
 })
 
-test('names that are not declared', () => {
+test('undeclared references are errors', () => {
   checkExpressions(`
 foo =>? undeclared reference to 'foo' (in container '')
 foo.bar =>? undeclared reference to 'foo' (in container '')
@@ -36,7 +36,7 @@ Foo{} =>? undeclared reference to 'Foo' (in container '')
 `)
 })
 
-test('overloads that do not fit', () => {
+test('calls without a matching overload are errors', () => {
   checkExpressions(`
 1 + 'a' =>? found no matching overload for '_+_' applied to '(int, string)'
 1 + 1u =>? found no matching overload for '_+_' applied to '(int, uint)'
@@ -61,7 +61,7 @@ optional.of(1).orValue('a') =>? found no matching overload for 'orValue' applied
 `)
 })
 
-test('types that do not fit', () => {
+test('mismatched types are errors', () => {
   checkExpressions(`
 true && 1 =>? expected type 'bool' but found 'int'
 'a' || true =>? expected type 'bool' but found 'string'
@@ -80,7 +80,7 @@ limits.transformMapEntry(k, v, v) =>? expected type 'map(dyn, dyn)' but found 'i
 `)
 })
 
-test('literals that are no durations, times or patterns', () => {
+test('invalid duration, timestamp and regular expression literals are errors', () => {
   checkExpressions(`
 duration('1x') =>? invalid duration argument
 timestamp('yesterday') =>? invalid timestamp argument
@@ -90,7 +90,7 @@ duration(string(1)) =>! type conversion error from 'string' to 'google.protobuf.
 `)
 })
 
-test('objects with fields', () => {
+test('type checks of object fields', () => {
   checkExpressions(
     `
 self.foo =>? undefined field 'foo'
@@ -116,7 +116,7 @@ type(Pod{}) == type(Pod{name: 'a'}) => true
   )
 })
 
-test('the type of a whole expression', () => {
+test('the result type of an expression', () => {
   const cases: readonly (readonly [string, string])[] = [
     ['1', 'int'],
     ['[]', 'list(dyn)'],
@@ -149,7 +149,7 @@ test('the type of a whole expression', () => {
   }
 })
 
-test('a message shows every complaint with its line and a caret', () => {
+test('an error message shows every problem with its line and a caret', () => {
   const expression = 'foo +\n\t"\u00e9é" + (bar)'
   assert.throws(() => compile(expression, testEnvironment), {
     name: 'CelError',
@@ -159,7 +159,7 @@ test('a message shows every complaint with its line and a caret', () => {
   })
 })
 
-test('no more than a hundred complaints are shown', () => {
+test('at most a hundred problems are shown', () => {
   assert.throws(
     () => compile(`[${'nope(),'.repeat(150)}]`, testEnvironment),
     (error: CelError) =>
@@ -167,7 +167,7 @@ test('no more than a hundred complaints are shown', () => {
   )
 })
 
-test('types cannot be made to double with every level', () => {
+test('types do not grow exponentially with nesting', () => {
   let expression = '1'
   for (let level = 80; level > 0; level--)
     expression = `[{x${level}: x${level}}].map(x${level + 1}, ${expression})`

@@ -29,11 +29,10 @@ import {
 } from '../type.ts'
 import type { TypeValue } from '../value.ts'
 import { comprehensionResult, rangeTypes } from './comprehension-types.ts'
-import { literalType } from './literal-type.ts'
 import { OverloadFinder } from './overload-finder.ts'
 import { qualifiedName } from './qualified-name.ts'
 import { Unifier } from './unifier.ts'
-import { literalComplaint } from './validate-literal.ts'
+import { literalType, validateLiteral } from './literals.ts'
 
 export interface Checked {
   readonly type: Type
@@ -227,8 +226,8 @@ class Checker {
       return this.#complain(call.offset, `found no matching overload for '${name}' applied to '${signature}'`)
     }
     this.#calls.set(call, { overloads: found.overloads, hasTarget })
-    const complaint = literalComplaint(call)
-    if (complaint !== undefined) this.#complain(complaint.offset, complaint.message)
+    const problem = validateLiteral(call)
+    if (problem !== undefined) this.#complain(problem.offset, problem.message)
     return found.type
   }
 

@@ -1,5 +1,5 @@
 import type { Overload } from '../function.ts'
-import { dynType, type Type, withParts } from '../type.ts'
+import { dynType, type Type, mapTypeArguments } from '../type.ts'
 import { equalTypes, moreGeneral, type Unifier } from './unifier.ts'
 
 /** Finds the overloads that match argument types, and the result type. */
@@ -38,7 +38,7 @@ export class OverloadFinder {
 
   /** The type with fresh type parameters, so that two calls of one overload do not share them. */
   #freshen(type: Type, fresh: Map<string, Type>): Type {
-    if (type.kind !== 'parameter') return withParts(type, part => this.#freshen(part, fresh))
+    if (type.kind !== 'parameter') return mapTypeArguments(type, part => this.#freshen(part, fresh))
     const known = fresh.get(type.name) ?? this.#unifier.freshParameter()
     fresh.set(type.name, known)
     return known

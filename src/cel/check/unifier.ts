@@ -1,4 +1,4 @@
-import { dynType, parameter, partsOf, type Type, withParts } from '../type.ts'
+import { dynType, parameter, typeArguments, type Type, mapTypeArguments } from '../type.ts'
 
 /**
  * Unification of type parameters. `assign` either succeeds and records the bindings, or fails and changes
@@ -41,7 +41,7 @@ export class Unifier {
   }
 
   #substitute(type: Type, isFull: boolean): Type {
-    if (type.kind !== 'parameter') return withParts(type, part => this.#substitute(part, isFull))
+    if (type.kind !== 'parameter') return mapTypeArguments(type, part => this.#substitute(part, isFull))
     const bound = this.#bindings.get(type.name)
     if (bound !== undefined) return this.#substitute(bound, isFull)
     return isFull ? dynType : type
@@ -83,7 +83,7 @@ export class Unifier {
   }
 
   #contains(type: Type, name: string): boolean {
-    if (type.kind !== 'parameter') return partsOf(type).some(part => this.#contains(part, name))
+    if (type.kind !== 'parameter') return typeArguments(type).some(part => this.#contains(part, name))
     if (type.name === name) return true
     const bound = this.#bindings.get(type.name)
     return bound !== undefined && this.#contains(bound, name)
@@ -109,8 +109,8 @@ function isAsGeneral(a: Type, b: Type): boolean {
 /** True if two types have the same kind and name, and compatible type arguments. */
 function haveSame(a: Type, b: Type, goTogether: (a: Type, b: Type) => boolean): boolean {
   if (a.kind !== b.kind || nameOf(a) !== nameOf(b)) return false
-  const others = partsOf(b)
-  return partsOf(a).every((part, index) => goTogether(part, others[index]!))
+  const others = typeArguments(b)
+  return typeArguments(a).every((part, index) => goTogether(part, others[index]!))
 }
 
 function isWild(type: Type): boolean {

@@ -1,16 +1,16 @@
 /** Compiles a checked tree to closures, one for each node, so that nothing is looked up at run time. */
 import type { Checked } from '../check/check.ts'
+import { lookupCost, sizeOf, traversalFactor } from '../cost.ts'
+import { equals } from '../equality.ts'
 import { Fault } from '../fault.ts'
 import type { Binding, Call, Expression, Select } from '../syntax.ts'
-import { Optional, optionalOfValue, type Value } from '../value.ts'
+import { ListValue, MapValue, ObjectValue, Optional, optionalOfValue, type Value } from '../value.ts'
 import { compileList, compileMap, compileStruct, constantOf } from './aggregates.ts'
 import { compileComprehension } from './comprehensions.ts'
 import { selectCost } from './costs.ts'
 import { compileDispatch } from './dispatch.ts'
-import { compileEquality, compileMembership } from './equality-steps.ts'
-import type { Step } from './frame.ts'
+import type { Frame, Step } from './frame.ts'
 import { compileAll, compileAny, compileConditional } from './logic.ts'
-import { selectField } from './select-field.ts'
 
 export function compile(expression: Expression, checked: Checked): Step {
   return new Compiler(checked).compile(expression)
@@ -125,4 +125,52 @@ function hasField(target: Value, field: string): boolean {
   return target instanceof Optional && found instanceof Optional
     ? found.value !== undefined
     : found !== undefined
+}
+
+/** `==` and `!=`. */
+function compileEquality([left, right]: readonly Step[], expected: boolean): Step {
+  return frame => {
+    const [a, b] = [left!(frame), right!(frame)]
+    frame.budget.charge(Math.max(1, Math.ceil(Math.min(sizeOf(a), sizeOf(b)) * traversalFactor)))
+    return equalsWithin(frame, a, b) === expected
+  }
+}
+
+/** `x in list` and `key in map`. */
+function compileMembership([element, container]: readonly Step[]): Step {
+  return frame => {
+    const [sought, within] = [element!(frame), container!(frame)]
+    if (within instanceof ListValue) {
+      frame.budget.charge(Math.max(1, within.size))
+      const elementCost = lookupCost(sought) - 1
+      for (const each of within) {
+        if (elementCost > 0) frame.budget.charge(elementCost)
+        if (equalsWithin(frame, sought, each)) return true
+      }
+      return false
+    }
+    frame.budget.charge(lookupCost(sought))
+    if (within instanceof MapValue) return within.get(sought) !== undefined
+    if (within instanceof ObjectValue && typeof sought === 'string') return within.field(sought) !== undefined
+    throw new Fault('no such overload')
+  }
+}
+
+function equalsWithin(frame: Frame, a: Value, b: Value): boolean {
+  if (typeof a !== 'object' || typeof b !== 'object') return equals(a, b)
+  return equals(a, b, cost => frame.budget.charge(cost))
+}
+
+/**
+ * The field of an object or the value of a map key; undefined if absent. Selecting from an optional gives an
+ * optional.
+ */
+function selectField(target: Value, field: string): Value | undefined {
+  if (target instanceof MapValue) return target.get(field)
+  if (target instanceof ObjectValue) return target.field(field)
+  if (target instanceof Optional) {
+    if (target.value === undefined) return target
+    return optionalOfValue(selectField(target.value, field))
+  }
+  throw new Fault('no such overload')
 }

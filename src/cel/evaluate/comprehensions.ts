@@ -4,7 +4,7 @@ import type { Comprehension } from '../syntax.ts'
 import { list, ListValue, MapBuilder, MapValue, showKey, type Value } from '../value.ts'
 import { type Compile, keyOf } from './aggregates.ts'
 import type { Frame, Step } from './frame.ts'
-import { judge } from './logic.ts'
+import { evaluateBoolean } from './logic.ts'
 
 export function compileComprehension(
   { operator, range, condition, body }: Comprehension,
@@ -56,7 +56,7 @@ function runQuantifier({ range, slots, body }: Loop, frame: Frame, decisive: boo
   let isDecided = false
   eachTurn(range(frame), slots, frame, () => {
     frame.budget.charge(turnCost)
-    const outcome = judge(body, frame)
+    const outcome = evaluateBoolean(body, frame)
     if (typeof outcome !== 'boolean') fault ??= outcome
     isDecided = outcome === decisive
     return !isDecided

@@ -11,7 +11,7 @@ import { EvaluationError } from '../evaluation-error.ts'
 import { fromJson } from '../json.ts'
 import { dynType } from '../type.ts'
 
-test('and, or and the choice absorb faults that do not matter', () => {
+test('&&, || and ?: absorb faults of operands that do not decide', () => {
   checkExpressions(`
 true && true && false => false
 false || false || true => true
@@ -31,7 +31,7 @@ object.name ? 1 : 2 =>! no such overload
 `)
 })
 
-test('fields and keys', () => {
+test('field selection and indexing', () => {
   checkExpressions(`
 object.replicas => 3
 object.large => 9007199254740993
@@ -74,7 +74,7 @@ unset == 1 || true => true
 `)
 })
 
-test('equality', () => {
+test('equality of values of all types', () => {
   checkExpressions(`
 dyn(1) == 1u => true
 dyn(1) == 1.0 => true
@@ -118,7 +118,7 @@ null in object.mixed => true
 `)
 })
 
-test('comprehensions', () => {
+test('comprehension macros', () => {
   checkExpressions(`
 [1, 2, 3].all(x, x > 0) => true
 [1, 2, 3].all(x, x > 1) => false
@@ -171,7 +171,7 @@ cel.bind(object, 1, object) + cel.bind(object, 2, object) => 3
 `)
 })
 
-test('optionals', () => {
+test('optional values', () => {
   checkExpressions(`
 object.?name => optional.of(dyn('web'))
 object.?nope => optional.none()
@@ -225,7 +225,7 @@ type(optional.none()) == optional_type => true
 `)
 })
 
-test('the same costs wherever it runs, and as much as in Kubernetes', () => {
+test('the cost of an expression is deterministic and equals that of Kubernetes', () => {
   const costs: readonly (readonly [string, number])[] = [
     ['1', 0],
     ['number', 1],
@@ -255,7 +255,7 @@ test('the same costs wherever it runs, and as much as in Kubernetes', () => {
   }
 })
 
-test('several expressions share one budget', () => {
+test('expressions with one budget share its limit', () => {
   const program = compile('[1, 2, 3].all(x, x > 0)', testEnvironment)
   const shared = new Budget(40)
   program.evaluate({}, new Budget(expressionCostMax, shared))
@@ -285,7 +285,7 @@ const nested = fromJson(
   dynType,
 )
 
-test('what would take too long runs out of budget', () => {
+test('expensive expressions exceed the cost budget', () => {
   const environment = new Environment({
     variables: { huge: dynType, nested: dynType },
     libraries: [bindingsLibrary],
@@ -332,14 +332,14 @@ function doubling(times: number, twice: string): string {
   return `${`cel.bind(a, ${twice}, `.repeat(times)}a${')'.repeat(times + 1)}`
 }
 
-test('a list that is equal to itself at great depth', () => {
+test('equality of deeply nested lists', () => {
   let deep: unknown = 1
   for (let level = 0; level < 100_000; level++) deep = [deep]
   const program = compile('object == object && object in [object]', testEnvironment)
   assert.equal(program.evaluate({ object: fromJson(deep, dynType) }, new Budget(expressionCostMax)), true)
 })
 
-test('whatever an expression is, it ends within its budget', () => {
+test('property: every expression ends within its budget', () => {
   const leaf = fc.constantFrom(
     '1',
     '0',

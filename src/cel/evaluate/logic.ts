@@ -22,7 +22,7 @@ export function compileConditional([condition, whenTrue, whenFalse]: readonly St
 }
 
 /** The boolean result of a step, or its fault. */
-export function judge(step: Step, frame: Frame): boolean | Fault {
+export function evaluateBoolean(step: Step, frame: Frame): boolean | Fault {
   try {
     const value = step(frame)
     return typeof value === 'boolean' ? value : new Fault('no such overload')
@@ -39,7 +39,7 @@ const faultCost = 10
 function decide(terms: readonly Step[], frame: Frame, decisive: boolean): boolean {
   let fault: Fault | undefined
   for (const term of terms) {
-    const outcome = judge(term, frame)
+    const outcome = evaluateBoolean(term, frame)
     if (outcome === decisive) return decisive
     if (typeof outcome !== 'boolean') fault ??= outcome
   }

@@ -13,7 +13,7 @@ import { Fault } from '../fault.ts'
 import { globalFunction, method, type Library } from '../function.ts'
 import { boolType, intType, opaque, stringType } from '../type.ts'
 import { OpaqueValue } from '../value.ts'
-import { textCost } from './costs.ts'
+import { stringTraversalCost } from './costs.ts'
 import { ipType, IpValue, toIp } from './ip.ts'
 
 class CidrValue extends OpaqueValue {
@@ -37,9 +37,9 @@ const cidrType = opaque<CidrValue>('net.CIDR')
 export const cidrLibrary: Library = {
   types: [cidrType],
   overloads: [
-    globalFunction('cidr', [stringType], cidrType, toCidr, { cost: textCost }),
+    globalFunction('cidr', [stringType], cidrType, toCidr, { cost: stringTraversalCost }),
     globalFunction('isCIDR', [stringType], boolType, text => typeof readCidr(text) !== 'string', {
-      cost: textCost,
+      cost: stringTraversalCost,
     }),
     globalFunction('string', [cidrType], stringType, ({ address: { ip, cidr } }) => {
       return `${formatIp(ip)}/${cidr.prefixLength}`
@@ -48,7 +48,7 @@ export const cidrLibrary: Library = {
       cost: comparisonCost,
     }),
     method('containsIP', [cidrType, stringType], boolType, (cidr, text) => containsIp(cidr, toIp(text).ip), {
-      cost: (cidr, text) => comparisonCost(cidr) + textCost(text),
+      cost: (cidr, text) => comparisonCost(cidr) + stringTraversalCost(text),
     }),
     method('containsCIDR', [cidrType, cidrType], boolType, containsCidr, { cost: maskedComparisonCost }),
     method(
@@ -57,7 +57,7 @@ export const cidrLibrary: Library = {
       boolType,
       (cidr, text) => containsCidr(cidr, toCidr(text)),
       {
-        cost: (cidr, text) => maskedComparisonCost(cidr) + textCost(text),
+        cost: (cidr, text) => maskedComparisonCost(cidr) + stringTraversalCost(text),
       },
     ),
     method('ip', [cidrType], ipType, ({ address }) => new IpValue(address.ip)),

@@ -3,7 +3,7 @@ import { traversalFactor } from '../cost.ts'
 import { ListValue, MapValue, type Value } from '../value.ts'
 
 /** Cost of a function that reads the whole string. */
-export function textCost(text: string): number {
+export function stringTraversalCost(text: string): number {
   return Math.ceil(text.length * traversalFactor)
 }
 
@@ -13,7 +13,7 @@ export function matchCost(text: string, patternLength: number): number {
 }
 
 /** Cost of visiting everything in a value once. Uses an explicit stack: clients control the depth. */
-export function treeCost(value: Value): number {
+export function deepTraversalCost(value: Value): number {
   const pending: Value[] = [value]
   let cost = 0
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {

@@ -6,7 +6,7 @@ import { Fault } from '../fault.ts'
 import { globalFunction, method, type Library } from '../function.ts'
 import { boolType, intType, opaque, stringType } from '../type.ts'
 import { OpaqueValue } from '../value.ts'
-import { textCost } from './costs.ts'
+import { stringTraversalCost } from './costs.ts'
 
 export class IpValue extends OpaqueValue {
   override readonly typeName = 'net.IP'
@@ -27,12 +27,12 @@ export const ipType = opaque<IpValue>('net.IP')
 export const ipLibrary: Library = {
   types: [ipType],
   overloads: [
-    globalFunction('ip', [stringType], ipType, toIp, { cost: textCost }),
+    globalFunction('ip', [stringType], ipType, toIp, { cost: stringTraversalCost }),
     globalFunction('isIP', [stringType], boolType, text => typeof readIp(text) !== 'string', {
-      cost: textCost,
+      cost: stringTraversalCost,
     }),
     globalFunction('ip.isCanonical', [stringType], boolType, text => formatIp(toIp(text).ip) === text, {
-      cost: text => textCost(text + text),
+      cost: text => stringTraversalCost(text + text),
     }),
     globalFunction('string', [ipType], stringType, ({ ip }) => formatIp(ip)),
     method('family', [ipType], intType, ({ ip }) => BigInt(ip.family)),

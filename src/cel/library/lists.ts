@@ -14,10 +14,10 @@ import {
   type Type,
 } from '../type.ts'
 import { Duration, Uint, type ListValue, type Value } from '../value.ts'
-import { treeCost } from './costs.ts'
+import { deepTraversalCost } from './costs.ts'
 import { compareValues, orderedTypes } from './ordering.ts'
 
-const options = { cost: treeCost }
+const options = { cost: deepTraversalCost }
 const element = parameter('A')
 
 export const listLibrary: Library = {

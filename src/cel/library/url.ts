@@ -4,7 +4,7 @@ import { Fault } from '../fault.ts'
 import { globalFunction, method, type Library } from '../function.ts'
 import { boolType, listOf, mapOf, opaque, stringType } from '../type.ts'
 import { list, map, OpaqueValue, type MapValue } from '../value.ts'
-import { textCost } from './costs.ts'
+import { stringTraversalCost } from './costs.ts'
 
 class UrlValue extends OpaqueValue {
   override readonly typeName = 'kubernetes.URL'
@@ -24,8 +24,10 @@ const urlType = opaque<UrlValue>('kubernetes.URL')
 
 export const urlLibrary: Library = {
   overloads: [
-    globalFunction('url', [stringType], urlType, toUrl, { cost: textCost }),
-    globalFunction('isURL', [stringType], boolType, text => checkUri(text) === undefined, { cost: textCost }),
+    globalFunction('url', [stringType], urlType, toUrl, { cost: stringTraversalCost }),
+    globalFunction('isURL', [stringType], boolType, text => checkUri(text) === undefined, {
+      cost: stringTraversalCost,
+    }),
     method('getScheme', [urlType], stringType, ({ uri }) => uri.scheme),
     method('getHost', [urlType], stringType, ({ uri }) => uri.host),
     method('getHostname', [urlType], stringType, ({ uri }) => hostnameOf(uri)),

@@ -6,7 +6,7 @@ import { checkExpressions, testEnvironment } from '../testdata/check-expressions
 import { compile } from '../cel.ts'
 import { Budget } from '../cost.ts'
 
-test('literals of all kinds', () => {
+test('literals of all types', () => {
   checkExpressions(
     String.raw`
 0x10 => 16
@@ -56,12 +56,12 @@ b'\u00e9' =>? invalid bytes literal
   )
 })
 
-test('strings over several lines', () => {
+test('multi-line strings', () => {
   const program = compile('\'\'\'a\r\nb\'\'\' + """c\nd"""', testEnvironment)
   assert.equal(program.evaluate({}, new Budget(Infinity)), 'a\nbc\nd')
 })
 
-test('operators and their ranks', () => {
+test('operators and their precedence', () => {
   checkExpressions(`
 1 + 2 * 3 => 7
 (1 + 2) * 3 => 9
@@ -122,7 +122,7 @@ object. =>? Syntax error: mismatched input '<EOF>' expecting IDENTIFIER
 `)
 })
 
-test('macros refuse what they cannot take', () => {
+test('macros reject invalid arguments', () => {
   checkExpressions(`
 has(object) =>? invalid argument to has() macro
 has(object.?name) =>? invalid argument to has() macro
@@ -148,7 +148,7 @@ test('a syntax error lists what was expected', () => {
   })
 })
 
-test('depth and size are bounded', () => {
+test('nesting depth and expression size are limited', () => {
   const tooDeep = /expression recursion limit exceeded: 250/
   const refused: readonly (readonly [string, RegExp])[] = [
     [`${'('.repeat(100_000)}1`, /expression code point size exceeds limit: size: 100001, limit 100000/],
@@ -180,7 +180,7 @@ test('depth and size are bounded', () => {
   }
 })
 
-test('any text is either an expression or a CelError', () => {
+test('property: any text parses or throws CelError', () => {
   const words =
     'a object . ? [ ] ( ) { } : , 1 1u 1.5 "s" b\'x\' && || ! - + * in == < has( .all( .map(x, true null `f`'
   const pieces = fc.constantFrom(' ', '\\', ...words.split(' '))

@@ -1,7 +1,7 @@
 import { test } from 'node:test'
 import { checkExpressions } from '../testdata/check-expressions.ts'
 
-test('arithmetic of whole numbers is exact and does not wrap around', () => {
+test('integer arithmetic is exact and overflows are faults', () => {
   checkExpressions(`
 9007199254740993 + 1 => 9007199254740994
 9223372036854775807 + 1 =>! integer overflow
@@ -50,7 +50,7 @@ object.replicas * 2.0 =>! no such overload
 `)
 })
 
-test('comparison', () => {
+test('comparison operators', () => {
   checkExpressions(`
 1 < 2 => true
 2 <= 2 => true
@@ -93,7 +93,7 @@ size(object.replicas) =>! no such overload: size(int)
 `)
 })
 
-test('conversions', () => {
+test('type conversions', () => {
   checkExpressions(`
 int('42') => 42
 int('+42') => 42
@@ -172,7 +172,7 @@ timestamp(object.name) =>! type conversion error from 'string' to 'google.protob
 `)
 })
 
-test('moments and lengths of time', () => {
+test('timestamps and durations', () => {
   checkExpressions(`
 timestamp('2024-01-01T00:00:00Z') + duration('36h') => timestamp('2024-01-02T12:00:00Z')
 duration('1h') + timestamp('2024-01-01T00:00:00Z') => timestamp('2024-01-01T01:00:00Z')

@@ -1,7 +1,7 @@
 import { test } from 'node:test'
 import { checkExpressions } from '../testdata/check-expressions.ts'
 
-test('searching', () => {
+test('string functions: search', () => {
   checkExpressions(String.raw`
 'hello'.contains('ell') => true
 'hello'.contains('') => true
@@ -37,7 +37,7 @@ object.replicas.contains('3') =>! no such overload: contains(int, string)
 `)
 })
 
-test('taking apart and putting together', () => {
+test('string functions: charAt, substring, split, join and replace', () => {
   checkExpressions(String.raw`
 'tacocat'.charAt(3) => 'o'
 'tacocat'.charAt(7) => ''
@@ -78,7 +78,7 @@ names.join(', ') => 'a, b, c'
 `)
 })
 
-test('changing', () => {
+test('string functions: case, trim, quote and reverse', () => {
   checkExpressions(String.raw`
 'TacoCÆt'.lowerAscii() => 'tacocÆt'
 'tacoCæt'.upperAscii() => 'TACOCæT'
@@ -90,7 +90,7 @@ strings.quote('é') => '"é"'
 `)
 })
 
-test('formatting', () => {
+test('string functions: format', () => {
   checkExpressions(String.raw`
 'no clause'.format([]) => 'no clause'
 '100%%'.format([]) => '100%'

@@ -10,7 +10,7 @@ import { parseTime } from '#/api/time.ts'
 import type { Platform, Process } from '#/platform/platform.ts'
 import { LinkedAbort } from '../abort.ts'
 import type { ExecSettings } from '../connection.ts'
-import { authorization, type Credentials, type Identity } from '../credentials.ts'
+import { authorization, type Credentials, type RequestCredentials } from '../credentials.ts'
 
 /** Timeout for a plugin, which may wait for a login elsewhere. */
 const pluginMsMax = 10 * 60_000
@@ -18,69 +18,69 @@ const pluginMsMax = 10 * 60_000
 const outputBytesMax = 1_048_576
 
 /** Maximum number of characters of the plugin's stderr in an error message. */
-const complaintCharactersMax = 1_000
+const stderrCharactersMax = 1_000
 
 export function execCredentials(platform: Platform, settings: ExecSettings): Credentials {
-  let cached: Answer | undefined
-  let asking: Promise<Answer> | undefined
+  let cached: PluginResult | undefined
+  let running: Promise<PluginResult> | undefined
   return {
     current: async () => {
-      if (cached !== undefined && platform.clock.now() < cached.expiresMs) return cached.identity
+      if (cached !== undefined && platform.clock.now() < cached.expiresMs) return cached.credentials
       // Concurrent requests share one run of the plugin, and an aborted request does not cancel it.
-      asking ??= ask(platform, settings).finally(() => {
-        asking = undefined
+      running ??= runPlugin(platform, settings).finally(() => {
+        running = undefined
       })
-      cached = await asking
-      return cached.identity
+      cached = await running
+      return cached.credentials
     },
-    refused: identity => {
-      if (cached?.identity === identity) cached = undefined
+    onUnauthorized: credentials => {
+      if (cached?.credentials === credentials) cached = undefined
       return true
     },
   }
 }
 
-interface Answer {
-  readonly identity: Identity
+interface PluginResult {
+  readonly credentials: RequestCredentials
   /** Wall time. */
   readonly expiresMs: number
 }
 
-async function ask(platform: Platform, settings: ExecSettings): Promise<Answer> {
+async function runPlugin(platform: Platform, settings: ExecSettings): Promise<PluginResult> {
   const { apiVersion, command, environment, interactiveMode, cluster, installHint } = settings
   const [program = ''] = command
-  if (interactiveMode === 'Always') throw failed(settings, 'it needs a terminal, and there is none')
+  if (interactiveMode === 'Always') throw failed(settings, 'interactiveMode Always is not supported')
   const request = {
     kind: 'ExecCredential',
     apiVersion,
     spec: { interactive: false, ...(cluster && { cluster }) },
   }
   using abort = new LinkedAbort(undefined)
-  const timer = platform.clock.setTimer(pluginMsMax, () => abort.abort(failed(settings, 'it takes too long')))
+  const timer = platform.clock.setTimer(pluginMsMax, () => abort.abort(failed(settings, 'timed out')))
   try {
     const variables = { ...environment, KUBERNETES_EXEC_INFO: stringifyJson(request as unknown as JsonValue) }
     const process = await platform.processes.start(command, { environment: variables, signal: abort.signal })
-    return readAnswer(settings, await run(process, settings))
+    return decodeOutput(settings, await waitForOutput(process, settings))
   } catch (error) {
     const { code } = error as { readonly code?: unknown }
     if (code !== 'ENOENT') throw error
     const hint = installHint ? `\n\n${installHint}` : ''
-    throw new Error(`cannot get credentials: there is no program ${program}${hint}`, { cause: error })
+    throw new Error(`exec plugin: executable ${program} not found${hint}`, { cause: error })
   } finally {
     timer.cancel()
   }
 }
 
-async function run(process: Process, settings: ExecSettings): Promise<string> {
+async function waitForOutput(process: Process, settings: ExecSettings): Promise<string> {
   process.stdin.end()
-  const [output, complaint, exit] = await Promise.all([
+  const [output, stderr, exit] = await Promise.all([
     collect(process.stdout, settings),
     collect(process.stderr, settings),
     process.exited,
   ])
   if ('code' in exit && exit.code === 0) return output
-  const how = 'code' in exit ? `it exited with ${exit.code}` : `it was ended by ${exit.signal}`
-  throw failed(settings, `${how} ${complaint.slice(0, complaintCharactersMax)}`.trim())
+  const how = 'code' in exit ? `exit code ${exit.code}` : `terminated by ${exit.signal}`
+  throw failed(settings, `${how} ${stderr.slice(0, stderrCharactersMax)}`.trim())
 }
 
 async function collect(stream: NodeJS.ReadableStream, settings: ExecSettings): Promise<string> {
@@ -89,7 +89,7 @@ async function collect(stream: NodeJS.ReadableStream, settings: ExecSettings): P
   for await (const piece of stream) {
     pieces.push(Buffer.from(piece))
     total += piece.length
-    if (total > outputBytesMax) throw failed(settings, `it prints more than ${outputBytesMax} bytes`)
+    if (total > outputBytesMax) throw failed(settings, `output exceeds ${outputBytesMax} bytes`)
   }
   return Buffer.concat(pieces).toString()
 }
@@ -105,23 +105,23 @@ interface ExecCredential {
   } | null
 }
 
-function readAnswer(settings: ExecSettings, output: string): Answer {
+function decodeOutput(settings: ExecSettings, output: string): PluginResult {
   const { kind, apiVersion, status } = parse(settings, output)
   if (kind !== 'ExecCredential' || apiVersion !== settings.apiVersion) {
     throw failed(
       settings,
-      `it answers ${String(apiVersion)} ${String(kind)} and not ${settings.apiVersion} ExecCredential`,
+      `expected ${settings.apiVersion} ExecCredential, got ${String(apiVersion)} ${String(kind)}`,
     )
   }
   const { token, clientCertificateData: cert, clientKeyData: key, expirationTimestamp: expiry } = status ?? {}
   const certificate = typeof cert === 'string' && typeof key === 'string' ? { cert, key } : undefined
   if ((typeof token !== 'string' || token === '') && !certificate) {
-    throw failed(settings, 'it gives neither a token nor a certificate with its key')
+    throw failed(settings, 'neither a token nor a client certificate with key was returned')
   }
   const expiresMs = typeof expiry === 'string' ? parseTime(expiry) : Infinity
-  if (expiresMs === undefined) throw failed(settings, 'its expirationTimestamp is no time')
+  if (expiresMs === undefined) throw failed(settings, 'invalid expirationTimestamp')
   const headers = authorization(typeof token === 'string' ? token : undefined)
-  return { identity: { headers, ...(certificate && { certificate }) }, expiresMs }
+  return { credentials: { headers, ...(certificate && { certificate }) }, expiresMs }
 }
 
 function parse(settings: ExecSettings, output: string): ExecCredential {
@@ -130,10 +130,10 @@ function parse(settings: ExecSettings, output: string): ExecCredential {
     return typeof value === 'object' && value !== null ? (value as ExecCredential) : {}
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
-    throw failed(settings, 'it does not print JSON', error)
+    throw failed(settings, 'output is not valid JSON', error)
   }
 }
 
 function failed({ command }: ExecSettings, reason: string, cause?: unknown): Error {
-  return new Error(`cannot get credentials from ${command[0]}: ${reason}`, { cause })
+  return new Error(`exec plugin ${command[0]}: ${reason}`, { cause })
 }

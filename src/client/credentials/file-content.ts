@@ -26,7 +26,7 @@ export class FileContent {
       this.#content = await files.read(source.file)
     } catch (cause) {
       if (this.#content === undefined) throw new Error(`cannot read ${source.file}`, { cause })
-      log.warn('cannot read credentials again: the last ones serve', { file: source.file, error: cause })
+      log.warn('Failed to reload credentials, using the last ones', { file: source.file, error: cause })
     }
     this.#readMs = clock.monotonicMs()
     return this.#content

@@ -67,7 +67,7 @@ export function readKubeconfigFile(content: Uint8Array, path: string): Kubeconfi
     const { value } = decode(parseYaml(content, { maxBytes: fileBytesMax }), fileSchema)
     const file = value as KubeconfigFile
     const isConfig = (file.kind ?? 'Config') === 'Config' && (file.apiVersion ?? 'v1') === 'v1'
-    if (!isConfig) throw new DecodeError('type', `it is ${file.apiVersion} ${file.kind} and not v1 Config`)
+    if (!isConfig) throw new DecodeError('type', `expected v1 Config, got ${file.apiVersion} ${file.kind}`)
     return file
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error

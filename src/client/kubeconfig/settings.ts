@@ -30,15 +30,12 @@ export function settingsOf(
     if (clusterName === '') return undefined
     throw new Error(`cluster ${clusterName} has no server`)
   }
-  refuse(
-    cluster['proxy-url'],
-    `cluster ${clusterName} is behind a proxy, which is not supported: remove proxy-url`,
-  )
+  rejectIf(cluster['proxy-url'], `cluster ${clusterName}: proxy-url is not supported`)
   const ca = contentOf(cluster['certificate-authority-data'], cluster['certificate-authority'])
   const insecure = cluster['insecure-skip-tls-verify'] === true
-  refuse(
+  rejectIf(
     insecure && ca,
-    `cluster ${clusterName} has a certificate authority and yet takes any certificate: remove one`,
+    `cluster ${clusterName}: certificate-authority and insecure-skip-tls-verify are mutually exclusive`,
   )
   return {
     server: server.includes('://') ? server : `http://${server}`,
@@ -103,18 +100,15 @@ function userSettings(
   { userName, cluster }: { userName: string; cluster: ClusterEntry },
 ): UserSettings {
   const { username, password, exec } = user
-  refuse(
+  rejectIf(
     user['auth-provider'],
-    `user ${userName} has an auth-provider, which no longer exists: use an exec plugin`,
+    `user ${userName}: auth-provider is no longer supported, use an exec plugin`,
   )
   const token = user.tokenFile ? { file: user.tokenFile } : user.token ? { data: user.token } : undefined
-  refuse(token && username, `user ${userName} has a token and a password: remove one`)
+  rejectIf(token && username, `user ${userName}: token and username are mutually exclusive`)
   const cert = contentOf(user['client-certificate-data'], user['client-certificate'])
   const key = contentOf(user['client-key-data'], user['client-key'])
-  refuse(
-    !cert !== !key,
-    `user ${userName} has a client certificate without its key, or a key without its certificate`,
-  )
+  rejectIf(!cert !== !key, `user ${userName}: client-certificate and client-key are required together`)
   const impersonate = impersonationOf(user, userName)
   return {
     ...(cert && key && { certificate: { cert, key } }),
@@ -128,7 +122,7 @@ function userSettings(
 function impersonationOf(user: UserEntry, userName: string): Impersonation | undefined {
   const { 'as': username, 'as-uid': uid, 'as-groups': groups, 'as-user-extra': extra } = user
   if (username) return { username, ...(uid && { uid }), ...(groups && { groups }), ...(extra && { extra }) }
-  refuse(uid || groups || extra, `user ${userName} acts with the uid, groups or extra of nobody: add as`)
+  rejectIf(uid || groups || extra, `user ${userName}: as-uid, as-groups and as-user-extra require as`)
   return undefined
 }
 
@@ -143,14 +137,14 @@ function execSettings(
   { userName, cluster }: { userName: string; cluster: ClusterEntry },
 ): ExecSettings {
   const { apiVersion = '', command = '', env = [], args = [] } = exec
-  const plugin = `the exec plugin of user ${userName}`
-  refuse(command === '', `${plugin} has no command`)
-  refuse(
+  const plugin = `exec plugin of user ${userName}`
+  rejectIf(command === '', `${plugin} has no command`)
+  rejectIf(
     !execVersions.includes(apiVersion),
-    `${plugin} speaks ${apiVersion || 'no version'}: use ${execVersions[0]}`,
+    `${plugin} has an unsupported apiVersion ${apiVersion}: use ${execVersions[0]}`,
   )
   const mode = exec.interactiveMode ?? (apiVersion === execVersions[0] ? '' : 'IfAvailable')
-  refuse(
+  rejectIf(
     !interactiveModes.includes(mode),
     `${plugin} needs an interactiveMode: ${interactiveModes.join(', ')}`,
   )
@@ -175,6 +169,6 @@ function contentOf(data: string | undefined, file: string | undefined): ContentS
   return file ? { file } : undefined
 }
 
-function refuse(isWrong: unknown, message: string): void {
+function rejectIf(isWrong: unknown, message: string): void {
   if (isWrong) throw new Error(`cannot use the kubeconfig: ${message}`)
 }

@@ -12,7 +12,7 @@ import {
 import { TransportError } from '../transport.ts'
 import { planRecovery, type Attempt } from './recovery.ts'
 
-test('a watch is resumed unless the server has lost its place', () => {
+test('a watch is resumed unless its resourceVersion is gone', () => {
   check('watch', expired('old'), 'list')
   check('watch', gone('old'), 'list')
   check('watch', badRequest('invalid resource version'), 'list')
@@ -22,26 +22,22 @@ test('a watch is resumed unless the server has lost its place', () => {
   check('watch', forbidden({ group: '', kind: 'pods' }, 'no'), 'resume')
   check('watch', new TransportError('interrupted', 'broke'), 'resume')
   check('watch', new TransportError('stalled', 'silent'), 'resume')
-  check('watch', new TransportError('garbage', 'what'), 'resume')
-  check('watch', new TransportError('garbage', 'what'), 'list', 6)
+  check('watch', new TransportError('invalid-response', 'what'), 'resume')
+  check('watch', new TransportError('invalid-response', 'what'), 'list', 6)
   check('watch', new TypeError('our own fault'), 'list')
 })
 
-test('a list is made again, in the way the server knows', () => {
+test('a failed list is retried, without watch-list if unsupported', () => {
   check('list', internalError('oops'), 'list')
   check('list', new TransportError('timeout', 'late'), 'list')
-  check('streaming-list', badRequest('sendInitialEvents'), 'list without streaming')
-  check(
-    'streaming-list',
-    new TransportError('stalled', 'never said that it was all'),
-    'list without streaming',
-  )
-  check('streaming-list', new TransportError('interrupted', 'broke'), 'list')
-  check('streaming-list', tooManyRequests('busy', 2), 'list, after 2000 ms')
+  check('watch-list', badRequest('sendInitialEvents'), 'list without watch-list')
+  check('watch-list', new TransportError('stalled', 'never said that it was all'), 'list without watch-list')
+  check('watch-list', new TransportError('interrupted', 'broke'), 'list')
+  check('watch-list', tooManyRequests('busy', 2), 'list, after 2000 ms')
 })
 
 function check(attempt: Attempt, error: unknown, expected: string, failures = 1): void {
-  const { begin, giveUpStreaming, waitMsMin } = planRecovery({ attempt, error, failures })
+  const { begin, disableWatchList, waitMsMin } = planRecovery({ attempt, error, failures })
   const wait = waitMsMin > 0 ? `, after ${waitMsMin} ms` : ''
-  assert.equal(`${begin}${giveUpStreaming ? ' without streaming' : ''}${wait}`, expected)
+  assert.equal(`${begin}${disableWatchList ? ' without watch-list' : ''}${wait}`, expected)
 }

@@ -9,33 +9,35 @@ export interface Failure {
 }
 
 /** A watch that begins with initial events, a list, or a watch from a resourceVersion. */
-export type Attempt = 'streaming-list' | 'list' | 'watch'
+export type Attempt = 'watch-list' | 'list' | 'watch'
 
 export interface Recovery {
   /** Resume the watch from the last resourceVersion, or relist. */
   readonly begin: 'resume' | 'list'
-  /** The server does not support streaming lists. */
-  readonly giveUpStreaming: boolean
+  /** The server does not support watch-list. */
+  readonly disableWatchList: boolean
   /** The Retry-After of the server. */
   readonly waitMsMin: number
 }
 
 /** After this many failures the same invalid data is expected again; a relist skips it. */
-const garbageMax = 6
+const invalidResponsesMax = 6
 
 /** Plans the recovery after a failure. Resuming is preferred: it is cheap and loses no events. */
 export function planRecovery({ error, attempt, failures }: Failure): Recovery {
   const waitMsMin = error instanceof ApiError ? (error.status.details?.retryAfterSeconds ?? 0) * 1_000 : 0
-  if (attempt === 'streaming-list') {
-    return { begin: 'list', giveUpStreaming: isUnknownToServer(error), waitMsMin }
+  if (attempt === 'watch-list') {
+    return { begin: 'list', disableWatchList: isWatchListUnsupported(error), waitMsMin }
   }
   const begin =
-    attempt === 'list' || isLost(error) || (isGarbage(error) && failures >= garbageMax) ? 'list' : 'resume'
-  return { begin, giveUpStreaming: false, waitMsMin }
+    attempt === 'list' || mustRelist(error) || (isInvalidResponse(error) && failures >= invalidResponsesMax)
+      ? 'list'
+      : 'resume'
+  return { begin, disableWatchList: false, waitMsMin }
 }
 
-/** Servers before 1.32 reject streaming lists, or never send the bookmark that ends the initial events. */
-function isUnknownToServer(error: unknown): boolean {
+/** Servers before 1.32 reject watch-list, or never send the bookmark that ends the initial events. */
+function isWatchListUnsupported(error: unknown): boolean {
   if (error instanceof ApiError) return error.code === 400 || error.code === 422
   return error instanceof TransportError && error.reason === 'stalled'
 }
@@ -44,7 +46,7 @@ function isUnknownToServer(error: unknown): boolean {
  * True if the resourceVersion is compacted, too large or invalid for the server. Errors that are neither
  * ApiError nor TransportError were thrown by the sink, so its state is uncertain.
  */
-function isLost(error: unknown): boolean {
+function mustRelist(error: unknown): boolean {
   if (!(error instanceof ApiError)) return !(error instanceof TransportError)
   const isTooLarge =
     error.status.details?.causes?.some(({ reason }) => {
@@ -53,6 +55,8 @@ function isLost(error: unknown): boolean {
   return [400, 410, 422].includes(error.code) || isTooLarge
 }
 
-function isGarbage(error: unknown): boolean {
-  return error instanceof TransportError && (error.reason === 'garbage' || error.reason === 'too-large')
+function isInvalidResponse(error: unknown): boolean {
+  return (
+    error instanceof TransportError && (error.reason === 'invalid-response' || error.reason === 'too-large')
+  )
 }

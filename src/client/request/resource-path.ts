@@ -18,12 +18,9 @@ export function resourcePath(
   resource: Resource,
   { namespace = '', name, subresource }: ResourceTarget,
 ): string {
-  assert(name !== '', `which of the ${resource.plural} is meant must be said: the name is empty`)
+  assert(name !== '', `${resource.plural}: the name must not be empty`)
   const isNamespaced = resource.scope === 'Namespaced'
-  assert(
-    isNamespaced || namespace === '',
-    `${resource.plural} have no namespace, and so none can be asked for`,
-  )
+  assert(isNamespaced || namespace === '', `${resource.plural} are cluster-scoped: namespace must not be set`)
   const parts = [resource.group === '' ? '/api' : '/apis', apiVersionOf(resource)]
   if (namespace !== '') parts.push('namespaces', encodeURIComponent(namespace))
   parts.push(resource.plural)
@@ -39,10 +36,7 @@ export function objectPath(resource: Resource, target: ResourceTarget & { readon
 }
 
 export function assertNamespace(resource: Resource, namespace: string | undefined): void {
-  assert(
-    resource.scope === 'Cluster' || namespace,
-    `which namespace the ${resource.singular} is in must be said`,
-  )
+  assert(resource.scope === 'Cluster' || namespace, `${resource.singular}: namespace is required`)
 }
 
 /** Also encodes names that are `.` or `..`, which would resolve to another path. */

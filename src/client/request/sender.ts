@@ -7,9 +7,7 @@ import {
   type TransportRequest,
   type TransportResponse,
 } from '../transport.ts'
-import { responseError } from './response-error.ts'
-import { planRetry } from './retry.ts'
-import { parseWarnings } from './warnings.ts'
+import { parseRetryAfter, responseError } from './response-error.ts'
 
 /** Default timeout for the response headers: slightly above the server's own request timeout. */
 const timeoutMsUsual = 70_000
@@ -48,9 +46,9 @@ export class Sender {
   async #once(request: RawRequest): Promise<TransportResponse> {
     const { method, path, query, headers, body, timeoutMs = timeoutMsUsual } = request
     const abort = new LinkedAbort(request.signal)
-    const late = (): void =>
-      abort.abort(new TransportError('timeout', `${method} ${path}: no answer within ${timeoutMs} ms`))
-    const timer = this.#clock.setTimer(timeoutMs, late)
+    const onTimeout = (): void =>
+      abort.abort(new TransportError('timeout', `${method} ${path}: no response within ${timeoutMs} ms`))
+    const timer = this.#clock.setTimer(timeoutMs, onTimeout)
     const sent: TransportRequest = {
       method,
       path,
@@ -82,7 +80,7 @@ function untilRead(response: TransportResponse, abort: LinkedAbort): TransportRe
       yield* source
       isComplete = true
     } finally {
-      if (!isComplete) abort.abort(new Error('nobody reads the answer any more'))
+      if (!isComplete) abort.abort(new Error('response body was not consumed'))
       release()
     }
   }
@@ -97,4 +95,48 @@ function untilRead(response: TransportResponse, abort: LinkedAbort): TransportRe
       response.discard()
     },
   }
+}
+
+/** Maximum number of retries of one request. */
+const retriesMax = 10
+
+/** A longer Retry-After is not awaited: the error is returned to the caller. */
+const waitMsMax = 30_000
+
+interface RetryableResponse {
+  readonly status: number
+  readonly retryAfter: string | undefined
+  /** Number of times the request has already been retried. */
+  readonly retries: number
+}
+
+/**
+ * Delay before the request is retried; undefined when the response is final. A server that is overloaded or
+ * not ready and sends Retry-After has not processed the request, so every verb may be retried.
+ */
+function planRetry({ status, retryAfter, retries }: RetryableResponse): number | undefined {
+  if (status !== 429 && status !== 503) return undefined
+  const seconds = parseRetryAfter(retryAfter)
+  if (seconds === undefined || retries >= retriesMax) return undefined
+  const waitMs = seconds * 1_000
+  return waitMs > waitMsMax ? undefined : waitMs
+}
+
+/** Maximum number of warnings parsed of one response. */
+const warningsMax = 100
+
+/** A warning of RFC 7234: code, agent and quoted text. */
+const warning = /\s*(\d{3}) (?:[^\s"]+|"(?:\\.|[^"\\])*") "((?:\\.|[^"\\])*)"(?: "[^"]*")?\s*(?:,|$)/y
+
+/** The texts of a `Warning` header with code 299, which API servers use. Parsing stops at malformed input. */
+function parseWarnings(header: string | undefined): readonly string[] {
+  if (header === undefined) return []
+  const texts: string[] = []
+  warning.lastIndex = 0
+  while (texts.length < warningsMax && warning.lastIndex < header.length) {
+    const match = warning.exec(header)
+    if (match === null) break
+    if (match[1] === '299') texts.push(match[2]!.replaceAll(/\\(.)/g, '$1'))
+  }
+  return texts
 }

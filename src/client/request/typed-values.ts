@@ -4,23 +4,23 @@ import type { ObjectList } from '../client.ts'
 import { TransportError } from '../transport.ts'
 
 /** Types the response as the requested kind: the server has validated it against its schema. */
-export function readObject<T extends KubernetesObject>(resource: Resource<T>, value: unknown): T {
+export function decodeObject<T extends KubernetesObject>(resource: Resource<T>, value: unknown): T {
   if (isObject(value)) return value as T
-  throw new TransportError('garbage', `the answer is no ${resource.kind}`)
+  throw new TransportError('invalid-response', `response is not a ${resource.kind}`)
 }
 
 /**
  * Items of a list have no apiVersion and kind; they are added, since objects are passed around without their
  * list.
  */
-export function readList<T extends KubernetesObject>(resource: Resource<T>, value: unknown): ObjectList<T> {
+export function decodeList<T extends KubernetesObject>(resource: Resource<T>, value: unknown): ObjectList<T> {
   const { items, metadata } = (isObject(value) ? value : {}) as Partial<ObjectList<T>>
   // Go encodes an empty list as null.
   if (!isObject(metadata) || (items !== null && !Array.isArray(items))) {
-    throw new TransportError('garbage', `the answer is no list of ${resource.plural}`)
+    throw new TransportError('invalid-response', `response is not a list of ${resource.plural}`)
   }
   const objects = (items ?? []) as readonly unknown[]
-  return { items: objects.map(item => withKind(resource, readObject(resource, item))), metadata }
+  return { items: objects.map(item => withKind(resource, decodeObject(resource, item))), metadata }
 }
 
 export function withKind<T extends KubernetesObject>(resource: Resource, object: T): T {

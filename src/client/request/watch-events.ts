@@ -9,7 +9,7 @@ import { Watchdog } from './watchdog.ts'
 export interface WatchRequest {
   readonly send: (signal: AbortSignal) => Promise<TransportResponse>
   readonly clock: Clock
-  readonly silenceMsMax: number | undefined
+  readonly idleTimeoutMs: number | undefined
   readonly signal: AbortSignal | undefined
 }
 
@@ -17,21 +17,21 @@ export interface WatchRequest {
 export async function* watchEvents<T extends KubernetesObject>(
   request: WatchRequest,
 ): AsyncGenerator<readonly WatchEvent<T>[], void, undefined> {
-  const { clock, silenceMsMax = Infinity } = request
+  const { clock, idleTimeoutMs = Infinity } = request
   using abort = new LinkedAbort(request.signal)
   try {
     const response = await request.send(abort.signal)
-    const silent = (): void =>
-      abort.abort(new TransportError('stalled', `nothing came on a watch for ${silenceMsMax} ms`))
-    using watchdog = new Watchdog(clock, silenceMsMax, silent)
+    const onIdle = (): void =>
+      abort.abort(new TransportError('stalled', `no watch event within ${idleTimeoutMs} ms`))
+    using watchdog = new Watchdog(clock, idleTimeoutMs, onIdle)
     for await (const values of response.events()) {
-      watchdog.heard()
+      watchdog.reset()
       if (values.length > 0) yield* readBatch<T>(values)
       // Excludes the time that the consumer took.
-      watchdog.heard()
+      watchdog.reset()
     }
   } finally {
-    abort.abort(new Error('the watch is over'))
+    abort.abort(new Error('watch closed'))
   }
 }
 
@@ -44,7 +44,7 @@ function* readBatch<T extends KubernetesObject>(
   if (wrong > 0) yield values.slice(0, wrong) as readonly WatchEvent<T>[]
   const value = values[wrong] as { readonly type?: unknown; readonly object?: unknown } | null
   if (value?.type === 'ERROR') throw statusError(value.object)
-  throw new TransportError('garbage', 'what came on a watch is no event')
+  throw new TransportError('invalid-response', 'invalid watch event')
 }
 
 const types: ReadonlySet<unknown> = new Set(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK'])

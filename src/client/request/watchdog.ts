@@ -1,25 +1,25 @@
 import type { Clock, Timer } from '#/platform/platform.ts'
 
 /**
- * Calls back once when `heard` was not called for too long. `heard` is cheap: it does not restart the timer.
+ * Calls back once when `reset` was not called for too long. `reset` is cheap: it does not restart the timer.
  */
 export class Watchdog implements Disposable {
   readonly #clock: Clock
-  readonly #silenceMsMax: number
-  readonly #onSilence: () => void
-  #heardMs: number
+  readonly #timeoutMs: number
+  readonly #onTimeout: () => void
+  #resetMs: number
   #timer: Timer | undefined
 
-  constructor(clock: Clock, silenceMsMax: number, onSilence: () => void) {
+  constructor(clock: Clock, timeoutMs: number, onTimeout: () => void) {
     this.#clock = clock
-    this.#silenceMsMax = silenceMsMax
-    this.#onSilence = onSilence
-    this.#heardMs = clock.monotonicMs()
-    if (silenceMsMax !== Infinity) this.#arm(silenceMsMax)
+    this.#timeoutMs = timeoutMs
+    this.#onTimeout = onTimeout
+    this.#resetMs = clock.monotonicMs()
+    if (timeoutMs !== Infinity) this.#arm(timeoutMs)
   }
 
-  heard(): void {
-    this.#heardMs = this.#clock.monotonicMs()
+  reset(): void {
+    this.#resetMs = this.#clock.monotonicMs()
   }
 
   [Symbol.dispose](): void {
@@ -29,9 +29,9 @@ export class Watchdog implements Disposable {
 
   #arm(delayMs: number): void {
     this.#timer = this.#clock.setTimer(delayMs, () => {
-      const leftMs = this.#heardMs + this.#silenceMsMax - this.#clock.monotonicMs()
+      const leftMs = this.#resetMs + this.#timeoutMs - this.#clock.monotonicMs()
       if (leftMs >= 1) this.#arm(leftMs)
-      else this.#onSilence()
+      else this.#onTimeout()
     })
   }
 }

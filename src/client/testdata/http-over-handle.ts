@@ -5,7 +5,7 @@
 import type { ApiRequest, ApiResponse } from '#/api/transport.ts'
 import {
   HttpClientError,
-  wholeBody,
+  readWholeBody,
   type HttpClientRequest,
   type HttpClientResponse,
   type HttpConnect,
@@ -46,7 +46,7 @@ function apiRequest(
     path: url.pathname,
     query: url.searchParams,
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
-    body: { bytes: () => wholeBody(body) },
+    body: { bytes: () => readWholeBody(body) },
     signal,
     peer: { address: '127.0.0.1', user: { username: 'test', groups: ['system:masters'] } },
   }

@@ -11,7 +11,7 @@ import {
   conflict,
   expired,
   notFound,
-  objectModified,
+  optimisticLockErrorMessage,
   type ErrorSubject,
 } from '#/api/errors.ts'
 import { keyOf, type KubernetesObject } from '#/api/metadata.ts'
@@ -150,12 +150,15 @@ export class SmallServer {
   #update(object: KubernetesObject, target: Target): ApiResponse {
     const version = object.metadata?.resourceVersion
     const current = this.#get(target).metadata?.resourceVersion
-    if (version && version !== current) throw conflict(target.subject, objectModified)
+    if (version && version !== current) throw conflict(target.subject, optimisticLockErrorMessage)
     return valueResponse(this.write(target.collection, object), 200)
   }
 
   #patch(patch: unknown, target: Target): ApiResponse {
-    const patched = applyPatch('merge', this.#get(target) as unknown as JsonValue, patch as JsonValue)
+    const patched = applyPatch('merge', {
+      current: this.#get(target) as unknown as JsonValue,
+      patch: patch as JsonValue,
+    })
     return valueResponse(this.write(target.collection, patched as KubernetesObject), 200)
   }
 

@@ -8,9 +8,9 @@ export interface AddressWorld {
   /** Addresses in the service's status, or allocated and not yet visible there. */
   readonly current: readonly string[]
   /** Key of another service that has the address. */
-  readonly holderOf: (address: string) => string | undefined
+  readonly allocatedTo: (address: string) => string | undefined
   /** Key of an older service that has the address. */
-  readonly elderHolderOf: (address: string) => string | undefined
+  readonly allocatedToOlder: (address: string) => string | undefined
 }
 
 export type AddressPlan =
@@ -24,17 +24,20 @@ export type AddressPlan =
 export function planAddresses(world: AddressWorld): AddressPlan {
   const { service, ranges } = world
   const { ipFamilies = ['IPv4'], loadBalancerIP } = service.spec ?? {}
-  const asked = loadBalancerIP ? parseIp(loadBalancerIP) : undefined
-  if (loadBalancerIP && asked === undefined) return { problem: `${loadBalancerIP} is no address` }
+  const requested = loadBalancerIP ? parseIp(loadBalancerIP) : undefined
+  if (loadBalancerIP && requested === undefined)
+    return { problem: `invalid loadBalancerIP ${loadBalancerIP}` }
   const families = ipFamilies.map((family): IpFamily => (family === 'IPv6' ? 6 : 4))
-  if (asked && !families.includes(asked.family)) {
-    return { problem: `${loadBalancerIP} is of a family that the service does not have` }
+  if (requested && !families.includes(requested.family)) {
+    return {
+      problem: `the IP family of loadBalancerIP ${loadBalancerIP} is not in ipFamilies of the service`,
+    }
   }
   const offered = families.filter(family => ranges.some(({ first }) => first.family === family))
-  if (offered.length === 0) return { problem: `the pool has no addresses of ${ipFamilies.join(' or ')}` }
+  if (offered.length === 0) return { problem: `the address pool has no ${ipFamilies.join(' or ')} range` }
   const addresses: string[] = []
   for (const family of offered) {
-    const found = asked?.family === family ? planAsked(world, asked) : planAny(world, family)
+    const found = requested?.family === family ? planRequested(world, requested) : planAny(world, family)
     if ('problem' in found) return found
     addresses.push(found.address)
   }
@@ -43,22 +46,27 @@ export function planAddresses(world: AddressWorld): AddressPlan {
 
 type Found = { readonly address: string } | { readonly problem: string }
 
-function planAsked({ ranges, current, holderOf, elderHolderOf }: AddressWorld, asked: Ip): Found {
-  const address = formatIp(asked)
-  if (!isInRanges(ranges, asked)) return { problem: `${address} is not in the pool` }
-  const holder = current.includes(address) ? elderHolderOf(address) : holderOf(address)
-  return holder === undefined ? { address } : { problem: `${address} is taken by ${holder}` }
+function planRequested(
+  { ranges, current, allocatedTo, allocatedToOlder }: AddressWorld,
+  requested: Ip,
+): Found {
+  const address = formatIp(requested)
+  if (!isInRanges(ranges, requested)) return { problem: `${address} is not in the address pool` }
+  const owner = current.includes(address) ? allocatedToOlder(address) : allocatedTo(address)
+  return owner === undefined
+    ? { address }
+    : { problem: `${address} is already allocated to service ${owner}` }
 }
 
-function planAny({ ranges, current, holderOf, elderHolderOf }: AddressWorld, family: IpFamily): Found {
+function planAny({ ranges, current, allocatedTo, allocatedToOlder }: AddressWorld, family: IpFamily): Found {
   const kept = current.find(address => {
     const ip = parseIp(address)
-    return ip?.family === family && isInRanges(ranges, ip) && elderHolderOf(address) === undefined
+    return ip?.family === family && isInRanges(ranges, ip) && allocatedToOlder(address) === undefined
   })
   if (kept !== undefined) return { address: kept }
   for (const ip of addressesIn(ranges.filter(({ first }) => first.family === family))) {
     const address = formatIp(ip)
-    if (holderOf(address) === undefined) return { address }
+    if (allocatedTo(address) === undefined) return { address }
   }
-  return { problem: `no address of IPv${family} is free` }
+  return { problem: `no free IPv${family} address in the pool` }
 }

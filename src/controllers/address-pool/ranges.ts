@@ -27,7 +27,7 @@ export function parseRange(text: string): AddressRange {
   const isRange = more.length === 0 && first && last && first.family === last.family
   if (!isRange || compareIps(first, last) > 0) {
     const forms = '192.0.2.0/28, 192.0.2.10-192.0.2.20 or 192.0.2.7'
-    throw new Error(`${JSON.stringify(text)} is no range of addresses: write it like ${forms}`)
+    throw new Error(`invalid address range ${JSON.stringify(text)}: use ${forms}`)
   }
   return { first, last }
 }

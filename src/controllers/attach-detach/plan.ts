@@ -3,47 +3,47 @@ import type { AttachedVolume, Node, Pod } from '#/api/generated/core/v1.ts'
 import type { VolumeAttachment } from '#/api/generated/storage/v1.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
 import { quote } from '#/api/quote.ts'
-import { attachmentName, parseUniqueName, uniqueNameOf, type DriverVolume } from './attachment.ts'
+import { attachmentName, parseUniqueVolumeName, uniqueVolumeName, type CsiVolume } from './attachment.ts'
 
 /** A volume that pods on the node need. */
-export interface WantedVolume extends DriverVolume {
+export interface VolumeToAttach extends CsiVolume {
   /** Name of the PersistentVolume. */
   readonly name: string
-  readonly isForManyNodes: boolean
+  readonly isMultiAttachAllowed: boolean
   readonly pods: readonly Pod[]
 }
 
-export interface NodeWorld {
+export interface AttachDetachWorld {
   readonly nodeName: string
   /** Undefined if the node has been deleted. */
   readonly node: Node | undefined
   /** Last reported by the node. Undefined when unknown; then every volume counts as in use. */
   readonly volumesInUse: readonly string[] | undefined
-  readonly wanted: readonly WantedVolume[]
+  readonly wanted: readonly VolumeToAttach[]
   /** This controller's VolumeAttachments for the node, by unique volume name. */
   readonly attachments: ReadonlyMap<string, VolumeAttachment>
   /** VolumeAttachments of a volume to other nodes. */
-  readonly elsewhere: (volume: WantedVolume) => readonly VolumeAttachment[]
+  readonly elsewhere: (volume: VolumeToAttach) => readonly VolumeAttachment[]
   /** True while the volume is being attached to another node. */
-  readonly isTaken: (volume: WantedVolume) => boolean
+  readonly isAttachingElsewhere: (volume: VolumeToAttach) => boolean
   /** Time at which a volume became unwanted, by unique volume name. */
   readonly unwantedSinceMs: ReadonlyMap<string, number>
   readonly nowMs: number
 }
 
-export interface NodePlan {
-  readonly attach: readonly WantedVolume[]
+export interface AttachDetachPlan {
+  readonly attach: readonly VolumeToAttach[]
   /** Attached volumes that are not in the node's `volumesAttached` yet. */
-  readonly attached: readonly WantedVolume[]
-  readonly failed: readonly { readonly volume: WantedVolume; readonly message: string }[]
+  readonly attached: readonly VolumeToAttach[]
+  readonly failed: readonly { readonly volume: VolumeToAttach; readonly message: string }[]
   /** Single-node volumes that are attached to other nodes. */
-  readonly blocked: readonly { readonly volume: WantedVolume; readonly nodes: readonly string[] }[]
+  readonly blocked: readonly { readonly volume: VolumeToAttach; readonly nodes: readonly string[] }[]
   readonly detach: readonly Detachment[]
   /** Desired `volumesAttached` of the node status. */
   readonly volumesAttached: readonly AttachedVolume[]
   readonly unwantedSinceMs: ReadonlyMap<string, number>
   /** Time until the next forced detach is due; undefined when none is pending. */
-  readonly againAfterMs: number | undefined
+  readonly requeueAfterMs: number | undefined
 }
 
 export interface Detachment {
@@ -58,31 +58,35 @@ const unmountMsMax = 6 * 60_000
 
 const outOfService = 'node.kubernetes.io/out-of-service'
 
-export function planNode(world: NodeWorld): NodePlan {
-  const { node, wanted, attachments, isTaken } = world
-  const isWanted = new Set(wanted.map(uniqueNameOf))
-  const letGo = planDetachments(world, isWanted)
-  const told = new Set(node?.status?.volumesAttached?.map(({ name }) => name))
+export function planAttachDetach(world: AttachDetachWorld): AttachDetachPlan {
+  const { node, wanted, attachments, isAttachingElsewhere } = world
+  const isWanted = new Set(wanted.map(uniqueVolumeName))
+  const detachments = planDetachments(world, isWanted)
+  const reported = new Set(node?.status?.volumesAttached?.map(({ name }) => name))
   const isAttached = (name: string): boolean => {
     const attachment = attachments.get(name)
     return attachment?.status?.attached === true && !isBeingDeleted(attachment)
   }
-  const missing = wanted.filter(volume => node !== undefined && !attachments.has(uniqueNameOf(volume)))
-  const contenders = missing.map(volume => ({ volume, others: contendersOf(world, volume) }))
-  const going = new Set(letGo.detach.map(({ uniqueName }) => uniqueName))
-  const present = [...attachments.keys()].filter(name => isAttached(name) && !going.has(name))
+  const missing = wanted.filter(volume => node !== undefined && !attachments.has(uniqueVolumeName(volume)))
+  const blockers = missing.map(volume => ({ volume, others: blockingAttachments(world, volume) }))
+  const detaching = new Set(detachments.detach.map(({ uniqueName }) => uniqueName))
+  const present = [...attachments.keys()].filter(name => isAttached(name) && !detaching.has(name))
   return {
-    ...letGo,
-    attach: contenders.flatMap(({ volume, others }) => {
-      return others.length === 0 && (volume.isForManyNodes || !isTaken(volume)) ? [volume] : []
+    ...detachments,
+    attach: blockers.flatMap(({ volume, others }) => {
+      return others.length === 0 && (volume.isMultiAttachAllowed || !isAttachingElsewhere(volume))
+        ? [volume]
+        : []
     }),
-    blocked: contenders.flatMap(({ volume, others }) => {
+    blocked: blockers.flatMap(({ volume, others }) => {
       const nodes = others.filter(({ status }) => status?.attached).map(({ spec }) => spec.nodeName)
       return nodes.length > 0 ? [{ volume, nodes }] : []
     }),
-    attached: wanted.filter(volume => isAttached(uniqueNameOf(volume)) && !told.has(uniqueNameOf(volume))),
+    attached: wanted.filter(
+      volume => isAttached(uniqueVolumeName(volume)) && !reported.has(uniqueVolumeName(volume)),
+    ),
     failed: wanted.flatMap(volume => {
-      const { attached, attachError } = attachments.get(uniqueNameOf(volume))?.status ?? {}
+      const { attached, attachError } = attachments.get(uniqueVolumeName(volume))?.status ?? {}
       return attached || attachError === undefined ? [] : [{ volume, message: attachError.message ?? '' }]
     }),
     volumesAttached: volumesAttached(node, present),
@@ -93,28 +97,33 @@ export function planNode(world: NodeWorld): NodePlan {
  * Attachments that must be removed before the volume can be attached here. One that failed to attach does not
  * count.
  */
-function contendersOf({ elsewhere }: NodeWorld, volume: WantedVolume): readonly VolumeAttachment[] {
-  if (volume.isForManyNodes) return []
+function blockingAttachments(
+  { elsewhere }: AttachDetachWorld,
+  volume: VolumeToAttach,
+): readonly VolumeAttachment[] {
+  if (volume.isMultiAttachAllowed) return []
   return elsewhere(volume).filter(({ status }) => status?.attached || status?.attachError === undefined)
 }
 
 /** Keeps the order of existing entries, and keeps entries for volumes that are not CSI volumes. */
 function volumesAttached(node: Node | undefined, present: readonly string[]): readonly AttachedVolume[] {
-  const told = node?.status?.volumesAttached ?? []
-  const kept = told.filter(({ name }) => present.includes(name) || parseUniqueName(name) === undefined)
-  const added = present.filter(name => !told.some(each => each.name === name))
+  const reported = node?.status?.volumesAttached ?? []
+  const kept = reported.filter(
+    ({ name }) => present.includes(name) || parseUniqueVolumeName(name) === undefined,
+  )
+  const added = present.filter(name => !reported.some(each => each.name === name))
   return [...kept, ...added.map(name => ({ name, devicePath: '' }))]
 }
 
-type Departures = Pick<NodePlan, 'detach' | 'unwantedSinceMs' | 'againAfterMs'>
+type DetachPlan = Pick<AttachDetachPlan, 'detach' | 'unwantedSinceMs' | 'requeueAfterMs'>
 
-function planDetachments(world: NodeWorld, isWanted: ReadonlySet<string>): Departures {
+function planDetachments(world: AttachDetachWorld, isWanted: ReadonlySet<string>): DetachPlan {
   const { node, volumesInUse, attachments, nowMs } = world
   const isReady = isTrue(node?.status?.conditions, 'Ready')
   const isOut = node?.spec?.taints?.some(({ key }) => key === outOfService) ?? false
   const unwantedSinceMs = new Map<string, number>()
   const detach: Detachment[] = []
-  let againAfterMs = Infinity
+  let requeueAfterMs = Infinity
   for (const [uniqueName, attachment] of attachments) {
     // Being deleted: the external attacher finishes the detach.
     if (isWanted.has(uniqueName) || isBeingDeleted(attachment)) continue
@@ -124,12 +133,12 @@ function planDetachments(world: NodeWorld, isWanted: ReadonlySet<string>): Depar
     const isInUse = volumesInUse?.includes(uniqueName) ?? true
     if (!isInUse || isOut || (isLate && !isReady))
       detach.push({ uniqueName, attachment, isForced: isLate || isOut })
-    else if (!isLate) againAfterMs = Math.min(againAfterMs, sinceMs + unmountMsMax - nowMs)
+    else if (!isLate) requeueAfterMs = Math.min(requeueAfterMs, sinceMs + unmountMsMax - nowMs)
   }
-  return { detach, unwantedSinceMs, againAfterMs: againAfterMs === Infinity ? undefined : againAfterMs }
+  return { detach, unwantedSinceMs, requeueAfterMs: requeueAfterMs === Infinity ? undefined : requeueAfterMs }
 }
 
-export function attachmentFor(volume: WantedVolume, nodeName: string): VolumeAttachment {
+export function attachmentFor(volume: VolumeToAttach, nodeName: string): VolumeAttachment {
   return {
     metadata: { name: attachmentName(volume, nodeName) },
     spec: { attacher: volume.driver, nodeName, source: { persistentVolumeName: volume.name } },

@@ -4,11 +4,11 @@ import type { CertificateSigningRequest } from '#/api/generated/certificates/v1.
 import { formatTime } from '#/api/time.ts'
 import { testRequest } from '../test-certificate-requests.ts'
 import { readCertificateRequest, type CertificateRequest } from './certificate-request.ts'
-import { requestExpiresAtMs } from './expiry.ts'
-import { signerOf } from './signers.ts'
-import { planValidity } from './validity.ts'
+import { requestExpiresAtMs } from '../certificate-cleaner.ts'
+import { validatorForSigner } from './signers.ts'
+import { planValidity } from '../certificate-signing.ts'
 
-test('a request says for whom and for which names it is; what is no request says nothing', async () => {
+test('subject and names are read from a certificate request; invalid input gives undefined', async () => {
   const request = await testRequest({
     commonName: 'system:node:n1',
     organizations: ['system:nodes', 'x'],
@@ -46,15 +46,15 @@ const node: CertificateRequest = {
   names: { dns: [], ip: [], email: [], uri: [] },
 }
 
-test('each signer signs what it is for', () => {
+test('each signer accepts only requests with its subject, names and usages', () => {
   const check = (
     signer: string,
     usages: string,
     change: Partial<CertificateRequest>,
     expected: string | undefined,
   ): void => {
-    const whyNot = signerOf(`kubernetes.io/${signer}`)
-    assert.equal(whyNot?.({ ...node, ...change }, usages.split(', ')), expected, `${signer} ${usages}`)
+    const validate = validatorForSigner(`kubernetes.io/${signer}`)
+    assert.equal(validate?.({ ...node, ...change }, usages.split(', ')), expected, `${signer} ${usages}`)
   }
   const named = (names: Partial<CertificateRequest['names']>): Partial<CertificateRequest> => {
     return { names: { ...node.names, ...names } }
@@ -113,10 +113,10 @@ test('each signer signs what it is for', () => {
     'invalid usage for client certificate: cert sign',
   )
   check('legacy-unknown', 'cert sign', { organizations: [] }, undefined)
-  assert.equal(signerOf('example.com/own'), undefined)
+  assert.equal(validatorForSigner('example.com/own'), undefined)
 })
 
-test('a certificate is valid for as long as was asked, within bounds, and a little before', () => {
+test('a certificate is valid for the requested time, within limits, with backdating', () => {
   const minute = 60_000
   const hour = 60 * minute
   const check = (
@@ -142,7 +142,7 @@ test('a certificate is valid for as long as was asked, within bounds, and a litt
   check(undefined, 5 * minute, hour, hour)
 })
 
-test('an answered request is kept for an hour, and one that nobody answers for a day', () => {
+test('a decided CSR expires after one hour, a pending one after a day', () => {
   const spec = { request: '', signerName: 'x/y' }
   const check = (status: CertificateSigningRequest['status'], expected: string): void => {
     const ms = requestExpiresAtMs({ metadata: { creationTimestamp: '2026-01-01T00:00:00Z' }, spec, status })

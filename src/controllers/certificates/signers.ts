@@ -7,64 +7,67 @@ import type { CertificateRequest, NameType } from './certificate-request.ts'
 export const kubeletClientSigner = 'kubernetes.io/kube-apiserver-client-kubelet'
 
 /** The reason why the signer rejects a request; undefined if it accepts it. */
-type WhyNot = (request: CertificateRequest, usages: readonly string[]) => string | undefined
+type RequestValidator = (request: CertificateRequest, usages: readonly string[]) => string | undefined
 
-const signers: ReadonlyMap<string, WhyNot> = new Map<string, WhyNot>([
-  ['kubernetes.io/kube-apiserver-client', (_request, usages) => whyNotClientUsages(usages)],
-  [kubeletClientSigner, whyNotKubeletClient],
-  ['kubernetes.io/kubelet-serving', whyNotKubeletServing],
+const validators: ReadonlyMap<string, RequestValidator> = new Map<string, RequestValidator>([
+  ['kubernetes.io/kube-apiserver-client', (_request, usages) => validateClientUsages(usages)],
+  [kubeletClientSigner, validateKubeletClientRequest],
+  ['kubernetes.io/kubelet-serving', validateKubeletServingRequest],
   ['kubernetes.io/legacy-unknown', () => undefined],
 ])
 
-export function signerOf(name: string): WhyNot | undefined {
-  return signers.get(name)
+export function validatorForSigner(name: string): RequestValidator | undefined {
+  return validators.get(name)
 }
 
 /** Client certificate with which a kubelet authenticates to the API server. */
-export function whyNotKubeletClient(
+export function validateKubeletClientRequest(
   request: CertificateRequest,
   usages: readonly string[],
 ): string | undefined {
   return (
-    whyNotNodes(request) ??
-    whyNamed(request, ['dns', 'email', 'ip', 'uri']) ??
-    whyNotNode(request) ??
-    whyNotUsages(usages, 'client auth')
+    validateOrganization(request) ??
+    validateNames(request, ['dns', 'email', 'ip', 'uri']) ??
+    validateCommonName(request) ??
+    validateUsages(usages, 'client auth')
   )
 }
 
 /** Serving certificate of a kubelet. */
-function whyNotKubeletServing(request: CertificateRequest, usages: readonly string[]): string | undefined {
+function validateKubeletServingRequest(
+  request: CertificateRequest,
+  usages: readonly string[],
+): string | undefined {
   const { dns, ip } = request.names
   const isNameless = dns.length === 0 && ip.length === 0
   return (
-    whyNotNodes(request) ??
+    validateOrganization(request) ??
     (isNameless ? 'DNS or IP subjectAltName is required' : undefined) ??
-    whyNamed(request, ['email', 'uri']) ??
-    whyNotUsages(usages, 'server auth') ??
-    whyNotNode(request)
+    validateNames(request, ['email', 'uri']) ??
+    validateUsages(usages, 'server auth') ??
+    validateCommonName(request)
   )
 }
 
-function whyNotNodes({ organizations }: CertificateRequest): string | undefined {
+function validateOrganization({ organizations }: CertificateRequest): string | undefined {
   const isNodes = organizations.length === 1 && organizations[0] === 'system:nodes'
   return isNodes ? undefined : 'subject organization is not system:nodes'
 }
 
-function whyNotNode({ commonName }: CertificateRequest): string | undefined {
+function validateCommonName({ commonName }: CertificateRequest): string | undefined {
   const isNode = commonName.startsWith('system:node:')
   return isNode ? undefined : 'subject common name does not begin with system:node:'
 }
 
 const nameWords: Readonly<Record<NameType, string>> = { dns: 'DNS', email: 'Email', ip: 'IP', uri: 'URI' }
 
-function whyNamed({ names }: CertificateRequest, unwanted: readonly NameType[]): string | undefined {
+function validateNames({ names }: CertificateRequest, unwanted: readonly NameType[]): string | undefined {
   const found = unwanted.find(type => names[type].length > 0)
   return found && `${nameWords[found]} subjectAltNames are not allowed`
 }
 
 /** `key encipherment` is optional: not every key type supports it. */
-function whyNotUsages(usages: readonly string[], purpose: string): string | undefined {
+function validateUsages(usages: readonly string[], purpose: string): string | undefined {
   const required = [purpose, 'digital signature']
   const whole = [...required, 'key encipherment'].sort()
   const isMatch = [required, whole].some(wanted => {
@@ -75,7 +78,7 @@ function whyNotUsages(usages: readonly string[], purpose: string): string | unde
 
 const clientUsages = ['digital signature', 'key encipherment', 'client auth']
 
-function whyNotClientUsages(usages: readonly string[]): string | undefined {
+function validateClientUsages(usages: readonly string[]): string | undefined {
   const wrong = usages.find(usage => !clientUsages.includes(usage))
   if (wrong !== undefined) return `invalid usage for client certificate: ${wrong}`
   if (usages.includes('client auth')) return undefined

@@ -73,12 +73,12 @@ function check(given: Case, expected: string): void {
     ...(left.length > 0 ? [`active ${left.join(',')}`] : []),
     ...(plan.status.lastSuccessfulTime ? [`succeeded ${plan.status.lastSuccessfulTime.slice(11, 16)}`] : []),
     ...plan.events.map(({ reason }) => reason),
-    ...(plan.againAfterMs === undefined ? [] : [`next ${clock(nowMs + plan.againAfterMs)}`]),
+    ...(plan.requeueAfterMs === undefined ? [] : [`next ${clock(nowMs + plan.requeueAfterMs)}`]),
   ].join(' ')
   assert.equal(actual, expected, JSON.stringify(given))
 }
 
-test('a job is started for the last time that was due', () => {
+test('a job is started for the latest time that is due', () => {
   check({ now: '09:59', last: '09:50' }, 'next 10:00')
   check({ now: '10:00', last: '09:50' }, 'start 10:00 next 10:10')
   check({ now: '10:00', last: '10:00' }, 'next 10:10')
@@ -94,7 +94,7 @@ test('a job is started for the last time that was due', () => {
   )
 })
 
-test('who comes too late does not start, and who missed too many is told', () => {
+test('a job past startingDeadlineSeconds is not started, and many missed times give an event', () => {
   check({ now: '10:05', spec: { startingDeadlineSeconds: 200 } }, 'next 10:10')
   check({ now: '10:05', spec: { startingDeadlineSeconds: 301 } }, 'start 10:00 next 10:10')
   const minutely = { schedule: '* * * * *' }
@@ -104,12 +104,12 @@ test('who comes too late does not start, and who missed too many is told', () =>
   check({ now: '20:00', spec: minutely, last: '19:59' }, 'start 20:00 next 20:01')
 })
 
-test('what would have been due before the schedule changed is not made up for', () => {
+test('times that were due before the schedule changed are skipped', () => {
   check({ now: '10:05', last: '09:20', changed: '10:04' }, 'next 10:10')
   check({ now: '10:10', last: '09:20', changed: '10:04' }, 'start 10:10 next 10:20')
 })
 
-test('jobs side by side', () => {
+test('concurrency policies: Allow, Forbid, Replace', () => {
   const active = { active: 'a', jobs: 'a', last: '09:50' }
   check({ ...active, spec: { concurrencyPolicy: 'Allow' } }, 'start 10:00 active a next 10:10')
   check({ ...active, spec: { concurrencyPolicy: 'Forbid' } }, 'active a JobAlreadyActive next 10:10')
@@ -124,7 +124,7 @@ test('jobs side by side', () => {
   )
 })
 
-test('what has become of jobs', () => {
+test('active and finished jobs are recorded in the status', () => {
   const rest = { now: '09:59', last: '09:50' }
   check({ ...rest, active: 'a b', jobs: 'a! b' }, 'active b SawCompletedJob next 10:00')
   check({ ...rest, jobs: 'a+09:20 b+09:40 c!' }, 'succeeded 09:40 next 10:00')
@@ -133,14 +133,14 @@ test('what has become of jobs', () => {
   check({ ...rest, active: 'a' }, 'active a next 10:00')
 })
 
-test('a job that was started before a crash is not started again', () => {
+test('a job started before a crash is not started again', () => {
   const name = nameOfJob({ metadata: { name: 'cron' } } as CronJob, moment('10:00'))
   assert.equal(name, `cron-${moment('10:00') / 60_000}`)
   check({ last: '09:50', jobs: name }, `active ${name} next 10:10`)
   check({ last: '09:50', jobs: `${name}+10:00` }, 'succeeded 10:00 next 10:10')
 })
 
-test('history: the oldest go', () => {
+test('history limits delete the oldest finished jobs', () => {
   const rest = { now: '09:59', last: '09:50' }
   const spec = { successfulJobsHistoryLimit: 1, failedJobsHistoryLimit: 0 }
   check(
@@ -150,7 +150,7 @@ test('history: the oldest go', () => {
   check({ ...rest, jobs: 'a+09:20 b+09:10' }, 'succeeded 09:20 next 10:00')
 })
 
-test('schedules that nobody can follow', () => {
+test('invalid schedules and time zones give an event', () => {
   check({ spec: { schedule: '61 * * * *' } }, 'UnparseableSchedule')
   check({ spec: { schedule: '0 0 31 2 *' } }, 'InvalidSchedule')
   check({ spec: { timeZone: 'Mars/Base' } }, 'UnknownTimeZone')

@@ -1,5 +1,5 @@
 import { CronScheduleError, parseCronSchedule } from '#/api/cron-schedule.ts'
-import { dueTimes, type DueTimes } from '#/api/cron-times.ts'
+import { scheduleTimes, type ScheduleTimes } from '#/api/schedule-times.ts'
 import { equalJson } from '#/api/json-value.ts'
 import type { CronJob, CronJobStatus, Job } from '#/api/generated/batch/v1.ts'
 import type { ObjectReference } from '#/api/generated/core/v1.ts'
@@ -8,7 +8,7 @@ import { quote } from '#/api/quote.ts'
 import { formatTime, parseTime } from '#/api/time.ts'
 import { isTimeZone } from '#/api/time-zone.ts'
 import type { EventContent } from '#/client/event-recorder.ts'
-import { finishedCondition, isJobFinished } from '../finished-jobs.ts'
+import { finishedCondition, isJobFinished } from '../shared/finished-jobs.ts'
 import { nameOfJob } from './job-of-cron-job.ts'
 
 export interface CronJobPlan {
@@ -21,7 +21,7 @@ export interface CronJobPlan {
   /** Does not include the Job to create. Identical to the CronJob's status if nothing changes. */
   readonly status: CronJobStatus
   readonly events: readonly EventContent[]
-  readonly againAfterMs: number | undefined
+  readonly requeueAfterMs: number | undefined
 }
 
 export interface CronJobWorld {
@@ -40,14 +40,14 @@ export function planCronJob(world: CronJobWorld): CronJobPlan {
   const forget = isBeingDeleted(cronJob) ? [] : jobsToForget(cronJob, jobs)
   const seen = lookBack(world)
   const start = planStart(world, seen.status.active ?? [])
-  const { startMs, status: startStatus = {}, replace = [], againAfterMs } = start
+  const { startMs, status: startStatus = {}, replace = [], requeueAfterMs } = start
   const next = { ...seen.status, ...startStatus }
   const before = cronJob.status ?? {}
   return {
     forget,
     replace,
     startMs,
-    againAfterMs,
+    requeueAfterMs,
     status: equalJson(withoutEmpty(before), withoutEmpty(next)) ? before : withoutEmpty(next),
     events: [...seen.events, ...(start.events ?? [])],
   }
@@ -111,7 +111,7 @@ function lookBack({ cronJob, jobs, missing }: CronJobWorld): Seen {
   }
 }
 
-type Start = Partial<Pick<CronJobPlan, 'startMs' | 'status' | 'replace' | 'events' | 'againAfterMs'>>
+type Start = Partial<Pick<CronJobPlan, 'startMs' | 'status' | 'replace' | 'events' | 'requeueAfterMs'>>
 
 function planStart(world: CronJobWorld, active: readonly ObjectReference[]): Start {
   const { cronJob, jobs, nowMs } = world
@@ -126,10 +126,10 @@ function planStart(world: CronJobWorld, active: readonly ObjectReference[]): Sta
   const due = findDue(world, times)
   const events = [...(note ? [note] : []), ...due.events]
   const nextMs = times.next(nowMs)
-  const againAfterMs = nextMs === undefined ? undefined : nextMs - nowMs + laterMs
+  const requeueAfterMs = nextMs === undefined ? undefined : nextMs - nowMs + laterMs
   const dueName = due.dueMs === undefined ? undefined : nameOfJob(cronJob, due.dueMs)
   const others = strangers.filter(({ metadata }) => metadata?.name !== dueName)
-  const base = { events: [...unexpected(others), ...events], againAfterMs }
+  const base = { events: [...unexpected(others), ...events], requeueAfterMs }
   if (due.dueMs === undefined || active.some(({ name }) => name === dueName)) return base
   const started = jobs.find(({ metadata }) => metadata?.name === dueName)
   // The Job was created, but the status update failed.
@@ -179,7 +179,7 @@ export function withStarted(status: CronJobStatus, job: Job, startMs: number): C
 
 interface Schedule {
   /** Undefined if the schedule is invalid. */
-  readonly times?: DueTimes
+  readonly times?: ScheduleTimes
   readonly problem?: EventContent
   readonly note?: EventContent
 }
@@ -193,7 +193,7 @@ function readSchedule(cronJob: CronJob): Schedule {
   try {
     const parsed = parseCronSchedule(schedule)
     const startMs = lastStartMs(cronJob)
-    const times = dueTimes(parsed, { timeZone: timeZone ?? 'UTC', startMs })
+    const times = scheduleTimes(parsed, { timeZone: timeZone ?? 'UTC', startMs })
     if (times.next(startMs) === undefined) {
       const message = `invalid schedule: ${schedule} : time difference between two schedules is less than 1 second`
       return { problem: { type: 'Warning', reason: 'InvalidSchedule', message } }
@@ -227,7 +227,7 @@ interface Due {
   readonly events: readonly EventContent[]
 }
 
-function findDue({ cronJob, changedMs = -Infinity, nowMs }: CronJobWorld, times: DueTimes): Due {
+function findDue({ cronJob, changedMs = -Infinity, nowMs }: CronJobWorld, times: ScheduleTimes): Due {
   const { startingDeadlineSeconds } = cronJob.spec ?? {}
   const deadlineMs =
     startingDeadlineSeconds === undefined ? -Infinity : nowMs - Number(startingDeadlineSeconds) * 1_000

@@ -2,20 +2,20 @@ import type { DaemonSet } from '#/api/generated/apps/v1.ts'
 import type { Node, PodSpec, Toleration } from '#/api/generated/core/v1.ts'
 import { compileNodeSelector } from '#/api/node-selector.ts'
 import { selectorFromLabels } from '#/api/selector.ts'
-import { placingEffects, untolerated } from '#/api/taints.ts'
+import { doNotScheduleEffects, findMatchingUntoleratedTaint } from '#/api/taints.ts'
 
 export interface Eligibility {
   /** A pod should run on the node. */
   readonly shouldRun: boolean
   /** An existing pod may continue to run on the node. */
-  readonly mayStay: boolean
+  readonly shouldContinueRunning: boolean
 }
 
-const everywhere: Eligibility = { shouldRun: true, mayStay: true }
-const nowhere: Eligibility = { shouldRun: false, mayStay: false }
+const everywhere: Eligibility = { shouldRun: true, shouldContinueRunning: true }
+const nowhere: Eligibility = { shouldRun: false, shouldContinueRunning: false }
 
 /** Returns a function that decides whether the pods of a DaemonSet run on a node. */
-export function eligibilityOf(set: DaemonSet): (node: Node) => Eligibility {
+export function nodeShouldRunDaemonPod(set: DaemonSet): (node: Node) => Eligibility {
   const known = compiled.get(set)
   if (known !== undefined) return known
   const made = compile(set.spec?.template.spec ?? { containers: [] })
@@ -35,10 +35,11 @@ function compile(spec: PodSpec): (node: Node) => Eligibility {
     const isNamed = !spec.nodeName || spec.nodeName === node.metadata?.name
     if (!isNamed || !labels.matches(node.metadata?.labels) || !isSelected(node)) return nowhere
     const { taints } = node.spec ?? {}
-    if (untolerated(taints, tolerations, placingEffects) === undefined) return everywhere
+    if (findMatchingUntoleratedTaint(taints, tolerations, doNotScheduleEffects) === undefined)
+      return everywhere
     // A NoSchedule taint prevents new pods; existing ones stay unless there is a NoExecute taint.
-    return untolerated(taints, tolerations, ['NoExecute']) === undefined
-      ? { shouldRun: false, mayStay: true }
+    return findMatchingUntoleratedTaint(taints, tolerations, ['NoExecute']) === undefined
+      ? { shouldRun: false, shouldContinueRunning: true }
       : nowhere
   }
 }

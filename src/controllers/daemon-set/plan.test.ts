@@ -7,7 +7,7 @@ import { formatTime } from '#/api/time.ts'
 import { daemonPod, targetNode } from './daemon-pod.ts'
 import { planDaemons } from './plan.ts'
 import { planStatus } from './status.ts'
-import { placesOf } from './world.ts'
+import { daemonNodesOf } from './world.ts'
 
 const nowMs = Date.UTC(2026, 0, 1)
 
@@ -65,12 +65,12 @@ function worldOf(set: DaemonSet, text: string): Parameters<typeof planStatus>[0]
   const pods = parts.flatMap(([node = '', states = '']) => {
     return states.split(',').flatMap((state, index) => (state ? podOf(set, node[0]!, state, index) : []))
   })
-  return { set, hash: 'new', places: placesOf(set, nodes, pods), nowMs, collisionCount: 0 }
+  return { set, hash: 'new', daemonNodes: daemonNodesOf(set, nodes, pods), nowMs, collisionCount: 0 }
 }
 
 /** `+a` creates a pod for the node, `-a0` deletes the first pod on it. */
 function planned(spec: Partial<DaemonSetSpec>, text: string, waitMs = 0): string {
-  const plan = planDaemons({ ...worldOf(setOf(spec), text), waitMsOn: () => waitMs })
+  const plan = planDaemons({ ...worldOf(setOf(spec), text), backoffMsOn: () => waitMs })
   return [...plan.create.map(node => `+${node}`), ...plan.delete.map(pod => `-${pod.metadata?.name}`)].join(
     ' ',
   )
@@ -80,7 +80,7 @@ function check(spec: Partial<DaemonSetSpec>, cases: Readonly<Record<string, stri
   for (const [text, expected] of Object.entries(cases)) assert.equal(planned(spec, text), expected, text)
 }
 
-test('each node that should has one pod, and no other has any', () => {
+test('each eligible node has one daemon pod, others have none', () => {
   check(
     { updateStrategy: { type: 'OnDelete' } },
     {
@@ -97,15 +97,18 @@ test('each node that should has one pod, and no other has any', () => {
   )
 })
 
-test('a pod that failed may have to wait', () => {
+test('a failed daemon pod is replaced after its backoff', () => {
   const spec = { updateStrategy: { type: 'OnDelete' } }
   assert.equal(planned(spec, 'a:F b:S', 1_000), '-b0')
-  const plan = planDaemons({ ...worldOf(setOf(spec), 'a:F b:F'), waitMsOn: node => (node === 'a' ? 7 : 5) })
-  assert.equal(plan.againAfterMs, 5)
+  const plan = planDaemons({
+    ...worldOf(setOf(spec), 'a:F b:F'),
+    backoffMsOn: node => (node === 'a' ? 7 : 5),
+  })
+  assert.equal(plan.requeueAfterMs, 5)
   assert.equal(planned(rolling({ maxSurge: 1 }), 'a:F', 1_000), '')
 })
 
-test('old pods are stopped first, as many as may be missing', () => {
+test('without surge, up to maxUnavailable old pods are deleted first', () => {
   check(rolling({ maxUnavailable: 1 }), {
     "a:R' b:R' c:R'": '-a0',
     "a:T' b:R' c:R'": '',
@@ -121,7 +124,7 @@ test('old pods are stopped first, as many as may be missing', () => {
   check(rolling({ maxUnavailable: 0 }), { "a:R' b:R'": '-a0' })
 })
 
-test('new pods come beside old ones, as many as there may be more', () => {
+test('with surge, up to maxSurge new pods are created beside old ones', () => {
   check(rolling({ maxSurge: 1, maxUnavailable: 0 }), {
     "a:R' b:R'": '+a',
     "a:R',P b:R'": '',
@@ -141,7 +144,7 @@ test('new pods come beside old ones, as many as there may be more', () => {
   )
 })
 
-test('the status counts nodes', () => {
+test('the DaemonSet status counts nodes', () => {
   const counts = (text: string): unknown => {
     const { observedGeneration: _, ...status } = planStatus(worldOf(setOf({ minReadySeconds: 10 }), text))
     return Object.entries(status)
@@ -157,7 +160,7 @@ test('the status counts nodes', () => {
   )
 })
 
-test('an update keeps within its bounds, and ends', () => {
+test('a DaemonSet update stays within its limits and completes', () => {
   const bounds = fc.constantFrom<{ maxUnavailable?: number; maxSurge?: number }>(
     { maxUnavailable: 1 },
     { maxUnavailable: 2 },
@@ -174,8 +177,8 @@ test('an update keeps within its bounds, and ends', () => {
       const working = (): number => new Set(pods.filter(isReady).map(targetNode)).size
       for (let made = 1; ; made++) {
         assert.ok(made < 100, 'it never ends')
-        const world = { set, hash: 'new', places: placesOf(set, nodes, pods), nowMs }
-        const plan = planDaemons({ ...world, waitMsOn: () => 0 })
+        const world = { set, hash: 'new', daemonNodes: daemonNodesOf(set, nodes, pods), nowMs }
+        const plan = planDaemons({ ...world, backoffMsOn: () => 0 })
         const before = working()
         const gone = new Set(plan.delete)
         pods = pods.filter(pod => !gone.has(pod))

@@ -3,7 +3,7 @@ import { isBeingDeleted } from '#/api/metadata.ts'
 import { isPodReady } from '../pods.ts'
 import { planRollingUpdate } from './rolling-update.ts'
 import { hashLabel } from './daemon-pod.ts'
-import { isAvailable, surgeOf, type DaemonWorld, type Place } from './world.ts'
+import { isAvailable, surgeOf, type DaemonWorld, type DaemonNode } from './world.ts'
 
 export interface DaemonPlan {
   /** Names of nodes for which a pod is created. */
@@ -12,7 +12,7 @@ export interface DaemonPlan {
   /** The finished pods among those deleted. */
   readonly finished: readonly FinishedPod[]
   /** Time until the next failed pod may be replaced. */
-  readonly againAfterMs: number | undefined
+  readonly requeueAfterMs: number | undefined
 }
 
 export interface FinishedPod {
@@ -22,54 +22,54 @@ export interface FinishedPod {
 
 export interface DaemonPlanWorld extends DaemonWorld {
   /** Remaining backoff for replacing a failed pod on the node. */
-  readonly waitMsOn: (nodeName: string) => number
+  readonly backoffMsOn: (nodeName: string) => number
 }
 
 /** Maximum number of pods created or deleted by one reconcile; the next one continues. */
-const burstMax = 250
+const burstReplicas = 250
 
 /**
  * Creates and deletes pods so that each eligible node has one. A rolling update proceeds only when nothing
  * else is to be done.
  */
 export function planDaemons(world: DaemonPlanWorld): DaemonPlan {
-  const onNodes = world.places.map(place => planPlace(place, world))
+  const onNodes = world.daemonNodes.map(node => planNode(node, world))
   const create = onNodes.flatMap(plan => plan.create)
   const victims = onNodes.flatMap(plan => plan.delete)
-  const waits = onNodes.flatMap(plan => plan.againAfterMs ?? [])
+  const waits = onNodes.flatMap(plan => plan.requeueAfterMs ?? [])
   const isSettled = create.length === 0 && victims.length === 0
   const isRolling = world.set.spec?.updateStrategy?.type === 'RollingUpdate'
   const update = isSettled && isRolling ? planRollingUpdate(world) : { create, delete: victims }
-  const removed = new Set(update.delete.slice(0, burstMax))
+  const removed = new Set(update.delete.slice(0, burstReplicas))
   return {
-    create: update.create.slice(0, burstMax),
+    create: update.create.slice(0, burstReplicas),
     delete: [...removed],
     finished: onNodes.flatMap(plan => plan.finished).filter(({ pod }) => removed.has(pod)),
-    againAfterMs: waits.length === 0 ? undefined : waits.reduce((least, each) => Math.min(least, each)),
+    requeueAfterMs: waits.length === 0 ? undefined : waits.reduce((least, each) => Math.min(least, each)),
   }
 }
 
-const nothing: DaemonPlan = { create: [], delete: [], finished: [], againAfterMs: undefined }
+const nothing: DaemonPlan = { create: [], delete: [], finished: [], requeueAfterMs: undefined }
 
-function planPlace(place: Place, world: DaemonPlanWorld): DaemonPlan {
-  const { nodeName, pods, shouldRun, mayStay, isThere } = place
+function planNode(node: DaemonNode, world: DaemonPlanWorld): DaemonPlan {
+  const { nodeName, pods, shouldRun, shouldContinueRunning, exists } = node
   // Pods that were bound to the deleted node are deleted by the pod garbage collector.
-  if (!isThere) return { ...nothing, delete: pods.filter(({ spec }) => !spec?.nodeName) }
+  if (!exists) return { ...nothing, delete: pods.filter(({ spec }) => !spec?.nodeName) }
   if (shouldRun && pods.length === 0) return { ...nothing, create: [nodeName] }
   const staying = pods.filter(pod => !isBeingDeleted(pod))
-  if (!mayStay) return { ...nothing, delete: staying }
+  if (!shouldContinueRunning) return { ...nothing, delete: staying }
   const failed = staying.filter(({ status }) => status?.phase === 'Failed')
   const succeeded = staying.filter(({ status }) => status?.phase === 'Succeeded')
   const running = staying.filter(pod => !failed.includes(pod) && !succeeded.includes(pod))
   // Backoff: a kubelet that rejects the pod would reject its replacement at once.
-  const waitMs = failed.length === 0 ? 0 : world.waitMsOn(nodeName)
+  const waitMs = failed.length === 0 ? 0 : world.backoffMsOn(nodeName)
   const finished = waitMs > 0 ? succeeded : [...failed, ...succeeded]
   const isSurging = surgeOf(world.set, 1) > 0
   return {
     create: isSurging && running.length === 0 && shouldRun && waitMs === 0 ? [nodeName] : [],
     delete: [...finished, ...(isSurging ? excessWithSurge(running, world) : running.slice(1))],
     finished: finished.map(pod => ({ pod, nodeName })),
-    againAfterMs: waitMs > 0 ? waitMs : undefined,
+    requeueAfterMs: waitMs > 0 ? waitMs : undefined,
   }
 }
 

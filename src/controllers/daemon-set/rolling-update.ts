@@ -3,7 +3,7 @@ import type { DaemonSet } from '#/api/generated/apps/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
 import { isUpToDate } from './daemon-pod.ts'
-import { isAvailable, surgeOf, type DaemonWorld, type Place } from './world.ts'
+import { isAvailable, surgeOf, type DaemonWorld, type DaemonNode } from './world.ts'
 
 export interface RollingUpdatePlan {
   /** Names of nodes that get a new pod beside the old one. */
@@ -18,37 +18,37 @@ export interface RollingUpdatePlan {
  * https://kubernetes.io/docs/tasks/manage-daemon/update-daemon-set/
  */
 export function planRollingUpdate(world: DaemonWorld): RollingUpdatePlan {
-  const nodeCount = world.places.filter(({ shouldRun }) => shouldRun).length
+  const nodeCount = world.daemonNodes.filter(({ shouldRun }) => shouldRun).length
   const surge = surgeOf(world.set, nodeCount)
-  const nodes = world.places
-    .filter(place => place.shouldRun || place.pods.length > 0)
-    .map(place => occupancyOf(place, world))
+  const nodes = world.daemonNodes
+    .filter(node => node.shouldRun || node.pods.length > 0)
+    .map(node => nodePodsOf(node, world))
   return surge === 0
-    ? planStopFirst(nodes, { ...world, max: Math.max(1, unavailableOf(world.set, nodeCount)) })
-    : planStartFirst(nodes, { ...world, max: surge, nodeCount })
+    ? planWithoutSurge(nodes, { ...world, max: Math.max(1, unavailableOf(world.set, nodeCount)) })
+    : planWithSurge(nodes, { ...world, max: surge, nodeCount })
 }
 
-interface Occupancy {
-  readonly place: Place
+interface NodePods {
+  readonly node: DaemonNode
   readonly newPod: Pod | undefined
   readonly oldPod: Pod | undefined
   /** More than one old or new pod; the excess is deleted first. */
   readonly isCrowded: boolean
 }
 
-function occupancyOf(place: Place, { set, hash }: DaemonWorld): Occupancy {
-  const staying = place.pods.filter(pod => !isBeingDeleted(pod))
+function nodePodsOf(node: DaemonNode, { set, hash }: DaemonWorld): NodePods {
+  const staying = node.pods.filter(pod => !isBeingDeleted(pod))
   const [newPod, ...moreNew] = staying.filter(pod => isUpToDate(pod, set, hash))
   const [oldPod, ...moreOld] = staying.filter(pod => !isUpToDate(pod, set, hash))
-  return { place, newPod, oldPod, isCrowded: moreNew.length > 0 || moreOld.length > 0 }
+  return { node, newPod, oldPod, isCrowded: moreNew.length > 0 || moreOld.length > 0 }
 }
 
 function unavailableOf(set: DaemonSet, nodeCount: number): number {
   return scaledValueRoundedUp(set.spec?.updateStrategy?.rollingUpdate?.maxUnavailable ?? 0, nodeCount) ?? 0
 }
 
-function planStopFirst(
-  nodes: readonly Occupancy[],
+function planWithoutSurge(
+  nodes: readonly NodePods[],
   world: DaemonWorld & { readonly max: number },
 ): RollingUpdatePlan {
   const old = nodes.flatMap(({ oldPod, newPod, isCrowded }) => {
@@ -65,21 +65,21 @@ function planStopFirst(
   return { create: [], delete: [...unavailableOld, ...availableOld.slice(0, rest)] }
 }
 
-function planStartFirst(
-  nodes: readonly Occupancy[],
+function planWithSurge(
+  nodes: readonly NodePods[],
   world: DaemonWorld & { readonly max: number; readonly nodeCount: number },
 ): RollingUpdatePlan {
   const isWorking = (pod: Pod | undefined): boolean => pod !== undefined && isAvailable(pod, world)
   const orderly = nodes.filter(({ isCrowded }) => !isCrowded)
   const pairs = orderly.filter(({ oldPod, newPod }) => oldPod && newPod)
   const single = orderly.filter(({ oldPod, newPod }) => oldPod && newPod === undefined)
-  const wanted = single.filter(({ place }) => place.shouldRun)
-  const unwanted = single.filter(({ place }) => !place.shouldRun)
+  const wanted = single.filter(({ node }) => node.shouldRun)
+  const unwanted = single.filter(({ node }) => !node.shouldRun)
   const surging = nodes.length - orderly.length + pairs.filter(({ newPod }) => !isWorking(newPod)).length
   // Pods on nodes that are no longer eligible stay until enough pods are available elsewhere.
   const working = orderly.filter(({ oldPod, newPod }) => isWorking(oldPod ?? newPod)).length
   const dispensable = Math.max(0, working - world.nodeCount)
-  const isOldWorking = ({ oldPod }: Occupancy): boolean => isWorking(oldPod)
+  const isOldWorking = ({ oldPod }: NodePods): boolean => isWorking(oldPod)
   const replaced = [
     ...pairs.filter(({ newPod }) => isWorking(newPod)),
     ...unwanted.filter(each => !isOldWorking(each)),
@@ -90,7 +90,7 @@ function planStartFirst(
     ...wanted.filter(isOldWorking).slice(0, Math.max(0, world.max - surging)),
   ]
   return {
-    create: begun.map(({ place }) => place.nodeName),
+    create: begun.map(({ node }) => node.nodeName),
     delete: replaced.flatMap(({ oldPod }) => oldPod ?? []),
   }
 }

@@ -6,15 +6,16 @@ import { isAvailable, type DaemonWorld } from './world.ts'
 
 /** The desired status; identical to `set.status` if nothing changes. */
 export function planStatus(world: DaemonWorld & { readonly collisionCount: number }): DaemonSetStatus {
-  const { set, hash, places, collisionCount } = world
-  const wanted = places.filter(({ shouldRun }) => shouldRun)
+  const { set, hash, daemonNodes, collisionCount } = world
+  const wanted = daemonNodes.filter(({ shouldRun }) => shouldRun)
   // The first-ranked pod represents the node.
   const running = wanted.flatMap(({ pods: [first] }) => first ?? [])
   const ready = running.filter(isPodReady)
   const available = ready.filter(pod => isAvailable(pod, world)).length
   const status = {
     currentNumberScheduled: running.length,
-    numberMisscheduled: places.filter(each => each.isThere && !each.shouldRun && each.pods.length > 0).length,
+    numberMisscheduled: daemonNodes.filter(each => each.exists && !each.shouldRun && each.pods.length > 0)
+      .length,
     desiredNumberScheduled: wanted.length,
     numberReady: ready.length,
     ...withoutZeros({

@@ -2,47 +2,51 @@ import { scaledValueRoundedUp } from '#/api/int-or-string.ts'
 import type { DaemonSet } from '#/api/generated/apps/v1.ts'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
-import { isPodAvailable, isPodFinished } from '../pods.ts'
+import { isPodAvailable, isPodTerminal } from '../pods.ts'
 import { targetNode } from './daemon-pod.ts'
-import { eligibilityOf, type Eligibility } from './eligibility.ts'
+import { nodeShouldRunDaemonPod, type Eligibility } from './eligibility.ts'
 
 export interface DaemonWorld {
   readonly set: DaemonSet
   /** Hash of the current revision. */
   readonly hash: string
-  readonly places: readonly Place[]
+  readonly daemonNodes: readonly DaemonNode[]
   readonly nowMs: number
 }
 
 /** A node with the pods bound to it or intended for it. */
-export interface Place extends Eligibility {
+export interface DaemonNode extends Eligibility {
   readonly nodeName: string
   /** False if the node was deleted but pods still name it. */
-  readonly isThere: boolean
+  readonly exists: boolean
   /** Ranked, without finished pods that are being deleted. */
   readonly pods: readonly Pod[]
 }
 
-export function placesOf(set: DaemonSet, nodes: readonly Node[], pods: readonly Pod[]): readonly Place[] {
+export function daemonNodesOf(
+  set: DaemonSet,
+  nodes: readonly Node[],
+  pods: readonly Pod[],
+): readonly DaemonNode[] {
   const byNode = new Map<string, Pod[]>()
   for (const pod of pods) {
     const nodeName = targetNode(pod)
-    if (nodeName === undefined || (isPodFinished(pod) && isBeingDeleted(pod))) continue
+    if (nodeName === undefined || (isPodTerminal(pod) && isBeingDeleted(pod))) continue
     const there = byNode.get(nodeName)
     if (there) there.push(pod)
     else byNode.set(nodeName, [pod])
   }
-  const eligibility = eligibilityOf(set)
-  const places = nodes.map((node): Place => {
+  const eligibilityOf = nodeShouldRunDaemonPod(set)
+  const daemonNodes = nodes.map((node): DaemonNode => {
     const nodeName = node.metadata?.name ?? ''
     const there = byNode.get(nodeName) ?? []
     byNode.delete(nodeName)
-    return { nodeName, isThere: true, ...eligibility(node), pods: ranked(there) }
+    return { nodeName, exists: true, ...eligibilityOf(node), pods: ranked(there) }
   })
-  const gone = [...byNode].map(([nodeName, left]): Place => {
-    return { nodeName, isThere: false, shouldRun: false, mayStay: false, pods: ranked(left) }
+  const gone = [...byNode].map(([nodeName, left]): DaemonNode => {
+    return { nodeName, exists: false, shouldRun: false, shouldContinueRunning: false, pods: ranked(left) }
   })
-  return [...places, ...gone]
+  return [...daemonNodes, ...gone]
 }
 
 /** Bound pods first, then by age, oldest first. */

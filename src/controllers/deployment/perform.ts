@@ -1,11 +1,12 @@
-import { isApiError, isNamespaceGoing } from '#/api/errors.ts'
+import { messageOf } from '#/base/message-of.ts'
+import { isApiError, isNamespaceTerminating } from '#/api/errors.ts'
 import type { Deployment, ReplicaSet } from '#/api/generated/apps/v1.ts'
 import { replicaSets } from '#/api/generated/apps/v1-resources.ts'
 import { isControlledBy } from '#/api/metadata.ts'
 import type { Client } from '#/client/client.ts'
 import type { EventRecorder } from '#/client/event-recorder.ts'
 import type { DeploymentPlan, ReplicaSetChange } from './plan.ts'
-import { sizeOf } from './revisions.ts'
+import { replicasOf } from './revisions.ts'
 import type { Creation } from './status.ts'
 import { sameTemplate } from './template.ts'
 
@@ -49,12 +50,12 @@ async function create(work: PerformWork, wanted: ReplicaSet): Promise<Made> {
   const name = wanted.metadata?.name ?? ''
   try {
     const replicaSet = await work.client.create(replicaSets, wanted)
-    tellScaling(work, { name, from: 0, to: sizeOf(wanted) })
+    recordScaling(work, { name, from: 0, to: replicasOf(wanted) })
     return { creation: { outcome: 'created' }, replicaSet }
   } catch (error) {
-    if (isNamespaceGoing(error)) throw error
-    if (isApiError(error, 'AlreadyExists')) return comeUpon(work, wanted)
-    const reason = error instanceof Error ? error.message : String(error)
+    if (isNamespaceTerminating(error)) throw error
+    if (isApiError(error, 'AlreadyExists')) return adoptExisting(work, wanted)
+    const reason = messageOf(error)
     const message = `Failed to create new replica set "${name}": ${reason}`
     work.recorder.record(work.deployment, { type: 'Warning', reason: 'ReplicaSetCreateError', message })
     return { creation: { outcome: 'failed', message }, error }
@@ -62,7 +63,7 @@ async function create(work: PerformWork, wanted: ReplicaSet): Promise<Made> {
 }
 
 /** The name exists: either the same ReplicaSet, created by an interrupted reconcile, or a hash collision. */
-async function comeUpon({ deployment, client }: PerformWork, wanted: ReplicaSet): Promise<Made> {
+async function adoptExisting({ deployment, client }: PerformWork, wanted: ReplicaSet): Promise<Made> {
   const { namespace, name = '' } = wanted.metadata ?? {}
   const replicaSet = await client.get(replicaSets, { namespace, name })
   const isOurs =
@@ -72,7 +73,7 @@ async function comeUpon({ deployment, client }: PerformWork, wanted: ReplicaSet)
 
 async function resize(work: PerformWork, { before, after }: ReplicaSetChange): Promise<ReplicaSet> {
   const written = await work.client.update(replicaSets, after)
-  tellScaling(work, { name: before.metadata?.name ?? '', from: sizeOf(before), to: sizeOf(after) })
+  recordScaling(work, { name: before.metadata?.name ?? '', from: replicasOf(before), to: replicasOf(after) })
   return written
 }
 
@@ -91,7 +92,7 @@ interface Scaling {
   readonly to: number
 }
 
-function tellScaling({ deployment, recorder }: PerformWork, { name, from, to }: Scaling): void {
+function recordScaling({ deployment, recorder }: PerformWork, { name, from, to }: Scaling): void {
   if (from === to) return
   const message = `Scaled ${from < to ? 'up' : 'down'} replica set ${name} from ${from} to ${to}`
   recorder.record(deployment, { type: 'Normal', reason: 'ScalingReplicaSet', message })

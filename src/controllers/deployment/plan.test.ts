@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Deployment, ReplicaSet } from '#/api/generated/apps/v1.ts'
-import { boundsOf } from './bounds.ts'
+import { rolloutLimitsOf } from './rollout-limits.ts'
 import { planDeployment, type DeploymentPlan } from './plan.ts'
-import { revisionAnnotation, sizeOf } from './revisions.ts'
+import { revisionAnnotation, replicasOf } from './revisions.ts'
 
 interface SetOptions {
   readonly size: number
@@ -60,9 +60,9 @@ function deploymentOf(image: string, spec: Partial<Deployment['spec']> = {}): De
 function notation({ create, change, remove }: DeploymentPlan): string {
   const imageOf = (set: ReplicaSet): string => set.spec?.template?.spec?.containers[0]?.image ?? ''
   return [
-    ...(create ? [`+${imageOf(create)}${sizeOf(create)}`] : []),
+    ...(create ? [`+${imageOf(create)}${replicasOf(create)}`] : []),
     ...change.map(({ before, after }) => {
-      const [from, to] = [sizeOf(before), sizeOf(after)]
+      const [from, to] = [replicasOf(before), replicasOf(after)]
       return from === to ? `${imageOf(before)}*` : `${imageOf(before)}${from}>${to}`
     }),
     ...remove.map(set => `-${imageOf(set)}`),
@@ -86,7 +86,7 @@ function check(
 
 const recreate = { strategy: { type: 'Recreate' } }
 
-test('the first revision is made at its full size, with everything that belongs on it', () => {
+test('the first ReplicaSet is created with all replicas, labels and annotations', () => {
   const deployment = {
     ...deploymentOf('a', { minReadySeconds: 5 }),
     metadata: {
@@ -122,7 +122,7 @@ test('the first revision is made at its full size, with everything that belongs 
   assert.equal(create?.spec?.minReadySeconds, 5)
 })
 
-test('a long name is shortened for the hash, and a collision gives another hash', () => {
+test('a long name is truncated for the hash, and a collision changes the hash', () => {
   const long = { ...deploymentOf('a'), metadata: { name: 'n'.repeat(253) } }
   const first = check(long, [], '+a3').create?.metadata?.name ?? ''
   const second = check({ ...long, status: { collisionCount: 1 } }, [], '+a3').create?.metadata?.name ?? ''
@@ -130,7 +130,7 @@ test('a long name is shortened for the hash, and a collision gives another hash'
   assert.notEqual(first, second)
 })
 
-test('a rolling update makes the new, takes what the old can spare and counts revisions on', () => {
+test('a rolling update creates the new ReplicaSet, scales down old ones and increments the revision', () => {
   const { create } = check(deploymentOf('b'), [setOf('a', { size: 3, revision: '4' })], '+b1')
   assert.equal(create?.metadata?.annotations?.[revisionAnnotation], '5')
   check(deploymentOf('b'), [setOf('a', { size: 3, available: 1 })], '+b1')
@@ -140,7 +140,7 @@ test('a rolling update makes the new, takes what the old can spare and counts re
   check(deploymentOf('b'), both, 'a3>2')
 })
 
-test('going back to a revision gives it the next number and keeps those it had', () => {
+test('a rollback gives the old ReplicaSet the next revision and keeps its history', () => {
   const sets = [setOf('a', { size: 0, revision: '1' }), setOf('b', { size: 3, revision: '2' })]
   const { change } = check(deploymentOf('a'), sets, 'a0>1')
   const annotations = change[0]?.after.metadata?.annotations
@@ -158,7 +158,7 @@ test('going back to a revision gives it the next number and keeps those it had',
   )
 })
 
-test('what somebody wrote over a revision number stays', () => {
+test('an invalid revision annotation is kept', () => {
   check(deploymentOf('a'), [setOf('a', { size: 3, revision: 'x' })], '')
   const revisionAfter = (revision: string): string | undefined => {
     const { create } = check(deploymentOf('b'), [setOf('a', { size: 3, revision })], '+b1')
@@ -169,7 +169,7 @@ test('what somebody wrote over a revision number stays', () => {
   assert.equal(revisionAfter('9223372036854775807'), '9223372036854775807')
 })
 
-test('annotations of the deployment and its patience are written on the present revision', () => {
+test('annotations and minReadySeconds are copied to the new ReplicaSet', () => {
   const deployment = { ...deploymentOf('a'), metadata: { name: 'web', annotations: { team: 'shop' } } }
   const set = setOf('a', { size: 3 })
   assert.equal(check(deployment, [set], 'a*').change[0]?.after.metadata?.annotations?.['team'], 'shop')
@@ -178,7 +178,7 @@ test('annotations of the deployment and its patience are written on the present 
   check(deploymentOf('a'), [setOf('a', { size: 3, annotations: { other: 'x' } })], '')
 })
 
-test('to recreate is to wait until the last old pod has stopped', () => {
+test('Recreate scales up only after the last old pod has stopped', () => {
   const old = setOf('a', { size: 3 })
   const gone = setOf('a', { size: 0 })
   check(deploymentOf('a', recreate), [], '+a3')
@@ -191,7 +191,7 @@ test('to recreate is to wait until the last old pod has stopped', () => {
   check(deploymentOf('b', recreate), [gone, setOf('b', { size: 0, revision: '2' })], 'b0>3', ['b'])
 })
 
-test('a paused deployment scales and forgets, and rolls nothing out', () => {
+test('a paused Deployment is scaled and cleaned up, but not rolled out', () => {
   const paused = { paused: true }
   const plan = check(deploymentOf('b', paused), [setOf('a', { size: 2 })], 'a2>3')
   assert.equal(plan.isRollout, false)
@@ -205,7 +205,7 @@ test('a paused deployment scales and forgets, and rolls nothing out', () => {
   check(deploymentOf('b', { ...paused, revisionHistoryLimit: 0 }), noted, '-a')
 })
 
-test('a deployment that was scaled is scaled before it is rolled out further', () => {
+test('a scaled Deployment is scaled before the rollout continues', () => {
   const noted = (desired: string) => ({
     annotations: { 'deployment.kubernetes.io/desired-replicas': desired },
   })
@@ -219,22 +219,22 @@ test('a deployment that was scaled is scaled before it is rolled out further', (
   check(deploymentOf('b', recreate), sets, 'a1>0')
 })
 
-test('old revisions beyond the limit go once the rollout is done, the oldest first', () => {
+test('old ReplicaSets beyond revisionHistoryLimit are deleted after the rollout, oldest first', () => {
   const old = (image: string, revision: string, status = {}) => setOf(image, { size: 0, revision, status })
-  const present = setOf('z', { size: 3, revision: '9' })
+  const newReplicaSet = setOf('z', { size: 3, revision: '9' })
   const limit = (revisionHistoryLimit: number) => deploymentOf('z', { revisionHistoryLimit })
-  check(limit(2), [old('c', '3'), old('a', '1'), old('b', '2'), present], '-a')
-  check(limit(0), [old('c', '3'), old('a', '1'), present], '-a -c')
-  check(limit(10), [old('a', '1'), present], '')
-  check(limit(2 ** 31 - 1), [old('a', '1'), present], '')
-  check(limit(0), [old('a', '1', { replicas: 1 }), present], '')
-  check(limit(0), [old('a', '1', { observedGeneration: 0 }), old('b', '2'), present], '-b')
+  check(limit(2), [old('c', '3'), old('a', '1'), old('b', '2'), newReplicaSet], '-a')
+  check(limit(0), [old('c', '3'), old('a', '1'), newReplicaSet], '-a -c')
+  check(limit(10), [old('a', '1'), newReplicaSet], '')
+  check(limit(2 ** 31 - 1), [old('a', '1'), newReplicaSet], '')
+  check(limit(0), [old('a', '1', { replicas: 1 }), newReplicaSet], '')
+  check(limit(0), [old('a', '1', { observedGeneration: 0 }), old('b', '2'), newReplicaSet], '-b')
   check(limit(0), [old('a', '1'), setOf('z', { size: 3, revision: '9', available: 2 })], '')
   const dying = { ...old('a', '1'), metadata: { ...old('a', '1').metadata, deletionTimestamp: 'x' } }
-  check(limit(0), [dying, present], '')
+  check(limit(0), [dying, newReplicaSet], '')
 })
 
-test('a deployment that is being deleted is left alone', () => {
+test('a Deployment being deleted is not changed', () => {
   const deployment = deploymentOf('b')
   check(
     { ...deployment, metadata: { ...deployment.metadata, deletionTimestamp: 'x' } },
@@ -268,7 +268,7 @@ const steps = fc.array(
 
 /** Acts as the ReplicaSet controller: deletes pods that are not ready first. */
 function act(each: Modelled): void {
-  each.pods = sizeOf(each.set)
+  each.pods = replicasOf(each.set)
   each.ready = Math.min(each.ready, each.pods)
 }
 
@@ -279,12 +279,12 @@ function observe(each: Modelled): void {
 }
 
 function roll(deployment: Deployment, world: Modelled[]): void {
-  const bounds = boundsOf(deployment)
-  const sizes = (): number => world.reduce((total, { set }) => total + sizeOf(set), 0)
+  const limits = rolloutLimitsOf(deployment)
+  const totalReplicas = (): number => world.reduce((total, { set }) => total + replicasOf(set), 0)
   const staying = (): number =>
-    world.reduce((total, { set, ready }) => total + Math.min(ready, sizeOf(set)), 0)
-  const wantedMax = Math.max(sizes(), bounds.replicasMax)
-  const availableMin = Math.min(staying(), bounds.availableMin)
+    world.reduce((total, { set, ready }) => total + Math.min(ready, replicasOf(set)), 0)
+  const wantedMax = Math.max(totalReplicas(), limits.maxReplicas)
+  const minAvailable = Math.min(staying(), limits.minAvailable)
   const plan = planDeployment({
     deployment,
     replicaSets: world.map(({ set }) => set),
@@ -298,14 +298,15 @@ function roll(deployment: Deployment, world: Modelled[]): void {
       creationTimestamp: `2026-01-01T00:00:1${world.length}Z`,
     }
     world.push({ set: { ...create, metadata }, pods: 0, ready: 0 })
-    assert.ok(sizes() <= wantedMax, 'too many are wanted')
+    assert.ok(totalReplicas() <= wantedMax, 'too many are wanted')
   }
   for (const { before, after } of plan.change) {
     const each = world.find(({ set }) => set === before)!
-    const generation = Number(before.metadata?.generation) + (sizeOf(before) === sizeOf(after) ? 0 : 1)
+    const generation =
+      Number(before.metadata?.generation) + (replicasOf(before) === replicasOf(after) ? 0 : 1)
     each.set = { ...after, metadata: { ...after.metadata, generation } }
-    assert.ok(sizes() <= wantedMax, 'too many are wanted')
-    assert.ok(staying() >= availableMin, 'too few stay available')
+    assert.ok(totalReplicas() <= wantedMax, 'too many are wanted')
+    assert.ok(staying() >= minAvailable, 'too few stay available')
   }
 }
 
@@ -332,7 +333,7 @@ function settle(deployment: Deployment, world: Modelled[]): void {
   }
 }
 
-test('whatever happens in between, bounds are kept at every write, and the rollout comes to its end', () => {
+test('the rollout limits hold at every write, and the rollout completes after any events', () => {
   fc.assert(
     fc.property(fc.integer({ min: 2, max: 5 }), steps, (replicas, events) => {
       const world: Modelled[] = []
@@ -350,7 +351,7 @@ test('whatever happens in between, bounds are kept at every write, and the rollo
         else if ('which' in event) happen(event.do, world[event.which % world.length]!)
       }
       settle(deployment(), world)
-      const active = world.filter(({ set }) => sizeOf(set) > 0)
+      const active = world.filter(({ set }) => replicasOf(set) > 0)
       assert.deepEqual(
         active.map(({ set, ready }) => [set.spec?.template?.spec?.containers[0]?.image, ready]),
         [[String.fromCharCode(97 + image), replicas]],

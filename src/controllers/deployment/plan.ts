@@ -1,19 +1,25 @@
 import type { Deployment, ReplicaSet } from '#/api/generated/apps/v1.ts'
 import { compareInt64, int32Max } from '#/api/int64.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
-import { boundsOf } from './bounds.ts'
+import { rolloutLimitsOf } from './rollout-limits.ts'
 import {
-  newReplicaSet,
+  buildReplicaSet,
   nextRevision,
   revisionOf,
   revisionsOf,
-  sizeOf,
-  withPresence,
-  withSize,
+  replicasOf,
+  withRevision,
+  withReplicas,
   type Revisions,
 } from './revisions.ts'
-import { growPresent, hasObserved, planRolling, sum, type Sizes } from './rolling.ts'
-import { isScaled, planScaling } from './scaling.ts'
+import {
+  newReplicaSetReplicas,
+  isStatusCurrent,
+  planRollingUpdate,
+  sum,
+  type ReplicasBySet,
+} from './rolling-update.ts'
+import { isScaled, planProportionalScaling } from './proportional-scaling.ts'
 import { countReplicas, isComplete } from './status.ts'
 
 export interface DeploymentWorld {
@@ -45,76 +51,89 @@ export function planDeployment(world: DeploymentWorld): DeploymentPlan {
   const revisions = revisionsOf(deployment, replicaSets)
   if (isBeingDeleted(deployment)) return { create: undefined, change: [], remove: [], isRollout: false }
   if (deployment.spec?.paused) {
-    const plan = planSizes(deployment, revisions, planScaling(deployment, revisions))
-    const remove = planHistory(deployment, revisions).filter(set =>
+    const plan = planReplicaChanges(deployment, revisions, planProportionalScaling(deployment, revisions))
+    const remove = planCleanup(deployment, revisions).filter(set =>
       plan.change.every(({ before }) => before !== set),
     )
     return { ...plan, remove, isRollout: false }
   }
-  if (isScaled(revisions, boundsOf(deployment))) {
-    const plan = planSizes(deployment, revisions, planScaling(deployment, revisions))
+  if (isScaled(revisions, rolloutLimitsOf(deployment))) {
+    const plan = planReplicaChanges(deployment, revisions, planProportionalScaling(deployment, revisions))
     if (plan.change.length > 0) return { ...plan, isRollout: false }
   }
   return deployment.spec?.strategy?.type === 'Recreate'
-    ? planRecreate(world, revisions)
-    : planRollingUpdate(deployment, revisions)
+    ? planRolloutRecreate(world, revisions)
+    : planRolloutRolling(deployment, revisions)
 }
 
-function planRollingUpdate(deployment: Deployment, revisions: Revisions): DeploymentPlan {
-  const create = revisions.present ? undefined : planPresent(deployment, revisions)
-  const present = revisions.present ?? create!
-  const sizes = planRolling({ ...revisions, present }, boundsOf(deployment))
-  return { ...planSizes(deployment, revisions, sizes), create, ...planEnd(deployment, revisions) }
+function planRolloutRolling(deployment: Deployment, revisions: Revisions): DeploymentPlan {
+  const create = revisions.newReplicaSet ? undefined : planNewReplicaSet(deployment, revisions)
+  const newReplicaSet = revisions.newReplicaSet ?? create!
+  const replicasBySet = planRollingUpdate({ ...revisions, newReplicaSet }, rolloutLimitsOf(deployment))
+  return {
+    ...planReplicaChanges(deployment, revisions, replicasBySet),
+    create,
+    ...planEnd(deployment, revisions),
+  }
 }
 
 /**
  * Recreate strategy: scales all old ReplicaSets to zero, and scales up the new one only after the last old
  * pod has stopped.
  */
-function planRecreate({ deployment, hasRunningPods }: DeploymentWorld, revisions: Revisions): DeploymentPlan {
-  const { present, old } = revisions
-  const { replicas } = boundsOf(deployment)
-  const active = old.filter(set => sizeOf(set) > 0)
+function planRolloutRecreate(
+  { deployment, hasRunningPods }: DeploymentWorld,
+  revisions: Revisions,
+): DeploymentPlan {
+  const { newReplicaSet, old } = revisions
+  const { replicas } = rolloutLimitsOf(deployment)
+  const active = old.filter(set => replicasOf(set) > 0)
   const isOldThere = old.some(set => {
-    return sizeOf(set) > 0 || !hasObserved(set) || (set.status?.replicas ?? 0) > 0 || hasRunningPods(set)
+    return (
+      replicasOf(set) > 0 || !isStatusCurrent(set) || (set.status?.replicas ?? 0) > 0 || hasRunningPods(set)
+    )
   })
-  const sizes = isOldThere
+  const replicasBySet = isOldThere
     ? active.map(set => [set, 0] as const)
-    : present && sizeOf(present) !== replicas
-      ? [[present, replicas] as const]
+    : newReplicaSet && replicasOf(newReplicaSet) !== replicas
+      ? [[newReplicaSet, replicas] as const]
       : []
-  const create = isOldThere || present ? undefined : planPresent(deployment, revisions)
-  return { ...planSizes(deployment, revisions, new Map(sizes)), create, ...planEnd(deployment, revisions) }
+  const create = isOldThere || newReplicaSet ? undefined : planNewReplicaSet(deployment, revisions)
+  return {
+    ...planReplicaChanges(deployment, revisions, new Map(replicasBySet)),
+    create,
+    ...planEnd(deployment, revisions),
+  }
 }
 
-function planPresent(deployment: Deployment, { old }: Revisions): ReplicaSet {
-  const bounds = boundsOf(deployment)
-  const size = growPresent(0, sum(old, sizeOf), bounds)
-  return newReplicaSet({ deployment, bounds, size, revision: nextRevision(old) })
+function planNewReplicaSet(deployment: Deployment, { old }: Revisions): ReplicaSet {
+  const limits = rolloutLimitsOf(deployment)
+  const replicas = newReplicaSetReplicas({ current: 0, old: sum(old, replicasOf) }, limits)
+  return buildReplicaSet({ deployment, limits, replicas, revision: nextRevision(old) })
 }
 
 function planEnd(deployment: Deployment, revisions: Revisions): Pick<DeploymentPlan, 'remove' | 'isRollout'> {
-  const { present, old } = revisions
-  const counts = countReplicas({ present, replicaSets: present ? [...old, present] : old })
-  const isDone = present !== undefined && isComplete(deployment, counts)
-  return { remove: isDone ? planHistory(deployment, revisions) : [], isRollout: true }
+  const { newReplicaSet, old } = revisions
+  const counts = countReplicas({ newReplicaSet, replicaSets: newReplicaSet ? [...old, newReplicaSet] : old })
+  const isDone = newReplicaSet !== undefined && isComplete(deployment, counts)
+  return { remove: isDone ? planCleanup(deployment, revisions) : [], isRollout: true }
 }
 
 /** One write for each ReplicaSet with a changed size, and for changed annotations of the new ReplicaSet. */
-function planSizes(
+function planReplicaChanges(
   deployment: Deployment,
-  { present, old }: Revisions,
-  sizes: Sizes,
+  { newReplicaSet, old }: Revisions,
+  replicasBySet: ReplicasBySet,
 ): Omit<DeploymentPlan, 'isRollout'> {
-  const bounds = boundsOf(deployment)
-  const marked = present && withPresence(present, deployment, nextRevision(old))
-  const changes = [...old, ...(present ? [present] : [])].flatMap(before => {
-    const size = sizes.get(before)
-    const base = before === present && marked ? marked : before
-    const after = size === undefined ? base : withSize(base, size, bounds)
+  const limits = rolloutLimitsOf(deployment)
+  const marked = newReplicaSet && withRevision(newReplicaSet, deployment, nextRevision(old))
+  const changes = [...old, ...(newReplicaSet ? [newReplicaSet] : [])].flatMap(before => {
+    const size = replicasBySet.get(before)
+    const base = before === newReplicaSet && marked ? marked : before
+    const after = size === undefined ? base : withReplicas(base, size, limits)
     return after === before ? [] : [{ before, after }]
   })
-  const growth = ({ before, after }: ReplicaSetChange): number => sizeOf(after) - sizeOf(before)
+  const growth = ({ before, after }: ReplicaSetChange): number => replicasOf(after) - replicasOf(before)
   return {
     create: undefined,
     change: changes.toSorted((left, right) => growth(left) - growth(right)),
@@ -125,12 +144,12 @@ function planSizes(
 /**
  * Old ReplicaSets beyond `revisionHistoryLimit`, oldest revision first, except those that still have pods.
  */
-function planHistory(deployment: Deployment, { old }: Revisions): readonly ReplicaSet[] {
+function planCleanup(deployment: Deployment, { old }: Revisions): readonly ReplicaSet[] {
   const { revisionHistoryLimit: limit = int32Max } = deployment.spec ?? {}
   const kept = old.filter(set => !isBeingDeleted(set))
   if (limit === int32Max || kept.length <= limit) return []
   return kept
     .toSorted((left, right) => compareInt64(revisionOf(left) ?? 0n, revisionOf(right) ?? 0n))
     .slice(0, kept.length - limit)
-    .filter(set => sizeOf(set) === 0 && (set.status?.replicas ?? 0) === 0 && hasObserved(set))
+    .filter(set => replicasOf(set) === 0 && (set.status?.replicas ?? 0) === 0 && isStatusCurrent(set))
 }

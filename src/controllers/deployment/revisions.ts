@@ -2,7 +2,7 @@
 import type { Deployment, ReplicaSet } from '#/api/generated/apps/v1.ts'
 import { int64Max, parseInt64 } from '#/api/int64.ts'
 import { controllerReference } from '#/api/metadata.ts'
-import type { Bounds } from './bounds.ts'
+import type { RolloutLimits } from './rollout-limits.ts'
 import { hashLabel, sameTemplate, templateHash } from './template.ts'
 
 export const revisionAnnotation = 'deployment.kubernetes.io/revision'
@@ -26,7 +26,7 @@ export type Annotations = Readonly<Record<string, string>>
 
 export interface Revisions {
   /** The ReplicaSet with the Deployment's current template (upstream's new replica set). */
-  readonly present: ReplicaSet | undefined
+  readonly newReplicaSet: ReplicaSet | undefined
   /** Sorted by age, oldest first. */
   readonly old: readonly ReplicaSet[]
 }
@@ -34,8 +34,8 @@ export interface Revisions {
 export function revisionsOf(deployment: Deployment, replicaSets: readonly ReplicaSet[]): Revisions {
   const sorted = replicaSets.toSorted(byAge)
   // Several ReplicaSets may have this template; the oldest is always chosen.
-  const present = sorted.find(set => sameTemplate(set.spec?.template, deployment.spec?.template))
-  return { present, old: sorted.filter(set => set !== present) }
+  const newReplicaSet = sorted.find(set => sameTemplate(set.spec?.template, deployment.spec?.template))
+  return { newReplicaSet, old: sorted.filter(set => set !== newReplicaSet) }
 }
 
 /** Oldest first. */
@@ -61,7 +61,7 @@ export function nextRevision(old: readonly ReplicaSet[]): bigint {
 }
 
 /** The new ReplicaSet with the Deployment's annotations, its revision number and `minReadySeconds`. */
-export function withPresence(set: ReplicaSet, deployment: Deployment, revision: bigint): ReplicaSet {
+export function withRevision(set: ReplicaSet, deployment: Deployment, revision: bigint): ReplicaSet {
   const before = set.metadata?.annotations ?? {}
   const last = revisionOf(set)
   const annotations =
@@ -117,39 +117,41 @@ export function withAnnotations<T extends ReplicaSet | Deployment>(object: T, an
   return isSame ? object : { ...object, metadata: { ...object.metadata, annotations } }
 }
 
-export function sizeOf(set: ReplicaSet): number {
+export function replicasOf(set: ReplicaSet): number {
   return set.spec?.replicas ?? 1
 }
 
 /** The ReplicaSet with this size, and with annotations that proportional scaling reads later. */
-export function withSize(set: ReplicaSet, size: number, bounds: Bounds): ReplicaSet {
+export function withReplicas(set: ReplicaSet, size: number, limits: RolloutLimits): ReplicaSet {
   const sized =
-    set.spec === undefined || sizeOf(set) === size ? set : { ...set, spec: { ...set.spec, replicas: size } }
-  return withAnnotations(sized, { ...set.metadata?.annotations, ...countAnnotations(bounds) })
+    set.spec === undefined || replicasOf(set) === size
+      ? set
+      : { ...set, spec: { ...set.spec, replicas: size } }
+  return withAnnotations(sized, { ...set.metadata?.annotations, ...replicasAnnotations(limits) })
 }
 
-function countAnnotations({ replicas, replicasMax }: Bounds): Annotations {
-  return { [desiredReplicasAnnotation]: String(replicas), [maxReplicasAnnotation]: String(replicasMax) }
+function replicasAnnotations({ replicas, maxReplicas }: RolloutLimits): Annotations {
+  return { [desiredReplicasAnnotation]: String(replicas), [maxReplicasAnnotation]: String(maxReplicas) }
 }
 
 /** The Deployment's desired or maximum replicas, as noted when the ReplicaSet was last scaled. */
-export function countOnSet(set: ReplicaSet, annotation: string): number | undefined {
+export function replicasAnnotationOf(set: ReplicaSet, annotation: string): number | undefined {
   const text = set.metadata?.annotations?.[annotation]
   return text !== undefined && /^\d{1,10}$/.test(text) ? Number(text) : undefined
 }
 
-export interface NewReplicaSet {
+export interface ReplicaSetOptions {
   readonly deployment: Deployment
   readonly revision: bigint
-  readonly size: number
-  readonly bounds: Bounds
+  readonly replicas: number
+  readonly limits: RolloutLimits
 }
 
 /**
  * The ReplicaSet for the Deployment's current template. Its name is derived from the template, so creation is
  * idempotent.
  */
-export function newReplicaSet({ deployment, revision, size, bounds }: NewReplicaSet): ReplicaSet {
+export function buildReplicaSet({ deployment, revision, replicas, limits }: ReplicaSetOptions): ReplicaSet {
   const { metadata, spec, status } = deployment
   const template = spec?.template ?? {}
   const hash = templateHash(template, status?.collisionCount)
@@ -164,11 +166,11 @@ export function newReplicaSet({ deployment, revision, size, bounds }: NewReplica
       annotations: {
         ...sharedAnnotations(deployment),
         [revisionAnnotation]: String(revision),
-        ...countAnnotations(bounds),
+        ...replicasAnnotations(limits),
       },
     },
     spec: {
-      replicas: size,
+      replicas,
       ...(spec?.minReadySeconds && { minReadySeconds: spec.minReadySeconds }),
       selector: { ...spec?.selector, matchLabels: { ...spec?.selector.matchLabels, [hashLabel]: hash } },
       template: { ...template, metadata: { ...template.metadata, labels } },

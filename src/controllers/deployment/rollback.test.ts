@@ -26,7 +26,7 @@ function deploymentOf(image: string, to: string, spec: Partial<Deployment['spec'
   }
 }
 
-test('a deployment goes back to the revision it is asked for, or to the last one', () => {
+test('a rollback restores the requested or the previous revision', () => {
   const sets = [setOf('a', '1'), setOf('b', '2'), setOf('c', '3')]
   const check = (to: string, image: string, event: string, from = 'c'): void => {
     const plan = planRollback(deploymentOf(from, to), sets)
@@ -49,13 +49,13 @@ test('a deployment goes back to the revision it is asked for, or to the last one
   check('9', 'c', 'Warning DeploymentRollbackRevisionNotFound: Unable to find the revision to rollback to.')
 })
 
-test('without anything to go back to the request is dropped, and told', () => {
+test('a rollback without a target is dropped with an event', () => {
   const plan = planRollback(deploymentOf('a', '0'), [setOf('a', '1')])
   assert.equal(plan?.event.message, 'Unable to find last revision.')
   assert.equal(plan?.deployment.metadata?.annotations?.[request], undefined)
 })
 
-test('nothing goes back while it is paused, or before the present revision has its number, or for no number', () => {
+test('no rollback while paused, before the new revision is numbered, or without a number', () => {
   const sets = [setOf('a', '1'), setOf('b', '2')]
   assert.equal(planRollback(deploymentOf('b', '1', { paused: true }), sets), undefined)
   assert.equal(planRollback(deploymentOf('c', '1'), sets), undefined)

@@ -29,8 +29,9 @@ export function planRollback(
 ): RollbackPlan | undefined {
   const asked = rollbackRevisionOf(deployment)
   if (asked === undefined || deployment.spec?.paused) return undefined
-  const { present, old } = revisionsOf(deployment, replicaSets)
-  if (present === undefined || (revisionOf(present) ?? int64Max) < nextRevision(old)) return undefined
+  const { newReplicaSet, old } = revisionsOf(deployment, replicaSets)
+  if (newReplicaSet === undefined || (revisionOf(newReplicaSet) ?? int64Max) < nextRevision(old))
+    return undefined
   const wanted = asked === 0n ? lastRevision(replicaSets) : asked
   const answer = { deployment: withoutRequest(deployment) }
   if (wanted === 0n) {

@@ -60,11 +60,11 @@ function worldOf(
   deployment: Deployment,
   sets: Partial<StatusWorld> & { readonly old?: readonly ReplicaSet[] },
 ): StatusWorld {
-  const { old = [], present, ...rest } = sets
+  const { old = [], newReplicaSet, ...rest } = sets
   return {
     deployment,
-    present,
-    replicaSets: present ? [...old, present] : old,
+    newReplicaSet,
+    replicaSets: newReplicaSet ? [...old, newReplicaSet] : old,
     isRollout: true,
     nowMs,
     ...rest,
@@ -79,14 +79,14 @@ function notation(status: DeploymentStatus | undefined): string[] {
   })
 }
 
-test('counts are those of all replica sets, and zeros are left out', () => {
+test('the Deployment status sums all ReplicaSets and omits zeros', () => {
   const counts = (sets: Partial<StatusWorld> & { old?: ReplicaSet[] }): DeploymentStatus => {
     const { conditions: _, ...rest } = planStatus(worldOf(deploymentOf(), sets)) ?? {}
     return rest
   }
   assert.deepEqual(counts({}), { observedGeneration: 4, terminatingReplicas: 0 })
   const old = [setFrom('a', '2 3 2 1', { terminatingReplicas: 2 })]
-  assert.deepEqual(counts({ old, present: setFrom('b', '2 2 1 0', { terminatingReplicas: 1 }) }), {
+  assert.deepEqual(counts({ old, newReplicaSet: setFrom('b', '2 2 1 0', { terminatingReplicas: 1 }) }), {
     observedGeneration: 4,
     replicas: 5,
     updatedReplicas: 2,
@@ -95,17 +95,17 @@ test('counts are those of all replica sets, and zeros are left out', () => {
     unavailableReplicas: 3,
     terminatingReplicas: 3,
   })
-  assert.equal(counts({ present: setFrom('b', '1 3 3 3') }).unavailableReplicas, undefined)
+  assert.equal(counts({ newReplicaSet: setFrom('b', '1 3 3 3') }).unavailableReplicas, undefined)
   const fresh: ReplicaSet = { metadata: { name: 'c' }, spec: { replicas: 1, selector: {} } }
-  assert.equal(counts({ old, present: fresh }).terminatingReplicas, 2)
+  assert.equal(counts({ old, newReplicaSet: fresh }).terminatingReplicas, 2)
   const { terminatingReplicas: _, ...uncounted } = setFrom('a', '1 1 1 1').status!
   assert.equal(counts({ old: [{ ...old[0]!, status: uncounted }] }).terminatingReplicas, undefined)
 })
 
-test('a deployment is available when no more are missing than may be', () => {
+test('a Deployment is available within maxUnavailable', () => {
   const check = (counts: string, expected: string, options: Options = {}): void => {
     const world = worldOf(deploymentOf({ ...options, spec: { ...options.spec, paused: false } }), {
-      present: setFrom('b', counts),
+      newReplicaSet: setFrom('b', counts),
       isRollout: false,
     })
     const status = planStatus({ ...world, deployment: { ...world.deployment } })
@@ -125,7 +125,7 @@ test('a deployment is available when no more are missing than may be', () => {
   check('3 3 2 1', 'Available False MinimumReplicasUnavailable*!', { conditions })
 })
 
-test('progress is noted, its end too, and that it fails to come', () => {
+test('the Progressing condition reports progress, completion and an exceeded deadline', () => {
   const available = 'Available True MinimumReplicasAvailable'
   const check = (options: Options, sets: Parameters<typeof worldOf>[1], expected: string): void => {
     const conditions = [available, ...(options.conditions ?? [])]
@@ -139,42 +139,58 @@ test('progress is noted, its end too, and that it fails to come', () => {
   }
   const stuck = { replicas: 4, updatedReplicas: 1, readyReplicas: 3, availableReplicas: 3 }
   const old = [setFrom('a', '3 3 3 3')]
-  const present = setFrom('b', '1 1 0 0')
+  const newReplicaSet = setFrom('b', '1 1 0 0')
   const waiting = 'Progressing True ReplicaSetUpdated'
-  check({}, { creation: { outcome: 'created' }, present, old }, 'Progressing True ReplicaSetUpdated*!')
+  check({}, { creation: { outcome: 'created' }, newReplicaSet, old }, 'Progressing True ReplicaSetUpdated*!')
   check(
     { status: stuck },
-    { creation: { outcome: 'created' }, present, old },
+    { creation: { outcome: 'created' }, newReplicaSet, old },
     'Progressing True NewReplicaSetCreated*!',
   )
-  check({ status: stuck }, { present, old }, 'Progressing True FoundNewReplicaSet*!')
-  check({ status: stuck, conditions: [waiting] }, { present, old }, waiting)
-  check({ status: stuck, conditions: [waiting] }, { old: [setFrom('a', '2 2 2 2')], present }, `${waiting}*`)
-  check({ status: stuck, conditions: [waiting] }, { old, present: setFrom('b', '1 1 1 0') }, `${waiting}*`)
-  check({ status: stuck, conditions: [waiting] }, { old, present: setFrom('b', '2 2 0 0') }, `${waiting}*`)
+  check({ status: stuck }, { newReplicaSet, old }, 'Progressing True FoundNewReplicaSet*!')
+  check({ status: stuck, conditions: [waiting] }, { newReplicaSet, old }, waiting)
+  check(
+    { status: stuck, conditions: [waiting] },
+    { old: [setFrom('a', '2 2 2 2')], newReplicaSet },
+    `${waiting}*`,
+  )
+  check(
+    { status: stuck, conditions: [waiting] },
+    { old, newReplicaSet: setFrom('b', '1 1 1 0') },
+    `${waiting}*`,
+  )
+  check(
+    { status: stuck, conditions: [waiting] },
+    { old, newReplicaSet: setFrom('b', '2 2 0 0') },
+    `${waiting}*`,
+  )
   const done = setFrom('b', '3 3 3 3')
   check(
     { status: stuck, conditions: [waiting] },
-    { present: done },
+    { newReplicaSet: done },
     'Progressing True NewReplicaSetAvailable*',
   )
   // Pods that are recreated after completion do not count as progress.
   const complete = 'Progressing True NewReplicaSetAvailable'
-  check({ conditions: [complete] }, { present: setFrom('b', '3 3 2 2') }, complete)
-  check({ conditions: [complete], status: stuck }, { present, old }, complete)
+  check({ conditions: [complete] }, { newReplicaSet: setFrom('b', '3 3 2 2') }, complete)
+  check({ conditions: [complete], status: stuck }, { newReplicaSet, old }, complete)
   const short = { progressDeadlineSeconds: 30 }
   const exceeded = 'Progressing False ProgressDeadlineExceeded'
-  check({ spec: short, status: stuck, conditions: [waiting] }, { present, old }, `${exceeded}*!`)
+  check({ spec: short, status: stuck, conditions: [waiting] }, { newReplicaSet, old }, `${exceeded}*!`)
   check(
     { spec: { progressDeadlineSeconds: 60 }, status: stuck, conditions: [waiting] },
-    { present, old },
+    { newReplicaSet, old },
     waiting,
   )
-  check({ spec: short, status: stuck, conditions: [exceeded] }, { present, old }, exceeded)
-  check({ spec: short, status: stuck, conditions: [exceeded] }, { present: done }, `${complete}*!`)
-  check({ spec: short, status: stuck, conditions: [waiting] }, { present, old, isRollout: false }, waiting)
+  check({ spec: short, status: stuck, conditions: [exceeded] }, { newReplicaSet, old }, exceeded)
+  check({ spec: short, status: stuck, conditions: [exceeded] }, { newReplicaSet: done }, `${complete}*!`)
+  check(
+    { spec: short, status: stuck, conditions: [waiting] },
+    { newReplicaSet, old, isRollout: false },
+    waiting,
+  )
   const forever = { progressDeadlineSeconds: 2 ** 31 - 1 }
-  check({ spec: forever, status: stuck, conditions: [waiting] }, { present, old }, '')
+  check({ spec: forever, status: stuck, conditions: [waiting] }, { newReplicaSet, old }, '')
   const failed = { outcome: 'failed', message: 'why' } as const
   check({ status: stuck }, { creation: failed, old }, 'Progressing False ReplicaSetCreateError*!')
   check(
@@ -184,13 +200,13 @@ test('progress is noted, its end too, and that it fails to come', () => {
   )
 })
 
-test('who pauses is not late, and who resumes has all the time again', () => {
+test('pausing stops the progress deadline, and resuming restarts it', () => {
   const check = (paused: boolean, condition: string, expected: string): void => {
     const deployment = deploymentOf({ spec: { paused }, conditions: [condition] })
-    const present = setFrom('b', '3 3 0 0')
+    const newReplicaSet = setFrom('b', '3 3 0 0')
     const world = worldOf(
       { ...deployment, status: { ...deployment.status, replicas: 3, updatedReplicas: 3 } },
-      { present, isRollout: !paused },
+      { newReplicaSet, isRollout: !paused },
     )
     assert.equal(
       notation(planStatus(world)).find(text => text.startsWith('Progressing')),
@@ -203,7 +219,7 @@ test('who pauses is not late, and who resumes has all the time again', () => {
   check(true, 'Progressing False ProgressDeadlineExceeded', 'Progressing False ProgressDeadlineExceeded')
 })
 
-test('a replica set that cannot make its pods is told of, the present one first', () => {
+test('a ReplicaFailure is reported, of the new ReplicaSet first', () => {
   const failing = (name: string): ReplicaSet => {
     const conditions = [
       {
@@ -220,16 +236,16 @@ test('a replica set that cannot make its pods is told of, the present one first'
     const status = planStatus(worldOf(deploymentOf({ conditions }), sets))
     return status?.conditions?.find(({ type }) => type === 'ReplicaFailure')?.message
   }
-  assert.equal(messageOf({ old: [failing('a')], present: failing('b') }), 'b')
-  assert.equal(messageOf({ old: [failing('a')], present: setFrom('b', '3 3 3 3') }), 'a')
+  assert.equal(messageOf({ old: [failing('a')], newReplicaSet: failing('b') }), 'b')
+  assert.equal(messageOf({ old: [failing('a')], newReplicaSet: setFrom('b', '3 3 3 3') }), 'a')
   assert.equal(
-    messageOf({ present: setFrom('b', '3 3 3 3') }, ['ReplicaFailure True FailedCreate']),
+    messageOf({ newReplicaSet: setFrom('b', '3 3 3 3') }, ['ReplicaFailure True FailedCreate']),
     undefined,
   )
-  assert.equal(messageOf({ present: failing('b') }, ['ReplicaFailure True FailedCreate']), 'm')
+  assert.equal(messageOf({ newReplicaSet: failing('b') }, ['ReplicaFailure True FailedCreate']), 'm')
 })
 
-test('a collision is counted, and the count stays', () => {
+test('collisionCount is incremented and kept', () => {
   const counted = (status: DeploymentStatus, creation?: StatusWorld['creation']): number | undefined => {
     return planStatus(worldOf(deploymentOf({ status }), { creation }))?.collisionCount
   }
@@ -239,17 +255,17 @@ test('a collision is counted, and the count stays', () => {
   assert.equal(counted({}), undefined)
 })
 
-test('a status that says the same is the same object', () => {
-  const present = setFrom('b', '3 3 3 3')
-  const first = planStatus(worldOf(deploymentOf(), { present }))
+test('an unchanged Deployment status is the same object', () => {
+  const newReplicaSet = setFrom('b', '3 3 3 3')
+  const first = planStatus(worldOf(deploymentOf(), { newReplicaSet }))
   const again = planStatus({
-    ...worldOf({ ...deploymentOf(), status: first! }, { present }),
+    ...worldOf({ ...deploymentOf(), status: first! }, { newReplicaSet }),
     nowMs: nowMs + 90_000,
   })
   assert.equal(again, first)
 })
 
-test('the next look is when the deadline has passed', () => {
+test('the next progress check is after the deadline', () => {
   const check = (
     condition: string,
     spec: Partial<Deployment['spec']>,

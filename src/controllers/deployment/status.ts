@@ -9,16 +9,16 @@ import type {
 import { int32Max } from '#/api/int64.ts'
 import { equalJson } from '#/api/json-value.ts'
 import { formatTime, parseTime } from '#/api/time.ts'
-import { boundsOf } from './bounds.ts'
-import { sizeOf } from './revisions.ts'
-import { sum } from './rolling.ts'
+import { rolloutLimitsOf } from './rollout-limits.ts'
+import { replicasOf } from './revisions.ts'
+import { sum } from './rolling-update.ts'
 
 export interface StatusWorld {
   readonly deployment: Deployment
   /** All ReplicaSets of the Deployment, after the reconcile's writes. */
   readonly replicaSets: readonly ReplicaSet[]
   /** The ReplicaSet with the current template. */
-  readonly present: ReplicaSet | undefined
+  readonly newReplicaSet: ReplicaSet | undefined
   /** Outcome of creating the new ReplicaSet; undefined if it was not created now. */
   readonly creation?: Creation | undefined
   /** True if a rollout is in progress, so that progress is expected. */
@@ -46,7 +46,11 @@ function makeStatus(world: StatusWorld, before: DeploymentStatus): DeploymentSta
   const counts = countReplicas(world)
   const collisionCount = (before.collisionCount ?? 0) + (creation?.outcome === 'collided' ? 1 : 0)
   const noted = withNote(world, before.conditions ?? [])
-  const conditions = withProgress(world, withAvailability(world, noted, counts), noted, counts)
+  const conditions = withProgress(world, {
+    conditions: withAvailability(world, noted, counts),
+    before: noted,
+    counts,
+  })
   const { generation } = deployment.metadata ?? {}
   return {
     ...(generation && { observedGeneration: generation }),
@@ -59,13 +63,13 @@ function makeStatus(world: StatusWorld, before: DeploymentStatus): DeploymentSta
 /** Omits zeros, except for `terminatingReplicas`, where zero means that terminating pods are counted. */
 export function countReplicas({
   replicaSets,
-  present,
-}: Pick<StatusWorld, 'replicaSets' | 'present'>): DeploymentStatus {
+  newReplicaSet,
+}: Pick<StatusWorld, 'replicaSets' | 'newReplicaSet'>): DeploymentStatus {
   const replicas = sum(replicaSets, set => set.status?.replicas ?? 0)
   const readyReplicas = sum(replicaSets, set => set.status?.readyReplicas ?? 0)
   const availableReplicas = sum(replicaSets, set => set.status?.availableReplicas ?? 0)
-  const unavailableReplicas = Math.max(0, sum(replicaSets, sizeOf) - availableReplicas)
-  const updatedReplicas = present?.status?.replicas ?? 0
+  const unavailableReplicas = Math.max(0, sum(replicaSets, replicasOf) - availableReplicas)
+  const updatedReplicas = newReplicaSet?.status?.replicas ?? 0
   const terminating = terminatingReplicas(replicaSets)
   return {
     ...(replicas && { replicas }),
@@ -86,7 +90,7 @@ function terminatingReplicas(replicaSets: readonly ReplicaSet[]): number | undef
 
 /** True if all desired replicas are updated and available, and no others exist. */
 export function isComplete(deployment: Deployment, counts: DeploymentStatus): boolean {
-  const { replicas } = boundsOf(deployment)
+  const { replicas } = rolloutLimitsOf(deployment)
   const { updatedReplicas = 0, replicas: all = 0, availableReplicas = 0 } = counts
   return updatedReplicas === replicas && all === replicas && availableReplicas === replicas
 }
@@ -106,16 +110,16 @@ function withNote(world: StatusWorld, conditions: Conditions): Conditions {
 
 type Note = Pick<DeploymentCondition, 'type' | 'status' | 'reason' | 'message'>
 
-function noteOf({ creation, present }: StatusWorld, isKnown: boolean): Note | undefined {
+function noteOf({ creation, newReplicaSet }: StatusWorld, isKnown: boolean): Note | undefined {
   const type = 'Progressing'
-  const name = present?.metadata?.name
+  const name = newReplicaSet?.metadata?.name
   if (creation?.outcome === 'failed')
     return { type, status: 'False', reason: 'ReplicaSetCreateError', message: creation.message }
   if (creation?.outcome === 'created') {
     const message = `Created new replica set "${name}"`
     return { type, status: 'True', reason: 'NewReplicaSetCreated', message }
   }
-  if (isKnown || present === undefined) return undefined
+  if (isKnown || newReplicaSet === undefined) return undefined
   return { type, status: 'True', reason: 'FoundNewReplicaSet', message: `Found new replica set "${name}"` }
 }
 
@@ -132,7 +136,7 @@ function withPause({ deployment, nowMs }: StatusWorld, conditions: Conditions): 
 }
 
 function withAvailability(world: StatusWorld, conditions: Conditions, counts: DeploymentStatus): Conditions {
-  const isEnough = (counts.availableReplicas ?? 0) >= boundsOf(world.deployment).availableMin
+  const isEnough = (counts.availableReplicas ?? 0) >= rolloutLimitsOf(world.deployment).minAvailable
   const note = isEnough
     ? { status: 'True', reason: 'MinimumReplicasAvailable', message: 'Deployment has minimum availability.' }
     : {
@@ -143,29 +147,28 @@ function withAvailability(world: StatusWorld, conditions: Conditions, counts: De
   return withCondition(conditions, conditionAt(world.nowMs, { type: 'Available', ...note }))
 }
 
-function withProgress(
-  world: StatusWorld,
-  conditions: Conditions,
-  before: Conditions,
-  counts: DeploymentStatus,
-): Conditions {
+interface Progress {
+  readonly conditions: Conditions
+  /** The conditions before availability was updated. */
+  readonly before: Conditions
+  readonly counts: DeploymentStatus
+}
+
+function withProgress(world: StatusWorld, progress: Progress): Conditions {
+  const { conditions } = progress
   const { deployment, isRollout, creation } = world
   if (!isRollout || (creation && creation.outcome !== 'created')) return conditions
   const watched = hasDeadline(deployment)
-    ? withEstimate(world, conditions, conditionOf(before, 'Progressing'), counts)
+    ? withEstimate(world, progress)
     : (withoutCondition(conditions, 'Progressing') ?? [])
   const failure = failureOf(world)
   if (failure) return withCondition(watched, failure)
   return withoutCondition(watched, 'ReplicaFailure') ?? []
 }
 
-function withEstimate(
-  world: StatusWorld,
-  conditions: Conditions,
-  before: DeploymentCondition | undefined,
-  counts: DeploymentStatus,
-): Conditions {
+function withEstimate(world: StatusWorld, { conditions, before: all, counts }: Progress): Conditions {
   const { deployment, nowMs } = world
+  const before = conditionOf(all, 'Progressing')
   const { replicas = 0, updatedReplicas = 0 } = counts
   // The rollout is complete: later pod changes are not progress.
   if (replicas === updatedReplicas && before?.reason === 'NewReplicaSetAvailable') return conditions
@@ -188,11 +191,13 @@ function withEstimate(
 }
 
 function progressing(
-  { deployment, present, nowMs }: StatusWorld,
+  { deployment, newReplicaSet, nowMs }: StatusWorld,
   reason: string,
   what: string,
 ): DeploymentCondition {
-  const who = present ? `ReplicaSet "${present.metadata?.name}"` : `Deployment "${deployment.metadata?.name}"`
+  const who = newReplicaSet
+    ? `ReplicaSet "${newReplicaSet.metadata?.name}"`
+    : `Deployment "${deployment.metadata?.name}"`
   return conditionAt(nowMs, { type: 'Progressing', status: 'True', reason, message: `${who} ${what}` })
 }
 
@@ -232,8 +237,8 @@ export function nextProgressCheckMs(
 }
 
 /** The ReplicaFailure condition of a ReplicaSet, the new one's first. */
-function failureOf({ replicaSets, present }: StatusWorld): DeploymentCondition | undefined {
-  const sets = present ? [present, ...replicaSets] : replicaSets
+function failureOf({ replicaSets, newReplicaSet }: StatusWorld): DeploymentCondition | undefined {
+  const sets = newReplicaSet ? [newReplicaSet, ...replicaSets] : replicaSets
   for (const { status } of sets) {
     const failure = conditionOf(status?.conditions, 'ReplicaFailure')
     if (failure === undefined) continue

@@ -1,18 +1,18 @@
 import type { PodTemplateSpec } from '#/api/generated/core/v1.ts'
-import { templateMeaning } from '../template-meaning.ts'
+import { canonicalTemplate } from '../shared/canonical-template.ts'
 
 /** Distinguishes pods and ReplicaSets of different revisions. */
 export const hashLabel = 'pod-template-hash'
 
 /** True if two templates are equal, ignoring the `pod-template-hash` label. */
 export function sameTemplate(left: PodTemplateSpec | undefined, right: PodTemplateSpec | undefined): boolean {
-  return templateMeaning(withoutHash(left ?? {})) === templateMeaning(withoutHash(right ?? {}))
+  return canonicalTemplate(withoutHash(left ?? {})) === canonicalTemplate(withoutHash(right ?? {}))
 }
 
 /** Short hash of the template; `collisionCount` changes it after a collision. */
 export function templateHash(template: PodTemplateSpec, collisionCount: number | undefined): string {
-  const meaning = templateMeaning(withoutHash(template))
-  const text = collisionCount === undefined ? meaning : `${meaning}${collisionCount}`
+  const canonical = canonicalTemplate(withoutHash(template))
+  const text = collisionCount === undefined ? canonical : `${canonical}${collisionCount}`
   let hash = hashStart
   for (const byte of new TextEncoder().encode(text)) hash = Math.imul(hash ^ byte, hashPrime)
   return String(hash >>> 0).replace(/\d/g, digit => digitNames.charAt(Number(digit)))

@@ -1,10 +1,10 @@
+import { messageOf } from '#/base/message-of.ts'
 import { withCondition } from '#/api/conditions.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import type { PodDisruptionBudget } from '#/api/generated/policy/v1.ts'
 import { percentOf, scaledValueRoundedUp } from '#/api/int-or-string.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
 import { formatTime, parseTime } from '#/api/time.ts'
-import { messageOf } from '../message-of.ts'
 import { isPodReady } from '../pods.ts'
 
 export interface ControllerScale {
@@ -12,7 +12,7 @@ export interface ControllerScale {
   readonly replicas: number
 }
 
-export interface BudgetWorld {
+export interface DisruptionBudgetWorld {
   readonly budget: PodDisruptionBudget
   /** Pods that the budget selects. */
   readonly pods: readonly Pod[]
@@ -20,28 +20,28 @@ export interface BudgetWorld {
   readonly nowMs: number
 }
 
-export interface BudgetPlan {
+export interface DisruptionBudgetPlan {
   readonly status: NonNullable<PodDisruptionBudget['status']>
   /** Time until the next entry of `disruptedPods` expires. */
-  readonly againAfterMs?: number
+  readonly requeueAfterMs?: number
 }
 
 /**
  * Expiry of entries in `disruptedPods`: an evicted pod that still exists after this time is no longer counted
  * as disrupted.
  */
-const evictionMs = 120_000
+const deletionTimeoutMs = 120_000
 
-export function planBudget(world: BudgetWorld): BudgetPlan {
+export function planDisruptionBudget(world: DisruptionBudgetWorld): DisruptionBudgetPlan {
   const { budget, pods, scales, nowMs } = world
   const observedGeneration = budget.metadata?.generation ?? 0
   if ('error' in scales) {
     // Fail safe: allow no disruptions.
-    const before = { currentHealthy: 0, desiredHealthy: 0, expectedPods: 0, ...budget.status }
-    const conditions = said(budget, ['False', 'SyncFailed', messageOf(scales.error)], nowMs)
-    return { status: { ...before, observedGeneration, disruptionsAllowed: 0, conditions } }
+    const oldObject = { currentHealthy: 0, desiredHealthy: 0, expectedPods: 0, ...budget.status }
+    const conditions = withDisruptionAllowed(budget, ['False', 'SyncFailed', messageOf(scales.error)], nowMs)
+    return { status: { ...oldObject, observedGeneration, disruptionsAllowed: 0, conditions } }
   }
-  const { disruptedPods, againAfterMs } = stillGoing(budget, pods, nowMs)
+  const { disruptedPods, requeueAfterMs } = unexpiredDisruptedPods(budget, pods, nowMs)
   const going = (pod: Pod): boolean => disruptedPods[pod.metadata?.name ?? ''] !== undefined
   const currentHealthy = pods.filter(pod => isPodReady(pod) && !isBeingDeleted(pod) && !going(pod)).length
   const { expectedPods, desiredHealthy } = expectations(budget, pods.length, scales)
@@ -53,13 +53,13 @@ export function planBudget(world: BudgetWorld): BudgetPlan {
     disruptionsAllowed,
     observedGeneration,
     ...(Object.keys(disruptedPods).length > 0 && { disruptedPods }),
-    conditions: said(
+    conditions: withDisruptionAllowed(
       budget,
       disruptionsAllowed > 0 ? ['True', 'SufficientPods', ''] : ['False', 'InsufficientPods', ''],
       nowMs,
     ),
   }
-  return againAfterMs === undefined ? { status } : { status, againAfterMs }
+  return requeueAfterMs === undefined ? { status } : { status, requeueAfterMs }
 }
 
 /**
@@ -84,23 +84,23 @@ function expectations(
 }
 
 /** Entries of `disruptedPods` that have not expired and still have a pod. */
-function stillGoing(
+function unexpiredDisruptedPods(
   { status }: PodDisruptionBudget,
   pods: readonly Pod[],
   nowMs: number,
-): { readonly disruptedPods: Readonly<Record<string, string>>; readonly againAfterMs?: number } {
+): { readonly disruptedPods: Readonly<Record<string, string>>; readonly requeueAfterMs?: number } {
   const there = new Set(pods.filter(pod => !isBeingDeleted(pod)).map(pod => pod.metadata?.name ?? ''))
   const left = Object.entries(status?.disruptedPods ?? {})
-    .map(([name, time]) => ({ name, time, leftMs: (parseTime(time) ?? 0) + evictionMs - nowMs }))
+    .map(([name, time]) => ({ name, time, leftMs: (parseTime(time) ?? 0) + deletionTimeoutMs - nowMs }))
     .filter(({ name, leftMs }) => there.has(name) && leftMs > 0)
   const disruptedPods = Object.fromEntries(left.map(({ name, time }) => [name, time]))
   if (left.length === 0) return { disruptedPods }
-  return { disruptedPods, againAfterMs: Math.min(...left.map(({ leftMs }) => leftMs)) }
+  return { disruptedPods, requeueAfterMs: Math.min(...left.map(({ leftMs }) => leftMs)) }
 }
 
 type Conditions = NonNullable<NonNullable<PodDisruptionBudget['status']>['conditions']>
 
-function said(
+function withDisruptionAllowed(
   { status, metadata }: PodDisruptionBudget,
   [value, reason, message]: readonly [string, string, string],
   nowMs: number,

@@ -38,7 +38,7 @@ function show(slices: readonly EndpointSlice[]): readonly string[] {
   })
 }
 
-test('there is a slice for each set of ports and family, and none is written twice', () => {
+test('mirroring creates one slice per set of ports and IP family, once', () => {
   const { create } = planMirror(both, [])
   assert.deepEqual(show(create), ['IPv4 192.0.2.1,-192.0.2.2:5432', 'IPv6 2001:db8::1:5432'])
   assert.deepEqual(create[0]?.metadata, {
@@ -65,7 +65,7 @@ test('there is a slice for each set of ports and family, and none is written twi
   assert.deepEqual([again.create, again.update, again.delete], [[], [], []])
 })
 
-test('changes go into the slices that are there, and what is not needed goes', () => {
+test('mirroring updates existing slices and deletes unneeded ones', () => {
   const slices = stored(planMirror(both, []).create)
   const check = (endpoints: Endpoints, update: readonly string[], deleted: readonly string[]): void => {
     const plan = planMirror(endpoints, slices)
@@ -80,7 +80,7 @@ test('changes go into the slices that are there, and what is not needed goes', (
   check(endpointsOf(both.subsets, 'other'), [four, six], [])
 })
 
-test('addresses that are none or too many are left out and counted', () => {
+test('invalid and excess addresses are skipped and counted', () => {
   const many = Array.from({ length: 1_002 }, (_, index) => `10.0.${index >> 8}.${index & 255}`)
   const { create, skippedCount, invalidCount } = planMirror(
     endpointsOf([{ addresses: addresses(...many, 'nonsense'), ports }]),

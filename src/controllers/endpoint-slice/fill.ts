@@ -17,7 +17,7 @@ export interface FillWorld {
   readonly ports: readonly EndpointPort[]
   /** By endpoint key. */
   readonly wanted: ReadonlyMap<string, Endpoint>
-  readonly endpointsMax: number
+  readonly maxEndpointsPerSlice: number
   /** True if a slice must be written in any case. */
   readonly isStale: (slice: EndpointSlice) => boolean
 }
@@ -32,18 +32,18 @@ export interface Filled {
  * endpoints stay in their slice. New ones fill slices that change anyway, fullest first; the rest goes into
  * one existing slice with enough room, or into new slices.
  */
-export function fillSlices({ slices, ports, wanted, endpointsMax, isStale }: FillWorld): Filled {
+export function fillSlices({ slices, ports, wanted, maxEndpointsPerSlice, isStale }: FillWorld): Filled {
   const left = new Map(wanted)
   const open = slices.map(slice => keepWanted(slice, left, isStale(slice)))
   const kept = open.filter(({ endpoints }) => endpoints.length > 0)
   const rest = [...left.values()]
   const changed = kept.filter(({ isChanged }) => isChanged)
   for (const slice of changed.toSorted((a, b) => b.endpoints.length - a.endpoints.length)) {
-    slice.endpoints.push(...rest.splice(0, Math.max(0, endpointsMax - slice.endpoints.length)))
+    slice.endpoints.push(...rest.splice(0, Math.max(0, maxEndpointsPerSlice - slice.endpoints.length)))
   }
   const full: Endpoint[][] = []
-  while (rest.length >= endpointsMax) full.push(rest.splice(0, endpointsMax))
-  const room = rest.length > 0 ? tightestFit(kept, rest.length, endpointsMax) : undefined
+  while (rest.length >= maxEndpointsPerSlice) full.push(rest.splice(0, maxEndpointsPerSlice))
+  const room = rest.length > 0 ? tightestFit(kept, rest.length, maxEndpointsPerSlice) : undefined
   if (room) {
     room.endpoints.push(...rest.splice(0))
     room.isChanged = true
@@ -82,9 +82,9 @@ function keepWanted(before: EndpointSlice, left: Map<string, Endpoint>, isStale:
 function tightestFit(
   slices: readonly OpenSlice[],
   count: number,
-  endpointsMax: number,
+  maxEndpointsPerSlice: number,
 ): OpenSlice | undefined {
   return slices
-    .filter(({ endpoints, isChanged }) => !isChanged && endpoints.length + count <= endpointsMax)
+    .filter(({ endpoints, isChanged }) => !isChanged && endpoints.length + count <= maxEndpointsPerSlice)
     .toSorted((a, b) => b.endpoints.length - a.endpoints.length)[0]
 }

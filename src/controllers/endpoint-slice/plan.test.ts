@@ -56,7 +56,7 @@ function plan(pods: string, slices: readonly EndpointSlice[], world: Partial<Sli
     pods: pods.split(' ').filter(Boolean).map(podOf),
     nodeOf,
     slices,
-    endpointsMax: 3,
+    maxEndpointsPerSlice: 3,
     triggerTime: undefined,
     shares: undefined,
     ...world,
@@ -79,13 +79,13 @@ function show(slices: readonly EndpointSlice[]): readonly string[] {
   return slices.map(({ endpoints = [] }) => endpoints.map(each => each.targetRef?.name?.slice(1)).join(' '))
 }
 
-test('endpoints fill slices, stay where they are, and few slices are written', () => {
+test('endpoints fill slices, keep their slice, and few slices are written', () => {
   const check = (
     before: readonly string[],
     pods: string,
     expected: Partial<Record<keyof SlicesPlan, string[]>>,
   ) => {
-    const slices = before.flatMap(each => stored(plan(each, [], { endpointsMax: 9 }).create))
+    const slices = before.flatMap(each => stored(plan(each, [], { maxEndpointsPerSlice: 9 }).create))
     const made = plan(pods, slices)
     const shown = { create: show(made.create), update: show(made.update), delete: show(made.delete) }
     assert.deepEqual(
@@ -112,8 +112,11 @@ test('endpoints fill slices, stay where they are, and few slices are written', (
   check(['1'], '2', { update: ['2'] })
 })
 
-test('an endpoint says where the pod is and how it is', () => {
-  const [slice] = plan('1 -2 3! -4!', [], { endpointsMax: 9, triggerTime: '2026-01-01T00:00:00Z' }).create
+test('an endpoint has the node, zone and conditions of its pod', () => {
+  const [slice] = plan('1 -2 3! -4!', [], {
+    maxEndpointsPerSlice: 9,
+    triggerTime: '2026-01-01T00:00:00Z',
+  }).create
   assert.deepEqual(slice?.metadata, {
     namespace: 'default',
     generateName: 'web-',
@@ -157,7 +160,7 @@ test('an endpoint says where the pod is and how it is', () => {
   )
 })
 
-test('a service of two families has slices of both, and those of a family it lost go', () => {
+test('a dual-stack service has slices of both IP families; those of a removed one are deleted', () => {
   const dual = { ...service, spec: { ...service.spec, ipFamilies: ['IPv6', 'IPv4'] } }
   const { create } = plan('1', [], { service: dual })
   assert.deepEqual(
@@ -175,7 +178,7 @@ test('a service of two families has slices of both, and those of a family it los
   assert.deepEqual([single.create, single.update], [[], []])
 })
 
-test('pods with the same ports share slices, and a port that a pod does not have is not offered there', () => {
+test('pods with the same ports share slices, and missing named ports are omitted', () => {
   const ports = [
     { name: 'http', port: 80, targetPort: 'web', protocol: 'TCP' },
     { name: 'admin', port: 81, targetPort: 'admin', protocol: 'TCP' },
@@ -209,7 +212,7 @@ test('pods with the same ports share slices, and a port that a pod does not have
   )
 })
 
-test('headless services are marked, and slices of a service that had the name before go', () => {
+test('headless services are labelled, and slices of an earlier service are deleted', () => {
   const headless = { ...service, spec: { ...service.spec, clusterIP: 'None', ports: [] } }
   const { create } = plan('1', [], { service: headless })
   assert.equal(create[0]?.metadata?.labels?.['service.kubernetes.io/headless'], '')
@@ -219,7 +222,7 @@ test('headless services are marked, and slices of a service that had the name be
   assert.deepEqual([show(made.create), show(made.update), show(made.delete)], [['1'], [], ['1']])
 })
 
-test('labels of the service come and go on its slices, and a service that goes gets none', () => {
+test('slices follow the labels of the service; a service being deleted gets none', () => {
   const slices = stored(plan('1', []).create)
   const relabelled = { ...service, metadata: { ...service.metadata, labels: { team: 'b' } } }
   const { update } = plan('1', slices, { service: relabelled })
@@ -228,7 +231,7 @@ test('labels of the service come and go on its slices, and a service that goes g
   assert.deepEqual(plan('1', [], { service: going }).create, [])
 })
 
-test('traffic distribution gives hints, and takes them back', () => {
+test('traffic distribution sets and removes hints', () => {
   const distributed = (trafficDistribution: string): Service => {
     return { ...service, spec: { ...service.spec, trafficDistribution } }
   }
@@ -251,11 +254,11 @@ test('traffic distribution gives hints, and takes them back', () => {
   check('PreferSameNode', { forZones, forNodes: [{ name: 'n1' }] })
 })
 
-test('topology mode gives each zone its share of endpoints, or says why not', () => {
+test('topology mode allocates endpoints to zones, or reports why not', () => {
   const annotations = { 'service.kubernetes.io/topology-mode': 'Auto' }
   const auto = { ...service, metadata: { ...service.metadata, annotations } }
   const shares = zoneShares([nodeOf('n0'), nodeOf('n1')])
-  const world = { service: auto, shares, endpointsMax: 100 }
+  const world = { service: auto, shares, maxEndpointsPerSlice: 100 }
   const zones = (slices: readonly EndpointSlice[]): unknown => {
     const all = slices.flatMap(({ endpoints = [] }) => endpoints.map(each => each.hints?.forZones?.[0]?.name))
     return Object.fromEntries([...Map.groupBy(all, zone => zone)].map(([zone, each]) => [zone, each.length]))

@@ -16,7 +16,7 @@ import { withTriggerTime } from '../service-endpoints/trigger-times.ts'
 import { fillSlices, type SliceDraft } from './fill.ts'
 import { trafficHints, withHints } from './hints.ts'
 import { planZoneHints } from './zone-hints.ts'
-import { zoneOf, type ZoneShares } from './zone-shares.ts'
+import { zoneKeyOf, type ZoneShares } from './zone-shares.ts'
 
 export const managedBy = 'endpointslice-controller.k8s.io'
 
@@ -27,7 +27,7 @@ export interface SlicesWorld {
   readonly nodeOf: (name: string) => Node | undefined
   /** This controller's slices for a service of this name, except those being deleted. */
   readonly slices: readonly EndpointSlice[]
-  readonly endpointsMax: number
+  readonly maxEndpointsPerSlice: number
   readonly triggerTime: string | undefined
   readonly shares: ZoneShares | undefined
 }
@@ -71,7 +71,7 @@ interface TypePlan extends Omit<SlicesPlan, 'zoneHints'> {
 }
 
 function planType(world: SlicesWorld, type: AddressType): TypePlan {
-  const { service, endpointsMax } = world
+  const { service, maxEndpointsPerSlice } = world
   const slices = world.slices.filter(({ addressType }) => addressType === type)
   const own = slices.filter(slice => isOwned(slice, service))
   const labels = sliceLabels(service)
@@ -79,7 +79,7 @@ function planType(world: SlicesWorld, type: AddressType): TypePlan {
   const groups = groupByPorts(world, type)
   const byPorts = Map.groupBy(own, ({ ports }) => portsKey(ports))
   const filled = [...groups].map(([key, { ports, wanted }]) => {
-    return fillSlices({ slices: byPorts.get(key) ?? [], ports, wanted, endpointsMax, isStale })
+    return fillSlices({ slices: byPorts.get(key) ?? [], ports, wanted, maxEndpointsPerSlice, isStale })
   })
   const drafts = filled.flatMap(each => each.drafts)
   const unused = [...byPorts].flatMap(([key, each]) => (groups.has(key) ? [] : each))
@@ -152,7 +152,7 @@ function endpointOf(pod: Pod, { service, node, type }: EndpointContext): Endpoin
   const serving = isPodReady(pod)
   const terminating = isBeingDeleted(pod)
   const ready = service.spec?.publishNotReadyAddresses === true || (serving && !terminating)
-  const zone = node && zoneOf(node)
+  const zone = node && zoneKeyOf(node)
   const hostname = endpointHostname(pod, service)
   return {
     addresses: podAddresses(pod)[type === 'IPv6' ? 6 : 4],

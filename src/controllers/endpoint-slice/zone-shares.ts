@@ -14,7 +14,7 @@ export function zoneShares(nodes: readonly Node[]): ZoneShares | undefined {
   const milliByZone = new Map<string, number>()
   let total = 0
   for (const node of nodes.filter(isCounted)) {
-    const zone = zoneOf(node)
+    const zone = zoneKeyOf(node)
     const milli = milliCpus(node)
     if (zone === undefined || milli === 0) return undefined
     milliByZone.set(zone, (milliByZone.get(zone) ?? 0) + milli)
@@ -24,14 +24,14 @@ export function zoneShares(nodes: readonly Node[]): ZoneShares | undefined {
   return new Map([...milliByZone].map(([zone, milli]) => [zone, milli / total]))
 }
 
-export function zoneOf({ metadata }: Node): string | undefined {
+export function zoneKeyOf({ metadata }: Node): string | undefined {
   return labelOf(metadata?.labels, 'topology.kubernetes.io/zone') || undefined
 }
 
 /** True if the change of a node does not affect the shares. */
 export function isSameShare(before: Node, after: Node): boolean {
   return (
-    zoneOf(before) === zoneOf(after) &&
+    zoneKeyOf(before) === zoneKeyOf(after) &&
     isCounted(before) === isCounted(after) &&
     before.status?.allocatable?.['cpu'] === after.status?.allocatable?.['cpu']
   )

@@ -56,7 +56,7 @@ function show(subsets: readonly EndpointSubset[] = []): readonly string[] {
   })
 }
 
-test('endpoints have the pods of a service that are there, those that are not ready apart', () => {
+test('Endpoints list the pods of a service, not ready ones separately', () => {
   const made = plan(['2', '1', '-3', '4!'])
   assert.deepEqual(show(made?.subsets), ['1,2,-3:8080'])
   assert.deepEqual(made?.metadata?.labels, {
@@ -78,7 +78,7 @@ test('endpoints have the pods of a service that are there, those that are not re
   assert.equal(shown?.metadata?.labels?.['service.kubernetes.io/headless'], '')
 })
 
-test('what is right is not written again, in whatever order it stands', () => {
+test('equal Endpoints are not written again, independent of order', () => {
   const current = plan(['1', '2'], { triggerTime: '2026-01-01T00:00:00Z' })!
   assert.equal(plan(['2', '1'], { current }), undefined)
   const [subset] = current.subsets ?? []
@@ -89,7 +89,7 @@ test('what is right is not written again, in whatever order it stands', () => {
   assert.deepEqual(changed?.metadata?.annotations, {})
 })
 
-test('past 1000 addresses those that are not ready are left out first, and it is said so', () => {
+test('beyond 1000 addresses not ready ones are omitted first, with the over-capacity annotation', () => {
   const numbers = (count: number, sign = ''): readonly string[] => {
     return Array.from({ length: count }, (_, index) => `${sign}${index + 1 + (sign ? 2_000 : 0)}`)
   }
@@ -109,7 +109,7 @@ test('past 1000 addresses those that are not ready are left out first, and it is
   assert.equal(plan(numbers(1_000), { current: truncated })?.metadata?.annotations?.[annotation], undefined)
 })
 
-test('ports that the same addresses offer are together, and not ready goes before ready', () => {
+test('ports with the same addresses share a subset, and not ready takes precedence', () => {
   const subset = (notation: string): EndpointSubset => {
     const [addresses = '', ports = ''] = notation.split(':')
     const ips = addresses.split(',').map(Number)
@@ -134,7 +134,7 @@ test('ports that the same addresses offer are together, and not ready goes befor
   check('2:80 1: 2:', ['1,2:', '2:80'])
 })
 
-test('packed twice is packed once, and nothing is lost', () => {
+test('packing subsets is idempotent and loses nothing', () => {
   const port = fc.record({ name: fc.constantFrom('a', 'b'), port: fc.integer({ min: 1, max: 3 }) })
   const address = fc.record({ ip: fc.constantFrom('10.0.0.1', '10.0.0.2', '10.0.0.3') })
   const subset = fc.record({

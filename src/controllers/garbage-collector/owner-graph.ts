@@ -53,8 +53,8 @@ export class OwnerGraph {
   }
 }
 
-const nobody: readonly OwnerReference[] = []
+const noOwners: readonly OwnerReference[] = []
 
 export function ownersOf(object: KubernetesObject | undefined): readonly OwnerReference[] {
-  return object?.metadata?.ownerReferences ?? nobody
+  return object?.metadata?.ownerReferences ?? noOwners
 }

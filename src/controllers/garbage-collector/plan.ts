@@ -10,11 +10,11 @@ export type OwnerState =
   /** The owner exists. */
   | 'solid'
   /** The owner does not exist, or not in a scope in which it can own the object. */
-  | 'absent'
+  | 'dangling'
   /** The owner is being deleted with foreground propagation and waits for its dependents. */
-  | 'waiting'
+  | 'waitingForDependentsDeletion'
 
-export type CollectPlan =
+export type GarbageCollectionPlan =
   | { readonly action: 'nothing' }
   /** Orphan propagation: the owner reference is removed from all dependents. */
   | { readonly action: 'orphan'; readonly dependents: readonly GraphNode[] }
@@ -25,7 +25,7 @@ export type CollectPlan =
   | { readonly action: 'delete'; readonly policy: NonNullable<DeleteOptions['propagationPolicy']> }
 
 /** The action for an object being deleted with foreground or orphan propagation. */
-export function planOwner(graph: OwnerGraph, object: KubernetesObject): CollectPlan {
+export function planDeletingOwner(graph: OwnerGraph, object: KubernetesObject): GarbageCollectionPlan {
   const uid = object.metadata?.uid ?? ''
   if (!isBeingDeleted(object)) return { action: 'nothing' }
   if (hasFinalizer(object, orphanFinalizer)) {
@@ -47,16 +47,16 @@ export function planDependent(
   graph: OwnerGraph,
   object: KubernetesObject,
   stateOf: (owner: OwnerReference) => OwnerState,
-): CollectPlan {
+): GarbageCollectionPlan {
   const owners = ownersOf(object)
   if (owners.length === 0 || isBeingDeleted(object)) return { action: 'nothing' }
   const solid = owners.filter(owner => stateOf(owner) === 'solid')
   if (solid.length === owners.length) return { action: 'nothing' }
   if (solid.length > 0) return { action: 'set-owners', owners: solid }
   const dependents = graph.dependentsOf(object.metadata?.uid ?? '')
-  if (owners.some(owner => stateOf(owner) === 'waiting') && dependents.length > 0) {
+  if (owners.some(owner => stateOf(owner) === 'waitingForDependentsDeletion') && dependents.length > 0) {
     // A cycle of owners in foreground deletion would block forever.
-    const isCircle = dependents.some(({ object: each }) => isWaiting(each))
+    const isCircle = dependents.some(({ object: each }) => isDeletingDependents(each))
     const blocking = owners.some(owner => owner.blockOwnerDeletion)
     if (isCircle && blocking) {
       return { action: 'set-owners', owners: owners.map(owner => ({ ...owner, blockOwnerDeletion: false })) }
@@ -68,11 +68,11 @@ export function planDependent(
 }
 
 /** True if the object is being deleted and has the `foregroundDeletion` or `orphan` finalizer. */
-export function dependsOnOthers(object: KubernetesObject): boolean {
-  return isWaiting(object) || (isBeingDeleted(object) && hasFinalizer(object, orphanFinalizer))
+export function isBlockedByDependents(object: KubernetesObject): boolean {
+  return isDeletingDependents(object) || (isBeingDeleted(object) && hasFinalizer(object, orphanFinalizer))
 }
 
 /** True if the object is being deleted with foreground propagation. */
-export function isWaiting(object: KubernetesObject): boolean {
+export function isDeletingDependents(object: KubernetesObject): boolean {
   return isBeingDeleted(object) && hasFinalizer(object, foregroundFinalizer)
 }

@@ -6,7 +6,7 @@ import { clientOf } from '#/client/client.ts'
 import type { TransportResponse } from '#/client/transport.ts'
 import { Simulation } from '#/platform/simulated.ts'
 import { ApiMetrics } from './api-metrics.ts'
-import { KindLookup } from './kind-lookup.ts'
+import { RestMapper } from './rest-mapper.ts'
 
 /** Metrics of a fake API server with these responses by path and query; other requests fail. */
 function metricsOf(answers: Readonly<Record<string, unknown>>): {
@@ -32,7 +32,7 @@ function metricsOf(answers: Readonly<Record<string, unknown>>): {
     },
   }
   const client = clientOf({ platform: simulation.host('test'), transport, userAgent: 'test' })
-  return { metrics: new ApiMetrics(client, new KindLookup(client)), run: promise => simulation.run(promise) }
+  return { metrics: new ApiMetrics(client, new RestMapper(client)), run: promise => simulation.run(promise) }
 }
 
 const { signal } = new AbortController()
@@ -66,7 +66,7 @@ const podMetrics = {
   ],
 }
 
-test('resources: the sum of the containers, or one of them; who lacks one is unknown', async () => {
+test('resource metrics: sum of containers or one container; incomplete pods are missing', async () => {
   const path = '/apis/metrics.k8s.io/v1beta1/namespaces/ns/pods?labelSelector=app=web'
   const { metrics, run } = metricsOf({ [path]: podMetrics })
   assert.deepEqual(
@@ -81,7 +81,7 @@ test('resources: the sum of the containers, or one of them; who lacks one is unk
   assert.deepEqual([...ofWeb], [['a', { milliValue: 67_108_864_000n, atMs, windowMs: 30_000 }]])
 })
 
-test('custom metrics: in either version, of pods, of an object and of the namespace', async () => {
+test('custom metrics: both API versions, of pods, objects and namespaces', async () => {
   for (const [version, window] of [
     ['v1beta2', { windowSeconds: 10 }],
     ['v1beta1', { window: 10 }],
@@ -118,7 +118,7 @@ test('custom metrics: in either version, of pods, of an object and of the namesp
   }
 })
 
-test('external metrics are all series under a name', async () => {
+test('external metrics return all series of a name', async () => {
   const path = '/apis/external.metrics.k8s.io/v1beta1/namespaces/ns/queue'
   const { metrics, run } = metricsOf({ [path]: { items: [{ value: '1' }, { value: '500m' }, {}] } })
   const external = (metric: string): Promise<readonly bigint[]> => {
@@ -132,7 +132,7 @@ test('external metrics are all series under a name', async () => {
   })
 })
 
-test('what a server of metrics refuses is passed on', async () => {
+test('errors of the metrics API are passed on', async () => {
   const path = '/apis/metrics.k8s.io/v1beta1/namespaces/ns/pods?labelSelector=app=web'
   const cases: readonly [unknown, string][] = [
     [{ items: [] }, 'no metrics returned from resource metrics API'],

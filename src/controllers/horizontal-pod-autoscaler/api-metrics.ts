@@ -1,11 +1,11 @@
+import { messageOf } from '#/base/message-of.ts'
 import { isApiError } from '#/api/errors.ts'
 import { tryParseDurationMs } from '#/api/duration.ts'
 import { parseGroupVersion } from '#/api/group-version.ts'
 import { quantityMilliValue, tryParseQuantity } from '#/api/quantity.ts'
 import { parseTime } from '#/api/time.ts'
 import type { Client } from '#/client/client.ts'
-import { messageOf } from '../message-of.ts'
-import type { KindLookup } from './kind-lookup.ts'
+import type { RestMapper } from './rest-mapper.ts'
 import type {
   ExternalQuery,
   Metrics,
@@ -22,11 +22,11 @@ import type {
  */
 export class ApiMetrics implements Metrics {
   readonly #client: Client
-  readonly #kinds: KindLookup
+  readonly #kinds: RestMapper
   /** Cached version of the custom metrics API; reset after any failure. */
   #customVersion: string | undefined
 
-  constructor(client: Client, kinds: KindLookup) {
+  constructor(client: Client, kinds: RestMapper) {
     this.#client = client
     this.#kinds = kinds
   }

@@ -26,7 +26,7 @@ const changesKeptMs = 1_800_000
  * Starts with the current size as a recommendation, so that nothing is scaled down before the stabilization
  * window has passed.
  */
-export function newHistory(currentReplicas: number, nowMs: number): ScaleHistory {
+export function initialScaleHistory(currentReplicas: number, nowMs: number): ScaleHistory {
   return { recommendations: [{ replicas: currentReplicas, atMs: nowMs }], changes: [] }
 }
 

@@ -8,8 +8,14 @@ import type {
 import { formatTime } from '#/api/time.ts'
 import type { EventContent } from '#/client/event-recorder.ts'
 import type { Recommendation, ScaleHistory } from './history.ts'
-import { limitReplicas } from './limits.ts'
-import { proposeReplicas, type MetricWorld, type Proposal, type Reading, type Refusal } from './proposal.ts'
+import { normalizeDesiredReplicas } from './normalize-desired-replicas.ts'
+import {
+  proposeReplicas,
+  type MetricWorld,
+  type Proposal,
+  type MetricReading,
+  type MetricError,
+} from './proposal.ts'
 
 /** The decided size of a target, with conditions and events. */
 export interface ScaleDecision {
@@ -17,7 +23,7 @@ export interface ScaleDecision {
   readonly replicas: number | undefined
   /** Reason in the rescale event, if the size changes. */
   readonly reason: string
-  readonly conditions: readonly ConditionWords[]
+  readonly conditions: readonly ConditionFields[]
   /** One for each metric of the spec, in order. */
   readonly currentMetrics?: readonly MetricStatus[] | undefined
   readonly events: readonly EventContent[]
@@ -25,7 +31,7 @@ export interface ScaleDecision {
   readonly recommendations?: readonly Recommendation[]
 }
 
-export interface ConditionWords {
+export interface ConditionFields {
   readonly type: 'AbleToScale' | 'ScalingActive' | 'ScalingLimited'
   readonly status: 'True' | 'False'
   readonly reason: string
@@ -69,7 +75,7 @@ export function planWithoutPods(problem: {
 
 export interface ScaleWorld extends MetricWorld {
   /** One for each metric of the spec, in order. */
-  readonly readings: readonly Reading[]
+  readonly readings: readonly MetricReading[]
   readonly history: ScaleHistory
   readonly downscaleWindowMs: number
   readonly monotonicMs: number
@@ -86,16 +92,21 @@ export function planByMetrics(world: ScaleWorld): ScaleDecision {
     return proposeReplicas(metric, readings[index] ?? { failure: 'not read' }, world)
   })
   const proposals = results.filter(result => 'replicas' in result)
-  const refusals = results.filter(result => 'summary' in result)
+  const errors = results.filter(result => 'summary' in result)
   const top = highest(proposals)
   // Clients match metrics by position: an unavailable metric keeps its position.
   const currentMetrics = results.map(result => ('replicas' in result ? result.status : { type: '' }))
-  const events = refusals.map(({ reason, message }): EventContent => ({ type: 'Warning', reason, message }))
-  if (top === undefined || (refusals.length > 0 && top.replicas < currentReplicas)) {
-    return { replicas: undefined, reason: '', currentMetrics, ...refused(refusals, results.length, events) }
+  const events = errors.map(({ reason, message }): EventContent => ({ type: 'Warning', reason, message }))
+  if (top === undefined || (errors.length > 0 && top.replicas < currentReplicas)) {
+    return {
+      replicas: undefined,
+      reason: '',
+      currentMetrics,
+      ...unableToCompute(errors, results.length, events),
+    }
   }
   const { history, downscaleWindowMs, monotonicMs } = world
-  const { replicas, able, limited, recommendations } = limitReplicas({
+  const { replicas, ableToScale, scalingLimited, recommendations } = normalizeDesiredReplicas({
     currentReplicas,
     proposedReplicas: top.replicas,
     minReplicas,
@@ -106,12 +117,12 @@ export function planByMetrics(world: ScaleWorld): ScaleDecision {
     nowMs: monotonicMs,
   })
   const found = `the HPA was able to successfully calculate a replica count from ${top.metric}`
-  const { isLimited, ...limit } = limited
+  const { isLimited, ...limit } = scalingLimited
   return {
     replicas,
     reason: rescaleReason(top, currentReplicas),
     conditions: [
-      { type: 'AbleToScale', status: 'True', ...able },
+      { type: 'AbleToScale', status: 'True', ...ableToScale },
       { type: 'ScalingActive', status: 'True', reason: 'ValidMetricFound', message: found },
       { type: 'ScalingLimited', status: isLimited ? 'True' : 'False', ...limit },
     ],
@@ -132,14 +143,14 @@ function rescaleReason({ replicas, metric }: Proposal, currentReplicas: number):
   return replicas < currentReplicas ? 'All metrics below target' : ''
 }
 
-function refused(
-  refusals: readonly Refusal[],
+function unableToCompute(
+  errors: readonly MetricError[],
   metrics: number,
   events: readonly EventContent[],
 ): Pick<ScaleDecision, 'conditions' | 'events'> {
-  const { reason, message: why, summary } = refusals[0] ?? noMetrics
+  const { reason, message: why, summary } = errors[0] ?? noMetrics
   const message = `the HPA was unable to compute the replica count: ${why}`
-  const counts = `invalid metrics (${refusals.length} invalid out of ${metrics}), first error is: ${summary}`
+  const counts = `invalid metrics (${errors.length} invalid out of ${metrics}), first error is: ${summary}`
   return {
     conditions: [{ type: 'ScalingActive', status: 'False', reason, message }],
     events: [...events, failedToCompute(counts)],
@@ -147,10 +158,10 @@ function refused(
 }
 
 /** Fallback: the API server defaults an empty list of metrics, so this is not expected. */
-const noMetrics: Refusal = {
+const noMetrics: MetricError = {
   reason: 'InvalidMetricSourceType',
-  message: 'no metrics are given',
-  summary: 'no metrics are given',
+  message: 'no metrics specified',
+  summary: 'no metrics specified',
 }
 
 function failedToCompute(message: string): EventContent {
@@ -164,7 +175,7 @@ export function planStatus(
     readonly currentReplicas: number
     readonly desiredReplicas: number | undefined
     readonly currentMetrics: readonly MetricStatus[] | undefined
-    readonly conditions: readonly ConditionWords[]
+    readonly conditions: readonly ConditionFields[]
     readonly hasScaled: boolean
     readonly nowMs: number
   },
@@ -176,17 +187,17 @@ export function planStatus(
     desiredReplicas: outcome.desiredReplicas ?? status?.desiredReplicas ?? 0,
     ...(lastScaleTime && { lastScaleTime }),
     ...(currentMetrics && currentMetrics.length > 0 && { currentMetrics }),
-    conditions: withWords(status?.conditions, outcome.conditions, nowMs),
+    conditions: withConditions(status?.conditions, outcome.conditions, nowMs),
   }
 }
 
-export function withWords(
+export function withConditions(
   before: readonly HorizontalPodAutoscalerCondition[] | undefined,
-  words: readonly ConditionWords[],
+  fields: readonly ConditionFields[],
   nowMs: number,
 ): readonly HorizontalPodAutoscalerCondition[] {
   const lastTransitionTime = formatTime(nowMs)
-  return words.reduce(
+  return fields.reduce(
     (conditions, condition) => withCondition(conditions, { ...condition, lastTransitionTime }),
     before ?? [],
   )

@@ -5,7 +5,7 @@ import type { Pod } from '#/api/generated/core/v1.ts'
 import { parseQuantity, quantityMilliValue } from '#/api/quantity.ts'
 import { formatTime } from '#/api/time.ts'
 import type { Sample } from './metrics.ts'
-import { proposeReplicas, type MetricWorld, type Reading } from './proposal.ts'
+import { proposeReplicas, type MetricWorld, type MetricReading } from './proposal.ts'
 
 const nowMs = Date.UTC(2026, 0, 1)
 const longAgoMs = nowMs - 3_600_000
@@ -74,7 +74,7 @@ function resourceMetric(name: string, target: Partial<MetricTarget>): MetricSpec
 }
 
 /** Replicas, then the value in the status; or the error message. */
-function proposed(metric: MetricSpec, reading: Reading, world: MetricWorld): string {
+function proposed(metric: MetricSpec, reading: MetricReading, world: MetricWorld): string {
   const result = proposeReplicas(metric, reading, world)
   if ('summary' in result) return result.message
   const { resource, containerResource, pods, object, external } = result.status
@@ -84,7 +84,7 @@ function proposed(metric: MetricSpec, reading: Reading, world: MetricWorld): str
   return [result.replicas, ...shown.filter(Boolean)].join(' ')
 }
 
-test('utilization of a resource', () => {
+test('replicas by resource utilization', () => {
   const cases: readonly [pods: string, percent: number, expected: string][] = [
     // Proportional to the ratio of usage to target, rounded up.
     ['200m', 100, '1 20% 200m'],
@@ -132,7 +132,7 @@ test('utilization of a resource', () => {
   }
 })
 
-test('memory needs no time to start, and is told in powers of 1024', () => {
+test('memory ignores CPU initialization and is formatted in powers of 1024', () => {
   const { pods, samples } = podsOf('100Mi 100Mi 100Mir')
   const percent = proposed(resourceMetric('memory', { averageUtilization: 50 }), { samples }, worldOf(pods))
   assert.equal(percent, '6 100% 100Mi')
@@ -140,7 +140,7 @@ test('memory needs no time to start, and is told in powers of 1024', () => {
   assert.equal(amount, '6 100Mi')
 })
 
-test('average amounts, of a resource and of what somebody counts', () => {
+test('replicas by average value of resource and pods metrics', () => {
   const cases: readonly [pods: string, target: string, expected: string][] = [
     ['200m 200m', '100m', '4 200m'],
     ['50m 50m', '100m', '1 50m'],
@@ -160,7 +160,7 @@ test('average amounts, of a resource and of what somebody counts', () => {
   }
 })
 
-test('a metric of an object or from outside: by its value, or by its part for each pod', () => {
+test('object and external metrics: by value or by average value per pod', () => {
   const cases: readonly [
     pods: string,
     milliValue: bigint,
@@ -194,7 +194,7 @@ test('a metric of an object or from outside: by its value, or by its part for ea
   }
 })
 
-test('an autoscaler may say itself how much is too much', () => {
+test('the behavior of an autoscaler may set its own tolerance', () => {
   const { pods, samples } = podsOf('1040m 1040m 1040m 1040m')
   const world = worldOf(pods)
   const { spec } = world.autoscaler
@@ -208,7 +208,7 @@ test('an autoscaler may say itself how much is too much', () => {
   assert.equal(withTolerance({ scaleUp: { tolerance: '0.03' } }), '5 104% 1040m')
 })
 
-test('one container of each pod, sidecars, and pods that ask for something as a whole', () => {
+test('container resources, sidecars and pod-level requests are counted', () => {
   const pod = (spec: Pod['spec']): Pod => ({ ...podsOf('1').pods[0], metadata: { name: 'p0' }, spec: spec! })
   const requests = (cpu: string): object => ({ resources: { requests: { cpu } } })
   const samples = new Map([['p0', { milliValue: 1_000n, atMs: nowMs, windowMs: 0 }]])
@@ -242,7 +242,7 @@ test('one container of each pod, sidecars, and pods that ask for something as a 
   )
 })
 
-test('what cannot be read is told in the words that people know', () => {
+test('unreadable metrics give the messages of Kubernetes', () => {
   const selector = {
     matchLabels: { b: '2', a: '1' },
     matchExpressions: [{ key: 'c', operator: 'In', values: ['x', 'y'] }],

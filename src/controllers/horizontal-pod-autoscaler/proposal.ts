@@ -22,7 +22,7 @@ import { groupSamples, type ReadinessTimes, type SampleGroups } from './sample-g
 import { isWithin, replicasByPods, wholeReplicas, type Tolerance } from './usage-ratio.ts'
 
 /** A metric that was read: one value per pod, one value in total, or the reason why it is unavailable. */
-export type Reading =
+export type MetricReading =
   | { readonly samples: PodSamples }
   | { readonly milliValue: bigint }
   | { readonly failure: string }
@@ -49,7 +49,7 @@ export interface Proposal {
 }
 
 /** The reason why a metric proposes nothing. */
-export interface Refusal {
+export interface MetricError {
   /** Reason of the condition and event: `FailedGetResourceMetric`. */
   readonly reason: string
   readonly message: string
@@ -59,11 +59,11 @@ export interface Refusal {
 
 export function proposeReplicas(
   metric: MetricSpec,
-  reading: Reading,
+  reading: MetricReading,
   world: MetricWorld,
-): Proposal | Refusal {
+): Proposal | MetricError {
   const names = metricNames(metric, world.autoscaler)
-  const refuse = (message: string): Refusal => ({
+  const refuse = (message: string): MetricError => ({
     reason: names.failureReason,
     message: names.wrap(message),
     summary: names.summarize(names.wrap(message)),

@@ -12,13 +12,13 @@ export interface Failures {
 export const noFailures: Failures = { count: 0, lastMs: 0 }
 
 /** Adds pods that have finished since. */
-export function addEnds(
+export function addFinished(
   failures: Failures,
-  ends: { readonly succeeded: readonly Pod[]; readonly failed: readonly Pod[] },
+  finished: { readonly succeeded: readonly Pod[]; readonly failed: readonly Pod[] },
 ): Failures {
-  const succeededMs = ends.succeeded.map(finishedAtMs).reduce((a, b) => Math.max(a, b), -Infinity)
-  const times = ends.failed.map(finishedAtMs).filter(timeMs => timeMs > succeededMs)
-  const before = ends.succeeded.length > 0 ? noFailures : failures
+  const succeededMs = finished.succeeded.map(finishedAtMs).reduce((a, b) => Math.max(a, b), -Infinity)
+  const times = finished.failed.map(finishedAtMs).filter(timeMs => timeMs > succeededMs)
+  const before = finished.succeeded.length > 0 ? noFailures : failures
   return { count: before.count + times.length, lastMs: times.reduce((a, b) => Math.max(a, b), before.lastMs) }
 }
 

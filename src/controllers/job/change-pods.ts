@@ -1,15 +1,15 @@
 /** Creates and deletes a job's pods, and records events. */
+import { messageOf } from '#/base/message-of.ts'
 import { isApiError } from '#/api/errors.ts'
 import type { Job } from '#/api/generated/batch/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import type { Client } from '#/client/client.ts'
 import type { EventRecorder } from '#/client/event-recorder.ts'
-import { slowStart } from '../slow-start.ts'
+import { slowStartBatch } from '../shared/slow-start-batch.ts'
 import type { JobPlan } from './plan.ts'
 import { podOfJob } from './pod-of-job.ts'
-import { isTracked, trackingFinalizer } from './tracked-pods.ts'
-import { messageOf } from '../message-of.ts'
+import { hasJobTrackingFinalizer, trackingFinalizer } from './tracked-pods.ts'
 
 export interface PodsChange {
   readonly client: Client
@@ -28,7 +28,7 @@ export interface ChangedPods {
 export async function changePods(change: PodsChange): Promise<ChangedPods> {
   const { create, remove } = change.plan
   if (remove.length > 0) return removePods(change)
-  const { succeeded, error } = await slowStart(create.length, index => createPod(change, index))
+  const { succeeded, error } = await slowStartBatch(create.length, index => createPod(change, index))
   return { created: succeeded, removed: [], error }
 }
 
@@ -65,7 +65,7 @@ async function removePods(change: PodsChange): Promise<ChangedPods> {
 async function removePod({ client, recorder, job, plan }: PodsChange, pod: Pod): Promise<void> {
   const { namespace, name = '', uid = '' } = pod.metadata ?? {}
   try {
-    if (plan.isUncounted && isTracked(pod)) await releasePod(client, pod)
+    if (plan.isFinalizerRemoved && hasJobTrackingFinalizer(pod)) await removeTrackingFinalizer(client, pod)
     await client.delete(pods, { namespace, name }, { preconditions: { uid } })
     recorder.record(job, { type: 'Normal', reason: 'SuccessfulDelete', message: `Deleted pod: ${name}` })
   } catch (error) {
@@ -83,7 +83,7 @@ async function removePod({ client, recorder, job, plan }: PodsChange, pod: Pod):
  * Removes the tracking finalizer. Returns false if the pod no longer exists, which the informer will show
  * soon.
  */
-export async function releasePod(
+export async function removeTrackingFinalizer(
   client: Client,
   pod: Pod,
   { resourceVersion }: { readonly resourceVersion?: string | undefined } = {},

@@ -9,15 +9,15 @@ import type {
 } from '#/api/generated/batch/v1.ts'
 import type { ContainerStatus, Pod, PodCondition } from '#/api/generated/core/v1.ts'
 
-export interface FailureVerdict {
+export interface PodFailureAction {
   readonly action: 'Count' | 'Ignore' | 'FailIndex' | 'FailJob'
   /** Message of the job's failure, for FailJob. */
   readonly message: string
 }
 
-const counted: FailureVerdict = { action: 'Count', message: '' }
+const counted: PodFailureAction = { action: 'Count', message: '' }
 
-export function judgeFailure(policy: PodFailurePolicy | undefined, pod: Pod): FailureVerdict {
+export function matchPodFailurePolicy(policy: PodFailurePolicy | undefined, pod: Pod): PodFailureAction {
   const { namespace = '', name = '' } = pod.metadata ?? {}
   for (const [index, rule] of (policy?.rules ?? []).entries()) {
     const action = actions.find(each => each === rule.action)

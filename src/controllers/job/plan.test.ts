@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import type { Job, JobStatus } from '#/api/generated/batch/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { formatTime } from '#/api/time.ts'
-import { addEnds, failuresOfIndex, noFailures, remainingBackoffMs, type Failures } from './backoff.ts'
-import { takeCensus } from './census.ts'
+import { addFinished, failuresOfIndex, noFailures, remainingBackoffMs, type Failures } from './backoff.ts'
+import { countPods } from './pod-counts.ts'
 import { planJob } from './plan.ts'
 import { podOfJob } from './pod-of-job.ts'
 import { completionIndexKey, failureCountKey, finishedAtMs, trackingFinalizer } from './tracked-pods.ts'
@@ -74,21 +74,21 @@ function jobOf({ spec, status }: Pick<Case, 'spec' | 'status'>): Job {
 function check(given: Case, expected: string): void {
   const job = jobOf(given)
   const pods = podsOf(given.pods ?? '')
-  const census = takeCensus(job, pods)
-  const plan = planJob({ job, pods, census, failures: given.failures ?? noFailures, nowMs })
+  const podCounts = countPods(job, pods)
+  const plan = planJob({ job, pods, podCounts, failures: given.failures ?? noFailures, nowMs })
   const actual = [
     ...plan.create.map(({ index, replaces }) => {
       return `+${index ?? ''}${replaces ? `(${replaces.metadata?.name?.split('-')[0]})` : ''}`
     }),
     ...plan.remove.map(({ metadata }) => `-${metadata?.name?.split('-')[0]}`),
-    ...(plan.isUncounted ? ['uncounted'] : []),
-    ...(plan.end ? [`end ${plan.end.reason}`] : []),
-    ...(plan.againAfterMs === undefined ? [] : [`wait ${plan.againAfterMs / 1_000}`]),
+    ...(plan.isFinalizerRemoved ? ['uncounted'] : []),
+    ...(plan.outcome ? [`end ${plan.outcome.reason}`] : []),
+    ...(plan.requeueAfterMs === undefined ? [] : [`wait ${plan.requeueAfterMs / 1_000}`]),
   ].join(' ')
   assert.equal(actual, expected, JSON.stringify(given))
 }
 
-test('as many pods as may run and are still needed', () => {
+test('planJob creates pods up to parallelism and remaining completions', () => {
   check({ spec: { completions: 5, parallelism: 2 } }, '+ +')
   check({ spec: { completions: 1, parallelism: 5 } }, '+')
   check({ spec: { completions: 5, parallelism: 2 }, pods: 'R' }, '+')
@@ -103,7 +103,7 @@ test('as many pods as may run and are still needed', () => {
   check({ spec: { completions: 900, parallelism: 900 } }, Array.from({ length: 500 }, () => '+').join(' '))
 })
 
-test('indexes: the first that are free, and no two pods for one', () => {
+test('an indexed job uses the first free indexes, each once', () => {
   const indexed = { completionMode: 'Indexed', completions: 5, parallelism: 3 }
   check({ spec: indexed }, '+0 +1 +2')
   check({ spec: indexed, pods: '1R', status: { completedIndexes: '0,3' } }, '+2 +4')
@@ -115,7 +115,7 @@ test('indexes: the first that are free, and no two pods for one', () => {
   check({ spec: { ...indexed, completions: 2, parallelism: 2 }, status: { completedIndexes: '0-4' } }, '')
 })
 
-test('the next pod waits after failures', () => {
+test('pod creation backs off after failures', () => {
   const spec = { completions: 2 }
   check({ spec, failures: { count: 1, lastMs: nowMs - 4_000 } }, 'wait 6')
   check({ spec, failures: { count: 1, lastMs: nowMs - 10_000 } }, '+')
@@ -126,7 +126,7 @@ test('the next pod waits after failures', () => {
   check({ spec: perIndex, pods: '0F 0F1 1R 2R' }, '+0(0F1)')
 })
 
-test('the ends of a job', () => {
+test('outcomes of a job: completion, limits, deadline and policies', () => {
   const check1 = (spec: Partial<Job['spec']>, pods: string, expected: string): void => {
     check({ spec: { completions: 3, parallelism: 3, ...spec }, pods }, expected)
   }
@@ -152,7 +152,7 @@ test('the ends of a job', () => {
   check1({ ...success, successPolicy: some }, '0R 1S 2R', '-0R -2R end SuccessPolicy')
 })
 
-test('an end that the status names stays', () => {
+test('an outcome recorded in the status is final', () => {
   const conditions = (type: string): JobStatus => ({
     conditions: [{ type, status: 'True', reason: 'Named' }],
   })
@@ -160,7 +160,7 @@ test('an end that the status names stays', () => {
   check({ spec: { backoffLimit: 0 }, pods: 'R F', status: conditions('SuccessCriteriaMet') }, '-R end Named')
 })
 
-test('restarts of containers count towards the limit where pods restart them', () => {
+test('container restarts count towards backoffLimit with restartPolicy OnFailure', () => {
   const template = { spec: { restartPolicy: 'OnFailure', containers: [] } }
   const restarted = (restartCount: number): Pod => ({
     ...podOf('R', 0),
@@ -173,13 +173,14 @@ test('restarts of containers count towards the limit where pods restart them', (
     const job = jobOf({ spec: { template, backoffLimit } })
     const pods = [restarted(restartCount)]
     return (
-      planJob({ job, pods, census: takeCensus(job, pods), failures: noFailures, nowMs }).end !== undefined
+      planJob({ job, pods, podCounts: countPods(job, pods), failures: noFailures, nowMs }).outcome !==
+      undefined
     )
   }
   assert.deepEqual([ends(3, 2), ends(3, 3), ends(0, 0), ends(0, 1)], [false, true, false, true])
 })
 
-test('what a failure means is what the first rule says that fits', () => {
+test('the first matching rule of a pod failure policy decides', () => {
   const exit = (operator: string, values: readonly number[], action: string, containerName?: string) => ({
     action,
     onExitCodes: { operator, values, ...(containerName && { containerName }) },
@@ -209,7 +210,7 @@ test('what a failure means is what the first rule says that fits', () => {
   check({ spec: { ...rules(exit('In', [1], 'FailIndex')), ...perIndex }, pods: '0F' }, 'end FailedIndexes')
 })
 
-test('failures in a row: a success begins anew, and what came before it is forgotten', () => {
+test('consecutive failures are reset by a success', () => {
   const [old, recent] = [podOf('F', 0), podOf('F!', 1)]
   const success: Pod = {
     ...podOf('S', 2),
@@ -219,16 +220,16 @@ test('failures in a row: a success begins anew, and what came before it is forgo
     },
   }
   const lastMs = finishedAtMs(recent)
-  const two = addEnds(noFailures, { succeeded: [], failed: [old, recent] })
+  const two = addFinished(noFailures, { succeeded: [], failed: [old, recent] })
   assert.deepEqual(two, { count: 2, lastMs })
-  assert.deepEqual(addEnds(two, { succeeded: [], failed: [recent] }), { count: 3, lastMs })
-  assert.deepEqual(addEnds(two, { succeeded: [success], failed: [old, recent] }), { count: 1, lastMs })
-  assert.deepEqual(addEnds(two, { succeeded: [success], failed: [] }), noFailures)
+  assert.deepEqual(addFinished(two, { succeeded: [], failed: [recent] }), { count: 3, lastMs })
+  assert.deepEqual(addFinished(two, { succeeded: [success], failed: [old, recent] }), { count: 1, lastMs })
+  assert.deepEqual(addFinished(two, { succeeded: [success], failed: [] }), noFailures)
   assert.equal(remainingBackoffMs(two, nowMs), 20_000)
   assert.equal(failuresOfIndex(podOf('0F3', 0)).count, 4)
 })
 
-test('a pod knows its index, and how often the index has failed', () => {
+test('a pod of an indexed job has its index and failure count', () => {
   const template = { spec: { containers: [{ name: 'main' }], initContainers: [{ name: 'first' }] } }
   const spec = { completionMode: 'Indexed', completions: 5, backoffLimitPerIndex: 3, template } as never
   const job = { ...jobOf({ spec }), metadata: { name: 'n'.repeat(60), namespace: 'default' } }

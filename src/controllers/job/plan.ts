@@ -1,25 +1,25 @@
 import type { Job } from '#/api/generated/batch/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { firstMissingIndexes, indexRangesOf, uniteIndexes } from '#/api/index-ranges.ts'
+import { firstPendingIndexes, indexRangesOf, mergeIndexRanges } from '#/api/index-ranges.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
-import { rankVictims } from '../replicas/victims.ts'
+import { rankForDeletion } from '../shared/rank-for-deletion.ts'
 import { failuresOfIndex, remainingBackoffMs, type Failures } from './backoff.ts'
-import { indexesIn, type Census } from './census.ts'
-import { findEnd, remainingTimeMs, type End } from './end.ts'
-import { completionIndexOf, isCountable, isIndexed, onlyReplacesFailed } from './tracked-pods.ts'
+import { indexesIn, type PodCounts } from './pod-counts.ts'
+import { findOutcome, remainingActiveDeadlineMs, type JobOutcome } from './outcome.ts'
+import { completionIndexOf, isCountable, isIndexed, onlyReplaceFailedPods } from './tracked-pods.ts'
 
 export interface JobPlan {
   /** Undefined unless the job finishes. */
-  readonly end: End | undefined
+  readonly outcome: JobOutcome | undefined
   readonly create: readonly PodToCreate[]
   readonly remove: readonly Pod[]
   /**
    * True if the finalizer of deleted pods is removed first, so that they are not counted: they are surplus
    * and have not failed.
    */
-  readonly isUncounted: boolean
+  readonly isFinalizerRemoved: boolean
   /** Delay until a deadline or backoff ends; undefined if neither is pending. */
-  readonly againAfterMs: number | undefined
+  readonly requeueAfterMs: number | undefined
 }
 
 export interface PodToCreate {
@@ -33,56 +33,59 @@ export interface JobWorld {
   readonly job: Job
   /** All pods that the job controls. */
   readonly pods: readonly Pod[]
-  readonly census: Census
+  readonly podCounts: PodCounts
   readonly failures: Failures
   readonly nowMs: number
 }
 
 /** Maximum number of pods created or deleted by one reconcile; the next one continues. */
-const burstMax = 500
+const maxPodCreateDeletePerSync = 500
 
 /** Creates or deletes pods to reach the wanted parallelism; deletes all active pods when the job finishes. */
 export function planJob(world: JobWorld): JobPlan {
-  const { job, census, nowMs } = world
-  const end = findEnd(world)
-  const againAfterMs = end ? undefined : remainingTimeMs(job, nowMs)
-  const plan = { end, create: [], remove: [], isUncounted: false, againAfterMs }
-  if (end) return { ...plan, remove: census.active.slice(0, burstMax) }
+  const { job, podCounts, nowMs } = world
+  const outcome = findOutcome(world)
+  const requeueAfterMs = outcome ? undefined : remainingActiveDeadlineMs(job, nowMs)
+  const plan = { outcome, create: [], remove: [], isFinalizerRemoved: false, requeueAfterMs }
+  if (outcome) return { ...plan, remove: podCounts.active.slice(0, maxPodCreateDeletePerSync) }
   if (isBeingDeleted(job)) return plan
   const remove = surplusPods(world)
   // Never delete and create in one reconcile: which pod of an index remains is known only after the others
   // are gone.
-  if (remove.length > 0) return { ...plan, remove: remove.slice(0, burstMax), isUncounted: true }
+  if (remove.length > 0)
+    return { ...plan, remove: remove.slice(0, maxPodCreateDeletePerSync), isFinalizerRemoved: true }
   const { create, waitMs } = missingPods(world)
-  return { ...plan, create, againAfterMs: earliest(againAfterMs, waitMs) }
+  return { ...plan, create, requeueAfterMs: earliest(requeueAfterMs, waitMs) }
 }
 
 function earliest(a: number | undefined, b: number | undefined): number | undefined {
   return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b)
 }
 
-function wantedActive({ job, census }: JobWorld): number {
+function wantedActive({ job, podCounts }: JobWorld): number {
   const { completions, parallelism = 1, suspend = false } = job.spec ?? {}
   if (suspend) return 0
-  if (completions !== undefined) return Math.max(0, Math.min(parallelism, completions - census.succeeded))
+  if (completions !== undefined) return Math.max(0, Math.min(parallelism, completions - podCounts.succeeded))
   // After the first success, running pods may finish but no new ones are started.
-  return census.succeeded > 0 ? census.active.length : parallelism
+  return podCounts.succeeded > 0 ? podCounts.active.length : parallelism
 }
 
 /** Active pods beyond the wanted parallelism, and those with an invalid or duplicate index. */
 function surplusPods(world: JobWorld): readonly Pod[] {
-  const { job, census, nowMs } = world
-  const surplus = census.active.length - wantedActive(world)
+  const { job, podCounts, nowMs } = world
+  const surplus = podCounts.active.length - wantedActive(world)
   if (surplus <= 0 && !hasMisfits(world)) return []
-  const ranked = rankVictims(census.active, { related: [], nowMs })
+  const ranked = rankForDeletion(podCounts.active, { related: [], nowMs })
   const misfits = new Set(isIndexed(job) ? misfitPods(ranked, job.spec?.completions ?? 0) : [])
   const others = ranked.filter(pod => !misfits.has(pod))
   return [...misfits, ...others.slice(0, Math.max(0, surplus - misfits.size))]
 }
 
-function hasMisfits({ job, census }: JobWorld): boolean {
+function hasMisfits({ job, podCounts }: JobWorld): boolean {
   if (!isIndexed(job)) return false
-  return new Set(indexesIn(census.active.filter(pod => isCountable(pod, job)))).size < census.active.length
+  return (
+    new Set(indexesIn(podCounts.active.filter(pod => isCountable(pod, job)))).size < podCounts.active.length
+  )
 }
 
 /** Of several pods with the same index, the highest-ranked one is kept. */
@@ -102,11 +105,11 @@ interface MissingPods {
 }
 
 function missingPods(world: JobWorld): MissingPods {
-  const { job, census, failures, nowMs } = world
-  const occupied = census.active.length + (onlyReplacesFailed(job) ? census.terminating.length : 0)
-  const missing = Math.min(burstMax, wantedActive(world) - occupied)
+  const { job, podCounts, failures, nowMs } = world
+  const occupied = podCounts.active.length + (onlyReplaceFailedPods(job) ? podCounts.terminating.length : 0)
+  const missing = Math.min(maxPodCreateDeletePerSync, wantedActive(world) - occupied)
   if (missing <= 0) return { create: [], waitMs: undefined }
-  if (census.failedIndexes !== undefined) return missingByIndex(world, missing)
+  if (podCounts.failedIndexes !== undefined) return missingByIndex(world, missing)
   const waitMs = remainingBackoffMs(failures, nowMs)
   if (waitMs > 0) return { create: [], waitMs }
   const create = isIndexed(job)
@@ -117,11 +120,11 @@ function missingPods(world: JobWorld): MissingPods {
 
 /** With `backoffLimitPerIndex` each index has its own backoff. */
 function missingByIndex(world: JobWorld, missing: number): MissingPods {
-  const { census, nowMs } = world
+  const { podCounts, nowMs } = world
   const create: PodToCreate[] = []
   let waitMs: number | undefined
   for (const index of freeIndexes(world, missing)) {
-    const replaces = census.toReplace.get(index)
+    const replaces = podCounts.toReplace.get(index)
     const remainingMs = remainingBackoffMs(failuresOfIndex(replaces), nowMs)
     if (remainingMs > 0) waitMs = earliest(waitMs, remainingMs)
     else create.push({ index, ...(replaces && { replaces }) })
@@ -129,9 +132,9 @@ function missingByIndex(world: JobWorld, missing: number): MissingPods {
   return { create, waitMs }
 }
 
-function freeIndexes({ job, census }: JobWorld, limit: number): readonly number[] {
-  const { active, terminating, succeededIndexes, failedIndexes = [] } = census
-  const occupied = onlyReplacesFailed(job) ? [...active, ...terminating] : active
-  const taken = uniteIndexes(succeededIndexes, failedIndexes, indexRangesOf(indexesIn(occupied)))
-  return firstMissingIndexes(taken, { below: job.spec?.completions ?? 0, limit })
+function freeIndexes({ job, podCounts }: JobWorld, limit: number): readonly number[] {
+  const { active, terminating, succeededIndexes, failedIndexes = [] } = podCounts
+  const occupied = onlyReplaceFailedPods(job) ? [...active, ...terminating] : active
+  const taken = mergeIndexRanges(succeededIndexes, failedIndexes, indexRangesOf(indexesIn(occupied)))
+  return firstPendingIndexes(taken, { below: job.spec?.completions ?? 0, limit })
 }

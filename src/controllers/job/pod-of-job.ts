@@ -2,7 +2,7 @@ import type { Job } from '#/api/generated/batch/v1.ts'
 import type { Container, Pod, PodSpec } from '#/api/generated/core/v1.ts'
 import { withFinalizer } from '#/api/metadata.ts'
 import { podFromTemplate } from '../pods.ts'
-import { judgeFailure } from './failure-policy.ts'
+import { matchPodFailurePolicy } from './failure-policy.ts'
 import type { PodToCreate } from './plan.ts'
 import {
   completionIndexKey,
@@ -49,7 +49,7 @@ function indexedNamePrefix(name: string, index: number): string {
 
 function failureCounts(job: Job, replaces: Pod | undefined): Readonly<Record<string, string>> {
   if (replaces === undefined) return { [failureCountKey]: '0' }
-  const isIgnored = judgeFailure(job.spec?.podFailurePolicy, replaces).action === 'Ignore'
+  const isIgnored = matchPodFailurePolicy(job.spec?.podFailurePolicy, replaces).action === 'Ignore'
   const failures = failuresBefore(replaces) + (isIgnored ? 0 : 1)
   const ignored = ignoredFailuresBefore(replaces) + (isIgnored ? 1 : 0)
   return {

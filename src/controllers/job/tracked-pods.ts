@@ -9,7 +9,7 @@ import type { ContainerStatus, Pod } from '#/api/generated/core/v1.ts'
 import { int32Max } from '#/api/int64.ts'
 import { hasFinalizer, isBeingDeleted } from '#/api/metadata.ts'
 import { parseTime } from '#/api/time.ts'
-import { isPodFinished } from '../pods.ts'
+import { isPodTerminal } from '../pods.ts'
 
 export const trackingFinalizer = 'batch.kubernetes.io/job-tracking'
 
@@ -20,7 +20,7 @@ export const failureCountKey = 'batch.kubernetes.io/job-index-failure-count'
 export const ignoredFailureCountKey = 'batch.kubernetes.io/job-index-ignored-failure-count'
 
 /** True if the pod has not been counted in the job's status yet. */
-export function isTracked(pod: Pod): boolean {
+export function hasJobTrackingFinalizer(pod: Pod): boolean {
   return hasFinalizer(pod, trackingFinalizer)
 }
 
@@ -40,12 +40,12 @@ export function isCountable(pod: Pod, job: Job): boolean {
   return index !== undefined && index < (job.spec?.completions ?? 0)
 }
 
-export function onlyReplacesFailed({ spec }: Job): boolean {
+export function onlyReplaceFailedPods({ spec }: Job): boolean {
   return spec?.podReplacementPolicy === 'Failed'
 }
 
 export function isTerminating(pod: Pod): boolean {
-  return isBeingDeleted(pod) && !isPodFinished(pod)
+  return isBeingDeleted(pod) && !isPodTerminal(pod)
 }
 
 /**
@@ -53,7 +53,7 @@ export function isTerminating(pod: Pod): boolean {
  * Failed.
  */
 export function hasFailed(pod: Pod, job: Job): boolean {
-  return pod.status?.phase === 'Failed' || (isTerminating(pod) && !onlyReplacesFailed(job))
+  return pod.status?.phase === 'Failed' || (isTerminating(pod) && !onlyReplaceFailedPods(job))
 }
 
 /** Number of earlier failures of the index that count towards `backoffLimitPerIndex`. */

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Job, JobStatus } from '#/api/generated/batch/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { takeCensus } from './census.ts'
-import { findCompletion } from './end.ts'
+import { countPods } from './pod-counts.ts'
+import { findCompletion } from './outcome.ts'
 import { completionIndexKey, trackingFinalizer } from './tracked-pods.ts'
-import { planCounted, planTracking, type TrackingWorld } from './tracking.ts'
+import { planFlushUncounted, planUncountedPods, type TrackingWorld } from './tracking.ts'
 
 const nowMs = Date.parse('2026-05-04T12:00:00Z')
 const now = '2026-05-04T12:00:00Z'
@@ -13,9 +13,9 @@ const now = '2026-05-04T12:00:00Z'
 function worldOf(spec: Partial<Job['spec']>, pods: readonly Pod[], status?: JobStatus): TrackingWorld {
   const complete = { parallelism: 1, template: {}, ...spec } as NonNullable<Job['spec']>
   const job: Job = { metadata: { name: 'work' }, spec: complete, ...(status && { status }) }
-  const census = takeCensus(job, pods)
-  const end = findCompletion(job, census, census.active.length)
-  return { job, pods, census, end, created: 0, removed: [], isUncounted: false, nowMs }
+  const podCounts = countPods(job, pods)
+  const outcome = findCompletion(job, podCounts, podCounts.active.length)
+  return { job, pods, podCounts, outcome, created: 0, removed: [], isFinalizerRemoved: false, nowMs }
 }
 
 function succeededPods(count: number): readonly Pod[] {
@@ -34,52 +34,52 @@ const released = (pods: readonly Pod[]): ReadonlySet<string> => {
   return new Set(pods.map(pod => pod.metadata?.uid ?? ''))
 }
 
-test('one pass names no more pods than a status can hold, and the job is not over before all are counted', () => {
+test('one sync lists a limited number of uncounted pods, and the job finishes after all are counted', () => {
   const pods = succeededPods(1_200)
   const world = worldOf({ completions: 1_200 }, pods)
-  const tracking = planTracking(world)
+  const tracking = planUncountedPods(world)
   assert.equal(tracking.release.length, 500)
   assert.equal(tracking.isPartial, true)
   assert.equal(tracking.status.uncountedTerminatedPods?.succeeded?.length, 500)
   assert.equal(tracking.status.succeeded, undefined)
-  const { status, finished } = planCounted(world, tracking, released(tracking.release))
+  const { status, finished } = planFlushUncounted(world, tracking, released(tracking.release))
   assert.equal(status.succeeded, 500)
   assert.deepEqual(status.uncountedTerminatedPods, {})
   assert.equal(finished, undefined)
 })
 
-test('indexes are in the status all at once, however many there are', () => {
+test('all completed indexes are in the status at once', () => {
   const world = worldOf({ completions: 1_200, completionMode: 'Indexed' }, succeededPods(1_200))
-  const { status, release } = planTracking(world)
+  const { status, release } = planUncountedPods(world)
   assert.equal(status.completedIndexes, '0-1199')
   assert.equal(status.succeeded, 1_200)
   assert.equal(release.length, 500)
 })
 
-test('a pod that was named and has lost its finalizer, or is gone, is counted; one that has it waits', () => {
+test('a listed pod is counted when its finalizer is removed or it is deleted', () => {
   const [first, second, third] = succeededPods(3)
   const { finalizers: _, ...metadata } = first!.metadata!
   const status = { startTime: now, uncountedTerminatedPods: { succeeded: ['uid-0', 'uid-1', 'gone'] } }
   const world = worldOf({ completions: 9 }, [{ ...first!, metadata }, second!, third!], status)
-  const tracking = planTracking(world)
+  const tracking = planUncountedPods(world)
   assert.equal(tracking.status.succeeded, 2)
   assert.deepEqual(tracking.status.uncountedTerminatedPods, { succeeded: ['uid-1', 'uid-2'] })
   assert.deepEqual(tracking.release, [second, third])
-  const counted = planCounted(world, tracking, new Set(['uid-2']))
+  const counted = planFlushUncounted(world, tracking, new Set(['uid-2']))
   assert.equal(counted.status.succeeded, 3)
   assert.deepEqual(counted.status.uncountedTerminatedPods, { succeeded: ['uid-1'] })
 })
 
-test('a status that is right already is the very same', () => {
+test('an unchanged job status is the same object', () => {
   const status = { startTime: now, ready: 0, terminating: 0, uncountedTerminatedPods: {} }
-  assert.equal(planTracking(worldOf({ completions: 1 }, [], status)).status, status)
+  assert.equal(planUncountedPods(worldOf({ completions: 1 }, [], status)).status, status)
   const withZeros = { ...status, active: 0, failed: 0 }
-  assert.equal(planTracking(worldOf({ completions: 1 }, [], withZeros)).status, withZeros)
+  assert.equal(planUncountedPods(worldOf({ completions: 1 }, [], withZeros)).status, withZeros)
 })
 
-test('when a job begins, is suspended and resumed', () => {
+test('startTime and conditions of started, suspended and resumed jobs', () => {
   const check = (spec: Partial<Job['spec']>, before: JobStatus, expected: string): void => {
-    const { startTime, conditions = [] } = planTracking(
+    const { startTime, conditions = [] } = planUncountedPods(
       worldOf({ completions: 1, ...spec }, [], before),
     ).status
     const texts = conditions.map(({ type, status, reason }) => `${type}=${status} ${reason}`)

@@ -11,28 +11,28 @@ import { countIndexes, formatIndexRanges } from '#/api/index-ranges.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
 import { formatTime } from '#/api/time.ts'
 import { isPodReady } from '../pods.ts'
-import type { Census } from './census.ts'
-import type { End } from './end.ts'
-import { judgeFailure } from './failure-policy.ts'
+import type { PodCounts } from './pod-counts.ts'
+import type { JobOutcome } from './outcome.ts'
+import { matchPodFailurePolicy } from './failure-policy.ts'
 import {
   completionIndexOf,
   hasFailed,
   isCountable,
   isIndexed,
   isTerminating,
-  isTracked,
+  hasJobTrackingFinalizer,
 } from './tracked-pods.ts'
 
 export interface TrackingWorld {
   readonly job: Job
   /** All pods that the job controls, before the reconcile's writes. */
   readonly pods: readonly Pod[]
-  readonly census: Census
-  readonly end: End | undefined
+  readonly podCounts: PodCounts
+  readonly outcome: JobOutcome | undefined
   readonly created: number
   readonly removed: readonly Pod[]
   /** True if the deleted pods have lost their finalizer and must not be counted. */
-  readonly isUncounted: boolean
+  readonly isFinalizerRemoved: boolean
   readonly nowMs: number
 }
 
@@ -48,20 +48,20 @@ export interface Tracking {
 /** Maximum size of `uncountedTerminatedPods`, to keep the status small. */
 const uncountedMax = 500
 
-export function planTracking(world: TrackingWorld): Tracking {
-  const { job, census } = world
+export function planUncountedPods(world: TrackingWorld): Tracking {
+  const { job, podCounts } = world
   const { status: before = {} } = job
-  const counts = withoutReleased(countsOf(before), trackedUids(world))
-  const { named, release, isPartial } = nameEnded(world, counts)
+  const flushed = withoutReleased(countsOf(before), trackedUids(world))
+  const { counts, release, isPartial } = addUncounted(world, flushed)
   const status: JobStatus = {
-    ...lifeOf(world),
-    ...presentCounts(world),
-    ...statusCounts(named),
+    ...startAndConditions(world),
+    ...currentCounts(world),
+    ...statusCounts(counts),
     ...(isIndexed(job) && {
-      succeeded: countIndexes(census.succeededIndexes),
-      completedIndexes: formatIndexRanges(census.succeededIndexes),
+      succeeded: countIndexes(podCounts.succeededIndexes),
+      completedIndexes: formatIndexRanges(podCounts.succeededIndexes),
     }),
-    ...(census.failedIndexes && { failedIndexes: formatIndexRanges(census.failedIndexes) }),
+    ...(podCounts.failedIndexes && { failedIndexes: formatIndexRanges(podCounts.failedIndexes) }),
   }
   return { status: unlessSame(before, status), release, isPartial }
 }
@@ -70,7 +70,7 @@ export function planTracking(world: TrackingWorld): Tracking {
  * The status after the finalizers have been removed; with the Complete or Failed condition once nothing is
  * left to wait for.
  */
-export function planCounted(
+export function planFlushUncounted(
   world: TrackingWorld,
   { status, isPartial }: Tracking,
   released: ReadonlySet<string>,
@@ -78,17 +78,20 @@ export function planCounted(
   const left = new Set([...trackedUids(world)].filter(uid => !released.has(uid)))
   const counts = withoutReleased(countsOf(status), left)
   const next = { ...status, ...statusCounts(counts) }
-  const { end, nowMs } = world
+  const { outcome, nowMs } = world
   const isQuiet = (status.active ?? 0) === 0 && (status.terminating ?? 0) === 0
-  const isUncounted = counts.uncountedSucceeded.length + counts.uncountedFailed.length > 0
-  if (end === undefined || isPartial || !isQuiet || isUncounted) {
+  const hasUncounted = counts.uncountedSucceeded.length + counts.uncountedFailed.length > 0
+  if (outcome === undefined || isPartial || !isQuiet || hasUncounted) {
     return { status: unlessSame(status, next), finished: undefined }
   }
-  const finished = conditionAt(nowMs, { ...end, type: end.outcome === 'success' ? 'Complete' : 'Failed' })
+  const finished = conditionAt(nowMs, {
+    ...outcome,
+    type: outcome.result === 'success' ? 'Complete' : 'Failed',
+  })
   const final = {
     ...next,
     conditions: withCondition(next.conditions, finished),
-    ...(end.outcome === 'success' && { completionTime: formatTime(nowMs) }),
+    ...(outcome.result === 'success' && { completionTime: formatTime(nowMs) }),
   }
   return { status: unlessSame(status, final), finished }
 }
@@ -133,21 +136,21 @@ function uidOf({ metadata }: Pod): string {
   return metadata?.uid ?? ''
 }
 
-function trackedUids({ pods, removed, isUncounted }: TrackingWorld): ReadonlySet<string> {
-  const dismissed = new Set(isUncounted ? removed.map(uidOf) : [])
+function trackedUids({ pods, removed, isFinalizerRemoved }: TrackingWorld): ReadonlySet<string> {
+  const dismissed = new Set(isFinalizerRemoved ? removed.map(uidOf) : [])
   return new Set(
     pods
-      .filter(isTracked)
+      .filter(hasJobTrackingFinalizer)
       .map(uidOf)
       .filter(uid => !dismissed.has(uid)),
   )
 }
 
-interface Named extends Omit<Tracking, 'status'> {
-  readonly named: Counts
+interface WithUncounted extends Omit<Tracking, 'status'> {
+  readonly counts: Counts
 }
 
-function nameEnded(world: TrackingWorld, counts: Counts): Named {
+function addUncounted(world: TrackingWorld, counts: Counts): WithUncounted {
   const tracked = trackedUids(world)
   const removed = new Set(world.removed)
   const ended = world.pods.filter(
@@ -168,8 +171,11 @@ function nameEnded(world: TrackingWorld, counts: Counts): Named {
       if (!isIndexed(world.job)) uncountedSucceeded.push(uid)
     } else if (isCountedAsFailed(world, pod, removed.has(pod))) uncountedFailed.push(uid)
   }
-  const named = { ...counts, uncountedSucceeded, uncountedFailed }
-  return { named, release, isPartial: release.length < ended.length }
+  return {
+    counts: { ...counts, uncountedSucceeded, uncountedFailed },
+    release,
+    isPartial: release.length < ended.length,
+  }
 }
 
 function inOrderOfIndex(pods: readonly Pod[]): readonly Pod[] {
@@ -179,56 +185,59 @@ function inOrderOfIndex(pods: readonly Pod[]): readonly Pod[] {
     .map(({ pod }) => pod)
 }
 
-function isReleasable({ job, census, end }: TrackingWorld, pod: Pod, wasRemoved: boolean): boolean {
+function isReleasable({ job, podCounts, outcome }: TrackingWorld, pod: Pod, wasRemoved: boolean): boolean {
   if (isBeingDeleted(job) || pod.status?.phase === 'Succeeded') return true
-  if (end && (wasRemoved || isTerminating(pod))) return true
+  if (outcome && (wasRemoved || isTerminating(pod))) return true
   if (!hasFailed(pod, job)) return false
-  return end !== undefined || census.toReplace.get(completionIndexOf(pod) ?? -1) !== pod
+  return outcome !== undefined || podCounts.toReplace.get(completionIndexOf(pod) ?? -1) !== pod
 }
 
 /** When a job fails, its active pods count as failed. */
-function isCountedAsFailed({ job, end }: TrackingWorld, pod: Pod, wasRemoved: boolean): boolean {
-  const isLost = end?.outcome === 'failure' && (wasRemoved || isTerminating(pod))
+function isCountedAsFailed({ job, outcome }: TrackingWorld, pod: Pod, wasRemoved: boolean): boolean {
+  const isLost = outcome?.result === 'failure' && (wasRemoved || isTerminating(pod))
   if (!isLost && !hasFailed(pod, job)) return false
-  return isCountable(pod, job) && judgeFailure(job.spec?.podFailurePolicy, pod).action !== 'Ignore'
+  return isCountable(pod, job) && matchPodFailurePolicy(job.spec?.podFailurePolicy, pod).action !== 'Ignore'
 }
 
-function presentCounts({ census, created, removed }: TrackingWorld): JobStatus {
+function currentCounts({ podCounts, created, removed }: TrackingWorld): JobStatus {
   const gone = new Set(removed)
-  const left = census.active.filter(pod => !gone.has(pod))
+  const left = podCounts.active.filter(pod => !gone.has(pod))
   return {
     active: left.length + created,
     ready: left.filter(isPodReady).length,
-    terminating: census.terminating.length + census.active.length - left.length,
+    terminating: podCounts.terminating.length + podCounts.active.length - left.length,
   }
 }
 
 /** `startTime` and the conditions. */
-function lifeOf({ job, end, nowMs }: TrackingWorld): JobStatus {
+function startAndConditions({ job, outcome, nowMs }: TrackingWorld): JobStatus {
   const { conditions, startTime } = job.status ?? {}
   const isSuspended = job.spec?.suspend === true
   const now = formatTime(nowMs)
   const since = startTime ?? (isSuspended ? undefined : now)
-  if (end) {
-    const type = end.outcome === 'success' ? 'SuccessCriteriaMet' : 'FailureTarget'
+  if (outcome) {
+    const type = outcome.result === 'success' ? 'SuccessCriteriaMet' : 'FailureTarget'
     const next = isTrue(conditions, type)
       ? conditions
-      : withCondition(conditions, conditionAt(nowMs, { ...end, type }))
-    return life(since, next)
+      : withCondition(conditions, conditionAt(nowMs, { ...outcome, type }))
+    return startAndConditionsWith(since, next)
   }
-  if (isBeingDeleted(job)) return life(since, conditions)
+  if (isBeingDeleted(job)) return startAndConditionsWith(since, conditions)
   const before = conditionOf(conditions, 'Suspended')
-  if (isSuspended === (before?.status === 'True')) return life(since, conditions)
+  if (isSuspended === (before?.status === 'True')) return startAndConditionsWith(since, conditions)
   const condition = isSuspended
     ? conditionAt(nowMs, { type: 'Suspended', reason: 'JobSuspended', message: 'Job suspended' })
     : { ...conditionAt(nowMs, { type: 'Suspended', ...resumed }), status: 'False' }
   // Suspending clears `startTime` and resuming resets it, which restarts `activeDeadlineSeconds`.
-  return life(isSuspended ? undefined : now, withCondition(conditions, condition))
+  return startAndConditionsWith(isSuspended ? undefined : now, withCondition(conditions, condition))
 }
 
 const resumed = { reason: 'JobResumed', message: 'Job resumed' }
 
-function life(startTime: string | undefined, conditions: readonly JobCondition[] | undefined): JobStatus {
+function startAndConditionsWith(
+  startTime: string | undefined,
+  conditions: readonly JobCondition[] | undefined,
+): JobStatus {
   return { ...(startTime && { startTime }), ...(conditions && { conditions }) }
 }
 

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { formatTime } from '#/api/time.ts'
 import { dayMs, parseDay, planByAge, planUnused, type UnusedPlan } from './plan.ts'
-import { secretNamesOf } from './secret-names.ts'
+import { secretNamesOf } from '../legacy-token-cleaner.ts'
 
 const day = (text: string): number => parseDay(text) ?? Number.NaN
 const periodMs = 10 * dayMs
@@ -18,7 +18,7 @@ function secretOf(labels: Readonly<Record<string, string>> = {}, uid = '') {
 
 const account = { metadata: { name: 'web', uid: 'u1' }, secrets: [{ name: 'token' }] }
 
-test('a token is looked at when it is old enough, and has not been used for long enough', () => {
+test('a legacy token is examined when it is old and has not been used for long enough', () => {
   const check = (now: string, labels: Readonly<Record<string, string>>, expected: string): void => {
     const plan = planByAge({ secret: secretOf(labels), account, nowMs: Date.parse(now), periodMs })
     const shown = plan.action === 'wait' ? formatTime(plan.untilMs) : plan.action
@@ -37,7 +37,7 @@ test('a token is looked at when it is old enough, and has not been used for long
   check('2026-03-01T00:00:00Z', used(''), 'keep')
 })
 
-test('only a token that its account refers to was made by the system', () => {
+test('only a token that its service account references is auto-generated', () => {
   const nowMs = day('2027-01-01')
   const check = (world: Partial<Parameters<typeof planByAge>[0]>, expected: string): void => {
     assert.equal(planByAge({ secret: secretOf(), account, nowMs, periodMs, ...world }).action, expected)
@@ -51,7 +51,7 @@ test('only a token that its account refers to was made by the system', () => {
   check({ secret: { metadata: going } }, 'keep')
 })
 
-test('it is marked first, and deleted after as long again; not while a pod needs it, nor in the dark', () => {
+test('an unused legacy token is first marked, later deleted, unless mounted or untracked', () => {
   const check = (
     world: { readonly since?: string; readonly isMounted?: boolean; readonly invalid?: string },
     expected: UnusedPlan | string,
@@ -76,7 +76,7 @@ test('it is marked first, and deleted after as long again; not while a pod needs
   check({ since: '2026-01-01', invalid: '2026-01-21' }, { action: 'delete' })
 })
 
-test('a pod can need a secret in many ways', () => {
+test('secretNamesOf finds every reference of a pod to a secret', () => {
   const container = {
     name: 'a',
     env: [{ name: 'X', valueFrom: { secretKeyRef: { name: 'env', key: 'k' } } }, { name: 'Y' }],

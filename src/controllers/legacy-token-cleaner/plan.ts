@@ -1,7 +1,7 @@
 import type { Secret, ServiceAccount } from '#/api/generated/core/v1.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
 import { formatTime, parseTime } from '#/api/time.ts'
-import { isTokenOf, refersTo } from '../service-account-tokens/token-secret.ts'
+import { isTokenOf, refersTo } from '../shared/token-secret.ts'
 import { invalidSince, lastUsed } from './labels.ts'
 
 export const dayMs = 24 * 3_600_000

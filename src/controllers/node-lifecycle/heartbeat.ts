@@ -3,7 +3,7 @@ import type { Lease } from '#/api/generated/coordination/v1.ts'
 import type { Node, NodeCondition } from '#/api/generated/core/v1.ts'
 
 /** Last observed heartbeat, and when it was observed. */
-export interface Observation {
+export interface NodeHealth {
   readonly heartbeat: string
   readonly atMs: number
 }
@@ -17,7 +17,7 @@ export function heartbeatOf(node: Node | undefined, lease: Lease | undefined): s
 const nodeConditions = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure']
 
 /** The node's conditions with status Unknown, for a node without heartbeats. */
-export function silentConditions(node: Node, now: string): readonly NodeCondition[] {
+export function unknownConditions(node: Node, now: string): readonly NodeCondition[] {
   const before = node.status?.conditions ?? []
   const unknown = nodeConditions.map((type): NodeCondition => {
     const last = conditionOf(before, type)

@@ -15,8 +15,8 @@ export function planTaints(
   { nowText, areEvictionsOff }: { readonly nowText: string; readonly areEvictionsOff: boolean },
 ): TaintPlan {
   const before = node.spec?.taints ?? []
-  const place = placingTaints(node)
-  const evict = areEvictionsOff ? [] : evictingTaints(node)
+  const place = noScheduleTaints(node)
+  const evict = areEvictionsOff ? [] : noExecuteTaints(node)
   const others = before.filter(taint => !isOurs(taint))
   const known = (wanted: Taint): Taint => {
     return before.find(each => isSame(each, wanted)) ?? { ...wanted, timeAdded: nowText }
@@ -56,14 +56,14 @@ function isOurs({ key, effect }: Taint): boolean {
   return ownKeys.get(effect)?.has(key) ?? false
 }
 
-function placingTaints({ spec, status }: Node): readonly Taint[] {
+function noScheduleTaints({ spec, status }: Node): readonly Taint[] {
   const taints = placing
     .filter(([type, value]) => conditionOf(status?.conditions, type)?.status === value)
     .map(([, , key]) => ({ key, effect: 'NoSchedule' }))
   return spec?.unschedulable ? [...taints, { key: unschedulableKey, effect: 'NoSchedule' }] : taints
 }
 
-function evictingTaints({ status }: Node): readonly Taint[] {
+function noExecuteTaints({ status }: Node): readonly Taint[] {
   return placing
     .filter(([type, value]) => type === 'Ready' && conditionOf(status?.conditions, type)?.status === value)
     .map(([, , key]) => ({ key, effect: 'NoExecute' }))
@@ -80,7 +80,7 @@ const olderLabels: readonly (readonly [string, string])[] = [
 ]
 
 /** The labels with the deprecated ones updated; the same object if nothing changes. */
-export function stableLabels({ metadata }: Node): Readonly<Record<string, string>> | undefined {
+export function reconciledLabels({ metadata }: Node): Readonly<Record<string, string>> | undefined {
   const labels = metadata?.labels
   const stale = olderLabels.filter(([name, older]) => {
     return labels?.[name] !== undefined && labels[older] !== labels[name]

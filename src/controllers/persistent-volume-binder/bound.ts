@@ -6,7 +6,7 @@ import type {
   PersistentVolumeClaimStatus,
 } from '#/api/generated/core/v1.ts'
 import { equalJson } from '#/api/json-value.ts'
-import { bindCompleted, boundByController } from '#/api/persistent-volumes.ts'
+import { bindCompletedAnnotation, boundByControllerAnnotation } from '#/api/persistent-volumes.ts'
 import { compareQuantities, tryParseQuantity } from '#/api/quantity.ts'
 import { preResizeCapacity } from './names.ts'
 
@@ -16,8 +16,8 @@ import { preResizeCapacity } from './names.ts'
  */
 export function unboundVolume(volume: PersistentVolume): PersistentVolume {
   const { claimRef, ...rest } = volume.spec ?? {}
-  if (annotationOf(volume, boundByController) !== undefined)
-    return withoutAnnotation({ ...volume, spec: rest }, boundByController)
+  if (annotationOf(volume, boundByControllerAnnotation) !== undefined)
+    return withoutAnnotation({ ...volume, spec: rest }, boundByControllerAnnotation)
   const { uid: _, ...kept } = claimRef ?? {}
   return { ...volume, spec: { ...rest, claimRef: kept } }
 }
@@ -28,8 +28,11 @@ export function boundClaim(claim: PersistentVolumeClaim, volume: PersistentVolum
   const isPointing = claim.spec?.volumeName === name
   const pointing = isPointing
     ? claim
-    : withAnnotations({ ...claim, spec: { ...claim.spec, volumeName: name } }, { [boundByController]: 'yes' })
-  return withAnnotations(pointing, { [bindCompleted]: 'yes' })
+    : withAnnotations(
+        { ...claim, spec: { ...claim.spec, volumeName: name } },
+        { [boundByControllerAnnotation]: 'yes' },
+      )
+  return withAnnotations(pointing, { [bindCompletedAnnotation]: 'yes' })
 }
 
 /** The status of a bound claim; the same object if nothing changes. */

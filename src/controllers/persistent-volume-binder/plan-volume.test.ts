@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { PersistentVolume } from '#/api/generated/core/v1.ts'
 import { boundVolume } from '#/api/persistent-volumes.ts'
 import { boundClaim, boundStatus, unboundStatus, unboundVolume } from './bound.ts'
-import { driverOf, isUnknownInTree, withProvisionerMarks } from './migrated.ts'
+import { migratedDriverOf, isUnsupportedInTree, withMigrationAnnotations } from './csi-migration.ts'
 import { planVolume } from './plan-volume.ts'
 
 interface VolumeText {
@@ -51,7 +51,7 @@ function check(text: VolumeText, volumeName: string | undefined, expected: strin
   assert.equal(shown.filter(word => word !== '').join(' '), expected)
 }
 
-test('what becomes of a volume', () => {
+test('planVolume: phases and reclaim policies', () => {
   check({}, undefined, 'phase Available')
   check({ claim: '' }, undefined, 'phase Available')
   check({ claim: 'u' }, 'v', 'phase Bound')
@@ -70,7 +70,7 @@ test('what becomes of a volume', () => {
   check({ isGoing: true }, undefined, 'phase Available')
 })
 
-test('a block device for a claim of files is told to both', () => {
+test('a volume mode mismatch is reported on claim and volume', () => {
   const volume = volumeOf({ claim: 'u' })
   const plan = planVolume(
     { ...volume, spec: { ...volume.spec, volumeMode: 'Block' } },
@@ -79,7 +79,7 @@ test('a block device for a claim of files is told to both', () => {
   assert.equal(plan.do, 'mismatch')
 })
 
-test('what is bound already is left as it is', () => {
+test('an existing binding is not changed', () => {
   const volume = volumeOf({})
   const bound = boundVolume(volume, claim)
   assert.deepEqual(bound.metadata?.annotations, chosen)
@@ -101,7 +101,7 @@ test('what is bound already is left as it is', () => {
   assert.equal(unboundStatus({ ...pointing, status: lost }, 'Lost'), lost)
 })
 
-test('a volume that is being expanded shows the size that it had', () => {
+test('a volume being expanded shows its previous capacity', () => {
   const annotations = { 'volume.alpha.kubernetes.io/pre-resize-capacity': '1Gi' }
   const capacityOf = (text: VolumeText): unknown => {
     return boundStatus({ ...claim, status: { phase: 'Pending' } }, volumeOf(text)).capacity
@@ -111,9 +111,9 @@ test('a volume that is being expanded shows the size that it had', () => {
   assert.deepEqual(capacityOf({ annotations: broken }), { storage: '2Gi' })
 })
 
-test('volumes have what their provisioner makes necessary', () => {
+test('volumes get the annotations and finalizer of their provisioner', () => {
   const finalizersOf = (text: VolumeText): unknown => {
-    return withProvisionerMarks(volumeOf(text), name => name === 'p').metadata?.finalizers
+    return withMigrationAnnotations(volumeOf(text), name => name === 'p').metadata?.finalizers
   }
   const finalizers = ['kubernetes.io/pv-controller']
   assert.deepEqual(finalizersOf({ annotations: made, policy: 'Delete' }), finalizers)
@@ -123,14 +123,14 @@ test('volumes have what their provisioner makes necessary', () => {
   const foreign = { 'pv.kubernetes.io/provisioned-by': 'other' }
   assert.deepEqual(finalizersOf({ annotations: foreign, policy: 'Delete' }), undefined)
   const old = volumeOf({ annotations: { 'pv.kubernetes.io/provisioned-by': 'kubernetes.io/aws-ebs' } })
-  const marked = withProvisionerMarks(old, () => false)
+  const marked = withMigrationAnnotations(old, () => false)
   assert.equal(marked.metadata?.annotations?.['pv.kubernetes.io/migrated-to'], 'ebs.csi.aws.com')
   assert.equal(
-    withProvisionerMarks(marked, () => false),
+    withMigrationAnnotations(marked, () => false),
     marked,
   )
-  assert.deepEqual(['kubernetes.io/gce-pd', 'x'].map(driverOf), ['pd.csi.storage.gke.io', 'x'])
-  assert.deepEqual(['kubernetes.io/no-provisioner', 'kubernetes.io/cinder', 'x'].map(isUnknownInTree), [
+  assert.deepEqual(['kubernetes.io/gce-pd', 'x'].map(migratedDriverOf), ['pd.csi.storage.gke.io', 'x'])
+  assert.deepEqual(['kubernetes.io/no-provisioner', 'kubernetes.io/cinder', 'x'].map(isUnsupportedInTree), [
     true,
     false,
     false,

@@ -1,16 +1,16 @@
 /** Dynamic provisioning of volumes. */
+import { messageOf } from '#/base/message-of.ts'
 import { annotationOf, withAnnotations, withoutAnnotation } from '#/api/annotations.ts'
 import { ApiError, isApiError } from '#/api/errors.ts'
 import { persistentVolumes } from '#/api/generated/core/v1-resources.ts'
 import type { Node, PersistentVolume, PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
 import type { StorageClass } from '#/api/generated/storage/v1.ts'
 import { keyOf } from '#/api/metadata.ts'
-import { boundByController, referenceTo, selectedNode } from '#/api/persistent-volumes.ts'
+import { boundByControllerAnnotation, referenceTo, selectedNodeAnnotation } from '#/api/persistent-volumes.ts'
 import { quote } from '#/api/quote.ts'
 import { storageClassOf } from '#/api/storage-classes.ts'
-import { messageOf } from '../message-of.ts'
-import type { ProvisionedVolume, Provisioner } from '../provisioner.ts'
-import { driverOf, isUnknownInTree } from './migrated.ts'
+import type { ProvisionedVolume, Provisioner } from '../shared/provisioner.ts'
+import { migratedDriverOf, isUnsupportedInTree } from './csi-migration.ts'
 import { betaStorageProvisioner, deletionFinalizer, provisionedBy, storageProvisioner } from './names.ts'
 import { updateClaim, type Writing } from './write.ts'
 
@@ -33,11 +33,11 @@ export async function provision(
 ): Promise<Provisioned | undefined> {
   const provisioner = provisioning.provisioners.get(storageClass.provisioner)
   if (provisioner) return provisionHere(provisioning, claim, { storageClass, provisioner })
-  if (isUnknownInTree(storageClass.provisioner)) {
+  if (isUnsupportedInTree(storageClass.provisioner)) {
     fail(provisioning, claim, `no volume plugin matched name: ${storageClass.provisioner}`)
     return undefined
   }
-  const driver = driverOf(storageClass.provisioner)
+  const driver = migratedDriverOf(storageClass.provisioner)
   await nameProvisioner(provisioning, claim, driver)
   provisioning.recorder.record(claim, {
     type: 'Normal',
@@ -71,7 +71,7 @@ async function provisionHere(
   // Provisioned before a crash, or by another process.
   const known = volumes.get(volumeName) ?? (await client.find(persistentVolumes, { name: volumeName }))
   if (known) return { claim, volume: known }
-  const nodeName = annotationOf(claim, selectedNode)
+  const nodeName = annotationOf(claim, selectedNodeAnnotation)
   const node = nodeName === undefined ? undefined : nodeOf(nodeName)
   if (nodeName !== undefined && node === undefined) {
     // The claim is enqueued when the node appears.
@@ -86,7 +86,7 @@ async function provisionHere(
     const about = `Failed to provision volume with StorageClass ${quote(storageClass.metadata?.name ?? '')}`
     fail(provisioning, claim, `${about}: ${messageOf(error)}`)
     // The scheduler may select another node where provisioning succeeds.
-    await updateClaim(provisioning, withoutAnnotation(claim, selectedNode), claim)
+    await updateClaim(provisioning, withoutAnnotation(claim, selectedNodeAnnotation), claim)
     throw error
   }
   const volume = await record(provisioning, choice, {
@@ -125,7 +125,11 @@ function volumeFor(
     metadata: {
       name,
       ...(labels && { labels }),
-      annotations: { ...annotations, [boundByController]: 'yes', [provisionedBy]: provisioner.name },
+      annotations: {
+        ...annotations,
+        [boundByControllerAnnotation]: 'yes',
+        [provisionedBy]: provisioner.name,
+      },
       ...(policy === 'Delete' && { finalizers: [deletionFinalizer] }),
     },
     spec: {
@@ -146,7 +150,7 @@ async function record(
   const { client, recorder, volumes } = provisioning
   const name = volume.metadata?.name ?? ''
   try {
-    const created = await volumes.writing(client.create(persistentVolumes, volume))
+    const created = await volumes.assume(client.create(persistentVolumes, volume))
     const message = `Successfully provisioned volume ${name} using ${provisioner.name}`
     recorder.record(claim, { type: 'Normal', reason: 'ProvisioningSucceeded', message })
     return created

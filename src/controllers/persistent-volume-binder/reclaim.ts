@@ -1,4 +1,5 @@
 /** Reclaims released volumes according to their reclaim policy. */
+import { messageOf } from '#/base/message-of.ts'
 import { annotationOf } from '#/api/annotations.ts'
 import { isApiError } from '#/api/errors.ts'
 import { persistentVolumes } from '#/api/generated/core/v1-resources.ts'
@@ -6,9 +7,8 @@ import type { PersistentVolume } from '#/api/generated/core/v1.ts'
 import { hasFinalizer, isBeingDeleted, withoutFinalizer } from '#/api/metadata.ts'
 import { quote } from '#/api/quote.ts'
 import type { EventContent } from '#/client/event-recorder.ts'
-import { messageOf } from '../message-of.ts'
-import type { Provisioner } from '../provisioner.ts'
-import { isUnknownInTree } from './migrated.ts'
+import type { Provisioner } from '../shared/provisioner.ts'
+import { isUnsupportedInTree } from './csi-migration.ts'
 import { deletionFinalizer, provisionedBy } from './names.ts'
 import type { ReclaimPolicy } from './plan-volume.ts'
 import { setPhase, updateVolume, type Writing } from './write.ts'
@@ -31,10 +31,13 @@ export async function reclaim(
     case 'Delete':
       return deleteStorage(reclaiming, volume)
     case 'Recycle':
-      return fail(reclaiming, volume, 'VolumeFailedRecycle', 'No recycler plugin found for the volume!')
+      return fail(reclaiming, volume, {
+        reason: 'VolumeFailedRecycle',
+        message: 'No recycler plugin found for the volume!',
+      })
     case 'Unknown': {
       const message = 'Volume has unrecognized PersistentVolumeReclaimPolicy'
-      return fail(reclaiming, volume, 'VolumeUnknownReclaimPolicy', message)
+      return fail(reclaiming, volume, { reason: 'VolumeUnknownReclaimPolicy', message })
     }
   }
 }
@@ -45,14 +48,17 @@ async function deleteStorage(reclaiming: Reclaiming, volume: PersistentVolume): 
   if (deleter === 'external') return
   if (deleter === 'none') {
     const about = `error getting deleter volume plugin for volume ${quote(volume.metadata?.name ?? '')}`
-    return fail(reclaiming, volume, 'VolumeFailedDelete', `${about}: no deletable volume plugin matched`)
+    return fail(reclaiming, volume, {
+      reason: 'VolumeFailedDelete',
+      message: `${about}: no deletable volume plugin matched`,
+    })
   }
   // The storage is deleted already; other finalizers keep the object.
   if (isBeingDeleted(volume) && !hasFinalizer(volume, deletionFinalizer)) return
   try {
     await deleter.delete(volume)
   } catch (error) {
-    await fail(reclaiming, volume, 'VolumeFailedDelete', messageOf(error))
+    await fail(reclaiming, volume, { reason: 'VolumeFailedDelete', message: messageOf(error) })
     throw error
   }
   const { name = '', uid = '' } = volume.metadata ?? {}
@@ -72,15 +78,14 @@ function deleterOf(
 ): Provisioner | 'external' | 'none' {
   const provisioner = annotationOf(volume, provisionedBy)
   if (provisioner)
-    return provisioners.get(provisioner) ?? (isUnknownInTree(provisioner) ? 'none' : 'external')
+    return provisioners.get(provisioner) ?? (isUnsupportedInTree(provisioner) ? 'none' : 'external')
   return volume.spec?.csi === undefined ? 'none' : 'external'
 }
 
 async function fail(
   writing: Writing,
   volume: PersistentVolume,
-  reason: string,
-  message: string,
+  { reason, message }: Pick<EventContent, 'reason' | 'message'>,
 ): Promise<void> {
   const event: EventContent = { type: 'Warning', reason, message }
   await setPhase(writing, volume, { phase: 'Failed', event })

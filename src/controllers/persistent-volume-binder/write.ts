@@ -9,13 +9,13 @@ import { boundVolume } from '#/api/persistent-volumes.ts'
 import type { Client } from '#/client/client.ts'
 import type { EventContent, EventRecorder } from '#/client/event-recorder.ts'
 import { boundClaim, boundStatus, unboundVolume } from './bound.ts'
-import type { Latest } from './latest.ts'
+import type { AssumeCache } from './assume-cache.ts'
 
 export interface Writing {
   readonly client: Client
   readonly recorder: EventRecorder
-  readonly volumes: Latest<PersistentVolume>
-  readonly claims: Latest<PersistentVolumeClaim>
+  readonly volumes: AssumeCache<PersistentVolume>
+  readonly claims: AssumeCache<PersistentVolumeClaim>
 }
 
 /**
@@ -43,7 +43,7 @@ export async function updateVolume(
   volume: PersistentVolume,
   before: PersistentVolume,
 ): Promise<PersistentVolume> {
-  return volume === before ? volume : volumes.writing(client.update(persistentVolumes, volume))
+  return volume === before ? volume : volumes.assume(client.update(persistentVolumes, volume))
 }
 
 export async function updateClaim(
@@ -51,7 +51,7 @@ export async function updateClaim(
   claim: PersistentVolumeClaim,
   before: PersistentVolumeClaim,
 ): Promise<PersistentVolumeClaim> {
-  return claim === before ? claim : claims.writing(client.update(persistentVolumeClaims, claim))
+  return claim === before ? claim : claims.assume(client.update(persistentVolumeClaims, claim))
 }
 
 export interface PhaseChange {
@@ -69,7 +69,7 @@ export async function setPhase(
   // The API server sets the transition time; the message of the previous phase is dropped.
   const { lastPhaseTransitionTime: _, message: __, ...rest } = volume.status ?? {}
   const status = { ...rest, phase, ...(event && { message: event.message }) }
-  const written = await volumes.writing(client.updateStatus(persistentVolumes, { ...volume, status }))
+  const written = await volumes.assume(client.updateStatus(persistentVolumes, { ...volume, status }))
   if (event) recorder.record(written, event)
   return written
 }
@@ -80,5 +80,5 @@ export async function setClaimStatus(
   status: PersistentVolumeClaimStatus,
 ): Promise<PersistentVolumeClaim> {
   if (status === claim.status) return claim
-  return claims.writing(client.updateStatus(persistentVolumeClaims, { ...claim, status }))
+  return claims.assume(client.updateStatus(persistentVolumeClaims, { ...claim, status }))
 }

@@ -1,6 +1,6 @@
 import type { Pod, PodResourceClaim, PodResourceClaimStatus } from '#/api/generated/core/v1.ts'
 import type { ResourceClaim, ResourceClaimTemplate } from '#/api/generated/resource/v1.ts'
-import { claimNameOf, isReservedFor, isUsableBy } from '#/api/pod-resource-claims.ts'
+import { resourceClaimNameOf, isReservedFor, isClaimUsableByPod } from '#/api/pod-resource-claims.ts'
 import { quote } from '#/api/quote.ts'
 
 export interface PodClaimsWorld {
@@ -14,7 +14,7 @@ export interface PodClaimsWorld {
 /** Action for one entry of the pod's `resourceClaims`. */
 export type EntryPlan =
   /** The claim exists, but the pod's status does not name it yet. */
-  | { readonly entry: string; readonly action: 'tell'; readonly claim: string }
+  | { readonly entry: string; readonly action: 'record'; readonly claim: string }
   | { readonly entry: string; readonly action: 'create'; readonly claim: ResourceClaim }
   /** The template does not exist yet. */
   | { readonly entry: string; readonly action: 'wait'; readonly problem: string }
@@ -29,15 +29,15 @@ function planEntry(
   { pod, claimNamed, templateNamed, owned }: PodClaimsWorld,
 ): EntryPlan | undefined {
   const { name, resourceClaimTemplateName: templateName } = entry
-  const known = claimNameOf(pod, entry)
-  if (templateName === undefined || known === 'not needed') return undefined
-  if (known !== 'not made') {
+  const known = resourceClaimNameOf(pod, entry)
+  if (templateName === undefined || known === 'not-needed') return undefined
+  if (known !== 'pending') {
     const claim = claimNamed(known.name)
-    if (claim && isUsableBy(claim, pod, known.isGenerated)) return undefined
+    if (claim && isClaimUsableByPod(claim, pod, known.isGenerated)) return undefined
   }
   // Created by an earlier reconcile that was interrupted before the status update.
   const made = owned.find(({ metadata }) => metadata?.annotations?.[entryAnnotation] === name)
-  if (made) return { entry: name, action: 'tell', claim: made.metadata?.name ?? '' }
+  if (made) return { entry: name, action: 'record', claim: made.metadata?.name ?? '' }
   const template = templateNamed(templateName)
   if (template) return { entry: name, action: 'create', claim: claimFrom(template, pod, name) }
   const missing = `resourceclaimtemplate.resource.k8s.io ${quote(templateName)} not found`
@@ -91,10 +91,10 @@ export function statusesWith(pod: Pod, made: ReadonlyMap<string, string>): reado
 export function planReservations({ pod, claimNamed }: PodClaimsWorld): readonly ResourceClaim[] {
   if (!pod.spec?.nodeName) return []
   return (pod.spec.resourceClaims ?? []).flatMap(entry => {
-    const known = claimNameOf(pod, entry)
+    const known = resourceClaimNameOf(pod, entry)
     const claim = typeof known === 'string' ? undefined : claimNamed(known.name)
     if (typeof known === 'string' || claim?.status?.allocation === undefined) return []
-    return isUsableBy(claim, pod, known.isGenerated) && !isReservedFor(claim, pod) ? [claim] : []
+    return isClaimUsableByPod(claim, pod, known.isGenerated) && !isReservedFor(claim, pod) ? [claim] : []
   })
 }
 

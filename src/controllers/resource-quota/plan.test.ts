@@ -35,7 +35,7 @@ function check(world: Case, expected: string | undefined, hasExcess = false): vo
   assert.equal(plan.hasExcess, hasExcess, JSON.stringify(world))
 }
 
-test('what is counted is entered when nothing is, or less', () => {
+test('counted usage is written when the status has none or less', () => {
   check({ counted: 'pods=2' }, 'pods=2')
   check({ counted: 'pods=0' }, 'pods=0')
   check({ before: 'pods=2', counted: 'pods=2' }, undefined)
@@ -44,7 +44,7 @@ test('what is counted is entered when nothing is, or less', () => {
   check({ counted: '' }, '')
 })
 
-test('what was entered for objects that nobody sees yet stays, but for what was seen to go', () => {
+test('usage charged by admission stays, except for what was released', () => {
   check({ before: 'pods=3', counted: 'pods=2' }, undefined, true)
   check({ before: 'pods=3', counted: 'pods=2', released: 'pods=1' }, 'pods=2')
   check({ before: 'pods=5', counted: 'pods=2', released: 'pods=1' }, 'pods=4', true)
@@ -52,12 +52,12 @@ test('what was entered for objects that nobody sees yet stays, but for what was 
   check({ before: 'pods=1', counted: 'pods=2', released: 'pods=1' }, 'pods=2')
 })
 
-test('when nothing can be on its way, what is counted is what is used', () => {
+test('without requests in flight, used equals the counted usage', () => {
   check({ before: 'pods=3', counted: 'pods=2', isSure: true }, 'pods=2')
   check({ before: 'pods=2', counted: 'pods=2', isSure: true }, undefined)
 })
 
-test('what nobody can count stays as it is, and what is no longer limited goes', () => {
+test('usage without an evaluator is kept, usage without a limit is removed', () => {
   const hard = 'pods=9 count/things.example.com=4'
   check({ hard, counted: 'pods=1' }, 'pods=1')
   check({ hard, before: 'pods=1 count/things.example.com=2', counted: 'pods=1' }, undefined)
@@ -68,7 +68,7 @@ test('what nobody can count stays as it is, and what is no longer limited goes',
   check({ before: 'pods=1 cpu=2', counted: 'pods=1' }, 'pods=1')
 })
 
-test('the limits in the status are those that are wanted', () => {
+test('status.hard equals spec.hard', () => {
   const status = (hard: List): unknown => {
     return planQuota({
       quota: { spec: { hard: { memory: '1Gi' } }, status: { hard, used: { memory: '0' } } },

@@ -5,7 +5,7 @@
  */
 import type { ResourceQuota, ResourceQuotaStatus } from '#/api/generated/core/v1.ts'
 import { compareQuantities, subtractQuantities, zeroQuantity, type Quantity } from '#/api/quantity.ts'
-import { amountsOf, listOf, type Amounts } from '#/api/quota.ts'
+import { amountsOf, toResourceList, type Amounts } from '#/api/quota.ts'
 import { equalAmounts } from './equal-amounts.ts'
 
 export interface QuotaWorld {
@@ -41,7 +41,7 @@ export function planQuota(world: QuotaWorld): QuotaPlan {
     quota.status?.used !== undefined &&
     equalAmounts(before, used) &&
     equalAmounts(amountsOf(quota.status.hard), amountsOf(hard))
-  return { status: isSame ? undefined : { hard, used: listOf(used) }, hasExcess }
+  return { status: isSame ? undefined : { hard, used: toResourceList(used) }, hasExcess }
 }
 
 /** Undefined if the usage is unknown and was never recorded. */

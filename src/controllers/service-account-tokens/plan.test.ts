@@ -17,13 +17,13 @@ function secretOf(texts: Readonly<Record<string, string>>, more: Partial<Secret>
 
 const whole = { 'token': 'T', 'namespace': 'here', 'ca.crt': 'PEM' }
 
-test('what is missing in a secret is filled in, and what is there stays', () => {
+test('missing fields of a token secret are added, existing ones are kept', () => {
   const check = (
     texts: Readonly<Record<string, string>>,
     expected: { readonly data: Readonly<Record<string, string>>; readonly makesToken: boolean } | string,
-    authority: string | undefined = 'PEM',
+    caCertificate: string | undefined = 'PEM',
   ): void => {
-    const plan = planToken({ secret: secretOf(texts), account, authority })
+    const plan = planToken({ secret: secretOf(texts), account, caCertificate })
     if (typeof expected === 'string') return assert.equal(plan.action, expected)
     assert.ok(plan.action === 'fill')
     const data = Object.fromEntries(
@@ -44,8 +44,8 @@ test('what is missing in a secret is filled in, and what is there stays', () => 
   check({ ...whole, 'ca.crt': 'old' }, 'nothing', '')
 })
 
-test('a token says whose it is and which secret keeps it', () => {
-  const plan = planToken({ secret: secretOf({}), account, authority: undefined })
+test('a token names its service account and secret', () => {
+  const plan = planToken({ secret: secretOf({}), account, caCertificate: undefined })
   assert.deepEqual(plan.action === 'fill' && plan.claims, {
     'iss': 'kubernetes/serviceaccount',
     'kubernetes.io/serviceaccount/namespace': 'here',
@@ -56,8 +56,8 @@ test('a token says whose it is and which secret keeps it', () => {
   })
 })
 
-test('a secret without its account goes, and one that may not change is left alone', () => {
-  const settings = { account, authority: 'PEM' }
+test('a token secret without its account is deleted, an immutable one is ignored', () => {
+  const settings = { account, caCertificate: 'PEM' }
   assert.deepEqual(planToken({ ...settings, secret: secretOf(whole), account: undefined }), {
     action: 'delete',
   })
@@ -66,7 +66,7 @@ test('a secret without its account goes, and one that may not change is left alo
   })
 })
 
-test('an account forgets the one secret, and nothing else', () => {
+test('only the deleted secret is removed from the service account', () => {
   const check = (names: readonly string[], expected: readonly string[] | undefined): void => {
     const secrets = names.map(name => ({ name }))
     const planned = planReferences({ ...account, secrets }, 'gone')

@@ -1,13 +1,13 @@
 import type { Claims } from '#/base/json-web-token.ts'
 import type { Secret, ServiceAccount } from '#/api/generated/core/v1.ts'
-import { accountNameAnnotation, accountUidAnnotation, refersTo } from './token-secret.ts'
+import { accountNameAnnotation, accountUidAnnotation, refersTo } from '../shared/token-secret.ts'
 
 export interface TokenWorld {
   readonly secret: Secret
   /** The service account that the secret names; undefined if it does not exist. */
   readonly account: ServiceAccount | undefined
   /** PEM. */
-  readonly authority: string | undefined
+  readonly caCertificate: string | undefined
 }
 
 export type TokenPlan =
@@ -15,12 +15,12 @@ export type TokenPlan =
   /** The desired secret; if `claims` is set, a token must be signed and added. */
   | { readonly action: 'fill'; readonly secret: Secret; readonly claims: Claims | undefined }
 
-export function planToken({ secret, account, authority = '' }: TokenWorld): TokenPlan {
+export function planToken({ secret, account, caCertificate = '' }: TokenWorld): TokenPlan {
   if (account === undefined) return { action: 'delete' }
   const { data = {}, metadata = {} } = secret
   const needsToken = !data['token']
   const namespace = data['namespace'] || base64(metadata.namespace ?? '')
-  const certificate = authority === '' ? data['ca.crt'] : base64(authority)
+  const certificate = caCertificate === '' ? data['ca.crt'] : base64(caCertificate)
   const isWhole = !needsToken && namespace === data['namespace'] && certificate === data['ca.crt']
   // An immutable secret cannot be completed.
   if (isWhole || secret.immutable) return { action: 'nothing' }

@@ -1,10 +1,10 @@
 import type { Container, Pod, Service, ServicePort } from '#/api/generated/core/v1.ts'
 import { formatIp, parseIpLeniently, unmapIp, type IpFamily } from '#/api/ip.ts'
-import { isPodFinished } from '../pods.ts'
+import { isPodTerminal } from '../pods.ts'
 
 /** True if the pod has an IP address and has not finished. */
 export function hasEndpoint(pod: Pod): boolean {
-  return !isPodFinished(pod) && Boolean(pod.status?.podIP || pod.status?.podIPs?.length)
+  return !isPodTerminal(pod) && Boolean(pod.status?.podIP || pod.status?.podIPs?.length)
 }
 
 type Addresses = Readonly<Record<IpFamily, readonly string[]>>

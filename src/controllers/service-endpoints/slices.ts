@@ -3,7 +3,7 @@ import { equalJson } from '#/api/json-value.ts'
 import { labelOf } from '#/api/labels.ts'
 import { formatKey } from '#/api/metadata.ts'
 import type { Informer } from '#/client/informer.ts'
-import type { ObjectIndex } from '#/client/object-store.ts'
+import type { Index } from '#/client/indexer.ts'
 
 /** Accessors for EndpointSlices, shared by the endpoint slice and mirroring controllers. */
 
@@ -11,10 +11,7 @@ export const serviceNameLabel = 'kubernetes.io/service-name'
 export const managedByLabel = 'endpointslice.kubernetes.io/managed-by'
 
 /** Slices managed by a controller, by service key. */
-export function slicesByService(
-  slices: Informer<EndpointSlice>,
-  managedBy: string,
-): ObjectIndex<EndpointSlice> {
+export function slicesByService(slices: Informer<EndpointSlice>, managedBy: string): Index<EndpointSlice> {
   return slices.index(`kept by ${managedBy}`, slice => {
     const key = serviceKeyOf(slice, managedBy)
     return key === undefined ? [] : [key]
@@ -35,13 +32,13 @@ function serviceKeyOf({ metadata }: EndpointSlice, managedBy: string): string | 
 export function onSliceChange(
   slices: Informer<EndpointSlice>,
   managedBy: string,
-  wake: (serviceKey: string) => void,
+  enqueue: (serviceKey: string) => void,
 ): void {
-  slices.onChange((_key, { before, after }) => {
-    const was = before && serviceKeyOf(before, managedBy)
-    const is = after && serviceKeyOf(after, managedBy)
-    if (was !== undefined) wake(was)
-    if (is !== undefined && is !== was) wake(is)
+  slices.addEventHandler((_key, { oldObject, newObject }) => {
+    const was = oldObject && serviceKeyOf(oldObject, managedBy)
+    const is = newObject && serviceKeyOf(newObject, managedBy)
+    if (was !== undefined) enqueue(was)
+    if (is !== undefined && is !== was) enqueue(is)
   })
 }
 

@@ -3,7 +3,7 @@ import { labelOf } from '#/api/labels.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
 
 const excludeLabel = 'node.kubernetes.io/exclude-from-external-load-balancers'
-const goingTaint = 'ToBeDeletedByClusterAutoscaler'
+const toBeDeletedTaint = 'ToBeDeletedByClusterAutoscaler'
 
 /** Label values that mean false. */
 const falseTexts: ReadonlySet<string> = new Set(['0', 'f', 'F', 'false', 'False', 'FALSE'])
@@ -12,14 +12,14 @@ const falseTexts: ReadonlySet<string> = new Set(['0', 'f', 'F', 'false', 'False'
  * True if load balancers send traffic to the node. Readiness is ignored: load balancers have health checks,
  * and updating them on every change would be too frequent.
  */
-export function isBalanced(node: Node): boolean {
+export function isLoadBalancerNode(node: Node): boolean {
   const excluded = labelOf(node.metadata?.labels, excludeLabel)
   if (excluded !== undefined && !falseTexts.has(excluded)) return false
-  return !isBeingDeleted(node) && !node.spec?.taints?.some(({ key }) => key === goingTaint)
+  return !isBeingDeleted(node) && !node.spec?.taints?.some(({ key }) => key === toBeDeletedTaint)
 }
 
 /** Identifies the nodes as seen by a load balancer; it is updated when the key changes. */
-export function nodesKey(nodes: readonly Node[]): string {
+export function nodeSetKey(nodes: readonly Node[]): string {
   return nodes
     .map(({ metadata, spec }) => JSON.stringify([metadata?.name, spec?.providerID ?? '']))
     .sort()

@@ -5,20 +5,20 @@ import { hasFinalizer, isBeingDeleted } from '#/api/metadata.ts'
 export const cleanupFinalizer = 'service.kubernetes.io/load-balancer-cleanup'
 
 /** The last action performed for a service. */
-export interface Done {
+export interface SyncedState {
   readonly service: Service
   /** Undefined if another implementation handles the service. */
   readonly status: LoadBalancerStatus | undefined
-  readonly nodes: string
+  readonly nodeSet: string
 }
 
-export interface BalancerWorld {
+export interface LoadBalancerWorld {
   readonly service: Service | undefined
-  readonly done: Done | undefined
+  readonly synced: SyncedState | undefined
   /** Key of the current nodes. */
-  readonly nodes: string
+  readonly nodeSet: string
   /** Handles services with this `loadBalancerClass`; if undefined, those that have no class. */
-  readonly balancerClass: string | undefined
+  readonly loadBalancerClass: string | undefined
 }
 
 /**
@@ -26,26 +26,32 @@ export interface BalancerWorld {
  *   balancer is deleted.
  * - `clean-up`: the service is being deleted or no longer needs a load balancer.
  */
-export type BalancerPlan = 'nothing' | 'ensure' | 'update-nodes' | 'clean-up' | 'forget'
+export type LoadBalancerPlan = 'nothing' | 'ensure' | 'update-nodes' | 'clean-up' | 'forget'
 
-export function planBalancer({ service, done, nodes, balancerClass }: BalancerWorld): BalancerPlan {
-  if (done !== undefined && done.service.metadata?.uid !== service?.metadata?.uid) return 'forget'
+export function planLoadBalancer({
+  service,
+  synced,
+  nodeSet,
+  loadBalancerClass,
+}: LoadBalancerWorld): LoadBalancerPlan {
+  if (synced !== undefined && synced.service.metadata?.uid !== service?.metadata?.uid) return 'forget'
   if (service === undefined) return 'nothing'
-  const isWanted = wantsBalancer(service, balancerClass)
+  const isWanted = wantsLoadBalancer(service, loadBalancerClass)
   if (isBeingDeleted(service) || !isWanted) {
     const mayBeOurs = service.spec?.type !== 'LoadBalancer' || isWanted
-    return done !== undefined || (mayBeOurs && hasFinalizer(service, cleanupFinalizer))
+    return synced !== undefined || (mayBeOurs && hasFinalizer(service, cleanupFinalizer))
       ? 'clean-up'
       : 'nothing'
   }
-  if (done === undefined || !isSameRequest(done.service, service)) return 'ensure'
-  const isStatusKept = done.status === undefined || equalJson(done.status, service.status?.loadBalancer ?? {})
+  if (synced === undefined || !isSameRequest(synced.service, service)) return 'ensure'
+  const isStatusKept =
+    synced.status === undefined || equalJson(synced.status, service.status?.loadBalancer ?? {})
   if (!isStatusKept || !hasFinalizer(service, cleanupFinalizer)) return 'ensure'
-  return done.nodes === nodes ? 'nothing' : 'update-nodes'
+  return synced.nodeSet === nodeSet ? 'nothing' : 'update-nodes'
 }
 
-export function wantsBalancer({ spec }: Service, balancerClass: string | undefined): boolean {
-  return spec?.type === 'LoadBalancer' && spec.loadBalancerClass === balancerClass
+export function wantsLoadBalancer({ spec }: Service, loadBalancerClass: string | undefined): boolean {
+  return spec?.type === 'LoadBalancer' && spec.loadBalancerClass === loadBalancerClass
 }
 
 /** Annotations are included, since many cloud providers are configured by them. */

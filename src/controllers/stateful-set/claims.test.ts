@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { StatefulSet } from '#/api/generated/apps/v1.ts'
 import type { PersistentVolumeClaim, Pod } from '#/api/generated/core/v1.ts'
 import type { OwnerReference } from '#/api/metadata.ts'
-import { hasLeftoverClaim, planClaims, type ClaimsPlan } from './claims.ts'
+import { hasStaleClaim, planClaims, type ClaimsPlan } from './claims.ts'
 
 function setOf(whenDeleted: string, whenScaled: string): StatefulSet {
   return {
@@ -43,16 +43,16 @@ function claimOf(owners: string): PersistentVolumeClaim {
 interface Scenario {
   /** `whenDeleted whenScaled`. */
   readonly policy: 'Retain Retain' | 'Delete Retain' | 'Retain Delete' | 'Delete Delete'
-  readonly isSurplus?: boolean
+  readonly isCondemned?: boolean
   /** Undefined if the claim does not exist. */
   readonly owners?: string
 }
 
-function planned({ policy, isSurplus = false, owners }: Scenario): ClaimsPlan {
+function planned({ policy, isCondemned = false, owners }: Scenario): ClaimsPlan {
   const [whenDeleted = '', whenScaled = ''] = policy.split(' ')
   const claim = owners === undefined ? undefined : claimOf(owners)
   const set = setOf(whenDeleted, whenScaled)
-  return planClaims({ set, ordinal: 1, isSurplus, pod, claimOf: () => claim })
+  return planClaims({ set, ordinal: 1, isCondemned, pod, claimOf: () => claim })
 }
 
 /** Owner uids after the plan; `same` if nothing changes. */
@@ -65,7 +65,7 @@ function check(scenario: Scenario, expected: string): void {
   assert.equal(actual, expected, JSON.stringify(scenario))
 }
 
-test('claims are owned as the policy says', () => {
+test('the retention policy determines the owners of claims', () => {
   check({ policy: 'Retain Retain' }, '')
   check({ policy: 'Delete Retain' }, 'set')
   check({ policy: 'Retain Delete' }, '')
@@ -75,15 +75,15 @@ test('claims are owned as the policy says', () => {
   check({ policy: 'Retain Retain', owners: 'other' }, 'same')
   check({ policy: 'Delete Retain', owners: '' }, 'set')
   check({ policy: 'Delete Retain', owners: 'friend mere-set' }, 'friend set')
-  check({ policy: 'Delete Retain', owners: 'set', isSurplus: true }, 'same')
-  check({ policy: 'Retain Delete', owners: '', isSurplus: true }, 'pod')
+  check({ policy: 'Delete Retain', owners: 'set', isCondemned: true }, 'same')
+  check({ policy: 'Retain Delete', owners: '', isCondemned: true }, 'pod')
   check({ policy: 'Retain Delete', owners: 'pod' }, '')
-  check({ policy: 'Delete Delete', owners: 'set', isSurplus: true }, 'pod')
+  check({ policy: 'Delete Delete', owners: 'set', isCondemned: true }, 'pod')
   check({ policy: 'Delete Delete', owners: 'pod' }, 'set')
-  check({ policy: 'Delete Delete', owners: 'pod', isSurplus: true }, 'same')
+  check({ policy: 'Delete Delete', owners: 'pod', isCondemned: true }, 'same')
 })
 
-test('claims of those before, and of others, are left alone', () => {
+test('claims of earlier pods and of other controllers are not changed', () => {
   check({ policy: 'Delete Delete', owners: 'old-pod' }, 'same')
   check({ policy: 'Delete Delete', owners: 'old-set' }, 'same')
   check({ policy: 'Delete Delete', owners: 'other' }, 'same')
@@ -92,11 +92,11 @@ test('claims of those before, and of others, are left alone', () => {
   assert.deepEqual(planned({ policy: 'Retain Retain', owners: 'other' }).conflicting, [])
 })
 
-test('a claim that goes with an earlier pod is not for the next one', () => {
+test('a claim owned by an earlier pod is stale for the next one', () => {
   const newPod = { metadata: { name: 'web-1' } }
   const isLeftover = (whenScaled: string, owners: string): boolean => {
     const set = setOf('Retain', whenScaled)
-    return hasLeftoverClaim({ set, ordinal: 1, pod: newPod, claimOf: () => claimOf(owners) })
+    return hasStaleClaim({ set, ordinal: 1, pod: newPod, claimOf: () => claimOf(owners) })
   }
   assert.equal(isLeftover('Delete', 'pod'), true)
   assert.equal(isLeftover('Delete', 'set'), false)
@@ -104,7 +104,7 @@ test('a claim that goes with an earlier pod is not for the next one', () => {
   assert.equal(isLeftover('Retain', 'pod'), false)
 })
 
-test('a new claim is of the template, found by the selector of the set', () => {
+test('a new claim has the labels of its template and of the selector', () => {
   const [claim] = planned({ policy: 'Retain Retain' }).create
   assert.deepEqual(claim?.metadata, {
     namespace: 'default',
@@ -112,7 +112,7 @@ test('a new claim is of the template, found by the selector of the set', () => {
     labels: { app: 'web', kept: 'yes' },
   })
   const set = setOf('Retain', 'Retain')
-  const going = { metadata: { name: 'data-web-1', deletionTimestamp: 'now' } }
-  const plan = planClaims({ set, ordinal: 1, isSurplus: false, pod, claimOf: () => going })
-  assert.deepEqual(plan.going, ['data-web-1'])
+  const terminating = { metadata: { name: 'data-web-1', deletionTimestamp: 'now' } }
+  const plan = planClaims({ set, ordinal: 1, isCondemned: false, pod, claimOf: () => terminating })
+  assert.deepEqual(plan.terminating, ['data-web-1'])
 })

@@ -1,6 +1,6 @@
 /**
  * PersistentVolumeClaims of the pods. They outlive the pods; their owner references implement the retention
- * policy: with `whenDeleted: Delete` claims are owned by the set, with `whenScaled: Delete` claims of surplus
+ * policy: with `whenDeleted: Delete` claims are owned by the set, with `whenScaled: Delete` claims of condemned
  * pods are owned by the pod.
  * https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#persistentvolumeclaim-retention
  */
@@ -19,7 +19,7 @@ export interface ClaimsPlan {
   /** Claims with corrected owner references. */
   readonly update: readonly PersistentVolumeClaim[]
   /** Names of claims being deleted; new ones cannot be created before. */
-  readonly going: readonly string[]
+  readonly terminating: readonly string[]
   /** Names of claims with another controller, to which the retention policy does not apply. */
   readonly conflicting: readonly string[]
 }
@@ -28,17 +28,17 @@ export interface ClaimsWorld {
   readonly set: StatefulSet
   readonly ordinal: number
   /** True if the ordinal is beyond the desired replicas. */
-  readonly isSurplus: boolean
+  readonly isCondemned: boolean
   /** The pod, or for a missing one an object with its name. */
   readonly pod: Pod
   readonly claimOf: (name: string) => PersistentVolumeClaim | undefined
 }
 
 export function planClaims(world: ClaimsWorld): ClaimsPlan {
-  const plan = { create: [], update: [], going: [], conflicting: [] } as {
+  const plan = { create: [], update: [], terminating: [], conflicting: [] } as {
     create: PersistentVolumeClaim[]
     update: PersistentVolumeClaim[]
-    going: string[]
+    terminating: string[]
     conflicting: string[]
   }
   for (const template of world.set.spec?.volumeClaimTemplates ?? []) {
@@ -48,7 +48,7 @@ export function planClaims(world: ClaimsWorld): ClaimsPlan {
       plan.create.push(newClaim(world, template, name))
       continue
     }
-    if (isBeingDeleted(claim)) plan.going.push(name)
+    if (isBeingDeleted(claim)) plan.terminating.push(name)
     if (hasOtherController(claim, world)) plan.conflicting.push(name)
     const owners = ownersOf(claim, world)
     if (owners !== undefined) plan.update.push(withOwners(claim, owners))
@@ -60,7 +60,7 @@ export function planClaims(world: ClaimsWorld): ClaimsPlan {
  * True if a claim is still owned by an earlier pod of the ordinal and will be deleted with it. A new pod
  * would lose the claim, so it is not created before.
  */
-export function hasLeftoverClaim(world: Omit<ClaimsWorld, 'isSurplus'>): boolean {
+export function hasStaleClaim(world: Omit<ClaimsWorld, 'isCondemned'>): boolean {
   const { set, ordinal, pod, claimOf } = world
   if (policyOf(set).whenScaled !== 'Delete') return false
   return (set.spec?.volumeClaimTemplates ?? []).some(template => {
@@ -103,9 +103,9 @@ function ownersOf(claim: PersistentVolumeClaim, world: ClaimsWorld): readonly Ow
   return isRight ? undefined : [...others, ...wanted]
 }
 
-function wantedOwners({ set, pod, isSurplus }: ClaimsWorld): readonly OwnerReference[] {
+function wantedOwners({ set, pod, isCondemned }: ClaimsWorld): readonly OwnerReference[] {
   const { whenDeleted, whenScaled } = policyOf(set)
-  const goesWithPod = whenScaled === 'Delete' && isSurplus
+  const goesWithPod = whenScaled === 'Delete' && isCondemned
   const owner = goesWithPod ? pod : set
   const reference = goesWithPod || whenDeleted === 'Delete' ? controllerReference(owner) : undefined
   return reference ? [reference] : []

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { memberName } from './identity.ts'
+import { parsePodName } from './identity.ts'
 
-test('names of members say which set and which ordinal', () => {
+test('parsePodName returns the set and the ordinal', () => {
   const cases: Readonly<Record<string, string>> = {
     'web-0': 'web 0',
     'web-10': 'web 10',
@@ -19,7 +19,7 @@ test('names of members say which set and which ordinal', () => {
     '': '',
   }
   for (const [name, expected] of Object.entries(cases)) {
-    const member = memberName(name)
-    assert.equal(member ? `${member.parent} ${member.ordinal}` : '', expected, name)
+    const parsed = parsePodName(name)
+    assert.equal(parsed ? `${parsed.parent} ${parsed.ordinal}` : '', expected, name)
   }
 })

@@ -4,14 +4,14 @@ import type { PersistentVolumeClaim, Pod, PodTemplateSpec, Volume } from '#/api/
 import { int32Max } from '#/api/int64.ts'
 import { podFromTemplate } from '../pods.ts'
 
-export interface MemberName {
+export interface ParsedPodName {
   /** Name of the set. */
   readonly parent: string
   readonly ordinal: number
 }
 
-/** Parses the name of a pod; undefined if it is not that of a set's member. */
-export function memberName(podName: string): MemberName | undefined {
+/** Parses the name of a pod; undefined if it is not that of a StatefulSet pod. */
+export function parsePodName(podName: string): ParsedPodName | undefined {
   const dash = podName.lastIndexOf('-')
   const digits = podName.slice(dash + 1)
   // Leading zeros are rejected: they would allow two pods with the same ordinal.
@@ -19,10 +19,10 @@ export function memberName(podName: string): MemberName | undefined {
   return { parent: podName.slice(0, dash), ordinal: Number(digits) }
 }
 
-/** Undefined if the pod is not a member of the set. */
+/** Undefined if the pod does not belong to the set. */
 export function ordinalOf(set: StatefulSet, pod: Pod): number | undefined {
-  const member = memberName(pod.metadata?.name ?? '')
-  return member !== undefined && member.parent === set.metadata?.name ? member.ordinal : undefined
+  const parsed = parsePodName(pod.metadata?.name ?? '')
+  return parsed !== undefined && parsed.parent === set.metadata?.name ? parsed.ordinal : undefined
 }
 
 export function podName(set: StatefulSet, ordinal: number): string {
@@ -36,14 +36,17 @@ export function revisionOf(pod: Pod): string {
   return pod.metadata?.labels?.[revisionLabel] ?? ''
 }
 
-export interface NewMember {
+export interface StatefulSetPodOptions {
   readonly ordinal: number
   readonly template: PodTemplateSpec
   /** Name of the revision with this template. */
   readonly revision: string
 }
 
-export function memberPod(set: StatefulSet, { ordinal, template, revision }: NewMember): Pod {
+export function newStatefulSetPod(
+  set: StatefulSet,
+  { ordinal, template, revision }: StatefulSetPodOptions,
+): Pod {
   const name = podName(set, ordinal)
   const { metadata, spec } = podFromTemplate(template, set)
   return {
@@ -62,7 +65,7 @@ export function memberPod(set: StatefulSet, { ordinal, template, revision }: New
   }
 }
 
-/** Adds missing identity labels and claim volumes to a member; the same object if nothing changes. */
+/** Adds missing identity labels and claim volumes to a pod; the same object if nothing changes. */
 export function withIdentity(set: StatefulSet, pod: Pod, ordinal: number): Pod {
   const labels = identityLabels(set, ordinal)
   const isNamed = pod.metadata?.labels?.[podNameLabel] === labels[podNameLabel]

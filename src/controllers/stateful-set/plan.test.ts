@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import type { StatefulSet, StatefulSetSpec } from '#/api/generated/apps/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { formatTime } from '#/api/time.ts'
-import { memberPod, ordinalOf, revisionOf } from './identity.ts'
+import { newStatefulSetPod, ordinalOf, revisionOf } from './identity.ts'
 import { planStatefulSet, type StatefulSetPlan } from './plan.ts'
 
 const nowMs = Date.UTC(2026, 0, 1)
@@ -30,7 +30,7 @@ function setOf(spec: Partial<StatefulSetSpec>): StatefulSet {
 function podOf(set: StatefulSet, ordinal: number, state: string): readonly Pod[] {
   const [letter, old] = state
   if (letter === '.') return []
-  const made = memberPod(set, { ordinal, template: {}, revision: old ? 'old' : 'new' })
+  const made = newStatefulSetPod(set, { ordinal, template: {}, revision: old ? 'old' : 'new' })
   const metadata = {
     ...made.metadata,
     uid: `uid-${ordinal}`,
@@ -54,7 +54,7 @@ function podOf(set: StatefulSet, ordinal: number, state: string): readonly Pod[]
 /** `+1` creates a pod, `+1'` with the old revision, `-1` deletes one. */
 function shown(set: StatefulSet, plan: StatefulSetPlan): string {
   const ordinal = (pod: Pod): string => `-${ordinalOf(set, pod)}`
-  const replicas = plan.replicas.map(action => {
+  const replicas = plan.actions.map(action => {
     if (action.do === 'create') return `+${action.ordinal}${action.revision === 'current' ? "'" : ''}`
     return action.do === 'delete' ? ordinal(action.pod) : `~${ordinalOf(set, action.pod)}`
   })
@@ -79,7 +79,7 @@ function rolling(rollingUpdate: object): Partial<StatefulSetSpec> {
   return { updateStrategy: { type: 'RollingUpdate', rollingUpdate } }
 }
 
-test('in order, a pod comes when all before it are well', () => {
+test('ordered: a pod is created when all lower ordinals are healthy', () => {
   check(
     { replicas: 3 },
     {
@@ -99,7 +99,7 @@ test('in order, a pod comes when all before it are well', () => {
   check({ replicas: 2, ordinals: { start: 2 } }, { '. . . .': '+2', '. . R .': '+3', '. R R R': '-1' })
 })
 
-test('in order, the last goes first, and none while another is not well', () => {
+test('ordered: the highest ordinal is deleted first, while all others are healthy', () => {
   check(
     { replicas: 1 },
     {
@@ -117,7 +117,7 @@ test('in order, the last goes first, and none while another is not well', () => 
   check({ replicas: 0 }, { 'R R': '-1', 'R': '-0' })
 })
 
-test('in order, an update goes from the top and waits for each', () => {
+test('ordered: an update starts at the highest ordinal and waits for each pod', () => {
   check(
     { replicas: 3 },
     {
@@ -140,14 +140,14 @@ test('in order, an update goes from the top and waits for each', () => {
   check({ replicas: 3, updateStrategy: { type: 'OnDelete' } }, { "R' R' R'": '', "R' . R'": '+1' })
 })
 
-test('an update without further word brings back what is not its turn as it was', () => {
+test('without a partition, pods not yet updated are recreated with the current revision', () => {
   check(
     { replicas: 3, updateStrategy: { type: 'RollingUpdate' } },
     { ". R' R'": "+0'", ". R' R": "+0'", '. R R': '+0', "R' . R": '+1', "R' R' .": '+2', '. . .': '+0' },
   )
 })
 
-test('so many may be missing while an update goes on', () => {
+test('an update deletes up to maxUnavailable pods', () => {
   check(
     { replicas: 4, ...rolling({ maxUnavailable: 2 }) },
     { "R' R' R' R'": '-3 -2', "R' R' R' R": '-2 -1', "R' R' R R": '-1 -0', "R' R' R' N": '' },
@@ -166,7 +166,7 @@ test('so many may be missing while an update goes on', () => {
   )
 })
 
-test('in parallel, pods come and go together', () => {
+test('parallel: pods are created and deleted together', () => {
   check(
     { replicas: 3, ...parallel },
     {
@@ -181,13 +181,13 @@ test('in parallel, pods come and go together', () => {
   check({ replicas: 1, ...parallel }, { 'N R N T': '-2 -1', '. R': '+0 -1' })
 })
 
-test('a set may want more pods than anybody can count', { timeout: 1_000 }, () => {
+test('a huge number of replicas is handled in batches', { timeout: 1_000 }, () => {
   const made = planned({ replicas: 2 ** 31 - 1, ...parallel }, 'R .').split(' ')
   assert.deepEqual([made.length, made[0], made.at(-1)], [500, '+1', '+500'])
   assert.equal(planned({ replicas: 2 ** 31 - 1 }, "R' ."), '+1')
 })
 
-test('whatever happens to pods, the order is kept and the set comes to rest', () => {
+test('the order holds and the set settles after any sequence of events', () => {
   const steps = fc.array(
     fc.oneof(
       fc.record({ what: fc.constantFrom('ready', 'unready', 'gone', 'fail'), ordinal: fc.nat(4) }),
@@ -248,7 +248,7 @@ class Story {
       updateRevision: this.#update,
       claimOf: () => undefined,
     })
-    for (const action of plan.replicas) {
+    for (const action of plan.actions) {
       if (action.do === 'create') this.#create(action.ordinal, action.revision)
       else if (action.do === 'delete') this.#states.delete(ordinalOf(set, action.pod)!)
     }
@@ -256,7 +256,7 @@ class Story {
     const isDone = [...this.#states.keys()].every(ordinal => this.#revisions.get(ordinal) === this.#update)
     if (isDone && this.#isWellBelow(this.#replicas) && this.#states.size === this.#replicas)
       this.#current = this.#update
-    return plan.replicas.length + plan.delete.length > 0
+    return plan.actions.length + plan.delete.length > 0
   }
 
   #create(ordinal: number, revision: 'current' | 'update'): void {
@@ -269,7 +269,7 @@ class Story {
   #delete(ordinal: number, revision: string, count: number): void {
     assert.ok(
       this.#isWellBelow(Math.min(ordinal, this.#replicas)),
-      `${ordinal} goes while others are not well`,
+      `${ordinal} is deleted while others are not healthy`,
     )
     if (ordinal >= this.#replicas) {
       assert.equal(Math.max(...this.#states.keys()), ordinal, 'the last goes first')

@@ -1,19 +1,26 @@
 import type { StatefulSet } from '#/api/generated/apps/v1.ts'
 import type { PersistentVolumeClaim, Pod } from '#/api/generated/core/v1.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
-import { isPodFinished } from '../pods.ts'
-import { hasLeftoverClaim, planClaims, type ClaimsPlan } from './claims.ts'
+import { isPodTerminal } from '../pods.ts'
+import { hasStaleClaim, planClaims, type ClaimsPlan } from './claims.ts'
 import { podName, withIdentity } from './identity.ts'
-import { isHealthy, isUnavailable, layOut, type Layout, type Member, type Slot } from './layout.ts'
+import {
+  isHealthy,
+  isUnavailable,
+  partitionByOrdinal,
+  type OrdinalPartition,
+  type ExistingReplica,
+  type Replica,
+} from './partition-by-ordinal.ts'
 import { outdatedPods, revisionFor } from './update.ts'
 
 /** Performed in this order; a failure stops the rest. */
 export interface StatefulSetPlan {
   /** Actions by ordinal. */
-  readonly replicas: readonly ReplicaAction[]
-  /** Owner references of surplus pods' claims, corrected before the pods are deleted. */
+  readonly actions: readonly ReplicaAction[]
+  /** Owner references of condemned pods' claims, corrected before the pods are deleted. */
   readonly claims: readonly ClaimsPlan[]
-  /** Surplus pods, and pods with an outdated revision. */
+  /** Condemned pods (beyond the desired replicas), and pods with an outdated revision. */
   readonly delete: readonly Pod[]
 }
 
@@ -52,78 +59,86 @@ export interface StatefulSetWorld {
  * pods exist.
  */
 export function planStatefulSet(world: StatefulSetWorld): StatefulSetPlan {
-  const layout = layOut(world.set, world.pods)
+  const partition = partitionByOrdinal(world.set, world.pods)
   return world.set.spec?.podManagementPolicy === 'Parallel'
-    ? planParallel(layout, world)
-    : planOrdered(layout, world)
+    ? planParallel(partition, world)
+    : planOrdered(partition, world)
 }
 
-function planOrdered(layout: Layout, world: StatefulSetWorld): StatefulSetPlan {
-  const replicas: ReplicaAction[] = []
-  for (const slot of layout.slots) {
-    const action = planReplica(slot, layout, world)
-    if (action) replicas.push(action)
-    const isWell = slot.pod !== undefined && !isPodFinished(slot.pod) && isWellNow(slot.pod, world)
-    if (!isWell) return { replicas, claims: [], delete: [] }
+function planOrdered(partition: OrdinalPartition, world: StatefulSetWorld): StatefulSetPlan {
+  const actions: ReplicaAction[] = []
+  for (const replica of partition.replicas) {
+    const action = planReplica(replica, partition, world)
+    if (action) actions.push(action)
+    const isReplicaHealthy =
+      replica.pod !== undefined && !isPodTerminal(replica.pod) && isHealthyNow(replica.pod, world)
+    if (!isReplicaHealthy) return { actions, claims: [], delete: [] }
   }
-  const [last] = layout.surplus
-  if (last === undefined) return { replicas, claims: [], delete: outdatedPods(layout, world) }
-  const claims = claimsOfSurplus(layout, world)
-  // An unhealthy pod is deleted only if no surplus pod with a lower ordinal is unhealthy.
-  const firstUnwell = layout.surplus.findLast(({ pod }) => isUnavailable(pod, world.set, world.nowMs))
-  const mayGo = !isBeingDeleted(last.pod) && (isWellNow(last.pod, world) || last === firstUnwell)
-  return { replicas, claims, delete: mayGo ? [last.pod] : [] }
+  const [last] = partition.condemned
+  if (last === undefined) return { actions, claims: [], delete: outdatedPods(partition, world) }
+  const claims = claimsOfCondemned(partition, world)
+  // An unhealthy pod is deleted only if no condemned pod with a lower ordinal is unhealthy.
+  const firstUnhealthy = partition.condemned.findLast(({ pod }) => isUnavailable(pod, world.set, world.nowMs))
+  const mayGo = !isBeingDeleted(last.pod) && (isHealthyNow(last.pod, world) || last === firstUnhealthy)
+  return { actions, claims, delete: mayGo ? [last.pod] : [] }
 }
 
-function planParallel(layout: Layout, world: StatefulSetWorld): StatefulSetPlan {
-  const replicas = layout.slots.flatMap(slot => planReplica(slot, layout, world) ?? [])
-  const surplus = layout.surplus.map(({ pod }) => pod).filter(pod => !isBeingDeleted(pod))
+function planParallel(partition: OrdinalPartition, world: StatefulSetWorld): StatefulSetPlan {
+  const actions = partition.replicas.flatMap(replica => planReplica(replica, partition, world) ?? [])
+  const condemned = partition.condemned.map(({ pod }) => pod).filter(pod => !isBeingDeleted(pod))
   return {
-    replicas,
-    claims: claimsOfSurplus(layout, world),
-    delete: [...surplus, ...outdatedPods(layout, world)],
+    actions,
+    claims: claimsOfCondemned(partition, world),
+    delete: [...condemned, ...outdatedPods(partition, world)],
   }
 }
 
-function planReplica(slot: Slot, { slots }: Layout, world: StatefulSetWorld): ReplicaAction | undefined {
+function planReplica(
+  replica: Replica,
+  { replicas }: OrdinalPartition,
+  world: StatefulSetWorld,
+): ReplicaAction | undefined {
   const { set, claimOf } = world
-  const { ordinal, pod } = slot
+  const { ordinal, pod } = replica
   if (pod === undefined) {
     const newPod = { metadata: { name: podName(set, ordinal) } }
-    if (hasLeftoverClaim({ set, ordinal, pod: newPod, claimOf })) return undefined
-    const claims = planClaims({ set, ordinal, isSurplus: false, pod: newPod, claimOf })
-    return { do: 'create', ordinal, revision: revisionFor(ordinal, slots, world), claims }
+    if (hasStaleClaim({ set, ordinal, pod: newPod, claimOf })) return undefined
+    const claims = planClaims({ set, ordinal, isCondemned: false, pod: newPod, claimOf })
+    return { do: 'create', ordinal, revision: revisionFor(ordinal, replicas, world), claims }
   }
   if (isBeingDeleted(pod)) return undefined
-  if (isPodFinished(pod)) return { do: 'delete', pod }
+  if (isPodTerminal(pod)) return { do: 'delete', pod }
   return planRepair({ ordinal, pod }, world)
 }
 
-function planRepair({ ordinal, pod }: Member, world: StatefulSetWorld): ReplicaAction | undefined {
+function planRepair({ ordinal, pod }: ExistingReplica, world: StatefulSetWorld): ReplicaAction | undefined {
   const { set, claimOf } = world
   const isPending = pod.status?.phase === 'Pending'
   // In an ordered set the identity is repaired only once the pod is healthy.
-  const isForAll = set.spec?.podManagementPolicy === 'Parallel' || isWellNow(pod, world)
+  const isForAll = set.spec?.podManagementPolicy === 'Parallel' || isHealthyNow(pod, world)
   if (!isPending && !isForAll) return undefined
-  const all = planClaims({ set, ordinal, isSurplus: false, pod, claimOf })
+  const all = planClaims({ set, ordinal, isCondemned: false, pod, claimOf })
   // A running pod already has its claims.
-  const claims = isPending ? all : { ...all, create: [], going: [] }
+  const claims = isPending ? all : { ...all, create: [], terminating: [] }
   const repaired = isForAll ? withIdentity(set, pod, ordinal) : pod
   if (repaired === pod && isNothing(claims)) return undefined
   return { do: 'repair', pod: repaired, isChanged: repaired !== pod, claims }
 }
 
-function claimsOfSurplus({ surplus }: Layout, { set, claimOf }: StatefulSetWorld): readonly ClaimsPlan[] {
-  return surplus
-    .map(({ ordinal, pod }) => planClaims({ set, ordinal, isSurplus: true, pod, claimOf }))
-    .map(claims => ({ ...claims, create: [], going: [] }))
+function claimsOfCondemned(
+  { condemned }: OrdinalPartition,
+  { set, claimOf }: StatefulSetWorld,
+): readonly ClaimsPlan[] {
+  return condemned
+    .map(({ ordinal, pod }) => planClaims({ set, ordinal, isCondemned: true, pod, claimOf }))
+    .map(claims => ({ ...claims, create: [], terminating: [] }))
     .filter(claims => !isNothing(claims))
 }
 
-function isNothing({ create, update, going }: ClaimsPlan): boolean {
-  return create.length === 0 && update.length === 0 && going.length === 0
+function isNothing({ create, update, terminating }: ClaimsPlan): boolean {
+  return create.length === 0 && update.length === 0 && terminating.length === 0
 }
 
-function isWellNow(pod: Pod, { set, nowMs }: StatefulSetWorld): boolean {
+function isHealthyNow(pod: Pod, { set, nowMs }: StatefulSetWorld): boolean {
   return isHealthy(pod, set, nowMs)
 }

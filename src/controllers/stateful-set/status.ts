@@ -4,7 +4,7 @@ import { equalJson } from '#/api/json-value.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
 import { isPodAvailable } from '../pods.ts'
 import { revisionOf } from './identity.ts'
-import { isRunningAndReady } from './layout.ts'
+import { isRunningAndReady } from './partition-by-ordinal.ts'
 
 /** The desired status; identical to `set.status` if nothing changes. */
 export function planStatus(world: {

@@ -2,9 +2,9 @@ import { scaledValueRoundedDown } from '#/api/int-or-string.ts'
 import type { StatefulSet } from '#/api/generated/apps/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
-import { isPodFinished } from '../pods.ts'
+import { isPodTerminal } from '../pods.ts'
 import { revisionOf } from './identity.ts'
-import { isUnavailable, type Layout, type Slot } from './layout.ts'
+import { isUnavailable, type OrdinalPartition, type Replica } from './partition-by-ordinal.ts'
 
 export interface UpdateWorld {
   readonly set: StatefulSet
@@ -16,18 +16,21 @@ export interface UpdateWorld {
  * Pods to delete so that they are recreated with the update revision, highest ordinal first.
  * https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#update-strategies
  */
-export function outdatedPods({ slots, isCut }: Layout, world: UpdateWorld): readonly Pod[] {
+export function outdatedPods(
+  { replicas, isTruncated }: OrdinalPartition,
+  world: UpdateWorld,
+): readonly Pod[] {
   const { type, rollingUpdate } = world.set.spec?.updateStrategy ?? {}
-  if (type === 'OnDelete' || isCut) return []
+  if (type === 'OnDelete' || isTruncated) return []
   const { maxUnavailable } = rollingUpdate ?? {}
-  if (maxUnavailable === undefined) return nextOutdated(slots, world)
-  const max = Math.max(1, scaledValueRoundedDown(maxUnavailable, slots.length) ?? 1)
-  return outdatedWithin(max, slots, world)
+  if (maxUnavailable === undefined) return nextOutdated(replicas, world)
+  const max = Math.max(1, scaledValueRoundedDown(maxUnavailable, replicas.length) ?? 1)
+  return outdatedWithin(max, replicas, world)
 }
 
 /** One at a time; only pods with higher ordinals must be available. */
-function nextOutdated(slots: readonly Slot[], world: UpdateWorld): readonly Pod[] {
-  for (const { pod } of toUpdate(slots, world)) {
+function nextOutdated(replicas: readonly Replica[], world: UpdateWorld): readonly Pod[] {
+  for (const { pod } of toUpdate(replicas, world)) {
     if (pod !== undefined && isReplaceable(pod) && revisionOf(pod) !== world.updateRevision) return [pod]
     if (isUnavailable(pod, world.set, world.nowMs)) return []
   }
@@ -35,33 +38,33 @@ function nextOutdated(slots: readonly Slot[], world: UpdateWorld): readonly Pod[
 }
 
 /** Up to `maxUnavailable` pods in total; pods that are already unavailable are always included. */
-function outdatedWithin(max: number, slots: readonly Slot[], world: UpdateWorld): readonly Pod[] {
+function outdatedWithin(max: number, replicas: readonly Replica[], world: UpdateWorld): readonly Pod[] {
   const { set, updateRevision, nowMs } = world
-  const outdated = toUpdate(slots, world)
+  const outdated = toUpdate(replicas, world)
     .flatMap(({ pod }) => pod ?? [])
     .filter(pod => isReplaceable(pod) && revisionOf(pod) !== updateRevision)
-  const unavailable = slots.filter(({ pod }) => isUnavailable(pod, set, nowMs)).length
-  const unwell = outdated.filter(pod => isUnavailable(pod, set, nowMs))
-  const well = outdated.filter(pod => !isUnavailable(pod, set, nowMs))
-  return [...unwell, ...well.slice(0, Math.max(0, max - unavailable))]
+  const unavailable = replicas.filter(({ pod }) => isUnavailable(pod, set, nowMs)).length
+  const unhealthy = outdated.filter(pod => isUnavailable(pod, set, nowMs))
+  const healthy = outdated.filter(pod => !isUnavailable(pod, set, nowMs))
+  return [...unhealthy, ...healthy.slice(0, Math.max(0, max - unavailable))]
 }
 
 /** Slots not held back by the partition, highest ordinal first. */
-function toUpdate(slots: readonly Slot[], { set }: UpdateWorld): readonly Slot[] {
+function toUpdate(replicas: readonly Replica[], { set }: UpdateWorld): readonly Replica[] {
   const { ordinals, updateStrategy } = set.spec ?? {}
   const first = (ordinals?.start ?? 0) + (updateStrategy?.rollingUpdate?.partition ?? 0)
-  return slots.filter(({ ordinal }) => ordinal >= first).toReversed()
+  return replicas.filter(({ ordinal }) => ordinal >= first).toReversed()
 }
 
 /** A finished pod is replaced in any case. */
 function isReplaceable(pod: Pod): boolean {
-  return !isBeingDeleted(pod) && !isPodFinished(pod)
+  return !isBeingDeleted(pod) && !isPodTerminal(pod)
 }
 
 /** The revision with which a missing pod is created. */
 export function revisionFor(
   ordinal: number,
-  slots: readonly Slot[],
+  replicas: readonly Replica[],
   { set, updateRevision }: UpdateWorld,
 ): 'current' | 'update' {
   const { type, rollingUpdate } = set.spec?.updateStrategy ?? {}
@@ -72,7 +75,7 @@ export function revisionFor(
   if (type !== 'RollingUpdate') return 'update'
   // The update proceeds from the highest ordinal: a pod gets the old revision while a higher one is still
   // outdated.
-  const isBelowUpdate = slots.some(({ ordinal: other, pod }) => {
+  const isBelowUpdate = replicas.some(({ ordinal: other, pod }) => {
     return other > ordinal && pod !== undefined && isReplaceable(pod) && revisionOf(pod) !== updateRevision
   })
   return isBelowUpdate ? 'current' : 'update'

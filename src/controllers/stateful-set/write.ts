@@ -1,12 +1,12 @@
 /** Writes to the pods and claims of a set, with events. */
-import { isApiError, isNamespaceGoing } from '#/api/errors.ts'
+import { isApiError, isNamespaceTerminating } from '#/api/errors.ts'
 import type { StatefulSet } from '#/api/generated/apps/v1.ts'
 import { persistentVolumeClaims, pods } from '#/api/generated/core/v1-resources.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import type { Client } from '#/client/client.ts'
 import type { EventRecorder } from '#/client/event-recorder.ts'
 import type { ClaimsPlan } from './claims.ts'
-import { messageOf } from '../message-of.ts'
+import { messageOf } from '#/base/message-of.ts'
 
 export interface Writing {
   readonly set: StatefulSet
@@ -15,15 +15,15 @@ export interface Writing {
 }
 
 /** Claims are created first, so that the pod finds them. */
-export async function createMember(writing: Writing, pod: Pod, claims: ClaimsPlan): Promise<void> {
-  await told(writing, 'create', pod, async () => {
+export async function createPod(writing: Writing, pod: Pod, claims: ClaimsPlan): Promise<void> {
+  await withEvents(writing, { verb: 'Create', pod }, async () => {
     await writeClaims(writing, pod, claims)
     await writing.client.create(pods, pod)
   })
 }
 
-export async function deleteMember(writing: Writing, pod: Pod): Promise<void> {
-  await told(writing, 'delete', pod, async () => {
+export async function deletePod(writing: Writing, pod: Pod): Promise<void> {
+  await withEvents(writing, { verb: 'Delete', pod }, async () => {
     const { namespace, name = '', uid = '' } = pod.metadata ?? {}
     try {
       await writing.client.delete(pods, { namespace, name }, { preconditions: { uid } })
@@ -34,8 +34,8 @@ export async function deleteMember(writing: Writing, pod: Pod): Promise<void> {
 }
 
 /** Writes a pod with its identity repaired. */
-export async function updateMember(writing: Writing, pod: Pod, claims: ClaimsPlan): Promise<void> {
-  await told(writing, 'update', pod, async () => {
+export async function updatePod(writing: Writing, pod: Pod, claims: ClaimsPlan): Promise<void> {
+  await withEvents(writing, { verb: 'Update', pod }, async () => {
     await writeClaims(writing, pod, claims)
     await writing.client.update(pods, pod)
   })
@@ -60,39 +60,36 @@ export async function writeClaims(writing: Writing, pod: Pod | undefined, claims
       recorder.record(set, { type: 'Normal', reason: 'SuccessfulCreate', message: `Create ${about} success` })
     } catch (error) {
       const message = `Create ${about.replace(' Pod ', ' for Pod ')} failed error: ${messageOf(error)}`
-      if (!isUntold(error)) recorder.record(set, { type: 'Warning', reason: 'FailedCreate', message })
+      if (!isWithoutEvent(error)) recorder.record(set, { type: 'Warning', reason: 'FailedCreate', message })
       throw error
     }
   }
   for (const claim of claims.update) await client.update(persistentVolumeClaims, claim)
-  const [going] = claims.going
-  if (going !== undefined) throw new Error(`pvc ${going} is being deleted`)
+  const [terminating] = claims.terminating
+  if (terminating !== undefined) throw new Error(`pvc ${terminating} is being deleted`)
 }
 
-const verbs = { create: 'Create', delete: 'Delete', update: 'Update' } as const
-
-async function told(
+async function withEvents(
   { set, recorder }: Writing,
-  verb: keyof typeof verbs,
-  pod: Pod,
+  { verb, pod }: { readonly verb: 'Create' | 'Delete' | 'Update'; readonly pod: Pod },
   write: () => Promise<void>,
 ): Promise<void> {
-  const about = `${verbs[verb]} Pod ${pod.metadata?.name} in StatefulSet ${set.metadata?.name}`
+  const about = `${verb} Pod ${pod.metadata?.name} in StatefulSet ${set.metadata?.name}`
   try {
     await write()
     recorder.record(set, {
       type: 'Normal',
-      reason: `Successful${verbs[verb]}`,
+      reason: `Successful${verb}`,
       message: `${about} successful`,
     })
   } catch (error) {
     const message = `${about} failed error: ${messageOf(error)}`
-    if (!isUntold(error)) recorder.record(set, { type: 'Warning', reason: `Failed${verbs[verb]}`, message })
+    if (!isWithoutEvent(error)) recorder.record(set, { type: 'Warning', reason: `Failed${verb}`, message })
     throw error
   }
 }
 
 /** No event if the name is taken, which resolves over time, or if the namespace is terminating. */
-function isUntold(error: unknown): boolean {
-  return isApiError(error, 'AlreadyExists') || isNamespaceGoing(error)
+function isWithoutEvent(error: unknown): boolean {
+  return isApiError(error, 'AlreadyExists') || isNamespaceTerminating(error)
 }

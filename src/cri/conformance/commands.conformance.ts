@@ -120,7 +120,7 @@ async function echo(
 ): Promise<string | undefined> {
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     try {
-      const connection = await runtime.connectPort(sandboxId, port)
+      const connection = await runtime.portForward(sandboxId, port)
       connection.write('hello')
       for await (const chunk of connection) {
         connection.destroy()

@@ -76,7 +76,7 @@ export function containersConformance(check: Check): void {
     }
     await say('before')
     await files.rename(logPath, `${logPath}.1`)
-    await runtime.reopenLog(id)
+    await runtime.reopenContainerLog(id)
     await say('after')
     assert.deepEqual(await logLines(scene, `${logPath}.1`), ['stdout F before'])
     assert.deepEqual(await logLines(scene, logPath), ['stdout F after'])
@@ -151,14 +151,14 @@ export function containersConformance(check: Check): void {
     await ended(scene, once)
     await refuses(runtime.startContainer(once), 'failed')
     const late = await create(pod, 'deaf')
-    await runtime.stopSandbox(pod.sandboxId)
+    await runtime.stopPodSandbox(pod.sandboxId)
     await refuses(runtime.startContainer(late), 'failed')
   })
 
   check('resources are changed while it runs', async scene => {
     const { runtime } = scene
     const id = await start(await scene.pod(), 'deaf', { resources: { cpuShares: 128, cpuPeriod: 100_000 } })
-    await runtime.updateResources(id, { cpuShares: 256, memoryLimitBytes: 64 * 1_024 * 1_024 })
+    await runtime.updateContainerResources(id, { cpuShares: 256, memoryLimitBytes: 64 * 1_024 * 1_024 })
     const { resources } = await runtime.containerStatus(id)
     assert.deepEqual([resources?.cpuShares, resources?.memoryLimitBytes], [256, 64 * 1_024 * 1_024])
   })
@@ -166,19 +166,19 @@ export function containersConformance(check: Check): void {
   check('what does not exist is not found, and nothing to stop or to remove', async ({ runtime }) => {
     const id = 'f'.repeat(64)
     const streams = { stdin: false, stdout: true, stderr: true, tty: false }
-    await refuses(runtime.sandboxStatus(id), 'not-found')
+    await refuses(runtime.podSandboxStatus(id), 'not-found')
     await refuses(runtime.containerStatus(id), 'not-found')
     await refuses(runtime.startContainer(id), 'not-found')
-    await refuses(runtime.updateResources(id, { cpuShares: 2 }), 'not-found')
-    await refuses(runtime.reopenLog(id), 'not-found')
+    await refuses(runtime.updateContainerResources(id, { cpuShares: 2 }), 'not-found')
+    await refuses(runtime.reopenContainerLog(id), 'not-found')
     await refuses(runtime.execSync(id, ['true'], 1_000), 'not-found')
     await refuses(runtime.exec(id, ['true'], streams), 'not-found')
     await refuses(runtime.attach(id, streams), 'not-found')
-    await refuses(runtime.connectPort(id, 80), 'not-found')
+    await refuses(runtime.portForward(id, 80), 'not-found')
     await runtime.stopContainer(id, 1)
     await runtime.removeContainer(id)
-    await runtime.stopSandbox(id)
-    await runtime.removeSandbox(id)
+    await runtime.stopPodSandbox(id)
+    await runtime.removePodSandbox(id)
   })
 
   check('what containers use is told of those that run', async scene => {
@@ -188,7 +188,7 @@ export function containersConformance(check: Check): void {
     await ended(scene, await start(pod, 'quick'))
     await start(other, 'deaf')
     const stats = await until(scene, 'memory was measured', async () => {
-      const found = await runtime.containerStats({ podUid: pod.uid })
+      const found = await runtime.listContainerStats({ podUid: pod.uid })
       return found.some(({ memoryWorkingSetBytes }) => memoryWorkingSetBytes > 0) ? found : undefined
     })
     assert.deepEqual(
@@ -197,7 +197,7 @@ export function containersConformance(check: Check): void {
     )
     assert.ok(stats[0]!.timestamp > 0n)
     assert.ok(stats[0]!.cpuNanoseconds >= 0n)
-    const all = await runtime.containerStats()
+    const all = await runtime.listContainerStats()
     assert.ok(all.some(({ podUid }) => podUid === other.uid))
   })
 

@@ -31,7 +31,7 @@ export function imagesConformance(check: Check): void {
   })
 
   check('where images are kept is known', async ({ runtime }) => {
-    const usage = await runtime.imageFilesystem()
+    const usage = await runtime.imageFsInfo()
     assert.match(usage.folder, /^\//)
     assert.ok(usage.usedBytes >= 0 && usage.usedInodes >= 0)
   })

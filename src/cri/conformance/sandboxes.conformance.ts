@@ -17,7 +17,7 @@ export function sandboxesConformance(check: Check): void {
     const { runtime } = scene
     const before = scene.subject.platform.clock.now()
     const { sandbox, sandboxId, uid } = await scene.pod()
-    const status = await runtime.sandboxStatus(sandboxId)
+    const status = await runtime.podSandboxStatus(sandboxId)
     assert.equal(status.id, sandboxId)
     assert.equal(status.state, 'ready')
     assert.deepEqual({ ...status.metadata }, { ...sandbox.metadata })
@@ -26,7 +26,7 @@ export function sandboxesConformance(check: Check): void {
     assert.equal(status.network, 'pod')
     assert.match(status.addresses[0] ?? '', /^[0-9a-f.:]+$/)
     assert.ok(status.createdAt > BigInt(Math.floor(before) - clockSlackMs) * 1_000_000n)
-    const [listed] = await runtime.listSandboxes({ podUid: uid })
+    const [listed] = await runtime.listPodSandbox({ podUid: uid })
     const { addresses: _, network: __, ...summary } = status
     assert.deepEqual(listed, summary)
   })
@@ -34,24 +34,24 @@ export function sandboxesConformance(check: Check): void {
   check('sandboxes are listed, all or those of one pod', async scene => {
     const { runtime } = scene
     const [one, two] = [await scene.pod(), await scene.pod()]
-    const ids = (await runtime.listSandboxes()).map(({ id }) => id)
+    const ids = (await runtime.listPodSandbox()).map(({ id }) => id)
     assert.ok(ids.includes(one.sandboxId) && ids.includes(two.sandboxId))
-    const own = await runtime.listSandboxes({ podUid: two.uid })
+    const own = await runtime.listPodSandbox({ podUid: two.uid })
     assert.deepEqual(
       own.map(({ id }) => id),
       [two.sandboxId],
     )
-    assert.deepEqual(await runtime.listSandboxes({ podUid: 'nobody' }), [])
-    const statuses = await Promise.all([one, two].map(pod => runtime.sandboxStatus(pod.sandboxId)))
+    assert.deepEqual(await runtime.listPodSandbox({ podUid: 'nobody' }), [])
+    const statuses = await Promise.all([one, two].map(pod => runtime.podSandboxStatus(pod.sandboxId)))
     assert.notEqual(statuses[0]!.addresses[0], statuses[1]!.addresses[0])
   })
 
   check('a second attempt has a sandbox of its own', async scene => {
     const first = await scene.pod()
-    await refuses(scene.runtime.runSandbox(first.sandbox), 'failed')
+    await refuses(scene.runtime.runPodSandbox(first.sandbox), 'failed')
     const metadata = { ...first.sandbox.metadata, attempt: 1 }
     const second = await scene.pod({ ...first.sandbox, metadata })
-    const listed = await scene.runtime.listSandboxes({ podUid: first.uid })
+    const listed = await scene.runtime.listPodSandbox({ podUid: first.uid })
     const attempts = listed.map(({ id, metadata: { attempt } }) => [id, attempt] as const)
     assert.deepEqual(
       new Map(attempts),
@@ -67,7 +67,7 @@ export function sandboxesConformance(check: Check): void {
     const namespaces = { ...config.security.namespaces, network: 'node' } as const
     // Runtimes reject a hostname in the node's network namespace.
     const { sandboxId } = await scene.pod({ hostname: '', security: { ...config.security, namespaces } })
-    const status = await scene.runtime.sandboxStatus(sandboxId)
+    const status = await scene.runtime.podSandboxStatus(sandboxId)
     assert.deepEqual([status.network, status.addresses], ['node', []])
   })
 
@@ -75,12 +75,12 @@ export function sandboxesConformance(check: Check): void {
     const { runtime } = scene
     const pod = await scene.pod()
     const id = await start(pod, 'deaf')
-    await runtime.stopSandbox(pod.sandboxId)
-    await runtime.stopSandbox(pod.sandboxId)
-    assert.equal((await runtime.sandboxStatus(pod.sandboxId)).state, 'not-ready')
+    await runtime.stopPodSandbox(pod.sandboxId)
+    await runtime.stopPodSandbox(pod.sandboxId)
+    assert.equal((await runtime.podSandboxStatus(pod.sandboxId)).state, 'not-ready')
     const status = await runtime.containerStatus(id)
     assert.deepEqual([status.state, status.exitCode, status.reason], ['exited', 137, 'Error'])
-    const [listed] = await runtime.listSandboxes({ podUid: pod.uid })
+    const [listed] = await runtime.listPodSandbox({ podUid: pod.uid })
     assert.equal(listed?.state, 'not-ready')
   })
 
@@ -88,13 +88,13 @@ export function sandboxesConformance(check: Check): void {
     const { runtime } = scene
     const pod = await scene.pod()
     const id = await start(pod, 'deaf')
-    await runtime.stopSandbox(pod.sandboxId)
-    await runtime.removeSandbox(pod.sandboxId)
-    await runtime.removeSandbox(pod.sandboxId)
-    await runtime.stopSandbox(pod.sandboxId)
-    await refuses(runtime.sandboxStatus(pod.sandboxId), 'not-found')
+    await runtime.stopPodSandbox(pod.sandboxId)
+    await runtime.removePodSandbox(pod.sandboxId)
+    await runtime.removePodSandbox(pod.sandboxId)
+    await runtime.stopPodSandbox(pod.sandboxId)
+    await refuses(runtime.podSandboxStatus(pod.sandboxId), 'not-found')
     await refuses(runtime.containerStatus(id), 'not-found')
-    assert.deepEqual(await runtime.listSandboxes({ podUid: pod.uid }), [])
+    assert.deepEqual(await runtime.listPodSandbox({ podUid: pod.uid }), [])
     assert.deepEqual(await runtime.listContainers({ podUid: pod.uid }), [])
   })
 
@@ -102,8 +102,8 @@ export function sandboxesConformance(check: Check): void {
     const { sandboxId } = await scene.pod()
     await scene.subject.killSandbox(sandboxId)
     await notReady(scene, sandboxId)
-    await scene.runtime.stopSandbox(sandboxId)
-    await scene.runtime.removeSandbox(sandboxId)
+    await scene.runtime.stopPodSandbox(sandboxId)
+    await scene.runtime.removePodSandbox(sandboxId)
   })
 }
 
@@ -112,7 +112,7 @@ const clockSlackMs = 1_000
 
 async function notReady(scene: Scene, sandboxId: string): Promise<void> {
   await until(scene, 'the sandbox is not ready', async () => {
-    const { state } = await scene.runtime.sandboxStatus(sandboxId)
+    const { state } = await scene.runtime.podSandboxStatus(sandboxId)
     return state === 'not-ready' || undefined
   })
 }

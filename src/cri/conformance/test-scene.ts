@@ -69,7 +69,7 @@ export class Scene implements AsyncDisposable {
   /** Creates a pod with a running sandbox. */
   async pod(more: Partial<SandboxConfig> = {}): Promise<ScenePod> {
     const sandbox = { ...this.sandboxConfig(), ...more }
-    const sandboxId = await this.runtime.runSandbox(sandbox)
+    const sandboxId = await this.runtime.runPodSandbox(sandbox)
     this.#sandboxes.push(sandboxId)
     return { scene: this, sandbox, sandboxId, uid: sandbox.metadata.uid }
   }
@@ -89,8 +89,8 @@ export class Scene implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const id of this.#sandboxes) {
-      await this.runtime.stopSandbox(id)
-      await this.runtime.removeSandbox(id)
+      await this.runtime.stopPodSandbox(id)
+      await this.runtime.removePodSandbox(id)
     }
   }
 }

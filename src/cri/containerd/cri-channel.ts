@@ -11,9 +11,9 @@ export class CriChannel {
     this.#channel = channel
   }
 
-  /** The timeout defaults to `usualTimeoutMs`. */
+  /** The timeout defaults to `runtimeRequestTimeoutMs`. */
   async call<In, Out>(method: Method<In, Out>, request: In, options: CallOptions = {}): Promise<Out> {
-    const { signal, timeoutMs = usualTimeoutMs } = options
+    const { signal, timeoutMs = runtimeRequestTimeoutMs } = options
     const bytes = method.request.encode(request)
     // `Infinity` means no deadline, which gRPC expresses by omitting it.
     const bound = Number.isFinite(timeoutMs) ? { timeoutMs } : {}
@@ -37,11 +37,13 @@ export class CriChannel {
 }
 
 /** The kubelet's default runtime request timeout. */
-export const usualTimeoutMs = 120_000
+export const runtimeRequestTimeoutMs = 120_000
 
 function criErrorOf(error: unknown, method: string): unknown {
   if (error instanceof ProtobufError)
-    return new CriError('failed', `the container runtime answers ${method} with garbage`, { cause: error })
+    return new CriError('failed', `malformed response of the container runtime to ${method}`, {
+      cause: error,
+    })
   if (!(error instanceof GrpcError)) return error
   // When our deadline interrupts a runtime operation, the runtime may report it as an ordinary failure.
   const isLate = error.details.includes('context deadline exceeded')
@@ -54,9 +56,9 @@ function textOf({ code, details }: GrpcError, method: string): string {
   const name = method.replace(/^.*\//, '')
   // Messages of our own deadline describe the connection; a runtime's contain `context deadline exceeded`.
   if (code === 'deadline-exceeded' && !details.includes('context deadline exceeded'))
-    return `the container runtime has not answered ${name} in time`
-  if (code === 'unavailable') return `the container runtime does not answer ${name}: ${details}`
-  return details || `the container runtime refuses ${name}: ${code}`
+    return `${name} timed out`
+  if (code === 'unavailable') return `container runtime unavailable for ${name}: ${details}`
+  return details || `container runtime rejected ${name}: ${code}`
 }
 
 const reasons: Partial<Record<GrpcCode, CriErrorReason>> = {

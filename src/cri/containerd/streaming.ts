@@ -1,8 +1,9 @@
+import { messageOf } from '#/base/message-of.ts'
 import type { Duplex } from 'node:stream'
 import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { connectCommand } from '#/streams/command-client.ts'
-import { connectForwardedPort } from '#/streams/port-client.ts'
+import { connectPortForward } from '#/streams/port-forward-client.ts'
 import type { CommandOptions, CommandProcess } from '#/streams/streams.ts'
 import { CriError, type CallOptions } from '../cri.ts'
 
@@ -21,7 +22,7 @@ export class Streaming {
   }
 
   port(url: string, port: number, options?: CallOptions): Promise<Duplex> {
-    return this.#open(options, signal => connectForwardedPort({ ...this.#common(url), port, signal }))
+    return this.#open(options, signal => connectPortForward({ ...this.#common(url), port, signal }))
   }
 
   #common(url: string) {
@@ -37,9 +38,9 @@ export class Streaming {
       return await connect(signal ? AbortSignal.any([signal, late.signal]) : late.signal)
     } catch (error) {
       if (signal?.aborted) throw signal.reason
-      if (late.signal.aborted) throw new CriError('timeout', 'the runtime does not open the session')
+      if (late.signal.aborted) throw new CriError('timeout', 'timed out opening the streaming session')
       if (error instanceof CriError) throw error
-      throw new CriError('failed', error instanceof Error ? error.message : String(error), { cause: error })
+      throw new CriError('failed', messageOf(error), { cause: error })
     } finally {
       timer.cancel()
     }

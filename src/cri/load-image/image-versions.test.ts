@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { writtenImages } from './image-versions.ts'
+import { updatedImages } from './image-versions.ts'
 
 test('images that are new or written anew were loaded, but not mere ids', () => {
   const before = new Map([
@@ -13,5 +13,5 @@ test('images that are new or written anew were loaded, but not mere ids', () => 
     ['example.com/c:1', '2.0'],
     ['sha256:0123', '2.0'],
   ])
-  assert.deepEqual(writtenImages(before, after), ['example.com/a:1', 'example.com/c:1'])
+  assert.deepEqual(updatedImages(before, after), ['example.com/a:1', 'example.com/c:1'])
 })

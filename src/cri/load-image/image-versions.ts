@@ -19,7 +19,7 @@ export async function imageVersions(channel: GrpcChannel, signal?: AbortSignal):
 }
 
 /** Names of images that were written between the two snapshots, excluding bare ids. */
-export function writtenImages(before: ImageVersions, after: ImageVersions): string[] {
+export function updatedImages(before: ImageVersions, after: ImageVersions): string[] {
   const written = [...after].filter(([name, version]) => before.get(name) !== version)
   return written.map(([name]) => name).filter(name => !name.startsWith('sha256:'))
 }

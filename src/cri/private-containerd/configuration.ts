@@ -31,6 +31,16 @@ export function containerdConfiguration(settings: ContainerdSettings): string {
   return sections.map(([name, values]) => section(name, values)).join('\n')
 }
 
+/** State directory of runc (`--root`) for the containers of the shims; each has a directory named by its id. */
+export function runcStateFolder(folder: string): string {
+  return `${runcRoot(folder)}/k8s.io`
+}
+
+/** The shim appends containerd's namespace. */
+function runcRoot(folder: string): string {
+  return `${folder}/runc`
+}
+
 type Value = string | number | boolean | readonly string[]
 type Section = readonly [name: string, values: Readonly<Record<string, Value>>]
 
@@ -102,7 +112,7 @@ function parts({ folder, cni, registryFolder, canLowerOomScore }: ContainerdSett
     containerd: { default_runtime_name: 'runc' },
     runc: { runtime_type: 'io.containerd.runc.v2' },
     // The default is shared with other containerd instances; here leftovers remain attributable to this one.
-    options: { SystemdCgroup: false, Root: `${folder}/runc` },
+    options: { SystemdCgroup: false, Root: runcRoot(folder) },
     cni: { conf_dir: cni.configFolder, max_conf_num: 1 },
     registry: { config_path: registryFolder },
     streaming: { stream_server_address: '127.0.0.1', stream_server_port: '0' },

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { failureText, pluginFailureText } from './failure-text.ts'
 
 const cases: readonly [said: string, expected: string][] = [
-  ['', 'it said nothing'],
+  ['', 'no output'],
   [
     'time="now" level=warning msg="harmless"\ncontainerd: failed to load TOML: line 3\n',
     'failed to load TOML: line 3',

@@ -4,12 +4,12 @@
  */
 export function failureText(said: string): string {
   const lines = said.split('\n').filter(line => line.trim() !== '')
-  const lastWords = lines.findLast(line => line.startsWith('containerd: '))
-  if (lastWords) return lastWords.slice('containerd: '.length)
+  const exitReason = lines.findLast(line => line.startsWith('containerd: '))
+  if (exitReason) return exitReason.slice('containerd: '.length)
   const logged = lines.findLast(line => /\blevel=(?:fatal|error|panic)\b/.test(line))
   if (logged) return readable(logged)
   const panic = lines.find(line => line.startsWith('panic: ') || line.startsWith('fatal error: '))
-  return panic ?? lines.at(-1)?.trim() ?? 'it said nothing'
+  return panic ?? lines.at(-1)?.trim() ?? 'no output'
 }
 
 /**

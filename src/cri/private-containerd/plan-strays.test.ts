@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { planStrays, shimOf, type Sightings } from './plan-strays.ts'
+import { planStrays, shimOf, type FirstSeen } from './plan-strays.ts'
 
 test('only what belongs to no container, and has for a while, is removed', () => {
   const traces = {
@@ -13,13 +13,17 @@ test('only what belongs to no container, and has for a while, is removed', () =>
     networks: ['net-known', 'net-stray', 'net-new'],
   }
   const known = { ids: new Set(['known']), mentions: (text: string) => text === 'net-known' }
-  const before: Sightings = new Map([
+  const before: FirstSeen = new Map([
     ['shim 2 stray', 1_000],
     ['bundle stray', 1_000],
     ['network net-stray', 1_000],
     ['network net-gone', 1_000],
   ])
-  const { remove, sightings } = planStrays(traces, known, { before, nowMs: 31_000, graceMs: 30_000 })
+  const { remove, firstSeen: sightings } = planStrays(traces, known, {
+    before,
+    nowMs: 31_000,
+    graceMs: 30_000,
+  })
   assert.deepEqual(remove, { shims: [{ pid: 2, id: 'stray' }], bundles: ['stray'], networks: ['net-stray'] })
   assert.deepEqual(
     sightings,

@@ -1,5 +1,5 @@
 /** State that a containerd left on the machine. */
-export interface Traces {
+export interface RuntimeRemains {
   readonly shims: readonly Shim[]
   /** Container ids that have a bundle directory. */
   readonly bundles: readonly string[]
@@ -14,18 +14,18 @@ export interface Shim {
 }
 
 /** Containers in containerd's database. `mentions` searches their serialized form for a text. */
-export interface Known {
+export interface KnownContainers {
   readonly ids: ReadonlySet<string>
   mentions(text: string): boolean
 }
 
 /** Time of the first sighting of each stray, by key. */
-export type Sightings = ReadonlyMap<string, number>
+export type FirstSeen = ReadonlyMap<string, number>
 
 export interface StrayPlan {
   /** Strays past their grace period. */
-  readonly remove: Traces
-  readonly sightings: Sightings
+  readonly remove: RuntimeRemains
+  readonly firstSeen: FirstSeen
 }
 
 /**
@@ -34,13 +34,13 @@ export interface StrayPlan {
  * strays are removed only after a grace period.
  */
 export function planStrays(
-  traces: Traces,
-  known: Known,
+  traces: RuntimeRemains,
+  known: KnownContainers,
   {
     before,
     nowMs,
     graceMs,
-  }: { readonly before: Sightings; readonly nowMs: number; readonly graceMs: number },
+  }: { readonly before: FirstSeen; readonly nowMs: number; readonly graceMs: number },
 ): StrayPlan {
   const sightings = new Map<string, number>()
   const isDue = (key: string): boolean => {
@@ -53,7 +53,7 @@ export function planStrays(
     bundles: traces.bundles.filter(id => !known.ids.has(id) && isDue(`bundle ${id}`)),
     networks: traces.networks.filter(name => !known.mentions(name) && isDue(`network ${name}`)),
   }
-  return { remove, sightings }
+  return { remove, firstSeen: sightings }
 }
 
 /** Parses a process's command line. Undefined if it is not a shim of the containerd with this socket. */

@@ -3,7 +3,15 @@ import { message } from '#/base/protobuf.ts'
 import type { GrpcChannel } from '#/platform/grpc.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
-import { planStrays, shimOf, type Known, type Shim, type Sightings, type Traces } from './plan-strays.ts'
+import { runcStateFolder } from './configuration.ts'
+import {
+  planStrays,
+  shimOf,
+  type KnownContainers,
+  type Shim,
+  type FirstSeen,
+  type RuntimeRemains,
+} from './plan-strays.ts'
 
 export interface StrayRemoverOptions {
   readonly platform: Platform
@@ -15,7 +23,7 @@ export interface StrayRemoverOptions {
 /** Removes shims, bundles and network namespaces left behind by a killed containerd. */
 export class StrayRemover {
   readonly #options: StrayRemoverOptions
-  #sightings: Sightings = new Map()
+  #firstSeen: FirstSeen = new Map()
 
   constructor(options: StrayRemoverOptions) {
     this.#options = options
@@ -26,20 +34,24 @@ export class StrayRemover {
     const { clock, log } = this.#options.platform
     // Traces are read before known containers, so that a container created in between is not taken for a
     // stray.
-    const traces = await this.#traces()
+    const traces = await this.#remains()
     const known = await knownContainers(channel, signal)
     const nowMs = clock.monotonicMs()
-    const { remove, sightings } = planStrays(traces, known, { before: this.#sightings, nowMs, graceMs })
-    this.#sightings = sightings
+    const { remove, firstSeen: sightings } = planStrays(traces, known, {
+      before: this.#firstSeen,
+      nowMs,
+      graceMs,
+    })
+    this.#firstSeen = sightings
     const counts = [remove.shims.length, remove.bundles.length, remove.networks.length]
     if (counts.every(count => count === 0)) return
-    log.info('removing what a containerd left that was killed', { ...remove })
+    log.info('Removing orphaned shims, bundles and network namespaces', { ...remove })
     for (const shim of remove.shims) await this.#removeShim(shim)
     for (const id of remove.bundles) await this.#removeBundle(id)
     for (const name of remove.networks) await this.#removeNetwork(name)
   }
 
-  async #traces(): Promise<Traces> {
+  async #remains(): Promise<RuntimeRemains> {
     const { platform, socketPath } = this.#options
     const pids = (await platform.files.list('/proc')).filter(name => /^\d+$/.test(name)).map(Number)
     const shims: Shim[] = []
@@ -64,13 +76,13 @@ export class StrayRemover {
 
   /** Also kills the shim's child processes, which nothing else would end. */
   async #removeShim({ pid, id }: Shim): Promise<void> {
-    const { linux } = this.#options
+    const { platform, linux, folder } = this.#options
     const children = (await this.#text(`/proc/${pid}/task/${pid}/children`)).split(' ').filter(Boolean)
     // Ignores processes that have exited already.
     await linux.run(['sh', '-c', `kill -9 ${[pid, ...children].join(' ')} || :`])
-    const runcState = `${runcFolder}/${id}`
-    if (await this.#options.platform.files.stat(runcState))
-      await linux.run(['runc', '--root', runcFolder, 'delete', '--force', id]).catch(() => undefined)
+    const root = runcStateFolder(folder)
+    if (await platform.files.stat(join(root, id)))
+      await linux.run(['runc', '--root', root, 'delete', '--force', id]).catch(() => undefined)
   }
 
   async #removeBundle(id: string): Promise<void> {
@@ -99,13 +111,10 @@ export class StrayRemover {
   }
 }
 
-/** Default runc state directory of containerd shims. */
-const runcFolder = '/run/containerd/runc/k8s.io'
-
 const ListContainersResponse = message({ containers: [1, message({ id: [1, 'string'] }), 'repeated'] })
 
 /** Uses containerd's own API, because CRI does not list pods in creation. */
-async function knownContainers(channel: GrpcChannel, signal?: AbortSignal): Promise<Known> {
+async function knownContainers(channel: GrpcChannel, signal?: AbortSignal): Promise<KnownContainers> {
   const answer = await channel.unary('/containerd.services.containers.v1.Containers/List', new Uint8Array(), {
     timeoutMs: listTimeoutMs,
     metadata: { 'containerd-namespace': 'k8s.io' },

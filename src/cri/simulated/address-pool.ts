@@ -13,7 +13,7 @@ export class AddressPool {
 
   constructor(text: string) {
     const cidr = parseCidr(text)
-    assert(cidr !== undefined, `not a range of addresses: ${text}`)
+    assert(cidr !== undefined, `invalid CIDR: ${text}`)
     this.#text = text
     this.#cidr = cidr
     this.#last = cidrSize(cidr) - (cidr.family === 4 ? 2n : 1n)

@@ -49,7 +49,7 @@ export class ContainerLog {
   #enqueue(work: () => Promise<void>): Promise<void> {
     this.#isOpen = true
     this.#last = this.#last.then(work).catch((error: unknown) => {
-      this.#platform.log.warn('the log of a simulated container cannot be written', {
+      this.#platform.log.warn('Failed to write log of simulated container', {
         path: this.#path,
         error,
       })

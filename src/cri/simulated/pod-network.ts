@@ -64,7 +64,7 @@ export class PodNetwork {
     const channel: GrpcChannel = {
       unary,
       stream: () => {
-        throw new GrpcError('unimplemented', 'simulated pods answer single calls only', { sent: false })
+        throw new GrpcError('unimplemented', 'simulated pods support unary calls only', { sent: false })
       },
       [Symbol.asyncDispose]: async () => undefined,
     }

@@ -13,11 +13,11 @@ import {
   type LinuxResources,
   type SandboxConfig,
 } from '../cri.ts'
-import type { CallTime } from './call-time.ts'
+import type { CallDeadline } from './call-deadline.ts'
 import { CommandRun } from './command-run.ts'
 import { ContainerLog } from './container-log.ts'
 import { nanoseconds } from './nanoseconds.ts'
-import { killedCode, planExec, planLife } from './plan-life.ts'
+import { killedCode, planExec, planContainerRun } from './plan-container-run.ts'
 import type { ContainerScript } from './script.ts'
 import { SimulatedProcess } from './simulated-process.ts'
 
@@ -93,7 +93,7 @@ export class SimulatedContainer {
     const command = [...config.command, ...config.args]
     this.#run = new CommandRun({
       clock: platform.clock,
-      steps: planLife({ script: now, command, annotations: sandbox.annotations }),
+      steps: planContainerRun({ script: now, command, annotations: sandbox.annotations }),
       hasInput: config.stdin,
       print: (stream, bytes) => this.#print(stream, bytes),
       writeFile: (path, text) => this.#writeFile(path, text),
@@ -104,7 +104,7 @@ export class SimulatedContainer {
   }
 
   /** Resolves when the container has exited. */
-  async stop(graceMs: number, time: CallTime): Promise<void> {
+  async stop(graceMs: number, time: CallDeadline): Promise<void> {
     if (this.#state !== 'running') return
     const { stopMs = 0, stopExitCode = terminatedCode } = this.options.script()
     if (stopMs <= graceMs && graceMs > 0) this.#endIn(stopMs, stopExitCode)
@@ -131,7 +131,7 @@ export class SimulatedContainer {
     return process
   }
 
-  async execSync(command: readonly string[], timeoutMs: number, time: CallTime): Promise<ExecResult> {
+  async execSync(command: readonly string[], timeoutMs: number, time: CallDeadline): Promise<ExecResult> {
     const streams = { stdin: false, stdout: true, stderr: true, tty: false }
     await using process = this.exec(command, streams)
     const { clock } = this.options.platform
@@ -168,12 +168,12 @@ export class SimulatedContainer {
     return outside
   }
 
-  reopenLog(): Promise<void> {
+  reopenContainerLog(): Promise<void> {
     this.#checkRuns()
     return this.#log.reopen()
   }
 
-  updateResources(resources: LinuxResources): void {
+  updateContainerResources(resources: LinuxResources): void {
     this.#resources = { ...this.#resources, ...resources }
   }
 
@@ -275,7 +275,7 @@ export class SimulatedContainer {
     if (mount === undefined || mount.readonly) return
     const hostPath = `${mount.hostPath}${path.slice(mount.containerPath.length)}`
     await platform.files.write(hostPath, text).catch((error: unknown) => {
-      platform.log.warn('a simulated container cannot write a file', { path: hostPath, error })
+      platform.log.warn('Simulated container failed to write file', { path: hostPath, error })
     })
   }
 

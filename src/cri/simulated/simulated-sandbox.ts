@@ -1,3 +1,4 @@
+import { messageOf } from '#/base/message-of.ts'
 import type { Duplex } from 'node:stream'
 import type { Platform } from '#/platform/platform.ts'
 import {
@@ -9,7 +10,7 @@ import {
 } from '../cri.ts'
 import type { AddressPool } from './address-pool.ts'
 import { nanoseconds } from './nanoseconds.ts'
-import { killedCode } from './plan-life.ts'
+import { killedCode } from './plan-container-run.ts'
 import type { SimulatedContainer } from './simulated-container.ts'
 
 export interface SimulatedSandboxOptions {
@@ -54,7 +55,7 @@ export class SimulatedSandbox {
   }
 
   /** Throws CriError if the container cannot be created in this sandbox. */
-  checkTakes({ name, attempt }: ContainerConfig): void {
+  checkCanCreate({ name, attempt }: ContainerConfig): void {
     if (!this.#isReady) throw new CriError('failed', `sandbox "${this.id}" is not running`)
     for (const { options } of this.containers.values()) {
       if (options.config.name !== name || options.config.attempt !== attempt) continue
@@ -94,7 +95,7 @@ function takeAddresses(id: string, pools: readonly AddressPool[]): readonly stri
     return taken
   } catch (error) {
     taken.forEach((address, index) => pools[index]?.free(address))
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = messageOf(error)
     const text = `failed to setup network for sandbox "${id}": failed to allocate for range 0: ${reason}`
     throw new CriError('failed', text, { cause: error })
   }

@@ -1,7 +1,7 @@
 import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
 import { formatIp, parseIp } from '#/api/ip.ts'
 import { recordTypes, type Question } from '../dns-message.ts'
-import type { NamedWorld, Resolution } from '../records.ts'
+import type { DnsState, Resolution } from '../records.ts'
 import { endpointsOf } from './endpoints.ts'
 import { nameRecord } from './make-records.ts'
 
@@ -20,7 +20,7 @@ export function parseReverseName(name: string): string | undefined {
 }
 
 /** Services take precedence; an endpoint has one name for each of its services. */
-export function resolveAddress({ name, type }: Question, address: string, world: NamedWorld): Resolution {
+export function resolveAddress({ name, type }: Question, address: string, world: DnsState): Resolution {
   const { domain, ttlSeconds } = world
   const services = world.servicesAt(address).map(({ metadata }) => {
     return `${metadata?.name}.${metadata?.namespace}.svc.${domain}`

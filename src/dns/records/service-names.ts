@@ -1,7 +1,7 @@
 import type { Service } from '#/api/generated/core/v1.ts'
 import { formatIp, parseIpLeniently } from '#/api/ip.ts'
 import { isDnsName, recordTypes, type Question, type ResourceRecord } from '../dns-message.ts'
-import type { NamedWorld, Resolution } from '../records.ts'
+import type { DnsState, Resolution } from '../records.ts'
 import { endpointsOf, type NamedEndpoint, type NamedPort } from './endpoints.ts'
 import { addressRecord, nameRecord, serviceRecord } from './make-records.ts'
 
@@ -9,7 +9,7 @@ import { addressRecord, nameRecord, serviceRecord } from './make-records.ts'
  * `labels` are those before `svc`: `name.namespace`, optionally preceded by a host, or by a port and a
  * protocol.
  */
-export function resolveService(question: Question, labels: readonly string[], world: NamedWorld): Resolution {
+export function resolveService(question: Question, labels: readonly string[], world: DnsState): Resolution {
   const [namespace, name, ...before] = labels.toReversed()
   if (namespace === undefined) return nothing
   if (name === undefined) return world.hasNamespace(namespace) ? nothing : missing
@@ -51,7 +51,7 @@ function targetsOf(
     name,
     fullName,
   }: { readonly namespace: string; readonly name: string; readonly fullName: string },
-  world: NamedWorld,
+  world: DnsState,
 ): readonly Target[] {
   if (spec.clusterIP === 'None') {
     return endpointsOf(world.slicesOf(namespace, name)).map(endpoint => targetOf(endpoint, fullName))
@@ -75,11 +75,7 @@ interface PortName {
   readonly port: string | undefined
 }
 
-function resolvePort(
-  question: Question,
-  { targets, protocol, port }: PortName,
-  world: NamedWorld,
-): Resolution {
+function resolvePort(question: Question, { targets, protocol, port }: PortName, world: DnsState): Resolution {
   const offering = targets.flatMap(target => {
     const ports = target.ports.filter(each => {
       return `_${each.protocol}` === protocol && (port === undefined || `_${each.name}` === port)
@@ -94,7 +90,7 @@ function resolvePort(
 function answer(
   { name, type }: Question,
   targets: readonly Target[] | undefined,
-  { ttlSeconds }: NamedWorld,
+  { ttlSeconds }: DnsState,
 ): Resolution {
   if (targets === undefined) return missing
   const addresses = new Set(targets.flatMap(target => target.addresses))
@@ -115,7 +111,7 @@ function answer(
   }
 }
 
-function resolveAlias(question: Question, { spec }: Service, { ttlSeconds }: NamedWorld): Resolution {
+function resolveAlias(question: Question, { spec }: Service, { ttlSeconds }: DnsState): Resolution {
   const target = (spec?.externalName ?? '').replace(/\.$/, '')
   // The API accepts external names that are not valid in DNS.
   if (target === '' || !isDnsName(target)) return nothing

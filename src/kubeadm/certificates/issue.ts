@@ -30,7 +30,7 @@ const certificateDays = 365
 
 const ordinaryUsage = KeyUsageFlags.digitalSignature | KeyUsageFlags.keyEncipherment
 
-export async function issueAuthority(
+export async function issueCaCertificate(
   options: CertificateOptions,
   commonName: string,
 ): Promise<KeyAndCertificate> {
@@ -59,16 +59,16 @@ export async function issueAuthority(
 
 export interface Issue {
   readonly profile: CertificateProfile
-  readonly authority: KeyAndCertificate
+  readonly ca: KeyAndCertificate
 }
 
 export async function issueCertificate(
   options: CertificateOptions,
-  { profile, authority }: Issue,
+  { profile, ca }: Issue,
 ): Promise<KeyAndCertificate> {
   const { crypto } = options
-  const issuer = new X509Certificate(authority.cert)
-  const { key: signingKey, algorithm: signingAlgorithm } = importSigningKey(createPrivateKey(authority.key))
+  const issuer = new X509Certificate(ca.cert)
+  const { key: signingKey, algorithm: signingAlgorithm } = importSigningKey(createPrivateKey(ca.key))
   const keys = await generateKeys(crypto)
   const nowMs = options.platform.clock.now()
   const certificate = await X509CertificateGenerator.create(
@@ -141,7 +141,7 @@ export function importSigningKey(key: KeyObject) {
   }
   const namedCurve = curves.get(key.asymmetricKeyDetails?.namedCurve ?? '')
   if (namedCurve === undefined) {
-    throw new Error('cannot sign with ca.key: neither an RSA key nor one of a NIST curve')
+    throw new Error('cannot sign with ca.key: unsupported key type (RSA or a NIST curve required)')
   }
   const algorithm = { name: 'ECDSA', namedCurve, hash }
   return { key: key.toCryptoKey(algorithm, false, ['sign']), algorithm }

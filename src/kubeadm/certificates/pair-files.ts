@@ -5,8 +5,8 @@
 import { join } from 'node:path'
 import type { Platform } from '#/platform/platform.ts'
 import type { CertificateProfile } from './profile.ts'
-import { readIfThere } from './read-if-there.ts'
-import { whyNotAuthority, whyRenew } from './why-renew.ts'
+import { readIfExists } from './read-if-exists.ts'
+import { caProblem, renewalReason } from './renewal-reason.ts'
 
 /** PEM encoded. */
 export interface KeyAndCertificate {
@@ -14,7 +14,7 @@ export interface KeyAndCertificate {
   readonly key: string
 }
 
-export interface Authority {
+export interface CertificateAuthority {
   /** Base name of its files: `ca`, `front-proxy-ca`, `etcd/ca`. */
   readonly name: string
   readonly cert: string
@@ -27,27 +27,27 @@ export interface CertificateOptions {
   readonly crypto: Crypto
 }
 
-export interface CertificateRequest {
+export interface CertificateSpec {
   readonly profile: CertificateProfile
-  readonly authority: Authority
+  readonly ca: CertificateAuthority
   readonly existing: KeyAndCertificate | undefined
 }
 
 /** Returns the existing pair if still valid, otherwise a new certificate with a new key. */
 export async function ensureCertificate(
   options: CertificateOptions,
-  request: CertificateRequest,
+  request: CertificateSpec,
 ): Promise<KeyAndCertificate> {
-  const { profile, authority, existing } = request
-  const why = whyRenew({ existing, profile, authority: authority.cert, nowMs: options.platform.clock.now() })
+  const { profile, ca, existing } = request
+  const why = renewalReason({ existing, profile, caCert: ca.cert, nowMs: options.platform.clock.now() })
   if (why === undefined) return existing!
-  const { key, name } = authority
+  const { key, name } = ca
   if (key === undefined) {
-    throw new Error(`cannot make a certificate for ${profile.commonName} (${why}): ${name}.key is missing`)
+    throw new Error(`cannot issue a certificate for ${profile.commonName} (${why}): ${name}.key is missing`)
   }
-  options.platform.log.info('making a certificate', { commonName: profile.commonName, why })
+  options.platform.log.info('Issuing certificate', { commonName: profile.commonName, reason: why })
   const { issueCertificate } = await import('./issue.ts')
-  return issueCertificate(options, { profile, authority: { cert: authority.cert, key } })
+  return issueCertificate(options, { profile, ca: { cert: ca.cert, key } })
 }
 
 export interface CertificateFile {
@@ -55,22 +55,22 @@ export interface CertificateFile {
   /** Without extension. */
   readonly name: string
   readonly profile: CertificateProfile
-  readonly authority: Authority
+  readonly ca: CertificateAuthority
 }
 
 export async function ensureCertificateFile(
   options: CertificateOptions,
   file: CertificateFile,
 ): Promise<KeyAndCertificate> {
-  const { profile, authority } = file
+  const { profile, ca } = file
   const paths = pathsOf(file.folder, file.name)
   const existing = await readPair(options.platform, paths)
-  const pair = await ensureCertificate(options, { profile, authority, existing })
+  const pair = await ensureCertificate(options, { profile, ca, existing })
   if (pair !== existing) await writePair(options.platform, paths, pair)
   return pair
 }
 
-export interface AuthorityFile {
+export interface CaFile {
   readonly folder: string
   /** Without extension. */
   readonly name: string
@@ -78,22 +78,19 @@ export interface AuthorityFile {
 }
 
 /** Rejects when the existing file has expired or is not a CA certificate. It is never replaced. */
-export async function ensureAuthorityFile(
-  options: CertificateOptions,
-  file: AuthorityFile,
-): Promise<Authority> {
+export async function ensureCaFile(options: CertificateOptions, file: CaFile): Promise<CertificateAuthority> {
   const { platform } = options
   const { name, commonName } = file
   const paths = pathsOf(file.folder, name)
-  const cert = await readIfThere(platform.files, paths.cert)
-  const key = await readIfThere(platform.files, paths.key)
+  const cert = await readIfExists(platform.files, paths.cert)
+  const key = await readIfExists(platform.files, paths.key)
   if (cert !== undefined) {
-    const why = whyNotAuthority({ cert, key, nowMs: platform.clock.now() })
-    if (why !== undefined) throw new Error(`cannot use the authority of the cluster, ${paths.cert}: ${why}`)
+    const why = caProblem({ cert, key, nowMs: platform.clock.now() })
+    if (why !== undefined) throw new Error(`cannot use CA certificate ${paths.cert}: ${why}`)
     return { name, cert, key }
   }
-  platform.log.info('making an authority of the cluster', { commonName })
-  const { issueAuthority } = await import('./issue.ts')
+  platform.log.info('Creating certificate authority', { commonName })
+  const { issueCaCertificate: issueAuthority } = await import('./issue.ts')
   const made = await issueAuthority(options, commonName)
   await writePair(platform, paths, made)
   return { name, ...made }
@@ -109,8 +106,8 @@ function pathsOf(folder: string, name: string): PairPaths {
 }
 
 async function readPair({ files }: Platform, paths: PairPaths): Promise<KeyAndCertificate | undefined> {
-  const cert = await readIfThere(files, paths.cert)
-  const key = await readIfThere(files, paths.key)
+  const cert = await readIfExists(files, paths.cert)
+  const key = await readIfExists(files, paths.key)
   return cert === undefined || key === undefined ? undefined : { cert, key }
 }
 

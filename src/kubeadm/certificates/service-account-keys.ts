@@ -3,7 +3,7 @@ import { createPrivateKey, createPublicKey } from 'node:crypto'
 import { join } from 'node:path'
 import { exportPrivateKey, generateKeys } from './keys.ts'
 import type { CertificateOptions } from './pair-files.ts'
-import { readIfThere } from './read-if-there.ts'
+import { readIfExists } from './read-if-exists.ts'
 
 /** PEM encoded. */
 export interface ServiceAccountKeys {
@@ -21,15 +21,15 @@ export async function ensureServiceAccountKeys(
     platform: { files, log },
   } = options
   const paths = { privateKey: join(folder, 'sa.key'), publicKey: join(folder, 'sa.pub') }
-  const existing = await readIfThere(files, paths.privateKey)
-  const publicBefore = await readIfThere(files, paths.publicKey)
+  const existing = await readIfExists(files, paths.privateKey)
+  const publicBefore = await readIfExists(files, paths.publicKey)
   if (existing === undefined && publicBefore !== undefined) {
     const what = `${paths.publicKey} is there, but ${paths.privateKey} is not`
-    throw new Error(`cannot sign tokens of service accounts: ${what}`)
+    throw new Error(`cannot sign service account tokens: ${what}`)
   }
   let privateKey = existing
   if (privateKey === undefined) {
-    log.info('making the key of service accounts')
+    log.info('Creating service account key')
     privateKey = await exportPrivateKey(crypto, (await generateKeys(crypto)).privateKey)
     await files.write(paths.privateKey, privateKey, { mode: 0o600 })
   }
@@ -42,6 +42,6 @@ function publicPartOf(privateKey: string, path: string): string {
   try {
     return createPublicKey(createPrivateKey(privateKey)).export({ type: 'spki', format: 'pem' })
   } catch (cause) {
-    throw new Error(`cannot use the key of service accounts, ${path}: it cannot be read`, { cause })
+    throw new Error(`cannot read service account key ${path}`, { cause })
   }
 }

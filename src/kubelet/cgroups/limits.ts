@@ -1,6 +1,6 @@
 /** Limits of a cgroup and the files that set them. */
 import type { Container, Pod } from '#/api/generated/core/v1.ts'
-import { podAmounts, podRequests } from '#/api/pod-resources.ts'
+import { aggregatePodResources, podRequests } from '#/api/pod-resources.ts'
 import { qosClassOf } from '#/api/qos-class.ts'
 import { formatQuantity, quantityMilliValue, quantityValue, type Quantity } from '#/api/quantity.ts'
 import { cpuPeriod, cpuQuota, cpuShares, cpuWeight } from '../cpu-time.ts'
@@ -54,7 +54,7 @@ const none: Quantity = { nanos: 0n, format: 'DecimalSI' }
 
 function limitOf(pod: Pod, name: string, valueOf: (quantity: Quantity) => bigint): number | undefined {
   const spec = pod.spec ?? { containers: [] }
-  const amount = Number(valueOf(podAmounts(spec, 'limits').get(name) ?? none))
+  const amount = Number(valueOf(aggregatePodResources(spec, 'limits').get(name) ?? none))
   const isDeclared =
     wholeAmount(spec.resources?.limits, name) > 0 ||
     [...(spec.containers ?? []), ...(spec.initContainers ?? [])].every(container =>

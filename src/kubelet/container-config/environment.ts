@@ -122,7 +122,7 @@ async function fileValue(
   let value: string
   try {
     const text = await sources.file(volume, path)
-    if (text === undefined) throw new Error(`there is no file ${path} in volume ${volumeName}`)
+    if (text === undefined) throw new Error(`file ${path} not found in volume ${volumeName}`)
     value = environmentFileValue(text, key)
   } catch (error) {
     // The parse error is not shown, because it could reveal the file's content.

@@ -6,7 +6,7 @@ import type { Device, Mount, RuntimeHandler } from '#/cri/cri.ts'
 import type { ContainerInput, ContainerSources, ContainerVolume } from '../container-input.ts'
 import { expandVariables } from '../expand-variables.ts'
 import { hasHostsFile } from '../pod-hosts-file.ts'
-import { hostsFilePath, terminationLogPath } from '../pod-paths.ts'
+import { hostsFilePath, terminationMessagePath } from '../pod-paths.ts'
 import type { Environment } from './environment.ts'
 
 type MountsInput = Pick<
@@ -167,20 +167,15 @@ function isRecursivelyReadonly(mount: VolumeMount, handler: RuntimeHandler | und
 /** Mounts that the kubelet adds. */
 function ownMounts(input: MountsInput): readonly Mount[] {
   const { pod, container, attempt, podAddresses, node } = input
-  const { terminationMessagePath = '' } = container
+  const { terminationMessagePath: containerPath = '' } = container
   const uid = uidOf(pod)
   return [
     ...(hasHostsFile(pod, container, podAddresses)
       ? [fileMount(hostsFilePath(node, uid), '/etc/hosts')]
       : []),
-    ...(terminationMessagePath === ''
+    ...(containerPath === ''
       ? []
-      : [
-          fileMount(
-            terminationLogPath(node, uid, container.name, attempt),
-            join('/', terminationMessagePath),
-          ),
-        ]),
+      : [fileMount(terminationMessagePath(node, uid, container.name, attempt), join('/', containerPath))]),
   ]
 }
 

@@ -5,7 +5,7 @@
  * https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/#node-out-of-memory-behavior
  */
 import type { Container, Pod } from '#/api/generated/core/v1.ts'
-import { podAmounts } from '#/api/pod-resources.ts'
+import { aggregatePodResources } from '#/api/pod-resources.ts'
 import { qosClassOf } from '#/api/qos-class.ts'
 import { quantityValue, zeroQuantity } from '#/api/quantity.ts'
 import { wholeAmount } from '../resource-amount.ts'
@@ -43,7 +43,9 @@ function sharedRequest(pod: Pod): number {
   const ofPod = wholeAmount(resources?.requests, 'memory')
   if (ofPod === 0) return 0
   const { resources: _, ...rest } = pod.spec ?? { containers: [] }
-  const ofContainers = Number(quantityValue(podAmounts(rest, 'requests').get('memory') ?? zeroQuantity))
+  const ofContainers = Number(
+    quantityValue(aggregatePodResources(rest, 'requests').get('memory') ?? zeroQuantity),
+  )
   return Math.trunc((ofPod - ofContainers) / (containers.length + initContainers.length))
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Container, Pod, PodSpec, ResourceRequirements } from '#/api/generated/core/v1.ts'
 import type { LinuxResources } from '#/cri/cri.ts'
-import type { NodeMachine } from '../node-machine.ts'
+import type { MachineInfo } from '../machine-info.ts'
 import { containerResources, overheadResources, sandboxResources } from './resources.ts'
 import { machine, podWith } from './testdata/input.ts'
 
@@ -16,7 +16,7 @@ function basic(resources: LinuxResources | undefined): string {
 
 function resourcesOf(
   resources: ResourceRequirements,
-  { spec = {}, on = {} }: { readonly spec?: Partial<PodSpec>; readonly on?: Partial<NodeMachine> } = {},
+  { spec = {}, on = {} }: { readonly spec?: Partial<PodSpec>; readonly on?: Partial<MachineInfo> } = {},
 ): LinuxResources {
   const container: Container = { name: 'c', resources }
   return containerResources(podWith({ containers: [container], ...spec }), container, { ...machine, ...on })
@@ -50,7 +50,7 @@ test('a limit of the pod holds for containers that have none', () => {
 
 test('no container swaps, and in version 2 all of a container is killed at once', () => {
   const limits = { memory: '64Mi' }
-  const swap = (resources: ResourceRequirements, on: Partial<NodeMachine>): unknown => {
+  const swap = (resources: ResourceRequirements, on: Partial<MachineInfo>): unknown => {
     const { memorySwapLimitBytes, unified } = resourcesOf(resources, { on })
     return memorySwapLimitBytes ?? unified
   }

@@ -1,16 +1,16 @@
 /** CPU, memory and huge page settings of containers and sandboxes. */
 import type { Container, Pod } from '#/api/generated/core/v1.ts'
-import { podAmounts } from '#/api/pod-resources.ts'
+import { aggregatePodResources } from '#/api/pod-resources.ts'
 import { quantityMilliValue, quantityValue, type Quantity } from '#/api/quantity.ts'
 import type { LinuxResources } from '#/cri/cri.ts'
-import type { NodeMachine } from '../node-machine.ts'
+import type { MachineInfo } from '../machine-info.ts'
 import { cpuPeriod, cpuQuota, cpuShares } from '../cpu-time.ts'
 import { hugePageAmounts } from '../huge-pages.ts'
 import { milliAmount, wholeAmount, type ResourceList } from '../resource-amount.ts'
 import { oomScoreOf } from './oom-score.ts'
 
 /** Pod-level limits apply to containers without limits. */
-export function containerResources(pod: Pod, container: Container, machine: NodeMachine): LinuxResources {
+export function containerResources(pod: Pod, container: Container, machine: MachineInfo): LinuxResources {
   const { requests = {}, limits = {} } = container.resources ?? {}
   const ofPod = pod.spec?.resources?.limits
   const milliLimit = milliAmount(limits, 'cpu') || milliAmount(ofPod, 'cpu')
@@ -28,8 +28,8 @@ export function containerResources(pod: Pod, container: Container, machine: Node
 /** Sum over the pod's containers, for VM-based runtimes. */
 export function sandboxResources(pod: Pod): LinuxResources {
   const spec = pod.spec ?? { containers: [] }
-  const requests = podAmounts(spec, 'requests')
-  const limits = podAmounts(spec, 'limits')
+  const requests = aggregatePodResources(spec, 'requests')
+  const limits = aggregatePodResources(spec, 'limits')
   const milliLimit = milli(limits.get('cpu'))
   const milliRequest = requests.has('cpu') ? milli(requests.get('cpu')) : milliLimit
   return basicResources({ milliRequest, milliLimit, memoryLimit: whole(limits.get('memory')) })
@@ -62,14 +62,14 @@ function basicResources({ milliRequest, milliLimit, memoryLimit }: Basic): Linux
 /** The limit is 0 for page sizes that are not requested. */
 function hugePageLimits(
   lists: readonly (ResourceList | undefined)[],
-  { hugePageSizes }: NodeMachine,
+  { hugePageSizes }: MachineInfo,
 ): NonNullable<LinuxResources['hugepageLimits']> {
   const amounts = new Map(lists.flatMap(list => [...hugePageAmounts(list)]))
   return hugePageSizes.map(pageSize => ({ pageSize, limitBytes: amounts.get(pageSize) ?? 0 }))
 }
 
 /** Disables swap. With cgroup v2, the OOM killer kills the whole container instead of a single process. */
-function swapAndUnified(memoryLimit: number, machine: NodeMachine): LinuxResources {
+function swapAndUnified(memoryLimit: number, machine: MachineInfo): LinuxResources {
   if (machine.cgroupVersion === 1) {
     return machine.canLimitSwap && memoryLimit !== 0 ? { memorySwapLimitBytes: memoryLimit } : {}
   }

@@ -177,7 +177,7 @@ test('a pod with users of its own needs a runtime that can do that', () => {
 })
 
 test('a sandbox is as privileged as the most privileged of its containers', () => {
-  const context = { attempt: 0, node, machine, hostResolvConf: '' }
+  const context = { attempt: 0, node, machine, resolvConf: '' }
   const plain = sandboxSecurity(podWith({ securityContext: { runAsUser: 5, fsGroup: 6 } }), context)
   assert.equal(plain.privileged, false)
   assert.equal(plain.runAsUser, 5)

@@ -22,10 +22,10 @@ import type {
   SelinuxOptions,
 } from '#/cri/cri.ts'
 import type { ContainerInput, ContainerVolume, SandboxContext } from '../container-input.ts'
-import type { NodeMachine } from '../node-machine.ts'
-import type { NodeSettings } from '../node-settings.ts'
+import type { MachineInfo } from '../machine-info.ts'
+import type { KubeletConfiguration } from '../kubelet-configuration.ts'
 import { seccompFolder } from '../pod-paths.ts'
-import { podText } from '../pod-text.ts'
+import { formatPod } from '../format-pod.ts'
 import { namespacesOf } from './namespaces.ts'
 
 type SecurityInput = Pick<
@@ -100,7 +100,7 @@ function refuseRoot(pod: Pod, container: Container, image: Image): void {
   const { securityContext: own } = container
   if (!(own?.runAsNonRoot ?? ofPod?.runAsNonRoot ?? false)) return
   const asked = own?.runAsUser ?? ofPod?.runAsUser
-  const where = `(pod: ${quote(podText(pod))}, container: ${container.name})`
+  const where = `(pod: ${quote(formatPod(pod))}, container: ${container.name})`
   if (asked !== undefined) {
     if (Number(asked) === 0) throw new Error(`container's runAsUser breaks non-root policy ${where}`)
     return
@@ -156,7 +156,7 @@ function selinuxOf(options: SELinuxOptions | undefined): SelinuxOptions | undefi
   return { user, role, type, level }
 }
 
-function seccompOf(profile: SeccompProfile | undefined, node: NodeSettings): SecurityProfile {
+function seccompOf(profile: SeccompProfile | undefined, node: KubeletConfiguration): SecurityProfile {
   if (profile === undefined) return { type: node.seccompDefault ? 'RuntimeDefault' : 'Unconfined' }
   if (profile.type === 'RuntimeDefault') return { type: 'RuntimeDefault' }
   if (profile.type !== 'Localhost') return { type: 'Unconfined' }
@@ -193,7 +193,7 @@ function annotatedProfile(value: string | undefined): AppArmorProfile | undefine
 /** Paths in /proc and /sys that are masked or read-only. */
 function procPaths(
   procMount: string | undefined,
-  machine: NodeMachine,
+  machine: MachineInfo,
 ): Pick<ContainerSecurity, 'maskedPaths' | 'readonlyPaths'> {
   if (procMount === 'Unmasked') return { maskedPaths: [], readonlyPaths: [] }
   return { maskedPaths: [...maskedPaths, ...machine.maskedPaths], readonlyPaths }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { mayUse, withPull, type PulledRecord } from './plan-access.ts'
+import { mustAttemptImagePull, withPull, type ImagePulledRecord } from './plan-access.ts'
 import type { PullCredential } from './pull-credentials.ts'
 
 const repository = 'quay.io/me/it'
@@ -12,8 +12,8 @@ function credential(text: string): PullCredential {
 }
 
 /** A pull record with the given credentials, or with none. */
-function pulled(...texts: readonly string[]): PulledRecord {
-  let record: PulledRecord = { imageRef: 'id', lastUpdatedTime: '0', credentialMapping: {} }
+function pulled(...texts: readonly string[]): ImagePulledRecord {
+  let record: ImagePulledRecord = { imageRef: 'id', lastUpdatedTime: '0', credentialMapping: {} }
   for (const text of texts) {
     const given = text === 'none' ? {} : { credential: credential(text) }
     record = withPull(record, { imageRef: 'id', repository, now: '1', ...given }) ?? record
@@ -23,8 +23,8 @@ function pulled(...texts: readonly string[]): PulledRecord {
 
 test('an image that is there is for those who could pull it', () => {
   const cases: readonly [
-    record: PulledRecord | undefined,
-    isPulling: boolean,
+    record: ImagePulledRecord | undefined,
+    hasPullIntent: boolean,
     has: string[],
     expected: boolean,
   ][] = [
@@ -43,16 +43,16 @@ test('an image that is there is for those who could pull it', () => {
     [pulled('a/1', 'none'), false, [], true],
     [pulled('a/'), false, ['b/'], false],
   ]
-  for (const [record, isPulling, has, expected] of cases) {
-    const world = { ...(record && { record }), isPulling, repository, credentials: has.map(credential) }
-    assert.equal(mayUse(world), expected, JSON.stringify([record, isPulling, has]))
+  for (const [record, hasPullIntent, has, expected] of cases) {
+    const input = { ...(record && { record }), hasPullIntent, repository, credentials: has.map(credential) }
+    assert.equal(!mustAttemptImagePull(input), expected, JSON.stringify([record, hasPullIntent, has]))
   }
-  const other = { record: pulled('none'), isPulling: false, repository: 'quay.io/other', credentials: [] }
-  assert.equal(mayUse(other), false, 'the same image under another name')
+  const other = { record: pulled('none'), hasPullIntent: false, repository: 'quay.io/other', credentials: [] }
+  assert.equal(mustAttemptImagePull(other), true, 'the same image under another name')
 })
 
 test('a record is written when there is something new', () => {
-  const pull = (record: PulledRecord, text: string): PulledRecord | undefined => {
+  const pull = (record: ImagePulledRecord, text: string): ImagePulledRecord | undefined => {
     return withPull(record, { imageRef: 'id', repository, now: '2', credential: credential(text) })
   }
   assert.equal(pull(pulled('a/1'), 'a/1'), undefined)

@@ -1,7 +1,7 @@
 import type { PullCredential, SecretSource } from './pull-credentials.ts'
 
 /** Credentials that an image was pulled with, in the format of the kubelet's ImagePulledRecord files. */
-export interface PulledRecord {
+export interface ImagePulledRecord {
   readonly imageRef: string
   readonly lastUpdatedTime: string
   /** By repository. */
@@ -18,25 +18,32 @@ export interface PulledSecret extends SecretSource {
   readonly credentialHash: string
 }
 
-export interface AccessWorld {
+export interface PullAccessInput {
   /** Absent if this kubelet has not pulled the image. */
-  readonly record?: PulledRecord
+  readonly record?: ImagePulledRecord
   /** A pull was started and its outcome is unknown. */
-  readonly isPulling: boolean
+  readonly hasPullIntent: boolean
   readonly repository: string
   readonly credentials: readonly PullCredential[]
 }
 
 /**
- * True if a pod may use an image that is present: it was not pulled by the kubelet, or the pod has
+ * False if a pod may use an image that is present: it was not pulled by the kubelet, or the pod has
  * credentials that it was pulled with. Otherwise it is pulled again, so that the registry decides.
  * https://kubernetes.io/docs/concepts/containers/images/#ensureimagepullcredentialverification
  */
-export function mayUse({ record, isPulling, repository, credentials }: AccessWorld): boolean {
-  if (record === undefined) return !isPulling
+export function mustAttemptImagePull({
+  record,
+  hasPullIntent,
+  repository,
+  credentials,
+}: PullAccessInput): boolean {
+  if (record === undefined) return hasPullIntent
   const pulled = record.credentialMapping[repository]
-  if (pulled?.nodePodsAccessible) return true
-  return credentials.some(credential => pulled?.kubernetesSecrets?.some(secret => isSame(secret, credential)))
+  if (pulled?.nodePodsAccessible) return false
+  return !credentials.some(credential =>
+    pulled?.kubernetesSecrets?.some(secret => isSame(secret, credential)),
+  )
 }
 
 /** Maximum number of secrets per record; the oldest is dropped. */
@@ -44,9 +51,9 @@ const secretsMax = 100
 
 /** Adds a pull to the record; undefined if the record is unchanged. */
 export function withPull(
-  record: PulledRecord | undefined,
+  record: ImagePulledRecord | undefined,
   { imageRef, repository, credential, now }: RecordedPull,
-): PulledRecord | undefined {
+): ImagePulledRecord | undefined {
   const before = record?.credentialMapping[repository]
   if (before?.nodePodsAccessible) return undefined
   const pulled = credential ? withSecret(before, credential) : { nodePodsAccessible: true }

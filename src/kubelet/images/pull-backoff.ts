@@ -24,11 +24,11 @@ export class PullBackoff {
   waiting(
     key: string,
     nowMs: number,
-  ): { readonly message: string; readonly againAfterMs: number } | undefined {
+  ): { readonly message: string; readonly requeueAfterMs: number } | undefined {
     const failures = this.#failures.get(key)
     if (failures === undefined) return undefined
-    const againAfterMs = failures.atMs + backoffMs(failures.count, backoff, 0) - nowMs
-    return againAfterMs > 0 ? { message: failures.message, againAfterMs } : undefined
+    const requeueAfterMs = failures.atMs + backoffMs(failures.count, backoff, 0) - nowMs
+    return requeueAfterMs > 0 ? { message: failures.message, requeueAfterMs } : undefined
   }
 
   failed(key: string, message: string, nowMs: number): void {

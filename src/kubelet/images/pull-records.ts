@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { Files } from '#/platform/platform.ts'
 import { asObject } from './json-object.ts'
-import type { PulledRecord } from './plan-access.ts'
+import type { ImagePulledRecord } from './plan-access.ts'
 
 const apiVersion = 'kubelet.config.k8s.io/v1beta1'
 
-interface Intention {
+interface ImagePullIntent {
   /** Image present under this name before the pull; its presence does not prove that the pull succeeded. */
   readonly presentRef?: string
   /** Pulls in progress. */
@@ -24,9 +24,9 @@ export class PullRecords {
   readonly #pulling: string
   readonly #pulled: string
   /** By file name. */
-  #records = new Map<string, PulledRecord>()
+  #records = new Map<string, ImagePulledRecord>()
   /** Unfinished pulls of this and earlier kubelet processes, by file name. */
-  #intentions = new Map<string, Intention>()
+  #intents = new Map<string, ImagePullIntent>()
   #loaded: Promise<void> | undefined
 
   /** `folder` is the kubelet's root directory. */
@@ -36,24 +36,24 @@ export class PullRecords {
     this.#pulled = `${folder}/image_manager/pulled`
   }
 
-  async record(imageRef: string): Promise<PulledRecord | undefined> {
+  async record(imageRef: string): Promise<ImagePulledRecord | undefined> {
     await this.#load()
     return this.#records.get(fileName(imageRef))
   }
 
   /** True if the image may come from a pull with unknown outcome. */
-  async isPulling(image: string, imageRef: string): Promise<boolean> {
+  async hasPullIntent(image: string, imageRef: string): Promise<boolean> {
     await this.#load()
-    const intention = this.#intentions.get(fileName(image))
+    const intention = this.#intents.get(fileName(image))
     return intention !== undefined && intention.presentRef !== imageRef
   }
 
   async begin(image: string, presentRef: string | undefined): Promise<void> {
     await this.#load()
     const name = fileName(image)
-    const known = this.#intentions.get(name)
+    const known = this.#intents.get(name)
     const present = presentRef === undefined ? {} : { presentRef }
-    this.#intentions.set(
+    this.#intents.set(
       name,
       known ? { ...known, count: known.count + 1 } : { ...present, count: 1, isLeftOver: false },
     )
@@ -64,19 +64,19 @@ export class PullRecords {
 
   async finish(image: string, hasSucceeded: boolean): Promise<void> {
     const name = fileName(image)
-    const known = this.#intentions.get(name)
+    const known = this.#intents.get(name)
     if (known === undefined) return
     const { isLeftOver } = known
     const count = known.count - 1
     if (count > 0 || (isLeftOver && !hasSucceeded)) {
-      this.#intentions.set(name, { ...known, count, isLeftOver: isLeftOver && !hasSucceeded })
+      this.#intents.set(name, { ...known, count, isLeftOver: isLeftOver && !hasSucceeded })
       return
     }
-    this.#intentions.delete(name)
+    this.#intents.delete(name)
     await this.#files.remove(`${this.#pulling}/${name}`)
   }
 
-  async write(record: PulledRecord): Promise<void> {
+  async write(record: ImagePulledRecord): Promise<void> {
     const name = fileName(record.imageRef)
     this.#records.set(name, record)
     const content = JSON.stringify({ kind: 'ImagePulledRecord', apiVersion, ...record })
@@ -105,7 +105,7 @@ export class PullRecords {
   async #read(): Promise<void> {
     for (const folder of [this.#pulling, this.#pulled]) await this.#files.makeFolder(folder, { mode: 0o700 })
     this.#records = await this.#readAll(this.#pulled, parseRecord)
-    this.#intentions = await this.#readAll(this.#pulling, parseIntention)
+    this.#intents = await this.#readAll(this.#pulling, parseIntent)
   }
 
   async #readAll<T>(folder: string, parse: (text: string) => T): Promise<Map<string, T>> {
@@ -122,17 +122,17 @@ function fileName(text: string): string {
 }
 
 /** An unreadable record counts as a pull with unknown credentials. */
-function parseRecord(text: string): PulledRecord {
+function parseRecord(text: string): ImagePulledRecord {
   try {
     const record = asObject(JSON.parse(text), 'a record')
     asObject(record['credentialMapping'], 'credentialMapping')
-    return record as unknown as PulledRecord
+    return record as unknown as ImagePulledRecord
   } catch {
     return { imageRef: '', lastUpdatedTime: '', credentialMapping: {} }
   }
 }
 
-function parseIntention(text: string): Intention {
+function parseIntent(text: string): ImagePullIntent {
   try {
     const { presentRef } = asObject(JSON.parse(text), 'an intention')
     return { count: 0, isLeftOver: true, ...(typeof presentRef === 'string' && { presentRef }) }

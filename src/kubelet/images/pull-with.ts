@@ -1,3 +1,4 @@
+import { messageOf } from '#/base/message-of.ts'
 import { CriError, type ContainerRuntime } from '#/cri/cri.ts'
 import type { PullCredential } from './pull-credentials.ts'
 
@@ -30,7 +31,7 @@ export async function pullWith(
     }
   }
   if (errors.length === 1) throw errors[0]
-  const messages = new Set(errors.map(error => (error instanceof Error ? error.message : String(error))))
+  const messages = new Set(errors.map(error => messageOf(error)))
   const text = [...messages].join(', ')
   const cause = new AggregateError(errors)
   throw new CriError('failed', messages.size === 1 ? text : `[${text}]`, { cause })

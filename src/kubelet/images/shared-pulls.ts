@@ -1,5 +1,5 @@
 import type { Clock } from '#/platform/platform.ts'
-import { Slots } from '../slots.ts'
+import { Semaphore } from '../semaphore.ts'
 
 interface Pull<T> {
   readonly result: Promise<T>
@@ -13,12 +13,12 @@ interface Pull<T> {
  */
 export class SharedPulls<T> {
   readonly #clock: Clock
-  readonly #slots: Slots
+  readonly #slots: Semaphore
   readonly #pulls = new Map<string, Pull<T>>()
 
   constructor(clock: Clock, pullsMax: number) {
     this.#clock = clock
-    this.#slots = new Slots(pullsMax)
+    this.#slots = new Semaphore(pullsMax)
   }
 
   async pull(

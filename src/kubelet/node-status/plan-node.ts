@@ -1,10 +1,10 @@
 /** The node object at registration. */
 import type { Node } from '#/api/generated/core/v1.ts'
-import type { MachineFacts } from '#/platform/linux.ts'
-import type { NodeSettings } from '../node-settings.ts'
+import type { HostInfo } from '#/platform/linux.ts'
+import type { KubeletConfiguration } from '../kubelet-configuration.ts'
 
 /** The initial object; its status follows immediately. */
-export function planNode(node: NodeSettings, { architecture }: Pick<MachineFacts, 'architecture'>): Node {
+export function planNode(node: KubeletConfiguration, { architecture }: Pick<HostInfo, 'architecture'>): Node {
   const { name, registerTaints, podCidr } = node
   return {
     metadata: { name, labels: { ...systemLabels(name, architecture), ...node.labels }, annotations },

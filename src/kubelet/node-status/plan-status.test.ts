@@ -2,17 +2,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Node, NodeStatus } from '#/api/generated/core/v1.ts'
 import type { Image } from '#/cri/cri.ts'
-import { nodeSettings } from '../node-settings.ts'
-import { machineFacts as facts } from '../testdata/machine-facts.ts'
+import { kubeletConfiguration } from '../kubelet-configuration.ts'
+import { hostInfo as facts } from '../testdata/host-info.ts'
 import { machine } from './testdata/observation.ts'
 import { planEvents } from './plan-events.ts'
 import { missingMetadata, planNode } from './plan-node.ts'
 import { hasChanged, planStatus, type NodeObservation } from './plan-status.ts'
 
-const node = nodeSettings({
+const node = kubeletConfiguration({
   name: 'node-1',
   addresses: ['192.0.2.7', 'fd00::7'],
-  folder: '/node',
+  rootDirectory: '/node',
   cgroupRoot: '/',
   labels: { zone: 'a' },
 })

@@ -3,15 +3,15 @@ import type { NodeCondition, NodeStatus } from '#/api/generated/core/v1.ts'
 import { equalJson } from '#/api/json-value.ts'
 import { formatTime } from '#/api/time.ts'
 import type { Image, RuntimeHandler, RuntimeVersion } from '#/cri/cri.ts'
-import type { MachineFacts } from '#/platform/linux.ts'
-import type { NodeMachine } from '../node-machine.ts'
-import type { NodeSettings } from '../node-settings.ts'
+import type { HostInfo } from '#/platform/linux.ts'
+import type { MachineInfo } from '../machine-info.ts'
+import type { KubeletConfiguration } from '../kubelet-configuration.ts'
 import type { ResourceList } from '../resource-amount.ts'
 import type { PressureType } from './pressure.ts'
 
 export interface NodeObservation {
-  readonly machine: NodeMachine
-  readonly facts: MachineFacts
+  readonly machine: MachineInfo
+  readonly facts: HostInfo
   readonly kubeletVersion: string
   /** Undefined if it does not answer. */
   readonly runtime: RuntimeVersion | undefined
@@ -27,7 +27,7 @@ export interface NodeObservation {
 /** Fields of other components are kept: extended resources, attached volumes, conditions of other types. */
 export function planStatus(
   before: NodeStatus,
-  node: NodeSettings,
+  node: KubeletConfiguration,
   observed: NodeObservation,
   nowMs: number,
 ): NodeStatus {

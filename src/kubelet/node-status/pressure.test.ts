@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { nodeSettings } from '../node-settings.ts'
-import { LastingPressures, observedPressures, type PressureType } from './pressure.ts'
-import { memorySupply, pidSupply } from './readings.ts'
+import { kubeletConfiguration } from '../kubelet-configuration.ts'
+import { PressureTransitions, observedPressures, type PressureType } from './pressure.ts'
+import { memoryAvailable, pidAvailable } from './observe-signals.ts'
 
-const { evictionHard } = nodeSettings({ name: 'n', addresses: [], folder: '/', cgroupRoot: '/' })
+const { evictionHard } = kubeletConfiguration({
+  name: 'n',
+  addresses: [],
+  rootDirectory: '/',
+  cgroupRoot: '/',
+})
 const mebi = 1024 ** 2
 
 test('a node runs short when less is left than must stay free', () => {
@@ -41,7 +46,7 @@ test('a node runs short when less is left than must stay free', () => {
 })
 
 test('a pressure lasts for five minutes after it was last seen', () => {
-  const lasting = new LastingPressures()
+  const lasting = new PressureTransitions()
   const at = (seconds: number, ...observed: PressureType[]): readonly PressureType[] => {
     return [...lasting.observe(new Set(observed), seconds * 1_000)]
   }
@@ -60,12 +65,15 @@ MemAvailable:    700 kB
 Inactive:        500 kB
 Inactive(file):  300 kB
 `
-  assert.deepEqual(memorySupply(meminfo), { available: 400 * 1024, total: 1000 * 1024 })
-  assert.equal(memorySupply(''), undefined)
+  assert.deepEqual(memoryAvailable(meminfo), { available: 400 * 1024, total: 1000 * 1024 })
+  assert.equal(memoryAvailable(''), undefined)
 })
 
 test('process numbers are counted with threads', () => {
-  assert.deepEqual(pidSupply('0.10 0.20 0.30 2/345 6789\n', '32768\n'), { available: 32_423, total: 32_768 })
-  assert.equal(pidSupply('', '32768'), undefined)
-  assert.equal(pidSupply('0.10 0.20 0.30 2/345 6789', ''), undefined)
+  assert.deepEqual(pidAvailable('0.10 0.20 0.30 2/345 6789\n', '32768\n'), {
+    available: 32_423,
+    total: 32_768,
+  })
+  assert.equal(pidAvailable('', '32768'), undefined)
+  assert.equal(pidAvailable('0.10 0.20 0.30 2/345 6789', ''), undefined)
 })

@@ -7,13 +7,13 @@ import { quantityToNumber, tryParseQuantity } from '#/api/quantity.ts'
 export type PressureType = 'MemoryPressure' | 'DiskPressure' | 'PIDPressure'
 
 /** Available and total amount of a resource. */
-export interface Supply {
+export interface SignalObservation {
   readonly available: number
   readonly total: number
 }
 
 /** By eviction signal, such as `memory.available`. Undefined if it could not be read. */
-export type Readings = Readonly<Record<string, Supply | undefined>>
+export type SignalObservations = Readonly<Record<string, SignalObservation | undefined>>
 
 const pressureOfSignal: Readonly<Record<string, PressureType>> = {
   'memory.available': 'MemoryPressure',
@@ -25,7 +25,7 @@ const pressureOfSignal: Readonly<Record<string, PressureType>> = {
 }
 
 export function observedPressures(
-  readings: Readings,
+  readings: SignalObservations,
   thresholds: Readonly<Record<string, string>>,
 ): ReadonlySet<PressureType> {
   const pressures = new Set<PressureType>()
@@ -46,7 +46,7 @@ export function observedPressures(
 const transitionMs = 300_000
 
 /** Times of the last observation of each pressure, and the conditions that result. */
-export class LastingPressures {
+export class PressureTransitions {
   readonly #lastMs = new Map<PressureType, number>()
 
   observe(observed: ReadonlySet<PressureType>, nowMs: number): ReadonlySet<PressureType> {

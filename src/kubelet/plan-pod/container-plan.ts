@@ -1,14 +1,14 @@
 import type { Container } from '#/api/generated/core/v1.ts'
 import { formatDurationMs } from '#/api/duration.ts'
 import { latestInSandbox, latestOf, type ObservedContainer } from '../observed-pod.ts'
-import type { PodAction, PodPlan, PodWorld, Waiting } from '../plan-pod.ts'
-import { describePod } from '../pod-containers.ts'
+import type { PodAction, PodPlan, PodSyncInput, Waiting } from '../plan-pod.ts'
+import { formatPod } from '../format-pod.ts'
 import { planRestart } from '../restart-backoff.ts'
 import { killContainer, type KillReason } from './kill-containers.ts'
 
 /** Plan under construction: actions per container, and waiting containers with their backoff. */
 export class ContainerPlan {
-  readonly #world: PodWorld
+  readonly #input: PodSyncInput
   readonly #sandboxId: string
   readonly #actions: PodAction[] = []
   readonly #waiting = new Map<string, Waiting>()
@@ -19,8 +19,8 @@ export class ContainerPlan {
    */
   #isStarting = false
 
-  constructor(world: PodWorld, sandboxId: string) {
-    this.#world = world
+  constructor(input: PodSyncInput, sandboxId: string) {
+    this.#input = input
     this.#sandboxId = sandboxId
   }
 
@@ -29,7 +29,7 @@ export class ContainerPlan {
   }
 
   kill(target: ObservedContainer, reason: KillReason): void {
-    this.add(killContainer(this.#world.pod, target, reason))
+    this.add(killContainer(this.#input.pod, target, reason))
   }
 
   /** Called for a running container with an unfinished start (postStart hook): later ones wait. */
@@ -40,7 +40,7 @@ export class ContainerPlan {
   /** Plans the start now or after the backoff. */
   start(container: Container): void {
     const { name } = container
-    const { observed, starting, retryAtMs, nowMs, areVolumesReady } = this.#world
+    const { observed, starting, retryAtMs, nowMs, areVolumesReady } = this.#input
     const isFirst = latestInSandbox(observed, name) === undefined
     if (starting.has(name)) {
       this.#isStarting = true
@@ -60,7 +60,7 @@ export class ContainerPlan {
     if (isFirst && this.#isStarting) return
     this.#isStarting ||= isFirst
     const failed = this.#failedBefore(latest)
-    const restart = failed && planRestart(this.#world.restarts.get(name), failed, nowMs).next
+    const restart = failed && planRestart(this.#input.restarts.get(name), failed, nowMs).next
     this.add({
       type: 'start-container',
       name,
@@ -83,12 +83,12 @@ export class ContainerPlan {
   #mustWait(container: Container, latest: ObservedContainer | undefined): boolean {
     const failed = this.#failedBefore(latest)
     if (failed === undefined) return false
-    const { pod, restarts, nowMs } = this.#world
+    const { pod, restarts, nowMs } = this.#input
     const { notBeforeMs, delayMs } = planRestart(restarts.get(container.name), failed, nowMs)
     if (notBeforeMs <= nowMs) return false
     const message =
       `back-off ${formatDurationMs(delayMs)} restarting failed ` +
-      `container=${container.name} pod=${describePod(pod)}`
+      `container=${container.name} pod=${formatPod(pod)}`
     this.#waiting.set(container.name, { reason: 'CrashLoopBackOff', message })
     this.#lookAgainAt(notBeforeMs)
     return true
@@ -99,7 +99,7 @@ export class ContainerPlan {
    * exit before it.
    */
   #failedBefore(latest: ObservedContainer | undefined): ObservedContainer | undefined {
-    const { observed, restarting } = this.#world
+    const { observed, restarting } = this.#input
     if (latest === undefined || !restarting.has(latest.id)) return latest
     return observed.containers.find(({ name, id, state }) => {
       return name === latest.name && id !== latest.id && state === 'exited'
@@ -113,7 +113,7 @@ export class ContainerPlan {
   /** If the runtime has removed the earlier containers, the count comes from the status. */
   #attemptOf({ name }: Container, latest: ObservedContainer | undefined): number {
     if (latest !== undefined) return latest.attempt + 1
-    const { initContainerStatuses = [], containerStatuses = [] } = this.#world.status
+    const { initContainerStatuses = [], containerStatuses = [] } = this.#input.status
     const said = [...initContainerStatuses, ...containerStatuses].find(status => status.name === name)
     return said === undefined ? 0 : said.restartCount + (said.containerID ? 1 : 0)
   }

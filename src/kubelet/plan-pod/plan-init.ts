@@ -1,8 +1,8 @@
 import type { Container } from '#/api/generated/core/v1.ts'
 import { containerHash } from '../container-labels.ts'
-import { resizeOf } from '../container-resize.ts'
+import { resizeActionOf } from '../container-resize.ts'
 import { latestInSandbox, type ObservedContainer } from '../observed-pod.ts'
-import type { PodWorld } from '../plan-pod.ts'
+import type { PodSyncInput } from '../plan-pod.ts'
 import { isSidecar, restartsOnFailure, shouldRestart } from '../pod-containers.ts'
 import type { ContainerPlan } from './container-plan.ts'
 
@@ -12,23 +12,23 @@ export type InitProgress = 'under-way' | 'initialized' | 'failed'
  * Init containers run in sequence; sidecars keep running. Exited ones may have been removed from the runtime,
  * so only the last one present counts: all before it have completed.
  */
-export function planInit(world: PodWorld, plan: ContainerPlan): InitProgress {
-  const { pod, observed } = world
+export function planInit(input: PodSyncInput, plan: ContainerPlan): InitProgress {
+  const { pod, observed } = input
   const { initContainers = [], containers = [] } = pod.spec ?? {}
   const hasBegun = containers.some(({ name }) => latestInSandbox(observed, name) !== undefined)
   const reached = hasBegun
     ? initContainers.length
     : initContainers.findLastIndex(({ name }) => {
-        return latestInSandbox(observed, name) !== undefined || world.starting.has(name)
+        return latestInSandbox(observed, name) !== undefined || input.starting.has(name)
       })
   for (const container of initContainers.slice(0, Math.max(reached, 0))) {
-    if (isSidecar(container)) keepSidecar(world, plan, container)
+    if (isSidecar(container)) keepSidecar(input, plan, container)
   }
   const current = initContainers[Math.max(reached, 0)]
   if (hasBegun || current === undefined) return 'initialized'
   const latest = latestInSandbox(observed, current.name)
   const progress =
-    latest === undefined ? beginFirst(plan, current) : planCurrent(world, plan, { current, latest })
+    latest === undefined ? beginFirst(plan, current) : planCurrent(input, plan, { current, latest })
   if (progress !== 'initialized') return progress
   const next = initContainers[reached + 1]
   if (next === undefined) return 'initialized'
@@ -42,24 +42,24 @@ function beginFirst(plan: ContainerPlan, container: Container): InitProgress {
 }
 
 function planCurrent(
-  world: PodWorld,
+  input: PodSyncInput,
   plan: ContainerPlan,
   { current, latest }: { readonly current: Container; readonly latest: ObservedContainer },
 ): InitProgress {
   if (isSidecar(current)) {
-    keepSidecar(world, plan, current)
-    return isStarted(world, current, latest) ? 'initialized' : 'under-way'
+    keepSidecar(input, plan, current)
+    return isStarted(input, current, latest) ? 'initialized' : 'under-way'
   }
   switch (latest.state) {
     case 'running':
-      killCondemned(world, plan, latest)
+      killMarked(input, plan, latest)
       return 'under-way'
     case 'exited':
       if (latest.exitCode === 0) return 'initialized'
-      if (!shouldRestart(world.pod, current, latest.exitCode)) return 'failed'
+      if (!shouldRestart(input.pod, current, latest.exitCode)) return 'failed'
       break
     case 'unknown':
-      if (!restartsOnFailure(world.pod, current)) return 'failed'
+      if (!restartsOnFailure(input.pod, current)) return 'failed'
       plan.kill(latest, { message: 'Init container is in "unknown" state, try killing it before restart' })
       return 'under-way'
     case 'created':
@@ -71,33 +71,33 @@ function planCurrent(
 
 /** True if the containers after a sidecar can start. */
 function isStarted(
-  world: PodWorld,
+  input: PodSyncInput,
   { name, startupProbe }: Container,
   { id, state }: ObservedContainer,
 ): boolean {
-  if (state !== 'running' || world.starting.has(name)) return false
-  return startupProbe === undefined || world.probes(id).startup === 'success'
+  if (state !== 'running' || input.starting.has(name)) return false
+  return startupProbe === undefined || input.probes(id).startup === 'success'
 }
 
-function keepSidecar(world: PodWorld, plan: ContainerPlan, container: Container): void {
+function keepSidecar(input: PodSyncInput, plan: ContainerPlan, container: Container): void {
   const { name } = container
-  const latest = latestInSandbox(world.observed, name)
+  const latest = latestInSandbox(input.observed, name)
   if (latest?.state === 'unknown') {
     plan.kill(latest, { message: 'Init container is in "unknown" state, try killing it before restart' })
   } else if (latest?.state !== 'running') plan.start(container)
-  else if (world.condemned.has(latest.id)) killCondemned(world, plan, latest)
+  else if (input.toKill.has(latest.id)) killMarked(input, plan, latest)
   else if (latest.hash !== containerHash(container)) {
     plan.kill(latest, { message: `Init container ${name} definition changed` })
-  } else if (resizeOf(world, container, latest) === 'restart') {
+  } else if (resizeActionOf(input, container, latest) === 'restart') {
     plan.kill(latest, { message: `Container ${name} resize requires restart` })
-  } else if (world.probes(latest.id).startup === 'failure') {
+  } else if (input.probes(latest.id).startup === 'failure') {
     plan.kill(latest, { message: `Init container ${name} failed startup probe`, cause: 'startup' })
-  } else if (world.probes(latest.id).liveness === 'failure') {
+  } else if (input.probes(latest.id).liveness === 'failure') {
     plan.kill(latest, { message: `Init container ${name} failed liveness probe`, cause: 'liveness' })
   }
 }
 
-function killCondemned(world: PodWorld, plan: ContainerPlan, latest: ObservedContainer): void {
-  const message = world.condemned.get(latest.id)
+function killMarked(input: PodSyncInput, plan: ContainerPlan, latest: ObservedContainer): void {
+  const message = input.toKill.get(latest.id)
   if (message !== undefined) plan.kill(latest, { message })
 }

@@ -1,22 +1,22 @@
 import type { Container } from '#/api/generated/core/v1.ts'
 import { containerHash } from '../container-labels.ts'
-import { resizeOf } from '../container-resize.ts'
+import { resizeActionOf } from '../container-resize.ts'
 import { latestOf, type ObservedContainer } from '../observed-pod.ts'
-import type { PodWorld } from '../plan-pod.ts'
+import type { PodSyncInput } from '../plan-pod.ts'
 import { restartsOnFailure, shouldRestart } from '../pod-containers.ts'
 import type { ContainerPlan } from './container-plan.ts'
 import type { KillCause } from './kill-containers.ts'
 
 /** Returns `done` if no container is running or will be restarted. */
-export function planRegular(world: PodWorld, plan: ContainerPlan): 'going-on' | 'done' {
-  const { pod, observed } = world
+export function planRegular(input: PodSyncInput, plan: ContainerPlan): 'going-on' | 'done' {
+  const { pod, observed } = input
   let goesOn = false
   for (const container of pod.spec?.containers ?? []) {
     const latest = latestOf(observed, container.name)
     if (latest?.state === 'running') {
-      if (world.starting.has(container.name)) plan.holdOthers()
-      goesOn = keepContainer(world, plan, { container, latest }) || goesOn
-    } else if (latest?.state === 'exited' && !runsAgain(world, container, latest)) {
+      if (input.starting.has(container.name)) plan.holdOthers()
+      goesOn = keepContainer(input, plan, { container, latest }) || goesOn
+    } else if (latest?.state === 'exited' && !runsAgain(input, container, latest)) {
       continue
     } else if (latest?.state === 'unknown') {
       goesOn = true
@@ -31,34 +31,34 @@ export function planRegular(world: PodWorld, plan: ContainerPlan): 'going-on' | 
 
 /** Returns true if the container is running or will be restarted. */
 function keepContainer(
-  world: PodWorld,
+  input: PodSyncInput,
   plan: ContainerPlan,
   { container, latest }: { readonly container: Container; readonly latest: ObservedContainer },
 ): boolean {
-  const verdict = world.condemned.get(latest.id)
+  const verdict = input.toKill.get(latest.id)
   if (verdict !== undefined) plan.kill(latest, { message: verdict })
-  const fault = verdict === undefined ? faultOf(world, container, latest) : undefined
-  const mustResize = verdict === undefined && resizeOf(world, container, latest) === 'restart'
+  const fault = verdict === undefined ? faultOf(input, container, latest) : undefined
+  const mustResize = verdict === undefined && resizeActionOf(input, container, latest) === 'restart'
   if (fault === undefined && mustResize) {
     plan.kill(latest, { message: `Container ${container.name} resize requires restart`, isRestarted: true })
   }
   if (fault === undefined) return true
   const { message, cause } = fault
   // If the spec has changed, the container is restarted regardless of the restart policy.
-  const isRestarted = cause === undefined || restartsOnFailure(world.pod, container)
+  const isRestarted = cause === undefined || restartsOnFailure(input.pod, container)
   const reason = { message: isRestarted ? `${message}, will be restarted` : message, isRestarted }
   plan.kill(latest, cause === undefined ? reason : { ...reason, cause })
   return true
 }
 
 function faultOf(
-  world: PodWorld,
+  input: PodSyncInput,
   container: Container,
   { id, hash }: ObservedContainer,
 ): { readonly message: string; readonly cause?: KillCause } | undefined {
   const { name } = container
   if (hash !== containerHash(container)) return { message: `Container ${name} definition changed` }
-  const { liveness, startup } = world.probes(id)
+  const { liveness, startup } = input.probes(id)
   if (liveness === 'failure') {
     return { message: `Container ${name} failed liveness probe`, cause: 'liveness' }
   }
@@ -68,7 +68,7 @@ function faultOf(
 }
 
 function runsAgain(
-  { pod, restarting }: PodWorld,
+  { pod, restarting }: PodSyncInput,
   container: Container,
   { id, exitCode }: ObservedContainer,
 ): boolean {

@@ -1,44 +1,44 @@
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { resizedContainers } from '../container-resize.ts'
 import { latestInSandbox, latestOf, usableSandbox, type ObservedPod } from '../observed-pod.ts'
-import type { PodAction, PodPlan, PodWorld } from '../plan-pod.ts'
-import { restartsAll, shouldRestart } from '../pod-containers.ts'
+import type { PodAction, PodPlan, PodSyncInput } from '../plan-pod.ts'
+import { restartsAllContainers, shouldRestart } from '../pod-containers.ts'
 import { ContainerPlan } from './container-plan.ts'
 import { killContainers } from './kill-containers.ts'
-import { isAlive, planEnding } from './plan-ending.ts'
+import { isRunningOrUnknown, planTermination } from './plan-termination.ts'
 import { planInit } from './plan-init.ts'
-import { planPrune } from './plan-prune.ts'
+import { planContainerGc } from './plan-container-gc.ts'
 import { planRegular } from './plan-regular.ts'
 
-export function planRunning(world: PodWorld): PodPlan {
-  const { pod, observed } = world
+export function planRunning(input: PodSyncInput): PodPlan {
+  const { pod, observed } = input
   const sandbox = usableSandbox(pod, observed)
-  if (sandbox === undefined) return planSandbox(world)
-  const restarted = planRestartOfAll(world)
+  if (sandbox === undefined) return planSandbox(input)
+  const restarted = planRestartOfAll(input)
   if (restarted !== undefined) return restarted
-  const plan = new ContainerPlan(world, sandbox.id)
-  plan.add(...planVolumes(world))
+  const plan = new ContainerPlan(input, sandbox.id)
+  plan.add(...planVolumes(input))
   for (const container of pod.spec?.ephemeralContainers ?? []) {
     // Ephemeral containers are never restarted.
     if (latestOf(observed, container.name) === undefined) plan.start(container)
   }
-  const progress = planInit(world, plan)
-  if (progress === 'failed') return planEnding(world)
-  if (progress === 'initialized' && planRegular(world, plan) === 'done') return planEnding(world)
-  if (resizedContainers(world).length > 0) plan.add({ type: 'resize-containers' })
-  plan.add(...planPrune(world))
+  const progress = planInit(input, plan)
+  if (progress === 'failed') return planTermination(input)
+  if (progress === 'initialized' && planRegular(input, plan) === 'done') return planTermination(input)
+  if (resizedContainers(input).length > 0) plan.add({ type: 'resize-containers' })
+  plan.add(...planContainerGc(input))
   return plan.result()
 }
 
 /** Kills all remaining containers before a new sandbox is created. */
-function planSandbox(world: PodWorld): PodPlan {
-  const { pod, observed, sandboxRetryAtMs: again, nowMs, stoppedSandboxes } = world
-  if (!runsAgain(pod, observed)) return planEnding(world)
-  const alive = observed.containers.filter(isAlive)
+function planSandbox(input: PodSyncInput): PodPlan {
+  const { pod, observed, sandboxRetryAtMs: again, nowMs, stoppedSandboxes } = input
+  if (!runsAgain(pod, observed)) return planTermination(input)
+  const alive = observed.containers.filter(isRunningOrUnknown)
   const toStop = observed.sandboxes.filter(({ id, isReady }) => isReady || !stoppedSandboxes.has(id))
   if (alive.length > 0) return running(killContainers(pod, alive, {}))
   if (toStop.length > 0) return running(toStop.map(({ id }) => ({ type: 'stop-sandbox', id })))
-  if (again > nowMs) return { ...running(planVolumes(world)), againAtMs: again }
+  if (again > nowMs) return { ...running(planVolumes(input)), againAtMs: again }
   const [last] = observed.sandboxes
   const first = pod.spec?.initContainers?.[0] ?? pod.spec?.containers[0]
   return running([
@@ -47,7 +47,7 @@ function planSandbox(world: PodWorld): PodPlan {
       attempt: last === undefined ? 0 : last.attempt + 1,
       isReplacement: last !== undefined,
     },
-    ...planVolumes(world),
+    ...planVolumes(input),
     ...(first ? [{ type: 'fetch-image' as const, name: first.name }] : []),
   ])
 }
@@ -56,7 +56,7 @@ function running(actions: readonly PodAction[]): PodPlan {
   return { actions, waiting: new Map(), stage: 'running' }
 }
 
-function planVolumes({ areVolumesReady, volumesRetryAtMs, nowMs }: PodWorld): readonly PodAction[] {
+function planVolumes({ areVolumesReady, volumesRetryAtMs, nowMs }: PodSyncInput): readonly PodAction[] {
   return areVolumesReady || volumesRetryAtMs > nowMs ? [] : [{ type: 'prepare-volumes' }]
 }
 
@@ -78,17 +78,17 @@ function runsAgain(pod: Pod, observed: ObservedPod): boolean {
  * without a grace period and removed; the container that triggered it is removed last, so that the trigger
  * stays visible until then.
  */
-function planRestartOfAll({ pod, observed, starting }: PodWorld): PodPlan | undefined {
+function planRestartOfAll({ pod, observed, starting }: PodSyncInput): PodPlan | undefined {
   const { initContainers = [], containers = [] } = pod.spec ?? {}
   const sources = [...initContainers, ...containers].filter(container => {
     const latest = latestInSandbox(observed, container.name)
-    return latest?.state === 'exited' && restartsAll(container, latest.exitCode)
+    return latest?.state === 'exited' && restartsAllContainers(container, latest.exitCode)
   })
   if (sources.length === 0) return undefined
   const own = observed.containers.filter(({ name }) => {
     return [...initContainers, ...containers].some(container => container.name === name)
   })
-  const alive = own.filter(isAlive)
+  const alive = own.filter(isRunningOrUnknown)
   if (alive.length > 0) return running(killContainers(pod, alive, { message: 'killing', graceSeconds: 0 }))
   if (starting.size > 0) return running([])
   const others = own.filter(({ name }) => !sources.some(container => container.name === name))

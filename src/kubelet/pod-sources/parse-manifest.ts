@@ -26,7 +26,8 @@ export function parseManifest(bytes: Uint8Array, { path, nodeName }: ManifestOri
   const options = { expected: { group, version, kind }, fieldValidation: 'Ignore' } as const
   // Kind rules accept only objects of their own kind.
   const rules = kindRulesOf(group, kind) as unknown as PodRules
-  const decoded = strictDecode(bytes, 'application/yaml', pods.schema, options).value as unknown as Pod
+  const decoded = strictDecode(bytes, { mediaType: 'application/yaml', schema: pods.schema, ...options })
+    .value as unknown as Pod
   const { name, namespace = 'default', annotations } = decoded.metadata ?? {}
   if (!name) throw new Error('invalid pod: name is needed for the pod')
   const uid = decoded.metadata?.uid || hashOf([decoded, `host:${nodeName}`, `file:${path}`])

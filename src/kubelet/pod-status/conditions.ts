@@ -4,7 +4,7 @@ import { quote } from '#/api/quote.ts'
 import { formatTime } from '#/api/time.ts'
 import { isResizing } from '../container-resize.ts'
 import { latestInSandbox, type ObservedPod } from '../observed-pod.ts'
-import { isSidecar, restartsAll } from '../pod-containers.ts'
+import { isSidecar, restartsAllContainers } from '../pod-containers.ts'
 
 export interface ConditionsInput {
   readonly pod: Pod
@@ -19,7 +19,7 @@ export interface ConditionsInput {
 
 type Said = Omit<PodCondition, 'type' | 'lastTransitionTime' | 'observedGeneration'>
 
-export const ownConditions: ReadonlySet<string> = new Set([
+export const kubeletConditions: ReadonlySet<string> = new Set([
   'PodReadyToStartContainers',
   'Initialized',
   'Ready',
@@ -34,7 +34,7 @@ export const ownConditions: ReadonlySet<string> = new Set([
  */
 export function podConditions(input: ConditionsInput): readonly PodCondition[] {
   const { pod, previous, nowMs } = input
-  const foreign = (pod.status?.conditions ?? []).filter(({ type }) => !ownConditions.has(type))
+  const foreign = (pod.status?.conditions ?? []).filter(({ type }) => !kubeletConditions.has(type))
   const containersReady = sayContainersReady(input)
   const said: readonly (readonly [string, Said])[] = [
     ['PodReadyToStartContainers', { status: input.hasSandbox ? 'True' : 'False' }],
@@ -119,7 +119,7 @@ function sayRestarting({ pod, observed, status }: ConditionsInput): readonly (re
   if (status.phase === 'Failed') return [[type, { status: 'False', reason: 'PodFailed' }]]
   const isUnderWay = all.some(container => {
     const latest = latestInSandbox(observed, container.name)
-    return latest?.state === 'exited' && restartsAll(container, latest.exitCode)
+    return latest?.state === 'exited' && restartsAllContainers(container, latest.exitCode)
   })
   if (!isUnderWay) return [[type, { status: 'False' }]]
   const message = 'container exited with restart policy rule'

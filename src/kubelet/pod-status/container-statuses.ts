@@ -6,7 +6,7 @@ import type {
   VolumeMountStatus,
 } from '#/api/generated/core/v1.ts'
 import { formatTime } from '#/api/time.ts'
-import { saidResources } from '../container-resize.ts'
+import { reportedResources } from '../container-resize.ts'
 import { latestOf, type ObservedContainer, type ObservedPod } from '../observed-pod.ts'
 import { containersOf, isSidecar, shouldRestart, type ContainerKind } from '../pod-containers.ts'
 import type { StatusInput } from '../pod-status.ts'
@@ -70,7 +70,7 @@ function shownStatus(input: StatusInput, told: Told): ContainerStatus {
   if (!isBegun) return absentStatus(input, told, latest === undefined ? undefined : earlier)
   const lastState =
     earlier?.state === 'exited'
-      ? endedState(input, earlier)
+      ? terminatedState(input, earlier)
       : old?.state?.terminated && old.containerID !== idOf(input, latest)
         ? { terminated: old.state.terminated }
         : old?.lastState
@@ -111,7 +111,7 @@ function stateOf(
     case 'running':
       return { running: { startedAt: formatTime(latest.startedMs) } }
     case 'exited':
-      return endedState(input, latest)
+      return terminatedState(input, latest)
     case 'created':
     case 'unknown':
       return {
@@ -124,7 +124,7 @@ function stateOf(
   }
 }
 
-function endedState(input: StatusInput, container: ObservedContainer): ContainerState {
+function terminatedState(input: StatusInput, container: ObservedContainer): ContainerState {
   const { exitCode, message, startedMs, finishedMs } = container
   const shown = cut(message, Math.floor(messageBytesMax / containersOf(input.pod).length))
   const reason = container.reason || (exitCode === 0 ? 'Completed' : 'Error')
@@ -167,7 +167,7 @@ function absentStatus(
     ...(old?.lastState && { lastState: old.lastState }),
     ...volumeMounts(container),
   }
-  if (earlier?.state === 'exited') return { ...base, lastState: endedState(input, earlier) }
+  if (earlier?.state === 'exited') return { ...base, lastState: terminatedState(input, earlier) }
   if (old?.state?.terminated) return old
   if (isInitialized && !isSidecar(container)) return { ...base, state: forgottenInit }
   if (!old?.state?.running || old.lastState?.terminated) return base
@@ -261,11 +261,11 @@ function volumeMounts({ volumeMounts: mounts = [] }: Container): Pick<ContainerS
 
 /** Applied and allocated resources. */
 function resources(
-  { given, previous }: StatusInput,
+  { actuatedResources, previous }: StatusInput,
   container: Container,
   { id }: ObservedContainer,
 ): Pick<ContainerStatus, 'resources' | 'allocatedResources'> {
   const { requests } = container.resources ?? {}
-  const has = given.get(id) ?? saidResources(previous, id) ?? container.resources ?? {}
+  const has = actuatedResources.get(id) ?? reportedResources(previous, id) ?? container.resources ?? {}
   return { resources: has, ...(requests && { allocatedResources: requests }) }
 }

@@ -9,9 +9,10 @@ export function phaseOf(input: StatusInput, statuses: ContainerStatuses): string
   const { pod, previous, stage, failure } = input
   const said = [pod.status?.phase, previous.phase].find(isOver)
   if (said !== undefined) return said
-  if (stage === 'ended') return failure === undefined && hasSucceeded(pod, statuses) ? 'Succeeded' : 'Failed'
+  if (stage === 'terminated')
+    return failure === undefined && hasSucceeded(pod, statuses) ? 'Succeeded' : 'Failed'
   const isRunning = statuses.containerStatuses?.some(({ state }) => state?.running)
-  if (stage === 'ending' && !isRunning) return previous.phase ?? 'Pending'
+  if (stage === 'terminating' && !isRunning) return previous.phase ?? 'Pending'
   return isPending(input, statuses) ? 'Pending' : 'Running'
 }
 

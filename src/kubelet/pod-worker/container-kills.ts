@@ -1,10 +1,10 @@
 import type { KillContainer } from '../plan-pod.ts'
 import { killContainer } from './kill-container.ts'
-import type { PodMatters } from './pod-matters.ts'
+import type { PodContext } from './pod-context.ts'
 import type { Tasks } from './tasks.ts'
 
 export interface ContainerKillsOptions {
-  readonly matters: PodMatters
+  readonly context: PodContext
   readonly tasks: Tasks
 }
 
@@ -23,7 +23,7 @@ export class ContainerKills {
   }
 
   begin(action: KillContainer): void {
-    const { matters, tasks } = this.#options
+    const { context, tasks } = this.#options
     const key = killKey(action.id)
     const known = this.#begun.get(action.id)
     if (known !== undefined && tasks.isRunning(key)) {
@@ -35,8 +35,8 @@ export class ContainerKills {
     const hurry = new AbortController()
     this.#begun.set(action.id, { graceSeconds: action.graceSeconds, hurry })
     tasks.begin(key, () => {
-      return killContainer(matters.parts, {
-        pod: matters.pod(),
+      return killContainer(context.dependencies, {
+        pod: context.pod(),
         action,
         addresses: this.#addresses(),
         isRepeated: known !== undefined,
@@ -56,17 +56,19 @@ export class ContainerKills {
    * the runtime.
    */
   #hurry(action: KillContainer, hurry: AbortController): void {
-    const { matters, tasks } = this.#options
+    const { context, tasks } = this.#options
     const { id, graceSeconds } = action
     this.#begun.set(id, { graceSeconds, hurry })
-    hurry.abort(new Error('the grace period became shorter'))
+    hurry.abort(new Error('grace period was shortened'))
     const leftSeconds = Math.max(graceSeconds, hurrySecondsMin)
-    tasks.begin(`hurry ${id} ${graceSeconds}`, () => matters.parts.runtime.stopContainer(id, leftSeconds))
+    tasks.begin(`hurry ${id} ${graceSeconds}`, () =>
+      context.dependencies.runtime.stopContainer(id, leftSeconds),
+    )
   }
 
   #addresses(): readonly string[] {
-    const { parts, pod, observed } = this.#options.matters
-    return pod().spec?.hostNetwork ? parts.node.addresses : (observed().sandboxes[0]?.addresses ?? [])
+    const { dependencies, pod, observed } = this.#options.context
+    return pod().spec?.hostNetwork ? dependencies.node.addresses : (observed().sandboxes[0]?.addresses ?? [])
   }
 }
 

@@ -2,16 +2,17 @@ import type { ResourceRequirements } from '#/api/generated/core/v1.ts'
 import type { Image } from '#/cri/cri.ts'
 import { latestInSandbox, usableSandbox } from '../observed-pod.ts'
 import type { PodAction, Waiting } from '../plan-pod.ts'
-import { describePod, fieldPathOf, findContainer } from '../pod-containers.ts'
+import { formatPod } from '../format-pod.ts'
+import { fieldPathOf, findContainer } from '../pod-containers.ts'
 import type { Restart } from '../restart-backoff.ts'
-import type { PodMatters } from './pod-matters.ts'
+import type { PodContext } from './pod-context.ts'
 import { startContainer } from './start-container.ts'
 import { StartError } from './start-error.ts'
 import type { Tasks } from './tasks.ts'
 import type { VolumeState } from './volume-state.ts'
 
 export interface ContainerStartsOptions {
-  readonly matters: PodMatters
+  readonly context: PodContext
   readonly tasks: Tasks
   readonly volumes: VolumeState
   /** When aborted, no new start begins. */
@@ -34,9 +35,9 @@ export class ContainerStarts {
   readonly retryAtMs = new Map<string, number>()
   readonly restarts = new Map<string, Restart>()
   /** By container id: running containers that have to be killed, with the reason. */
-  readonly condemned = new Map<string, string>()
+  readonly toKill = new Map<string, string>()
   /** By container id: resources applied at creation or by a resize. */
-  readonly given = new Map<string, ResourceRequirements>()
+  readonly actuatedResources = new Map<string, ResourceRequirements>()
   readonly #options: ContainerStartsOptions
   readonly #images = new Map<string, Promise<Image>>()
   /** Id of the exited container for which a BackOff event was recorded, by name. */
@@ -61,13 +62,13 @@ export class ContainerStarts {
 
   /** Each image is requested only once until it is used. */
   image(name: string): Promise<Image> {
-    const { matters, signal } = this.#options
+    const { context, signal } = this.#options
     const known = this.#images.get(name)
     if (known !== undefined) return known
-    const pod = matters.pod()
+    const pod = context.pod()
     const target = findContainer(pod, name)
     const image = target
-      ? matters.parts.images.ensure(pod, target.container, signal)
+      ? context.dependencies.images.ensure(pod, target.container, signal)
       : Promise.reject(new Error(`no container ${name}`))
     // The error is reported when the container starts.
     image.catch(() => undefined)
@@ -77,21 +78,21 @@ export class ContainerStarts {
 
   /** Records BackOff events, once per exit. */
   tellWaiting(waiting: ReadonlyMap<string, Waiting>): void {
-    const { parts, pod: podOf, observed } = this.#options.matters
+    const { dependencies, pod: podOf, observed } = this.#options.context
     const pod = podOf()
     for (const name of waiting.keys()) {
       const target = findContainer(pod, name)
       const ended = observed().containers.find(container => container.name === name)
       if (target === undefined || ended === undefined || this.#told.get(name) === ended.id) continue
       this.#told.set(name, ended.id)
-      const message = `Back-off restarting failed container ${name} in pod ${describePod(pod)}`
+      const message = `Back-off restarting failed container ${name} in pod ${formatPod(pod)}`
       const fieldPath = fieldPathOf(target)
-      parts.recorder.record(pod, { type: 'Warning', reason: 'BackOff', message, fieldPath })
+      dependencies.recorder.record(pod, { type: 'Warning', reason: 'BackOff', message, fieldPath })
     }
   }
 
   async #start(action: StartAction): Promise<void> {
-    const { matters, signal } = this.#options
+    const { context, signal } = this.#options
     const { name, attempt, restart } = action
     if (restart) this.restarts.set(name, restart)
     try {
@@ -103,34 +104,38 @@ export class ContainerStarts {
       if (!(error instanceof StartError)) throw error
       const { reason, message, containerId } = error
       this.failures.set(name, { reason, message })
-      const pullRetryAtMs = matters.parts.platform.clock.now() + pullRetryMs
-      this.retryAtMs.set(name, reason === 'ErrImagePull' ? pullRetryAtMs : matters.retryTimeMs())
-      if (containerId !== undefined) this.condemned.set(containerId, 'FailedPostStartHook')
-      matters.log('container could not be started', { container: name, attempt, reason, message })
+      const pullRetryAtMs = context.dependencies.platform.clock.now() + pullRetryMs
+      this.retryAtMs.set(name, reason === 'ErrImagePull' ? pullRetryAtMs : context.retryTimeMs())
+      if (containerId !== undefined) this.toKill.set(containerId, 'FailedPostStartHook')
+      context.log('Failed to start container', { container: name, attempt, reason, message })
     }
   }
 
   async #perform({ name, attempt }: StartAction): Promise<void> {
-    const { matters, volumes: state, signal } = this.#options
-    const { parts } = matters
-    const [pod, observed, volumes] = [matters.pod(), matters.observed(), state.ready]
+    const { context, volumes: state, signal } = this.#options
+    const { dependencies } = context
+    const [pod, observed, volumes] = [context.pod(), context.observed(), state.ready]
     const target = findContainer(pod, name)
     const sandbox = usableSandbox(pod, observed)
     // The state has changed since planning; the next sync plans again.
     if (target === undefined || sandbox === undefined || volumes === undefined) return
     const image = this.image(name)
     this.#images.delete(name)
-    const debugged = pod.spec?.ephemeralContainers?.find(each => each.name === name)?.targetContainerName
-    await startContainer(parts, {
+    const targetContainer = pod.spec?.ephemeralContainers?.find(
+      each => each.name === name,
+    )?.targetContainerName
+    await startContainer(dependencies, {
       pod,
       target,
       attempt,
       sandbox,
-      addresses: pod.spec?.hostNetwork ? parts.node.addresses : sandbox.addresses,
+      addresses: pod.spec?.hostNetwork ? dependencies.node.addresses : sandbox.addresses,
       volumes,
       image,
-      onCreated: id => void this.given.set(id, target.container.resources ?? {}),
-      ...(debugged && { debugged: { name: debugged, id: latestInSandbox(observed, debugged)?.id } }),
+      onCreated: id => void this.actuatedResources.set(id, target.container.resources ?? {}),
+      ...(targetContainer && {
+        targetContainer: { name: targetContainer, id: latestInSandbox(observed, targetContainer)?.id },
+      }),
       signal,
     })
   }

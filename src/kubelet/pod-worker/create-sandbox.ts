@@ -1,53 +1,60 @@
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { sandboxConfigOf } from '../container-config.ts'
 import type { SandboxContext } from '../container-input.ts'
-import type { PodParts } from '../pod-parts.ts'
+import type { PodWorkerDependencies } from '../pod-worker-dependencies.ts'
 import { podLogFolder } from '../pod-paths.ts'
 
-export interface SandboxOrder {
+export interface SandboxCreation {
   readonly pod: Pod
   readonly attempt: number
   /** Cancels waiting for a slot, but not a call in progress. */
   readonly signal: AbortSignal
 }
 
-export interface MadeSandbox {
+export interface CreatedSandbox {
   readonly id: string
   /** Duration of the runtime call. */
   readonly tookMs: number
 }
 
 /** Resolves when the sandbox is running. */
-export async function createSandbox(parts: PodParts, order: SandboxOrder): Promise<MadeSandbox> {
-  const { pod, attempt, signal } = order
-  const { platform, linux, runtime, cgroups, recorder, node, sandboxSlots } = parts
+export async function createSandbox(
+  dependencies: PodWorkerDependencies,
+  creation: SandboxCreation,
+): Promise<CreatedSandbox> {
+  const { pod, attempt, signal } = creation
+  const { platform, linux, runtime, cgroups, recorder, node, sandboxSemaphore } = dependencies
   const [context] = await Promise.all([
-    sandboxContext(parts, pod, attempt),
+    sandboxContext(dependencies, pod, attempt),
     cgroups.ensure(pod),
-    linux.files.makeFolderPlain(podLogFolder(node, pod), 0o755),
+    linux.files.makeFolderUnsynced(podLogFolder(node, pod), 0o755),
   ])
   const { config, warnings } = sandboxConfigOf(pod, context)
   for (const { reason, message } of warnings) recorder.record(pod, { type: 'Warning', reason, message })
-  return sandboxSlots.use(async () => {
+  return sandboxSemaphore.use(async () => {
     signal.throwIfAborted()
     const { clock } = platform
     const beganMs = clock.monotonicMs()
-    const id = await runtime.runSandbox(config)
+    const id = await runtime.runPodSandbox(config)
     return { id, tookMs: Math.round(clock.monotonicMs() - beganMs) }
   })
 }
 
 /** Node-dependent input of the sandbox configuration; container creation repeats it. */
-export async function sandboxContext(parts: PodParts, pod: Pod, attempt: number): Promise<SandboxContext> {
-  const { platform, node } = parts
-  const [hostResolvConf, handler] = await Promise.all([
-    readText(platform.files, node.hostResolvConf),
-    parts.handlerOf(pod),
+export async function sandboxContext(
+  dependencies: PodWorkerDependencies,
+  pod: Pod,
+  attempt: number,
+): Promise<SandboxContext> {
+  const { platform, node } = dependencies
+  const [resolvConf, handler] = await Promise.all([
+    readText(platform.files, node.resolvConf),
+    dependencies.handlerOf(pod),
   ])
-  return { attempt, node, machine: parts.machine(), hostResolvConf, ...(handler && { handler }) }
+  return { attempt, node, machine: dependencies.machine(), resolvConf, ...(handler && { handler }) }
 }
 
-async function readText(files: PodParts['platform']['files'], path: string): Promise<string> {
+async function readText(files: PodWorkerDependencies['platform']['files'], path: string): Promise<string> {
   if (path === '') return ''
   try {
     return Buffer.from(await files.read(path)).toString()

@@ -2,12 +2,12 @@ import type { Pod } from '#/api/generated/core/v1.ts'
 import { LinkedAbort } from '#/client/abort.ts'
 import type { KillContainer } from '../plan-pod.ts'
 import { fieldPathOf, findContainer } from '../pod-containers.ts'
-import type { PodParts } from '../pod-parts.ts'
+import type { PodWorkerDependencies } from '../pod-worker-dependencies.ts'
 
 /** Minimum grace period of any container. */
 const graceSecondsMin = 2
 
-export interface KillOrder {
+export interface ContainerKill {
   readonly pod: Pod
   readonly action: KillContainer
   readonly addresses: readonly string[]
@@ -23,9 +23,9 @@ export interface KillOrder {
  * The preStop hook, the wait for other containers and the stop share the grace period. Resolves when the
  * container has exited.
  */
-export async function killContainer(parts: PodParts, order: KillOrder): Promise<void> {
-  const { platform, runtime, recorder } = parts
-  const { pod, action, isRepeated } = order
+export async function killContainer(dependencies: PodWorkerDependencies, kill: ContainerKill): Promise<void> {
+  const { platform, runtime, recorder } = dependencies
+  const { pod, action, isRepeated } = kill
   const { clock, log } = platform
   const target = findContainer(pod, action.name)
   const path = target && { fieldPath: fieldPathOf(target) }
@@ -33,15 +33,19 @@ export async function killContainer(parts: PodParts, order: KillOrder): Promise<
     recorder.record(pod, { type: 'Normal', reason: 'Killing', message: action.message, ...path })
   const { namespace, name, uid } = pod.metadata ?? {}
   const { graceSeconds } = action
-  log.info('container is stopped', { namespace, pod: name, uid, container: action.name, graceSeconds })
+  log.info('Killing container with a grace period', {
+    namespace,
+    pod: name,
+    uid,
+    container: action.name,
+    graceSeconds,
+  })
   const beganMs = clock.monotonicMs()
-  using patience = new LinkedAbort(order.signal)
-  const timer = clock.setTimer(graceSeconds * 1_000, () =>
-    patience.abort(new Error('the grace period is over')),
-  )
+  using patience = new LinkedAbort(kill.signal)
+  const timer = clock.setTimer(graceSeconds * 1_000, () => patience.abort(new Error('grace period expired')))
   try {
-    if (graceSeconds > 0 && !isRepeated) await runHook(parts, order, patience.signal)
-    if (graceSeconds > 0) await untilAborted(order.othersGone(), patience.signal)
+    if (graceSeconds > 0 && !isRepeated) await runHook(dependencies, kill, patience.signal)
+    if (graceSeconds > 0) await untilAborted(kill.othersGone(), patience.signal)
   } finally {
     timer.cancel()
   }
@@ -49,19 +53,27 @@ export async function killContainer(parts: PodParts, order: KillOrder): Promise<
   await runtime.stopContainer(action.id, Math.max(leftSeconds, graceSecondsMin))
 }
 
-async function runHook(parts: PodParts, order: KillOrder, signal: AbortSignal): Promise<void> {
-  const { pod, action, addresses } = order
+async function runHook(
+  dependencies: PodWorkerDependencies,
+  kill: ContainerKill,
+  signal: AbortSignal,
+): Promise<void> {
+  const { pod, action, addresses } = kill
   const target = findContainer(pod, action.name)
   const preStop = target?.container.lifecycle?.preStop
   if (target === undefined || preStop === undefined) return
   const { container } = target
   try {
-    const hook = parts.hooks.run(preStop, { pod, container, containerId: action.id, addresses }, signal)
+    const hook = dependencies.hooks.run(
+      preStop,
+      { pod, container, containerId: action.id, addresses },
+      signal,
+    )
     await untilAborted(hook, signal)
   } catch (error) {
-    parts.platform.log.warn('the hook before the stop failed', { container: container.name, error })
+    dependencies.platform.log.warn('PreStop hook failed', { container: container.name, error })
     const content = { type: 'Warning', reason: 'FailedPreStopHook', message: 'PreStopHook failed' } as const
-    parts.recorder.record(pod, { ...content, fieldPath: fieldPathOf(target) })
+    dependencies.recorder.record(pod, { ...content, fieldPath: fieldPathOf(target) })
   }
 }
 

@@ -1,18 +1,19 @@
+import { messageOf } from '#/base/message-of.ts'
 import { join } from 'node:path'
-import type { PodAction, PodWorld, Waiting } from '../plan-pod.ts'
+import type { PodAction, PodSyncInput, Waiting } from '../plan-pod.ts'
 import { podFolder, podLogFolder } from '../pod-paths.ts'
 import { ContainerKills, killKey } from './container-kills.ts'
 import { ContainerStarts } from './container-starts.ts'
 import { createSandbox } from './create-sandbox.ts'
-import { PodMatters, type PodMattersOptions } from './pod-matters.ts'
+import { PodContext, type PodContextOptions } from './pod-context.ts'
 import { resizeContainers } from './resize-containers.ts'
 import { Tasks } from './tasks.ts'
 import { VolumeState } from './volume-state.ts'
 
-export interface PodActionsOptions extends PodMattersOptions {
+export interface PodActionsOptions extends PodContextOptions {
   readonly wake: () => void
   /** Schedules a sync after the debounce time. */
-  readonly wakeSoon: () => void
+  readonly syncSoon: () => void
   /** Called when the pod is cleaned up. */
   readonly finish: () => void
 }
@@ -23,11 +24,14 @@ export interface PodActionsOptions extends PodMattersOptions {
 const sandboxPauseMs = 1_000
 
 /** Kubelet-internal state that plans depend on. */
-export type Remembered = Omit<PodWorld, 'pod' | 'status' | 'observed' | 'nowMs' | 'ending' | 'probes'>
+export type PodActionState = Omit<
+  PodSyncInput,
+  'pod' | 'status' | 'observed' | 'nowMs' | 'termination' | 'probes'
+>
 
 /** Performs planned actions and tracks those in progress and those that failed. */
 export class PodActions {
-  readonly #matters: PodMatters
+  readonly #context: PodContext
   readonly #tasks: Tasks
   readonly #starts: ContainerStarts
   readonly #kills: ContainerKills
@@ -40,25 +44,25 @@ export class PodActions {
   #signal: AbortSignal = new AbortController().signal
 
   constructor(options: PodActionsOptions) {
-    const matters = new PodMatters(options)
-    const { clock, log } = matters.parts.platform
+    const context = new PodContext(options)
+    const { clock, log } = context.dependencies.platform
     const tasks: Tasks = new Tasks({
       nowMs: () => clock.now(),
       // While other tasks run, the sync is debounced: their completion triggers one anyway.
-      onEnd: () => (tasks.isIdle ? options.wake() : options.wakeSoon()),
+      onEnd: () => (tasks.isIdle ? options.wake() : options.syncSoon()),
       onFailure: (key, error) => {
         if (this.#signal.aborted) return
-        log.warn('an action for a pod failed', { ...matters.name(), key, error })
-        if (isKill(key)) matters.tell('FailedKillPod', `error killing pod: ${messageOf(error)}`)
+        log.warn('Pod action failed', { ...context.name(), key, error })
+        if (isKill(key)) context.tell('FailedKillPod', `error killing pod: ${messageOf(error)}`)
       },
     })
     const { signal } = this.#start
-    this.#matters = matters
+    this.#context = context
     this.#tasks = tasks
     this.#finished = options.finish
     this.#volumes = new VolumeState({ ...options, signal })
-    this.#starts = new ContainerStarts({ matters, tasks, volumes: this.#volumes, signal })
-    this.#kills = new ContainerKills({ matters, tasks })
+    this.#starts = new ContainerStarts({ context, tasks, volumes: this.#volumes, signal })
+    this.#kills = new ContainerKills({ context, tasks })
   }
 
   /** Waiting is canceled when the signal aborts. */
@@ -67,19 +71,19 @@ export class PodActions {
     signal.addEventListener('abort', () => this.#start.abort(signal.reason), { once: true })
   }
 
-  remembered(): Remembered {
-    const { starting, condemned, given, restarts, retryAtMs } = this.#starts
+  state(): PodActionState {
+    const { starting, toKill, actuatedResources, restarts, retryAtMs } = this.#starts
     return {
       starting,
-      condemned,
-      given,
+      toKill,
+      actuatedResources,
       restarts,
       retryAtMs,
       restarting: this.#kills.restarting,
       areVolumesReady: this.#volumes.ready !== undefined,
       volumesRetryAtMs: this.#volumes.retryAtMs,
       stoppedSandboxes: this.#stoppedSandboxes,
-      isMakingSandbox: this.#tasks.isRunning('create-sandbox'),
+      isCreatingSandbox: this.#tasks.isRunning('create-sandbox'),
       sandboxRetryAtMs: this.#sandboxRetryAtMs,
       isReleased: this.#isReleased,
     }
@@ -101,7 +105,7 @@ export class PodActions {
 
   /** The pod terminates: pending starts are canceled. */
   endStarting(): void {
-    this.#start.abort(new Error('the pod ends'))
+    this.#start.abort(new Error('pod is terminating'))
   }
 
   /** A referenced object changed: volumes are refreshed, and failed starts are retried. */
@@ -150,48 +154,48 @@ export class PodActions {
   }
 
   async #createSandbox({ attempt, isReplacement }: PodAction & { type: 'create-sandbox' }): Promise<void> {
-    const { parts } = this.#matters
-    const pod = this.#matters.pod()
+    const { dependencies } = this.#context
+    const pod = this.#context.pod()
     const { signal } = this.#start
     if (isReplacement) {
       const message = 'Pod sandbox changed, it will be killed and re-created.'
-      parts.recorder.record(pod, { type: 'Normal', reason: 'SandboxChanged', message })
+      dependencies.recorder.record(pod, { type: 'Normal', reason: 'SandboxChanged', message })
     }
     try {
       // containerd 2 reports containers whose shim was killed as exited, and leaves their processes running.
-      if (isReplacement) await parts.cgroups.killProcesses(pod.metadata?.uid ?? '')
-      const { id: sandbox, tookMs } = await createSandbox(parts, { pod, attempt, signal })
-      this.#sandboxRetryAtMs = parts.platform.clock.now() + sandboxPauseMs
-      this.#matters.log('sandbox made', { sandbox, attempt, tookMs })
+      if (isReplacement) await dependencies.cgroups.killProcesses(pod.metadata?.uid ?? '')
+      const { id: sandbox, tookMs } = await createSandbox(dependencies, { pod, attempt, signal })
+      this.#sandboxRetryAtMs = dependencies.platform.clock.now() + sandboxPauseMs
+      this.#context.log('Created PodSandbox for pod', { sandbox, attempt, tookMs })
     } catch (error) {
       if (signal.aborted) return
-      this.#sandboxRetryAtMs = this.#matters.retryTimeMs()
-      this.#matters.tell('FailedCreatePodSandBox', `Failed to create pod sandbox: ${messageOf(error)}`)
-      this.#matters.log('sandbox could not be made', { attempt, error })
+      this.#sandboxRetryAtMs = this.#context.retryTimeMs()
+      this.#context.tell('FailedCreatePodSandBox', `Failed to create pod sandbox: ${messageOf(error)}`)
+      this.#context.log('CreatePodSandbox for pod failed', { attempt, error })
     }
   }
 
   async #stopSandbox(id: string): Promise<void> {
-    await this.#matters.parts.runtime.stopSandbox(id)
+    await this.#context.dependencies.runtime.stopPodSandbox(id)
     this.#stoppedSandboxes.add(id)
-    this.#matters.log('sandbox stopped', { sandbox: id })
+    this.#context.log('Stopped PodSandbox', { sandbox: id })
   }
 
   async #removeSandbox(id: string): Promise<void> {
-    const { runtime } = this.#matters.parts
-    await runtime.stopSandbox(id)
-    await runtime.removeSandbox(id)
+    const { runtime } = this.#context.dependencies
+    await runtime.stopPodSandbox(id)
+    await runtime.removePodSandbox(id)
     this.#stoppedSandboxes.delete(id)
   }
 
   /** Also removes its log, which can no longer be requested. */
   async #removeContainer({ id, name, attempt }: PodAction & { type: 'remove-container' }): Promise<void> {
-    const { runtime, node, platform } = this.#matters.parts
+    const { runtime, node, platform } = this.#context.dependencies
     await runtime.removeContainer(id)
-    this.#starts.condemned.delete(id)
-    this.#starts.given.delete(id)
+    this.#starts.toKill.delete(id)
+    this.#starts.actuatedResources.delete(id)
     this.#kills.forget(id)
-    const folder = join(podLogFolder(node, this.#matters.pod()), name)
+    const folder = join(podLogFolder(node, this.#context.pod()), name)
     const files = await platform.files.list(folder).catch(() => [])
     for (const file of files) {
       if (file.startsWith(`${attempt}.log`)) await platform.files.remove(join(folder, file))
@@ -199,26 +203,26 @@ export class PodActions {
   }
 
   async #resize(): Promise<void> {
-    const { parts, pod: podOf, observed, status } = this.#matters
-    const { given } = this.#starts
-    const resized = { pod: podOf(), status: status(), observed: observed(), given }
-    await resizeContainers(parts, resized, (id, resources) => given.set(id, resources))
-    this.#matters.log('containers have other resources')
+    const { dependencies, pod: podOf, observed, status } = this.#context
+    const { actuatedResources } = this.#starts
+    const resized = { pod: podOf(), status: status(), observed: observed(), actuatedResources }
+    await resizeContainers(dependencies, resized, (id, resources) => actuatedResources.set(id, resources))
+    this.#context.log('Resized containers in place')
   }
 
   async #release(): Promise<void> {
-    const { volumes, cgroups } = this.#matters.parts
-    const uid = this.#matters.pod().metadata?.uid ?? ''
-    await volumes.release(uid, this.#signal)
+    const { volumes, cgroups } = this.#context.dependencies
+    const uid = this.#context.pod().metadata?.uid ?? ''
+    await volumes.unmount(uid, this.#signal)
     await cgroups.remove(uid)
     this.#isReleased = true
     this.#volumes.forget()
-    this.#matters.log('volumes and control groups are given back')
+    this.#context.log('Released volumes and cgroups of pod')
   }
 
   async #finish(): Promise<void> {
-    const { platform, node } = this.#matters.parts
-    const pod = this.#matters.pod()
+    const { platform, node } = this.#context.dependencies
+    const pod = this.#context.pod()
     await platform.files.remove(podFolder(node, pod.metadata?.uid ?? ''))
     await platform.files.remove(podLogFolder(node, pod))
     this.#finished()
@@ -249,8 +253,4 @@ function keyOf(action: PodAction): string {
 
 function isKill(key: string): boolean {
   return key.startsWith(killKey('')) || key.startsWith('stop-sandbox')
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

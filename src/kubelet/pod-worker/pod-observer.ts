@@ -13,7 +13,7 @@ export interface PodObserverOptions {
   readonly runtime: ContainerRuntime
   readonly uid: string
   /** Reads the termination message of an exited container. */
-  readonly lastWords: (container: ContainerStatus) => Promise<string>
+  readonly terminationMessage: (container: ContainerStatus) => Promise<string>
 }
 
 /**
@@ -32,7 +32,7 @@ export class PodObserver {
   async observe(signal: AbortSignal): Promise<ObservedPod> {
     const { runtime, uid } = this.#options
     const [listed, summaries] = await Promise.all([
-      runtime.listSandboxes({ podUid: uid }, { signal }),
+      runtime.listPodSandbox({ podUid: uid }, { signal }),
       runtime.listContainers({ podUid: uid }, { signal }),
     ])
     const [sandboxes, containers] = await Promise.all([
@@ -52,7 +52,7 @@ export class PodObserver {
     const isReady = state === 'ready'
     const known = this.#addresses.get(id)
     if (known !== undefined) return { id, attempt: metadata.attempt, isReady, addresses: known }
-    const status = await unlessGone(this.#options.runtime.sandboxStatus(id, { signal }))
+    const status = await unlessGone(this.#options.runtime.podSandboxStatus(id, { signal }))
     if (status === undefined) return undefined
     const { addresses } = status
     if (addresses.length > 0 || !isReady) this.#addresses.set(id, addresses)
@@ -65,7 +65,7 @@ export class PodObserver {
     if (known?.state === summary.state) return known
     const status = await unlessGone(this.#options.runtime.containerStatus(id, { signal }))
     if (status === undefined) return undefined
-    const words = status.state === 'exited' ? await this.#options.lastWords(status) : ''
+    const words = status.state === 'exited' ? await this.#options.terminationMessage(status) : ''
     const observed = observedContainer(sandboxId, status, words)
     if (lasting.has(status.state)) this.#known.set(id, observed)
     return observed

@@ -1,3 +1,4 @@
+import { messageOf } from '#/base/message-of.ts'
 import { dirname, join } from 'node:path'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import type { EventContent } from '#/client/event-recorder.ts'
@@ -8,27 +9,27 @@ import { ImageError } from '../images.ts'
 import { fieldPathOf, type PodContainer } from '../pod-containers.ts'
 import { podHostname } from '../pod-hostname.ts'
 import { hasHostsFile, hostsFileOf } from '../pod-hosts-file.ts'
-import type { PodParts } from '../pod-parts.ts'
+import type { PodWorkerDependencies } from '../pod-worker-dependencies.ts'
 import { isStaticPod } from '../pod-sources.ts'
-import { containerLogPath, hostsFilePath, podLogFolder, terminationLogPath } from '../pod-paths.ts'
-import { makeTerminationLog } from '../termination-message.ts'
-import type { PreparedVolume } from '../volumes.ts'
+import { containerLogPath, hostsFilePath, podLogFolder, terminationMessagePath } from '../pod-paths.ts'
+import { createTerminationMessageFile } from '../termination-message.ts'
+import type { MountedVolume } from '../volumes.ts'
 import { sandboxContext } from './create-sandbox.ts'
 import { StartError } from './start-error.ts'
 
-export interface StartOrder {
+export interface ContainerStart {
   readonly pod: Pod
   readonly target: PodContainer
   readonly attempt: number
   readonly sandbox: { readonly id: string; readonly attempt: number }
   /** Pod IPs; the node's addresses with `hostNetwork`. */
   readonly addresses: readonly string[]
-  readonly volumes: ReadonlyMap<string, PreparedVolume>
+  readonly volumes: ReadonlyMap<string, MountedVolume>
   readonly image: Promise<Image>
   /** Called with the id of the new container, which has the resources of `pod`. */
   readonly onCreated: (id: string) => void
   /** Target of an ephemeral container; `id` is undefined if it does not exist. */
-  readonly debugged?: { readonly name: string; readonly id: string | undefined }
+  readonly targetContainer?: { readonly name: string; readonly id: string | undefined }
   /** Cancels waiting, but not runtime calls: they are easier to undo once complete. */
   readonly signal: AbortSignal
 }
@@ -37,67 +38,87 @@ export interface StartOrder {
  * Pulls the image, creates and starts the container, then runs the postStart hook. Failures are recorded as
  * events and thrown as StartError.
  */
-export async function startContainer(parts: PodParts, order: StartOrder): Promise<void> {
-  const { runtime, platform } = parts
-  const { pod, target, attempt, sandbox } = order
+export async function startContainer(
+  dependencies: PodWorkerDependencies,
+  start: ContainerStart,
+): Promise<void> {
+  const { runtime, platform } = dependencies
+  const { pod, target, attempt, sandbox } = start
   const { container } = target
-  const image = await step(parts, order, 'ErrImagePull', order.image)
-  order.signal.throwIfAborted()
-  const config = await step(parts, order, 'CreateContainerConfigError', configure(parts, order, image))
-  const context = await sandboxContext(parts, pod, sandbox.attempt)
+  const image = await step(dependencies, start, 'ErrImagePull', start.image)
+  start.signal.throwIfAborted()
+  const config = await step(
+    dependencies,
+    start,
+    'CreateContainerConfigError',
+    configure(dependencies, start, image),
+  )
+  const context = await sandboxContext(dependencies, pod, sandbox.attempt)
   const request = { sandboxId: sandbox.id, sandbox: sandboxConfigOf(pod, context).config, config }
-  order.signal.throwIfAborted()
+  start.signal.throwIfAborted()
   const beganMs = platform.clock.monotonicMs()
-  const id = await step(parts, order, 'CreateContainerError', runtime.createContainer(request))
-  order.onCreated(id)
-  tell(parts, order, { type: 'Normal', reason: 'Created', message: 'Container created' })
-  await step(parts, order, 'RunContainerError', runtime.startContainer(id))
+  const id = await step(dependencies, start, 'CreateContainerError', runtime.createContainer(request))
+  start.onCreated(id)
+  tell(dependencies, start, { type: 'Normal', reason: 'Created', message: 'Container created' })
+  await step(dependencies, start, 'RunContainerError', runtime.startContainer(id))
   const tookMs = Math.round(platform.clock.monotonicMs() - beganMs)
-  tell(parts, order, { type: 'Normal', reason: 'Started', message: 'Container started' })
+  tell(dependencies, start, { type: 'Normal', reason: 'Started', message: 'Container started' })
   const { namespace, name, uid } = pod.metadata ?? {}
-  platform.log.info('container started', {
+  platform.log.info('Container started', {
     namespace,
     pod: name,
     uid,
-    addresses: order.addresses.join(),
+    addresses: start.addresses.join(),
     container: container.name,
     attempt,
     id,
     tookMs,
   })
-  await runHook(parts, order, id)
+  await runHook(dependencies, start, id)
 }
 
-async function runHook(parts: PodParts, order: StartOrder, containerId: string): Promise<void> {
-  const { pod, target, addresses, signal } = order
+async function runHook(
+  dependencies: PodWorkerDependencies,
+  start: ContainerStart,
+  containerId: string,
+): Promise<void> {
+  const { pod, target, addresses, signal } = start
   const { container } = target
   const { postStart } = container.lifecycle ?? {}
   if (postStart === undefined) return
   try {
-    await parts.hooks.run(postStart, { pod, container, containerId, addresses }, signal)
+    await dependencies.hooks.run(postStart, { pod, container, containerId, addresses }, signal)
   } catch (error) {
     signal.throwIfAborted()
     // The hook's output is not put into events, because it may contain secrets.
-    parts.platform.log.warn('the hook after the start failed', { container: container.name, error })
-    tell(parts, order, { type: 'Warning', reason: 'FailedPostStartHook', message: 'PostStartHook failed' })
+    dependencies.platform.log.warn('Failed to execute PostStartHook', { container: container.name, error })
+    tell(dependencies, start, {
+      type: 'Warning',
+      reason: 'FailedPostStartHook',
+      message: 'PostStartHook failed',
+    })
     throw new StartError('PostStartHookError', messageOf(error), { cause: error, containerId })
   }
 }
 
-async function configure(parts: PodParts, order: StartOrder, image: Image): Promise<ContainerConfig> {
-  const { node, services } = parts
-  const { pod, target, attempt, addresses, debugged } = order
-  const targetContainerId = debugged?.id
-  if (debugged && targetContainerId === undefined) {
-    throw new Error(`unable to find target container ${debugged.name}`)
+async function configure(
+  dependencies: PodWorkerDependencies,
+  start: ContainerStart,
+  image: Image,
+): Promise<ContainerConfig> {
+  const { node, services } = dependencies
+  const { pod, target, attempt, addresses, targetContainer } = start
+  const targetContainerId = targetContainer?.id
+  if (targetContainer && targetContainerId === undefined) {
+    throw new Error(`unable to find target container ${targetContainer.name}`)
   }
   const { container } = target
   const [handler, volumes] = await Promise.all([
-    parts.handlerOf(pod),
-    withImages(parts, order),
+    dependencies.handlerOf(pod),
+    withImages(dependencies, start),
     // Static pods must not wait for the API server, which may be one of them.
-    isStaticPod(pod) ? undefined : services.waitForSync(order.signal),
-    makeFiles(parts, order),
+    isStaticPod(pod) ? undefined : services.waitForSync(start.signal),
+    makeFiles(dependencies, start),
   ])
   return containerConfigOf({
     pod,
@@ -107,32 +128,38 @@ async function configure(parts: PodParts, order: StartOrder, image: Image): Prom
     podAddresses: addresses,
     services: services.list(),
     volumes,
-    sources: sourcesOf(parts, order),
+    sources: sourcesOf(dependencies, start),
     node,
-    machine: parts.machine(),
+    machine: dependencies.machine(),
     ...(handler && { handler }),
     ...(targetContainerId !== undefined && { targetContainerId }),
   })
 }
 
 /** Creates the mounted files and the log directory. */
-async function makeFiles({ platform, linux, node }: PodParts, order: StartOrder): Promise<void> {
-  const { pod, target, attempt, addresses } = order
+async function makeFiles(
+  { platform, linux, node }: PodWorkerDependencies,
+  start: ContainerStart,
+): Promise<void> {
+  const { pod, target, attempt, addresses } = start
   const { container } = target
   const uid = pod.metadata?.uid ?? ''
   const { files } = platform
-  const messages = terminationLogPath(node, uid, container.name, attempt)
+  const messages = terminationMessagePath(node, uid, container.name, attempt)
   const logs = dirname(join(podLogFolder(node, pod), containerLogPath(container.name, attempt)))
-  await Promise.all([makeTerminationLog(linux, messages), linux.files.makeFolderPlain(logs, 0o755)])
+  await Promise.all([
+    createTerminationMessageFile(linux, messages),
+    linux.files.makeFolderUnsynced(logs, 0o755),
+  ])
   if (!hasHostsFile(pod, container, addresses)) return
   const nodeHosts = pod.spec?.hostNetwork ? Buffer.from(await files.read('/etc/hosts')).toString() : ''
   const name = podHostname(pod, node.clusterDomain)
   const hosts = hostsFileOf({ pod, addresses, name, nodeHosts })
-  await linux.files.writePlain(hostsFilePath(node, uid), hosts, 0o644)
+  await linux.files.writeUnsynced(hostsFilePath(node, uid), hosts, 0o644)
 }
 
-function sourcesOf({ objects, volumes }: PodParts, order: StartOrder): ContainerSources {
-  const { pod, target, signal } = order
+function sourcesOf({ objects, volumes }: PodWorkerDependencies, start: ContainerStart): ContainerSources {
+  const { pod, target, signal } = start
   const namespace = pod.metadata?.namespace ?? ''
   const container = target.container.name
   return {
@@ -144,8 +171,11 @@ function sourcesOf({ objects, volumes }: PodParts, order: StartOrder): Container
 }
 
 /** Pulls the image volumes that the container mounts. */
-async function withImages(parts: PodParts, order: StartOrder): Promise<ReadonlyMap<string, ContainerVolume>> {
-  const { pod, target, volumes, signal } = order
+async function withImages(
+  dependencies: PodWorkerDependencies,
+  start: ContainerStart,
+): Promise<ReadonlyMap<string, ContainerVolume>> {
+  const { pod, target, volumes, signal } = start
   const { volumeMounts = [] } = target.container
   const ready = new Map<string, ContainerVolume>()
   for (const [name, volume] of volumes) {
@@ -154,32 +184,37 @@ async function withImages(parts: PodParts, order: StartOrder): Promise<ReadonlyM
     else if (volumeMounts.some(mount => mount.name === name)) {
       const { reference = '', pullPolicy } = imageSource
       const user = { name, image: reference, ...(pullPolicy && { imagePullPolicy: pullPolicy }) }
-      const { id } = await parts.images.ensure(pod, user, signal)
+      const { id } = await dependencies.images.ensure(pod, user, signal)
       ready.set(name, { ...volume, image: { id } })
     }
   }
   return ready
 }
 
-async function step<T>(parts: PodParts, order: StartOrder, usual: string, work: Promise<T>): Promise<T> {
+async function step<T>(
+  dependencies: PodWorkerDependencies,
+  start: ContainerStart,
+  usual: string,
+  work: Promise<T>,
+): Promise<T> {
   try {
     return await work
   } catch (error) {
-    order.signal.throwIfAborted()
+    start.signal.throwIfAborted()
     const message = messageOf(error)
     const isKnown = error instanceof ImageError || error instanceof ContainerConfigError
     // Events of image errors have been recorded already.
     if (!(error instanceof ImageError)) {
-      tell(parts, order, { type: 'Warning', reason: 'Failed', message: `Error: ${message}` })
+      tell(dependencies, start, { type: 'Warning', reason: 'Failed', message: `Error: ${message}` })
     }
     throw new StartError(isKnown ? error.reason : usual, message, { cause: error })
   }
 }
 
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
-}
-
-function tell({ recorder }: PodParts, { pod, target }: StartOrder, content: EventContent): void {
+function tell(
+  { recorder }: PodWorkerDependencies,
+  { pod, target }: ContainerStart,
+  content: EventContent,
+): void {
   recorder.record(pod, { ...content, fieldPath: fieldPathOf(target) })
 }

@@ -1,9 +1,9 @@
 import type { Pod } from '#/api/generated/core/v1.ts'
-import type { PodParts } from '../pod-parts.ts'
-import { VolumeError, volumeWaitMs, type PreparedVolume } from '../volumes.ts'
+import type { PodWorkerDependencies } from '../pod-worker-dependencies.ts'
+import { VolumeError, volumeWaitMs, type MountedVolume } from '../volumes.ts'
 
 export interface VolumeStateOptions {
-  readonly parts: PodParts
+  readonly dependencies: PodWorkerDependencies
   readonly pod: () => Pod
   /** When aborted, no new work begins. */
   readonly signal: AbortSignal
@@ -15,7 +15,7 @@ const retryMs = { first: 500, max: 122_000 }
 /** State of a pod's volumes: readiness, staleness and retries. */
 export class VolumeState {
   readonly #options: VolumeStateOptions
-  #ready: ReadonlyMap<string, PreparedVolume> | undefined
+  #ready: ReadonlyMap<string, MountedVolume> | undefined
   #isStale = false
   #failures = 0
   #retryAtMs = 0
@@ -26,7 +26,7 @@ export class VolumeState {
     this.#options = options
   }
 
-  get ready(): ReadonlyMap<string, PreparedVolume> | undefined {
+  get ready(): ReadonlyMap<string, MountedVolume> | undefined {
     return this.#ready
   }
 
@@ -37,8 +37,8 @@ export class VolumeState {
   /** Time of the next retry or refresh. */
   get againAtMs(): number {
     const now = this.#now()
-    const { parts, pod } = this.#options
-    const refreshMs = this.#ready && parts.volumes.nextRefreshMs(pod())
+    const { dependencies, pod } = this.#options
+    const refreshMs = this.#ready && dependencies.volumes.nextRefreshMs(pod())
     if (refreshMs !== undefined) return now + refreshMs
     return this.#retryAtMs > now ? this.#retryAtMs : Infinity
   }
@@ -54,37 +54,47 @@ export class VolumeState {
   }
 
   async prepare(): Promise<void> {
-    const { parts, pod, signal } = this.#options
-    const { log } = parts.platform
+    const { dependencies, pod, signal } = this.#options
+    const { log } = dependencies.platform
     const { namespace, name, uid } = pod().metadata ?? {}
     this.#sinceMs ??= this.#now()
     try {
       this.#isStale = false
-      this.#ready = await parts.volumes.prepare(pod(), signal)
+      this.#ready = await dependencies.volumes.mount(pod(), signal)
       this.#failures = 0
       this.#sinceMs = undefined
-      log.info('volumes are ready', { namespace, pod: name, uid, volumes: this.#ready.size })
+      log.info('All volumes are attached and mounted for pod', {
+        namespace,
+        pod: name,
+        uid,
+        volumes: this.#ready.size,
+      })
     } catch (error) {
       if (signal.aborted) return
       this.#retryAtMs = this.#now() + Math.min(retryMs.max, retryMs.first * 2 ** this.#failures)
       this.#failures++
       this.#tell(error)
-      log.info('volumes are not ready', { namespace, pod: name, uid, error })
+      log.info('Unable to attach or mount volumes for pod; skipping pod', {
+        namespace,
+        pod: name,
+        uid,
+        error,
+      })
     }
   }
 
   /** True if projected content is stale or a token is about to expire. */
   get isStale(): boolean {
-    const { parts, pod, signal } = this.#options
+    const { dependencies, pod, signal } = this.#options
     if (this.#ready === undefined || signal.aborted) return false
-    return this.#isStale || (parts.volumes.nextRefreshMs(pod()) ?? Infinity) <= 0
+    return this.#isStale || (dependencies.volumes.nextRefreshMs(pod()) ?? Infinity) <= 0
   }
 
   async refresh(): Promise<void> {
-    const { parts, pod, signal } = this.#options
+    const { dependencies, pod, signal } = this.#options
     this.#isStale = false
     try {
-      await parts.volumes.refresh(pod(), signal)
+      await dependencies.volumes.refresh(pod(), signal)
     } catch (error) {
       if (signal.aborted) return
       this.#isStale = true
@@ -94,7 +104,7 @@ export class VolumeState {
 
   /** Records mount events; after a while, also a summary of all missing volumes. */
   #tell(error: unknown): void {
-    const { parts, pod } = this.#options
+    const { dependencies, pod } = this.#options
     const isKnown = error instanceof VolumeError
     const messages: string[] = isKnown ? [...error.events] : [String(error)]
     if (isKnown && this.#now() - (this.#sinceMs ?? 0) >= volumeWaitMs) {
@@ -102,11 +112,11 @@ export class VolumeState {
       this.#sinceMs = this.#now()
     }
     for (const message of messages) {
-      parts.recorder.record(pod(), { type: 'Warning', reason: 'FailedMount', message })
+      dependencies.recorder.record(pod(), { type: 'Warning', reason: 'FailedMount', message })
     }
   }
 
   #now(): number {
-    return this.#options.parts.platform.clock.now()
+    return this.#options.dependencies.platform.clock.now()
   }
 }

@@ -1,11 +1,11 @@
 import type { Container } from '#/api/generated/core/v1.ts'
 import type { ProbeResults } from '../plan-pod.ts'
 import type { RunningContainer } from '../probes.ts'
-import { ProbeLoop, type ProbeType } from './probe-loop.ts'
-import type { ProbeMeans } from './run-probe.ts'
+import { ProbeWorker, type ProbeType } from './probe-worker.ts'
+import type { ProbeDependencies } from './run-probe.ts'
 
 export interface ContainerProbesOptions {
-  readonly means: ProbeMeans
+  readonly means: ProbeDependencies
   readonly container: Container
   readonly running: RunningContainer
   /** Start time of this process. */
@@ -17,9 +17,9 @@ export interface ContainerProbesOptions {
 /** The probes of one container over its lifetime. Until the startup probe succeeds, the others do not run. */
 export class ContainerProbes {
   readonly #options: ContainerProbesOptions
-  readonly #startup: ProbeLoop | undefined
-  readonly #liveness: ProbeLoop | undefined
-  readonly #readiness: ProbeLoop | undefined
+  readonly #startup: ProbeWorker | undefined
+  readonly #liveness: ProbeWorker | undefined
+  readonly #readiness: ProbeWorker | undefined
   #hasStarted: boolean
 
   constructor(options: ContainerProbesOptions) {
@@ -59,9 +59,9 @@ export class ContainerProbes {
     this.#liveness?.start()
   }
 
-  #loop(type: ProbeType, probe: Container['startupProbe']): ProbeLoop | undefined {
+  #loop(type: ProbeType, probe: Container['startupProbe']): ProbeWorker | undefined {
     if (probe === undefined) return undefined
-    return new ProbeLoop({
+    return new ProbeWorker({
       ...this.#options,
       type,
       probe,

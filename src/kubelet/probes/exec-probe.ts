@@ -3,7 +3,7 @@ import type { Container } from '#/api/generated/core/v1.ts'
 import { quote } from '#/api/quote.ts'
 import { CriError, type ContainerRuntime } from '#/cri/cri.ts'
 import { expandVariables } from '../expand-variables.ts'
-import type { ProbeAnswer } from './run-probe.ts'
+import type { ProbeOutcome } from './run-probe.ts'
 
 export interface ExecProbe {
   readonly id: string
@@ -22,7 +22,7 @@ const extraMs = 120_000
 export async function probeExec(
   runtime: Pick<ContainerRuntime, 'execSync'>,
   { id, container, command, timeoutMs, signal }: ExecProbe,
-): Promise<ProbeAnswer> {
+): Promise<ProbeOutcome> {
   const words = command.map(word => expandVariables(word, name => staticValue(container, name)))
   try {
     const limits = { signal, timeoutMs: timeoutMs + extraMs }

@@ -3,8 +3,8 @@ import { quote } from '#/api/quote.ts'
 import { message } from '#/base/protobuf.ts'
 import { GrpcError, type GrpcCode, type GrpcConnect } from '#/platform/grpc.ts'
 import { hostAndPort } from './network-failure.ts'
-import type { ProbeAnswer } from './run-probe.ts'
-import type { Limits } from './within.ts'
+import type { ProbeOutcome } from './run-probe.ts'
+import type { Limits } from './with-timeout.ts'
 
 export interface GrpcProbe extends Limits {
   readonly host: string
@@ -20,7 +20,7 @@ const statuses = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN']
 
 const answerBytesMax = 10 * 1_024
 
-export async function probeGrpc(connect: GrpcConnect, probe: GrpcProbe): Promise<ProbeAnswer> {
+export async function probeGrpc(connect: GrpcConnect, probe: GrpcProbe): Promise<ProbeOutcome> {
   const { host, port, service, timeoutMs, signal } = probe
   const target = hostAndPort(host, port)
   await using channel = connect({

@@ -3,8 +3,8 @@ import { quote } from '#/api/quote.ts'
 import { HttpClientError, type HttpConnect } from '#/platform/http-client.ts'
 import { requestHeaders, requestPath, type RequestHeaders } from './http-request.ts'
 import { hostAndPort, networkFailure, rootOf } from './network-failure.ts'
-import type { ProbeAnswer } from './run-probe.ts'
-import { LateError, within, type Limits } from './within.ts'
+import type { ProbeOutcome } from './run-probe.ts'
+import { TimeoutError, withTimeout, type Limits } from './with-timeout.ts'
 
 export interface HttpProbe extends Limits {
   readonly action: HTTPGetAction
@@ -18,22 +18,22 @@ const bodyBytesMax = 10 * 1_024
 const requestsMax = 10
 
 /** The response was interrupted, so the probe's result is unknown. */
-export class BrokenAnswerError extends Error {
+export class InterruptedResponseError extends Error {
   constructor(message: string, options: ErrorOptions) {
     super(message, options)
-    this.name = 'BrokenAnswerError'
+    this.name = 'InterruptedResponseError'
   }
 }
 
 /** A status from 200 to 399 is a success. Redirects are followed only to the same host. */
-export async function probeHttp(connect: HttpConnect, probe: HttpProbe): Promise<ProbeAnswer> {
+export async function probeHttp(connect: HttpConnect, probe: HttpProbe): Promise<ProbeOutcome> {
   const { action, host, port, signal } = probe
   const scheme = (action.scheme || 'http').toLowerCase()
   const start = new URL(`${scheme}://${hostAndPort(host, port)}`)
   const path = requestPath(action.path ?? '')
   let place: Place = { url: start, path, text: `${originOf(start)}${path}` }
   try {
-    return await within(probe, async limit => {
+    return await withTimeout(probe, async limit => {
       let headers = requestHeaders(action.httpHeaders ?? [], 'probe')
       for (let count = 1; ; count++) {
         const answer = await ask(connect, { ...place, headers, signal: limit })
@@ -47,7 +47,7 @@ export async function probeHttp(connect: HttpConnect, probe: HttpProbe): Promise
     })
   } catch (error) {
     signal.throwIfAborted()
-    if (error instanceof BrokenAnswerError) throw error
+    if (error instanceof InterruptedResponseError) throw error
     return { type: 'failure', output: `Get ${quote(place.text)}: ${failureText(error, host, port)}` }
   }
 }
@@ -88,7 +88,7 @@ async function ask(connect: HttpConnect, { url, path, headers, signal }: Questio
       if (size >= bodyBytesMax) break
     }
   } catch (error) {
-    throw new BrokenAnswerError(brokenText(error), { cause: error })
+    throw new InterruptedResponseError(brokenText(error), { cause: error })
   }
   const body = Buffer.concat(parts).subarray(0, bodyBytesMax).toString()
   return { status, body, ...(received.location !== undefined && { location: received.location }) }
@@ -105,7 +105,7 @@ function nextPlace(from: URL, { status, location }: Answer): URL | undefined {
   return next?.protocol === 'http:' || next?.protocol === 'https:' ? next : undefined
 }
 
-function judge({ status, body }: Answer): ProbeAnswer {
+function judge({ status, body }: Answer): ProbeOutcome {
   if (status < 200 || status >= 400) {
     return { type: 'failure', output: `HTTP probe failed with statuscode: ${status}` }
   }
@@ -114,20 +114,21 @@ function judge({ status, body }: Answer): ProbeAnswer {
 }
 
 function failureText(error: unknown, host: string, port: number): string {
-  if (error instanceof LateError) return `${error.message} (Client.Timeout exceeded while awaiting headers)`
+  if (error instanceof TimeoutError)
+    return `${error.message} (Client.Timeout exceeded while awaiting headers)`
   if (error instanceof RedirectError) return `stopped after ${requestsMax} redirects`
   const { code = '', message } = rootOf(error)
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'ERR_SSL_PACKET_LENGTH_TOO_LONG') {
     return 'http: server gave HTTP response to HTTPS client'
   }
-  if (error instanceof HttpClientError && error.reason === 'garbage') {
+  if (error instanceof HttpClientError && error.reason === 'invalid-response') {
     return `net/http: HTTP/1.x transport connection broken: malformed HTTP response (${message})`
   }
   return networkFailure(error, host, port)
 }
 
 function brokenText(error: unknown): string {
-  if (error instanceof LateError) {
+  if (error instanceof TimeoutError) {
     return `${error.message} (Client.Timeout or context cancellation while reading body)`
   }
   return error instanceof HttpClientError && error.reason === 'interrupted'

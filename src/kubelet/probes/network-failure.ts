@@ -4,7 +4,8 @@ export function networkFailure(error: unknown, host: string, port: number): stri
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `dial tcp: lookup ${host}: no such host`
   const reason = dialReasons[code]
   if (reason !== undefined) return `dial tcp ${hostAndPort(host, port)}: connect: ${reason}`
-  if (code === 'EPIPE' || message === 'socket hang up' || message === 'the server hung up') return 'EOF'
+  if (code === 'EPIPE' || message === 'socket hang up' || message === 'the server closed the connection')
+    return 'EOF'
   return code === 'ECONNRESET' ? 'read: connection reset by peer' : message
 }
 

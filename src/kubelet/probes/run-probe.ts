@@ -11,7 +11,7 @@ import { probeHttp } from './http-probe.ts'
 import { probeTcp } from './tcp-probe.ts'
 
 /** Dependencies of probes. */
-export interface ProbeMeans {
+export interface ProbeDependencies {
   readonly platform: Platform
   readonly runtime: Pick<ContainerRuntime, 'execSync'>
   readonly connectHttp: HttpConnect
@@ -27,13 +27,13 @@ export interface ProbeRequest {
 }
 
 /** `warning` counts as success. */
-export interface ProbeAnswer {
+export interface ProbeOutcome {
   readonly type: 'success' | 'warning' | 'failure'
   readonly output: string
 }
 
 /** Runs a probe once. Throws if the probe cannot be executed. */
-export async function runProbe(means: ProbeMeans, request: ProbeRequest): Promise<ProbeAnswer> {
+export async function runProbe(means: ProbeDependencies, request: ProbeRequest): Promise<ProbeOutcome> {
   const { probe, container, running, signal } = request
   const { exec, httpGet, tcpSocket, grpc, timeoutSeconds = 1 } = probe
   const { address, id } = running

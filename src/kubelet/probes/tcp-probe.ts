@@ -1,7 +1,7 @@
 import type { Network } from '#/platform/platform.ts'
 import { hostAndPort, networkFailure } from './network-failure.ts'
-import type { ProbeAnswer } from './run-probe.ts'
-import { LateError, within, type Limits } from './within.ts'
+import type { ProbeOutcome } from './run-probe.ts'
+import { TimeoutError, withTimeout, type Limits } from './with-timeout.ts'
 
 export interface TcpProbe extends Limits {
   readonly host: string
@@ -9,15 +9,15 @@ export interface TcpProbe extends Limits {
 }
 
 /** Succeeds if a connection can be opened; sends nothing. */
-export async function probeTcp(network: Pick<Network, 'connect'>, probe: TcpProbe): Promise<ProbeAnswer> {
+export async function probeTcp(network: Pick<Network, 'connect'>, probe: TcpProbe): Promise<ProbeOutcome> {
   const { host, port, signal } = probe
   try {
-    const connection = await within(probe, limit => network.connect({ host, port }, limit))
+    const connection = await withTimeout(probe, limit => network.connect({ host, port }, limit))
     connection.destroy()
     return { type: 'success', output: '' }
   } catch (error) {
     signal.throwIfAborted()
-    const isLate = error instanceof LateError
+    const isLate = error instanceof TimeoutError
     const output = isLate
       ? `dial tcp ${hostAndPort(host, port)}: i/o timeout`
       : networkFailure(error, host, port)

@@ -9,7 +9,7 @@ import { runPortForward } from '#/streams/run-port-forward.ts'
 import type { CommandOptions, CommandProcess } from '#/streams/streams.ts'
 import type { UpgradeExchange } from '#/streams/upgrade-exchange.ts'
 import { findContainer } from '../pod-containers.ts'
-import { answerBytes, answerText } from './answers.ts'
+import { respondBytes, respondText } from './responses.ts'
 import type { ServerRequest } from './routes.ts'
 
 /** Timeout of `/run` commands; the output is returned as a whole. */
@@ -21,8 +21,8 @@ export async function exec(request: ServerRequest): Promise<void> {
   if (id === undefined) return
   const command = query.getAll('command')
   const streams = readCommandOptions(query)
-  if (streams === undefined) return answerText(exchange, 400, noStreams)
-  if (command.length === 0) return answerText(exchange, 400, 'a command must be given\n')
+  if (streams === undefined) return respondText(exchange, 400, noStreams)
+  if (command.length === 0) return respondText(exchange, 400, 'a command must be given\n')
   await connect(request, streams, signal => runtime.exec(id, command, streams, { signal }))
 }
 
@@ -31,7 +31,7 @@ export async function attach(request: ServerRequest): Promise<void> {
   const id = findRunning(request)
   if (id === undefined) return
   const asked = readCommandOptions(query)
-  if (asked === undefined) return answerText(exchange, 400, noStreams)
+  if (asked === undefined) return respondText(exchange, 400, noStreams)
   // The TTY setting is the container's, not the request's.
   const found = findContainer(findPod(request)!, parameters['container'] ?? '')
   const tty = found?.container.tty ?? false
@@ -56,16 +56,16 @@ async function connect(
 
 /** Closes the upgraded connection when the server stops. */
 function endingWith(signal: AbortSignal, exchange: HttpExchange): UpgradeExchange {
-  const { method, headers, takeOver } = exchange
+  const { method, headers, hijack } = exchange
   return {
     method,
     headers,
     headerValues: name => exchange.headerValues(name),
     respond: (status, answered) => exchange.respond(status, answered),
     end: pieces => exchange.end(pieces),
-    ...(takeOver && {
-      takeOver: () => {
-        const taken = takeOver()
+    ...(hijack && {
+      hijack: () => {
+        const taken = hijack()
         const cut = (): void => void taken.connection.destroy()
         signal.addEventListener('abort', cut, { once: true })
         taken.connection.once('close', () => signal.removeEventListener('abort', cut))
@@ -79,9 +79,9 @@ export async function forwardPorts(request: ServerRequest): Promise<void> {
   const { exchange, query, platform, runtime, view, signal } = request
   const pod = findPod(request)
   const id = pod && view.sandboxId(pod.metadata?.uid ?? '')
-  if (pod === undefined) return answerText(exchange, 404, 'pod does not exist')
+  if (pod === undefined) return respondText(exchange, 404, 'pod does not exist')
   const name = `${pod.metadata?.name}_${pod.metadata?.namespace}`
-  if (id === undefined) return answerText(exchange, 500, `pod not found (${JSON.stringify(name)})`)
+  if (id === undefined) return respondText(exchange, 500, `pod not found (${JSON.stringify(name)})`)
   const client = await acceptPortForward({
     exchange: endingWith(signal, exchange),
     query,
@@ -91,7 +91,7 @@ export async function forwardPorts(request: ServerRequest): Promise<void> {
   const uid = pod.metadata?.uid
   await runPortForward({
     client,
-    connect: port => runtime.connectPort(id, port),
+    connect: port => runtime.portForward(id, port),
     describeFailure: (port, { message }) => {
       // Some runtimes already add this prefix.
       if (message.startsWith(forwardingFailed)) return message
@@ -111,11 +111,11 @@ export async function run(request: ServerRequest): Promise<void> {
   try {
     const { stdout, stderr, exitCode } = await runtime.execSync(id, command, runMsMax)
     const bytes = Buffer.concat([stdout, stderr])
-    if (exitCode === 0) return answerBytes(exchange, { status: 200, mediaType: 'text/plain', bytes })
-    answerText(exchange, 500, `command '${command.join(' ')}' exited with ${exitCode}: ${bytes.toString()}`)
+    if (exitCode === 0) return respondBytes(exchange, { status: 200, mediaType: 'text/plain', bytes })
+    respondText(exchange, 500, `command '${command.join(' ')}' exited with ${exitCode}: ${bytes.toString()}`)
   } catch (error) {
     if (!(error instanceof CriError)) throw error
-    answerText(exchange, 500, error.message)
+    respondText(exchange, 500, error.message)
   }
 }
 
@@ -130,11 +130,11 @@ function findRunning(request: ServerRequest): string | undefined {
   const { view, exchange, parameters } = request
   const pod = findPod(request)
   if (pod === undefined) {
-    answerText(exchange, 404, 'pod does not exist')
+    respondText(exchange, 404, 'pod does not exist')
     return undefined
   }
   const { container = '' } = parameters
   const id = view.containerId(pod.metadata?.uid ?? '', container)
-  if (id === undefined) answerText(exchange, 500, `container not found (${JSON.stringify(container)})`)
+  if (id === undefined) respondText(exchange, 500, `container not found (${JSON.stringify(container)})`)
   return id
 }

@@ -27,7 +27,7 @@ async function logFile(t: TestContext): Promise<string> {
   const folder = join(await temporaryFolder(t), 'c')
   await files.makeFolder(folder)
   const path = join(folder, '0.log')
-  await linuxFiles.writePlain(path, '', 0o644)
+  await linuxFiles.writeUnsynced(path, '', 0o644)
   return path
 }
 
@@ -108,7 +108,7 @@ test('who follows goes on when the file is moved away, and misses nothing on bot
     await files.rename(path, `${path}.${turn}`)
     // The runtime has the file open and writes to it until it reopens its log.
     await append(`${path}.${turn}`, line(String(turn)))
-    await linuxFiles.writePlain(path, '', 0o644)
+    await linuxFiles.writeUnsynced(path, '', 0o644)
     await append(`${path}.${turn}`, line(String(turn + 1)))
     await append(path, line(String(turn + 2)))
     const expected = Array.from({ length: turn + 2 }, (_, index) => `${index + 1}\n`).join('')

@@ -1,5 +1,5 @@
 import { basename, dirname } from 'node:path'
-import type { HeldPath, LinuxFiles } from '#/platform/linux.ts'
+import type { OpenPath, LinuxFiles } from '#/platform/linux.ts'
 import type { Files } from '#/platform/platform.ts'
 import type { LogFile } from './find-tail.ts'
 
@@ -12,7 +12,7 @@ export interface LogReaderOptions {
 /** The file that was at the path when it was opened, even after it was renamed. */
 export class LogReader implements AsyncDisposable {
   readonly #options: LogReaderOptions
-  readonly #held: HeldPath
+  readonly #held: OpenPath
   readonly #inode: bigint
   /** Size as of opening. */
   readonly file: LogFile
@@ -51,7 +51,7 @@ export class LogReader implements AsyncDisposable {
 }
 
 interface OpenedLog {
-  readonly held: HeldPath
+  readonly held: OpenPath
   readonly inode: bigint
   readonly sizeBytes: number
 }

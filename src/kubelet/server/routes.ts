@@ -4,24 +4,24 @@ import type { HttpExchange } from '#/platform/http.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { KubeletView } from '../kubelet-view.ts'
-import type { NodeSettings } from '../node-settings.ts'
-import { showAccumulatedMetrics, showMetrics, showResourceMetrics } from './show-metrics.ts'
+import type { KubeletConfiguration } from '../kubelet-configuration.ts'
+import { showCadvisorMetrics, showMetrics, showResourceMetrics } from './show-metrics.ts'
 import { attach, exec, forwardPorts, run } from './commands.ts'
 import { showContainerLog } from './show-container-log.ts'
 import { showConfiguration, showHealth, showPods, showRunningPods } from './show-node.ts'
 import { showNodeLog } from './show-node-log.ts'
 import { showSummary } from './show-summary.ts'
 import type { ServerMetrics } from './server-metrics.ts'
-import type { Stats } from './stats.ts'
+import type { StatsProvider } from './stats.ts'
 
 /** An authorized request with the dependencies of its handler. */
 export interface ServerRequest {
   readonly platform: Platform
   readonly linux: Linux
   readonly runtime: ContainerRuntime
-  readonly node: NodeSettings
+  readonly node: KubeletConfiguration
   readonly view: KubeletView
-  readonly stats: Stats
+  readonly stats: StatsProvider
   readonly metrics: ServerMetrics
   readonly exchange: HttpExchange
   readonly query: URLSearchParams
@@ -55,7 +55,7 @@ const routes: readonly Route[] = [
   route('GET POST', '/stats/summary', showSummary),
   route('GET', '/metrics', showMetrics),
   route('GET', '/metrics/resource', showResourceMetrics),
-  route('GET', '/metrics/cadvisor', showAccumulatedMetrics),
+  route('GET', '/metrics/cadvisor', showCadvisorMetrics),
   route('GET', '/containerLogs/:namespace/:pod/:container', showContainerLog),
   route('GET', '/logs', showNodeLog),
   route('GET', '/logs/*path', showNodeLog),

@@ -1,5 +1,5 @@
 /** Metrics of the kubelet itself. */
-import { MetricsRegistry, type Figures } from '#/base/metrics.ts'
+import { MetricsRegistry, type ScalarMetric } from '#/base/metrics.ts'
 import type { HttpExchange } from '#/platform/http.ts'
 import type { ProcessUsage } from '#/platform/process-usage.ts'
 import type { KubeletView } from '../kubelet-view.ts'
@@ -24,8 +24,8 @@ const methods: ReadonlySet<string> = new Set(['DELETE', 'GET', 'HEAD', 'OPTIONS'
 
 export class ServerMetrics {
   readonly #registry = new MetricsRegistry()
-  readonly #requests: Figures
-  readonly #running: Figures
+  readonly #requests: ScalarMetric
+  readonly #running: ScalarMetric
   #pods = 0
   #containers = 0
 
@@ -66,7 +66,7 @@ export class ServerMetrics {
   }
 
   #read(name: string, help: string, figure: () => number): void {
-    this.#registry.reading({ name, help, type: 'gauge', read: () => [[[], figure()]] })
+    this.#registry.callbackMetric({ name, help, type: 'gauge', read: () => [[[], figure()]] })
   }
 
   #readProcess(usage: () => ProcessUsage): void {

@@ -1,7 +1,7 @@
 /** Serves container logs. */
 import { CriError, type ContainerStatus } from '#/cri/cri.ts'
 import { findContainer } from '../pod-containers.ts'
-import { answerPieces, answerText } from './answers.ts'
+import { respondStream, respondText } from './responses.ts'
 import { chooseLog } from './choose-log.ts'
 import { readContainerLog } from './container-log.ts'
 import { readLogQuery } from './log-query.ts'
@@ -11,19 +11,19 @@ export async function showContainerLog(request: ServerRequest): Promise<void> {
   const { exchange, platform, view, parameters } = request
   const { namespace = '', pod: name = '', container = '' } = parameters
   const asked = readLogQuery(request.query, platform.clock.now())
-  if (asked === undefined) return answerText(exchange, 422, '{"message": "Invalid request."}')
+  if (asked === undefined) return respondText(exchange, 422, '{"message": "Invalid request."}')
   const pod = view.pod(namespace, name)
-  if (pod === undefined) return answerText(exchange, 404, `pod ${JSON.stringify(name)} does not exist`)
+  if (pod === undefined) return respondText(exchange, 404, `pod ${JSON.stringify(name)} does not exist`)
   if (findContainer(pod, container) === undefined) {
     const text = `container ${JSON.stringify(container)} not found in pod ${JSON.stringify(name)}`
-    return answerText(exchange, 404, text)
+    return respondText(exchange, 404, text)
   }
   const chosen = chooseLog(pod, container, asked.previous)
-  if ('problem' in chosen) return answerText(exchange, 400, chosen.problem)
+  if ('problem' in chosen) return respondText(exchange, 400, chosen.problem)
   const { containerId } = chosen
   const status = await findStatus(request, containerId)
   if (status === undefined) {
-    return answerText(exchange, 400, `unable to retrieve container logs for ${containerId}`)
+    return respondText(exchange, 400, `unable to retrieve container logs for ${containerId}`)
   }
   await show(request, { uid: pod.metadata?.uid ?? '', status, asked })
 }
@@ -52,7 +52,7 @@ async function show(request: ServerRequest, { uid, status, asked }: Shown): Prom
     ...(follow && { follow }),
     signal: AbortSignal.any([gone.signal, signal]),
   })
-  await answerPieces(exchange, 'text/plain; charset=utf-8', pieces)
+  await respondStream(exchange, 'text/plain; charset=utf-8', pieces)
 }
 
 /** Containers keep running while the runtime does not answer. */

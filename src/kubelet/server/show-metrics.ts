@@ -1,10 +1,10 @@
 /** Serves metrics in Prometheus' text format. */
 import { metricsMediaType } from '#/base/metrics.ts'
 import type { HttpExchange } from '#/platform/http.ts'
-import { answerBytes } from './answers.ts'
-import { renderFigures, type FigureFamily } from './render-figures.ts'
+import { respondBytes } from './responses.ts'
+import { renderMetrics, type MetricFamily } from './render-metrics.ts'
 import type { ServerRequest } from './routes.ts'
-import type { ContainerUsage, PodUsage, Summary } from './stats/summary.ts'
+import type { ContainerStats, PodStats, Summary } from './stats/summary.ts'
 
 export function showMetrics({ exchange, metrics, view }: ServerRequest): void {
   answer(exchange, metrics.render(view))
@@ -13,113 +13,113 @@ export function showMetrics({ exchange, metrics, view }: ServerRequest): void {
 /** CPU and memory of containers, pods and node, for the metrics server. */
 export async function showResourceMetrics({ exchange, stats, platform }: ServerRequest): Promise<void> {
   const summary = await stats.resources().catch((error: unknown) => {
-    platform.log.warn('the kubelet cannot tell what its containers use', { error })
+    platform.log.warn('Error getting container stats', { error })
     return undefined
   })
-  const failed: FigureFamily = {
+  const failed: MetricFamily = {
     name: 'resource_scrape_error',
     help: '1 if there was an error while getting container metrics, 0 otherwise',
     type: 'gauge',
-    figures: [{ labels: {}, value: summary === undefined ? 1 : 0 }],
+    metrics: [{ labels: {}, value: summary === undefined ? 1 : 0 }],
   }
-  answer(exchange, renderFigures([...(summary ? resourceFigures(summary) : []), failed]))
+  answer(exchange, renderMetrics([...(summary ? resourceMetrics(summary) : []), failed]))
 }
 
 /** The same and more, under cAdvisor's metric names. */
-export async function showAccumulatedMetrics({ exchange, stats, linux }: ServerRequest): Promise<void> {
+export async function showCadvisorMetrics({ exchange, stats, linux }: ServerRequest): Promise<void> {
   const summary = await stats.resources()
   const { processors, memoryBytes } = linux.machine
   answer(
     exchange,
-    renderFigures([
-      machineFigure('machine_cpu_cores', 'Number of logical CPU cores.', processors),
-      machineFigure('machine_memory_bytes', 'Amount of memory installed on the machine.', memoryBytes),
-      ...containerFigures(summary),
+    renderMetrics([
+      machineMetric('machine_cpu_cores', 'Number of logical CPU cores.', processors),
+      machineMetric('machine_memory_bytes', 'Amount of memory installed on the machine.', memoryBytes),
+      ...containerMetrics(summary),
       family('container_memory_usage_bytes', 'Current memory usage in bytes, including all memory', {
         type: 'gauge',
-        figures: eachContainer(summary, ({ memory }) => [memory.usageBytes, memory.time]),
+        metrics: eachContainer(summary, ({ memory }) => [memory.usageBytes, memory.time]),
       }),
       family('container_memory_rss', 'Size of RSS in bytes.', {
         type: 'gauge',
-        figures: eachContainer(summary, ({ memory }) => [memory.rssBytes, memory.time]),
+        metrics: eachContainer(summary, ({ memory }) => [memory.rssBytes, memory.time]),
       }),
     ]),
   )
 }
 
 function answer(exchange: HttpExchange, text: string): void {
-  answerBytes(exchange, { status: 200, mediaType: metricsMediaType, bytes: Buffer.from(text) })
+  respondBytes(exchange, { status: 200, mediaType: metricsMediaType, bytes: Buffer.from(text) })
 }
 
-function resourceFigures(summary: Summary): readonly FigureFamily[] {
+function resourceMetrics(summary: Summary): readonly MetricFamily[] {
   const { node, pods } = summary
   return [
     family('node_cpu_usage_seconds_total', 'Cumulative cpu time consumed by the node in core-seconds', {
       type: 'counter',
-      figures: [{ labels: {}, value: node.cpu.usageCoreNanoSeconds / 1e9, time: node.cpu.time }],
+      metrics: [{ labels: {}, value: node.cpu.usageCoreNanoSeconds / 1e9, time: node.cpu.time }],
     }),
     family('node_memory_working_set_bytes', 'Current working set of the node in bytes', {
       type: 'gauge',
-      figures: [{ labels: {}, value: node.memory.workingSetBytes, time: node.memory.time }],
+      metrics: [{ labels: {}, value: node.memory.workingSetBytes, time: node.memory.time }],
     }),
-    ...containerFigures(summary),
+    ...containerMetrics(summary),
     family('pod_cpu_usage_seconds_total', 'Cumulative cpu time consumed by the pod in core-seconds', {
       type: 'counter',
-      figures: pods.map(pod => {
+      metrics: pods.map(pod => {
         return { labels: podLabels(pod), value: pod.cpu.usageCoreNanoSeconds / 1e9, time: pod.cpu.time }
       }),
     }),
     family('pod_memory_working_set_bytes', 'Current working set of the pod in bytes', {
       type: 'gauge',
-      figures: pods.map(pod => {
+      metrics: pods.map(pod => {
         return { labels: podLabels(pod), value: pod.memory.workingSetBytes, time: pod.memory.time }
       }),
     }),
   ]
 }
 
-function containerFigures(summary: Summary): readonly FigureFamily[] {
+function containerMetrics(summary: Summary): readonly MetricFamily[] {
   return [
     family('container_start_time_seconds', 'Start time of the container since unix epoch in seconds', {
       type: 'gauge',
-      figures: eachContainer(summary, ({ startTime }) => [Date.parse(startTime) / 1_000]),
+      metrics: eachContainer(summary, ({ startTime }) => [Date.parse(startTime) / 1_000]),
     }),
     family(
       'container_cpu_usage_seconds_total',
       'Cumulative cpu time consumed by the container in core-seconds',
       {
         type: 'counter',
-        figures: eachContainer(summary, ({ cpu }) => [cpu.usageCoreNanoSeconds / 1e9, cpu.time]),
+        metrics: eachContainer(summary, ({ cpu }) => [cpu.usageCoreNanoSeconds / 1e9, cpu.time]),
       },
     ),
     family('container_memory_working_set_bytes', 'Current working set of the container in bytes', {
       type: 'gauge',
-      figures: eachContainer(summary, ({ memory }) => [memory.workingSetBytes, memory.time]),
+      metrics: eachContainer(summary, ({ memory }) => [memory.workingSetBytes, memory.time]),
     }),
   ]
 }
 
 function eachContainer(
   { pods }: Summary,
-  figure: (container: ContainerUsage) => readonly [value: number, time?: string],
-): FigureFamily['figures'] {
+  metric: (container: ContainerStats) => readonly [value: number, time?: string],
+): MetricFamily['metrics'] {
   return pods.flatMap(pod =>
     pod.containers.map(container => {
-      const [value, time] = figure(container)
+      const [value, time] = metric(container)
       const labels = { container: container.name, ...podLabels(pod) }
       return { labels, value, ...(time !== undefined && { time }) }
     }),
   )
 }
 
-function podLabels({ podRef }: PodUsage): Readonly<Record<string, string>> {
+function podLabels({ podRef }: PodStats): Readonly<Record<string, string>> {
   return { namespace: podRef.namespace, pod: podRef.name }
 }
 
-function machineFigure(name: string, help: string, value: number): FigureFamily {
-  return { name, help, type: 'gauge', figures: [{ labels: {}, value }] }
+function machineMetric(name: string, help: string, value: number): MetricFamily {
+  return { name, help, type: 'gauge', metrics: [{ labels: {}, value }] }
 }
 
-function family(name: string, help: string, rest: Pick<FigureFamily, 'type' | 'figures'>): FigureFamily {
+function family(name: string, help: string, rest: Pick<MetricFamily, 'type' | 'metrics'>): MetricFamily {
   return { name, help, ...rest }
 }

@@ -1,9 +1,9 @@
 /** Serves files in the machine's log directory. Symlinks cannot leave it. */
 import { join } from 'node:path'
-import { answerPieces, answerText } from './answers.ts'
+import { respondStream, respondText } from './responses.ts'
 import type { ServerRequest } from './routes.ts'
 
-const logsFolder = '/var/log'
+const podLogsDir = '/var/log'
 
 /** Read size. */
 const pieceBytes = 256 * 1024
@@ -12,13 +12,13 @@ export async function showNodeLog(request: ServerRequest): Promise<void> {
   const { exchange, linux, platform, parameters } = request
   const path = parameters['path'] ?? ''
   try {
-    await using held = await linux.files.openBeneath(logsFolder, path)
+    await using held = await linux.files.openBeneath(podLogsDir, path)
     if (held.isFolder) {
       const names = await platform.files.list(held.path)
-      return answerText(exchange, 200, names.map(name => `${join(path, name)}\n`).join(''))
+      return respondText(exchange, 200, names.map(name => `${join(path, name)}\n`).join(''))
     }
     const status = await platform.files.stat(held.path)
-    await answerPieces(
+    await respondStream(
       exchange,
       'text/plain; charset=utf-8',
       readPieces(request, held.path, status?.sizeBytes ?? 0),
@@ -26,7 +26,7 @@ export async function showNodeLog(request: ServerRequest): Promise<void> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code !== 'ENOENT' && code !== 'ENOTDIR' && code !== 'ELOOP') throw error
-    answerText(exchange, 404, '404 page not found\n')
+    respondText(exchange, 404, '404 page not found\n')
   }
 }
 

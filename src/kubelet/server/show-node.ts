@@ -1,16 +1,16 @@
 /** Serves pods, health and configuration of the node. */
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { podOfLabels } from '../container-labels.ts'
-import { answerJson, answerText } from './answers.ts'
+import { respondJson, respondText } from './responses.ts'
 import type { ServerRequest } from './routes.ts'
 
 export function showPods({ exchange, view }: ServerRequest): void {
-  answerJson(exchange, podList(view.pods()))
+  respondJson(exchange, podList(view.pods()))
 }
 
 /** Pods as seen by the runtime, regardless of the assigned ones. */
 export async function showRunningPods({ exchange, runtime }: ServerRequest): Promise<void> {
-  const [sandboxes, containers] = await Promise.all([runtime.listSandboxes(), runtime.listContainers()])
+  const [sandboxes, containers] = await Promise.all([runtime.listPodSandbox(), runtime.listContainers()])
   const pods = sandboxes.flatMap(({ id, state, labels }): Pod[] => {
     const whose = podOfLabels(labels)
     if (state !== 'ready' || whose === undefined) return []
@@ -23,7 +23,7 @@ export async function showRunningPods({ exchange, runtime }: ServerRequest): Pro
       },
     ]
   })
-  answerJson(exchange, podList(pods))
+  respondJson(exchange, podList(pods))
 }
 
 function podList(pods: readonly Pod[]): object {
@@ -32,20 +32,20 @@ function podList(pods: readonly Pod[]): object {
 
 export function showHealth({ exchange, view, query, parameters }: ServerRequest): void {
   const problem = view.problem()
-  if (problem === undefined && !query.has('verbose')) return answerText(exchange, 200, 'ok')
+  if (problem === undefined && !query.has('verbose')) return respondText(exchange, 200, 'ok')
   const isAsked = parameters['check'] === undefined || parameters['check'] === 'syncloop'
   const lines = [
     '[+]ping ok',
     problem === undefined || !isAsked ? '[+]syncloop ok' : '[-]syncloop failed: reason withheld',
     problem === undefined || !isAsked ? 'healthz check passed' : 'healthz check failed',
   ]
-  answerText(exchange, problem === undefined || !isAsked ? 200 : 500, `${lines.join('\n')}\n`)
+  respondText(exchange, problem === undefined || !isAsked ? 200 : 500, `${lines.join('\n')}\n`)
 }
 
 /** The fields of KubeletConfiguration that are used here. */
 export function showConfiguration({ exchange, node }: ServerRequest): void {
   const { imageGc, containerLog } = node
-  answerJson(exchange, {
+  respondJson(exchange, {
     kubeletconfig: {
       address: node.addresses[0],
       port: node.kubeletPort,
@@ -53,7 +53,7 @@ export function showConfiguration({ exchange, node }: ServerRequest): void {
       authorization: { mode: 'Webhook' },
       cgroupDriver: 'cgroupfs',
       cgroupRoot: node.cgroupRoot,
-      clusterDNS: node.clusterDns,
+      clusterDNS: node.clusterDNS,
       clusterDomain: node.clusterDomain,
       containerLogMaxFiles: containerLog.maxFiles,
       containerLogMaxSize: String(containerLog.maxBytes),
@@ -62,10 +62,10 @@ export function showConfiguration({ exchange, node }: ServerRequest): void {
       imageMinimumGCAge: `${imageGc.minimumAgeMs / 1_000}s`,
       maxPods: node.podsMax,
       podPidsLimit: node.podPidsMax,
-      resolvConf: node.hostResolvConf,
+      resolvConf: node.resolvConf,
       seccompDefault: node.seccompDefault,
       allowedUnsafeSysctls: node.allowedUnsafeSysctls,
-      systemReserved: node.reserved,
+      systemReserved: node.systemReserved,
     },
   })
 }

@@ -1,8 +1,8 @@
-import { answerJson } from './answers.ts'
+import { respondJson } from './responses.ts'
 import type { ServerRequest } from './routes.ts'
 
 /** Serves the stats summary of node and pods. */
 export async function showSummary({ exchange, query, stats }: ServerRequest): Promise<void> {
   const isShort = query.get('only_cpu_and_memory') === 'true'
-  answerJson(exchange, await (isShort ? stats.usage() : stats.summary()))
+  respondJson(exchange, await (isShort ? stats.usage() : stats.summary()))
 }

@@ -2,41 +2,41 @@
 import { join } from 'node:path'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { formatTime } from '#/api/time.ts'
-import type { ContainerRuntime, ContainerStats, FilesystemUsage } from '#/cri/cri.ts'
+import type { ContainerRuntime, ContainerStats as CriContainerStats, FilesystemUsage } from '#/cri/cri.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { KubeletView } from '../kubelet-view.ts'
-import type { NodeSettings } from '../node-settings.ts'
+import type { KubeletConfiguration } from '../kubelet-configuration.ts'
 import { podLogFolder } from '../pod-paths.ts'
 import { CpuRates, spanMsMin } from './stats/cpu-rates.ts'
 import { readMachine, type MachineUsage } from './stats/read-machine.ts'
 import type {
-  ContainerUsage,
-  CpuUsage,
-  DiskUsage,
-  MemoryUsage,
-  NodeUsage,
-  PodUsage,
+  ContainerStats,
+  CpuStats,
+  FsStats,
+  MemoryStats,
+  NodeStats,
+  PodStats,
   Summary,
 } from './stats/summary.ts'
 
-export interface StatsOptions {
+export interface StatsProviderOptions {
   readonly platform: Platform
   readonly linux: Linux
   readonly runtime: ContainerRuntime
-  readonly node: NodeSettings
+  readonly node: KubeletConfiguration
   readonly view: KubeletView
 }
 
 const nodeKey = 'node'
 
-export class Stats {
-  readonly #options: StatsOptions
+export class StatsProvider {
+  readonly #options: StatsProviderOptions
   readonly #rates = new CpuRates()
   /** Concurrent requests share one measurement. */
   readonly #running = new Map<string, Promise<Summary>>()
 
-  constructor(options: StatsOptions) {
+  constructor(options: StatsProviderOptions) {
     this.#options = options
   }
 
@@ -81,28 +81,28 @@ export class Stats {
     const { platform, runtime, view } = this.#options
     const [machine, containers, images] = await Promise.all([
       this.#readMachine(),
-      runtime.containerStats(),
-      isWhole ? this.#imageFilesystem() : undefined,
+      runtime.listContainerStats(),
+      isWhole ? this.#imageFsStats() : undefined,
     ])
     const nowMs = platform.clock.monotonicMs()
     this.#rates.keep(new Set([nodeKey, ...containers.map(({ containerId }) => containerId)]))
-    const pods: PodUsage[] = []
+    const pods: PodStats[] = []
     for (const pod of view.pods()) {
       const own = containers.filter(({ podUid }) => podUid === pod.metadata?.uid)
-      if (own.length > 0) pods.push(await this.#podUsage(pod, own, { nowMs, images }))
+      if (own.length > 0) pods.push(await this.#podStats(pod, own, { nowMs, images }))
     }
-    return { node: await this.#nodeUsage(machine, nowMs, images), pods }
+    return { node: await this.#nodeStats(machine, nowMs, images), pods }
   }
 
-  async #nodeUsage(machine: MachineUsage, nowMs: number, images: DiskUsage | undefined): Promise<NodeUsage> {
+  async #nodeStats(machine: MachineUsage, nowMs: number, images: FsStats | undefined): Promise<NodeStats> {
     const { platform, node } = this.#options
     const time = formatTime(platform.clock.now())
     const { totalBytes, ...memory } = machine.memory
     const { swap, interfaces, defaultInterface } = machine
-    const usage: NodeUsage = {
+    const usage: NodeStats = {
       nodeName: node.name,
       startTime: formatTime(machine.bootedMs),
-      cpu: this.#cpuUsage(nodeKey, machine.cpuNanoseconds, { time, nowMs }),
+      cpu: this.#cpuStats(nodeKey, machine.cpuNanoseconds, { time, nowMs }),
       memory: { time, ...memory, availableBytes: Math.max(0, totalBytes - memory.workingSetBytes) },
       swap: { time, swapAvailableBytes: swap.totalBytes - swap.usedBytes, swapUsageBytes: swap.usedBytes },
     }
@@ -111,21 +111,21 @@ export class Stats {
     return {
       ...usage,
       network: { time, ...interfaces.find(({ name }) => name === defaultInterface), interfaces },
-      fs: await this.#diskUsage(node.folder),
+      fs: await this.#fsStats(node.rootDirectory),
       runtime: { imageFs: images, containerFs: images },
       rlimit: { time, maxpid, curproc: machine.processes },
     }
   }
 
-  async #podUsage(
+  async #podStats(
     pod: Pod,
-    containers: readonly ContainerStats[],
-    { nowMs, images }: { readonly nowMs: number; readonly images: DiskUsage | undefined },
-  ): Promise<PodUsage> {
+    containers: readonly CriContainerStats[],
+    { nowMs, images }: { readonly nowMs: number; readonly images: FsStats | undefined },
+  ): Promise<PodStats> {
     const { name = '', namespace = '', uid = '' } = pod.metadata ?? {}
-    const used: ContainerUsage[] = []
+    const used: ContainerStats[] = []
     for (const stats of containers) {
-      const usage = this.#containerUsage(pod, stats, nowMs)
+      const usage = this.#containerStats(pod, stats, nowMs)
       used.push(
         images === undefined ? usage : { ...usage, ...(await this.#containerDisk(pod, stats, images)) },
       )
@@ -147,11 +147,11 @@ export class Stats {
     }
   }
 
-  #containerUsage(pod: Pod, stats: ContainerStats, nowMs: number): ContainerUsage {
+  #containerStats(pod: Pod, stats: CriContainerStats, nowMs: number): ContainerStats {
     const time = formatTime(Number(stats.timestamp / 1_000_000n))
     const startTime = startOf(pod, stats.containerId)
     const { containerId, cpuNanoseconds } = stats
-    const cpu = this.#cpuUsage(containerId, Number(cpuNanoseconds), { time, nowMs })
+    const cpu = this.#cpuStats(containerId, Number(cpuNanoseconds), { time, nowMs })
     return {
       name: stats.name,
       startTime,
@@ -169,9 +169,9 @@ export class Stats {
 
   async #containerDisk(
     pod: Pod,
-    { name, writableLayerBytes, writableLayerInodes }: ContainerStats,
-    images: DiskUsage,
-  ): Promise<Pick<ContainerUsage, 'rootfs' | 'logs'>> {
+    { name, writableLayerBytes, writableLayerInodes }: CriContainerStats,
+    images: FsStats,
+  ): Promise<Pick<ContainerStats, 'rootfs' | 'logs'>> {
     const { linux, node } = this.#options
     const logs = await linux.files
       .usage(join(podLogFolder(node, pod), name))
@@ -182,23 +182,23 @@ export class Stats {
     }
   }
 
-  #cpuUsage(
+  #cpuStats(
     key: string,
     usageCoreNanoSeconds: number,
     { time, nowMs }: { readonly time: string; readonly nowMs: number },
-  ): CpuUsage {
+  ): CpuStats {
     const usageNanoCores = this.#rates.sample(key, nowMs, usageCoreNanoSeconds)
     return { time, ...(usageNanoCores !== undefined && { usageNanoCores }), usageCoreNanoSeconds }
   }
 
-  async #imageFilesystem(): Promise<DiskUsage> {
+  async #imageFsStats(): Promise<FsStats> {
     const { runtime, node } = this.#options
-    const { folder, usedBytes, usedInodes }: FilesystemUsage = await runtime.imageFilesystem()
-    const disk = await this.#diskUsage(folder).catch(() => this.#diskUsage(node.folder))
+    const { folder, usedBytes, usedInodes }: FilesystemUsage = await runtime.imageFsInfo()
+    const disk = await this.#fsStats(folder).catch(() => this.#fsStats(node.rootDirectory))
     return { ...disk, usedBytes, inodesUsed: usedInodes }
   }
 
-  async #diskUsage(folder: string): Promise<DiskUsage> {
+  async #fsStats(folder: string): Promise<FsStats> {
     const { platform, linux } = this.#options
     const { totalBytes, availableBytes, totalInodes, freeInodes } = await linux.files.space(folder)
     return {
@@ -250,12 +250,12 @@ function startOf({ status }: Pod, containerId: string): string {
 }
 
 /** CPU rate of a container without an earlier sample: the average since its start. */
-function averageSince(startTime: string, { cpuNanoseconds, timestamp }: ContainerStats): number {
+function averageSince(startTime: string, { cpuNanoseconds, timestamp }: CriContainerStats): number {
   const seconds = (Number(timestamp / 1_000_000n) - Date.parse(startTime)) / 1_000
   return seconds > 1 ? Math.round(Number(cpuNanoseconds) / seconds) : Number(cpuNanoseconds)
 }
 
-function sumOfCpu(containers: readonly ContainerUsage[]): CpuUsage {
+function sumOfCpu(containers: readonly ContainerStats[]): CpuStats {
   return {
     time: containers[0]!.cpu.time,
     usageNanoCores: containers.reduce((sum, { cpu }) => sum + (cpu.usageNanoCores ?? 0), 0),
@@ -263,8 +263,8 @@ function sumOfCpu(containers: readonly ContainerUsage[]): CpuUsage {
   }
 }
 
-function sumOfMemory(containers: readonly ContainerUsage[]): MemoryUsage {
-  const sum = (figure: (memory: MemoryUsage) => number): number =>
+function sumOfMemory(containers: readonly ContainerStats[]): MemoryStats {
+  const sum = (figure: (memory: MemoryStats) => number): number =>
     containers.reduce((total, { memory }) => total + figure(memory), 0)
   return {
     time: containers[0]!.memory.time,

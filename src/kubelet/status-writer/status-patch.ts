@@ -1,6 +1,6 @@
 import type { PodCondition, PodStatus } from '#/api/generated/core/v1.ts'
 import { equalJson } from '#/api/json-value.ts'
-import { isOwnCondition } from '../pod-status.ts'
+import { isKubeletCondition } from '../pod-status.ts'
 
 type Patch = Readonly<Record<string, unknown>>
 
@@ -56,8 +56,8 @@ function changedConditions(
   before: readonly PodCondition[] = [],
   after: readonly PodCondition[] = [],
 ): readonly Patch[] {
-  const own = after.filter(({ type }) => isOwnCondition(type))
-  const gone = before.filter(({ type }) => isOwnCondition(type) && !own.some(each => each.type === type))
+  const own = after.filter(({ type }) => isKubeletCondition(type))
+  const gone = before.filter(({ type }) => isKubeletCondition(type) && !own.some(each => each.type === type))
   return [
     ...own
       .filter(condition => !equalJson(conditionOf(before, condition.type), condition))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { PersistentVolume, PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
-import { checkNodeAffinity, groupOfVolume, problemOfClaim, problemOfVolume } from './claimed-volume.ts'
+import { checkNodeAffinity, groupOfVolume, claimProblem, volumeProblem } from './claimed-volume.ts'
 
 const bound: PersistentVolumeClaim = {
   metadata: { namespace: 'default', name: 'claim', uid: 'u1' },
@@ -20,7 +20,7 @@ const claims: readonly (readonly [claim: PersistentVolumeClaim, expected: string
 ]
 
 test('a claim can be used when it is bound and not about to go', () => {
-  for (const [claim, expected] of claims) assert.equal(problemOfClaim(claim), expected)
+  for (const [claim, expected] of claims) assert.equal(claimProblem(claim), expected)
 })
 
 const volumeOf = (uid?: string): PersistentVolume => ({
@@ -29,13 +29,13 @@ const volumeOf = (uid?: string): PersistentVolume => ({
 })
 
 test("a volume is the claim's only when it says so too", () => {
-  assert.equal(problemOfVolume(volumeOf('u1'), bound), undefined)
+  assert.equal(volumeProblem(volumeOf('u1'), bound), undefined)
   assert.equal(
-    problemOfVolume(volumeOf(), bound),
+    volumeProblem(volumeOf(), bound),
     'found PV object pv but it has a nil pv.Spec.ClaimRef indicating it is not yet bound to the claim',
   )
   assert.equal(
-    problemOfVolume(volumeOf('u2'), bound),
+    volumeProblem(volumeOf('u2'), bound),
     'found PV object pv but its pv.Spec.ClaimRef.UID u2 does not point to claim.UID u1',
   )
 })

@@ -5,16 +5,16 @@ import type { PersistentVolume, PersistentVolumeClaim, Pod, Volume } from '#/api
 import type { Labels } from '#/api/labels.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
 import type { PodObjects } from '../pod-objects.ts'
-import { VolumeStepError } from './volume-kind.ts'
+import { VolumeStepError } from './volume-plugin.ts'
 
 /**
  * The volume cannot be resolved. Unlike a mount failure, it is reported immediately with the summary event of
  * the pod.
  */
-export class UnknownVolumeError extends Error {
+export class VolumeResolutionError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
-    this.name = 'UnknownVolumeError'
+    this.name = 'VolumeResolutionError'
   }
 }
 
@@ -37,7 +37,7 @@ export async function claimedVolume(request: ClaimRequest): Promise<PersistentVo
   const namespace = pod.metadata?.namespace ?? ''
   const name = volume.persistentVolumeClaim?.claimName ?? ephemeralClaimName(pod, volume.name)
   const fail = (reason: string): never => {
-    throw new UnknownVolumeError(`error processing PVC ${namespace}/${name}: ${reason}`)
+    throw new VolumeResolutionError(`error processing PVC ${namespace}/${name}: ${reason}`)
   }
   const claim = await asking(() => objects.claim(namespace, name, signal), signal).catch((error: Error) =>
     fail(`failed to fetch PVC from API server: ${error.message}`),
@@ -45,11 +45,11 @@ export async function claimedVolume(request: ClaimRequest): Promise<PersistentVo
   if (claim === undefined) {
     return fail(`failed to fetch PVC from API server: persistentvolumeclaims "${name}" not found`)
   }
-  const problem = problemOfClaim(claim)
+  const problem = claimProblem(claim)
   if (problem !== undefined) return fail(problem)
   if (volume.persistentVolumeClaim === undefined && !isClaimForPod(claim, pod)) {
     const podName = `${namespace}/${pod.metadata?.name ?? ''}`
-    throw new UnknownVolumeError(
+    throw new VolumeResolutionError(
       `PVC ${namespace}/${name} was not created for pod ${podName} (pod is not owner)`,
     )
   }
@@ -62,7 +62,7 @@ export async function claimedVolume(request: ClaimRequest): Promise<PersistentVo
       `failed to fetch PV ${volumeName} from API server: persistentvolumes "${volumeName}" not found`,
     )
   }
-  const mismatch = problemOfVolume(found, claim)
+  const mismatch = volumeProblem(found, claim)
   if (mismatch !== undefined) return fail(mismatch)
   checkMode(request, found)
   return found
@@ -79,14 +79,14 @@ async function asking<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T>
 
 const protection = 'kubernetes.io/pvc-protection'
 
-export function problemOfClaim(claim: PersistentVolumeClaim): string | undefined {
+export function claimProblem(claim: PersistentVolumeClaim): string | undefined {
   const isProtected = claim.metadata?.finalizers?.includes(protection) ?? false
   if (isBeingDeleted(claim) && !isProtected) return 'PVC is being deleted'
   if (claim.status?.phase !== 'Bound') return 'PVC is not bound'
   return claim.spec?.volumeName ? undefined : 'PVC has empty pvc.Spec.VolumeName'
 }
 
-export function problemOfVolume(volume: PersistentVolume, claim: PersistentVolumeClaim): string | undefined {
+export function volumeProblem(volume: PersistentVolume, claim: PersistentVolumeClaim): string | undefined {
   const name = volume.metadata?.name ?? ''
   const { claimRef } = volume.spec ?? {}
   const uid = claim.metadata?.uid ?? ''
@@ -100,7 +100,9 @@ export function problemOfVolume(volume: PersistentVolume, claim: PersistentVolum
 function checkMode({ volume, isMounted, isDevice }: ClaimRequest, { spec }: PersistentVolume): void {
   const mode = spec?.volumeMode ?? 'Filesystem'
   const refuse = (field: string): never => {
-    throw new UnknownVolumeError(`volume ${volume.name} has volumeMode ${mode}, but is specified in ${field}`)
+    throw new VolumeResolutionError(
+      `volume ${volume.name} has volumeMode ${mode}, but is specified in ${field}`,
+    )
   }
   if (isMounted && mode !== 'Filesystem') refuse('volumeMounts')
   if (isDevice && mode !== 'Block') refuse('volumeDevices')

@@ -8,7 +8,7 @@ import {
   type Payload,
   type PayloadFile,
 } from './payload.ts'
-import type { KeysOf, VolumeRequest } from './volume-kind.ts'
+import type { KeysOf, VolumeRequest } from './volume-plugin.ts'
 
 export const configMap = contentKind({
   kind: 'configmap',

@@ -1,10 +1,11 @@
 /** Volume types with content from the API, which is kept up to date. Read-only for pods. */
+import { messageOf } from '#/base/message-of.ts'
 import { aggregateMessage, equalPayloads, type Payload, type PayloadFile } from './payload.ts'
-import { hasContent, writeAtomically } from './atomic-content.ts'
+import { hasContent, writeAtomically } from './atomic-writer.ts'
 import { makeEmptyFolder } from './empty-dir.ts'
 import { nestedMountPoints } from './nested-mount-points.ts'
-import { setGroup } from './ownership.ts'
-import type { PreparedVolume, VolumeKind, VolumeRequest } from './volume-kind.ts'
+import { setVolumeOwnership } from './ownership.ts'
+import type { MountedVolume, VolumePlugin, VolumeRequest } from './volume-plugin.ts'
 import { volumeFolder } from './volume-paths.ts'
 
 export interface ContentKind {
@@ -15,16 +16,16 @@ export interface ContentKind {
   readonly collect: (request: VolumeRequest) => Promise<Payload>
 }
 
-export function contentKind({ kind, medium, collect }: ContentKind): VolumeKind {
+export function contentKind({ kind, medium, collect }: ContentKind): VolumePlugin {
   return {
     isContent: true,
     usage: 'files',
-    async adopt(request) {
+    async reconstruct(request) {
       const { linux, node, pod, volume } = request
       const isThere = await hasContent(linux, volumeFolder(node, pod, kind, volume.name))
       return isThere ? preparedOf(request, kind) : undefined
     },
-    async prepare(request) {
+    async setUp(request) {
       const { platform, linux, pod, volume, written, signal } = request
       const prepared = preparedOf(request, kind)
       const folder = prepared.hostPath
@@ -36,7 +37,14 @@ export function contentKind({ kind, medium, collect }: ContentKind): VolumeKind 
         await linux.files.makeFoldersBeneath(folder, path, 0o755)
       }
       const setOwners = (): Promise<void> =>
-        setGroup({ files: linux.files, folder, pod, isReadonly: true, respectsPolicy: false, signal })
+        setVolumeOwnership({
+          files: linux.files,
+          folder,
+          pod,
+          isReadonly: true,
+          respectsPolicy: false,
+          signal,
+        })
       await writeAtomically({ platform, linux, folder, payload, setOwners })
       written.set(volume.name, payload)
       return prepared
@@ -44,7 +52,7 @@ export function contentKind({ kind, medium, collect }: ContentKind): VolumeKind 
   }
 }
 
-function preparedOf({ node, pod, volume: { name } }: VolumeRequest, kind: string): PreparedVolume {
+function preparedOf({ node, pod, volume: { name } }: VolumeRequest, kind: string): MountedVolume {
   return { name, hostPath: volumeFolder(node, pod, kind, name), readonly: true, selinuxRelabel: true }
 }
 
@@ -58,7 +66,7 @@ export async function mergePayloads(
     try {
       for (const [path, file] of await source()) merged.set(path, file)
     } catch (error) {
-      messages.push(error instanceof Error ? error.message : String(error))
+      messages.push(messageOf(error))
     }
   }
   if (messages.length > 0) throw new Error(aggregateMessage(messages))

@@ -26,7 +26,7 @@ export async function mountDevice(mount: DeviceMount): Promise<void> {
       throw new Error('cannot mount unformatted disk as we are manipulating it in read-only mode')
     await makeFilesystem(linux, device, type)
   } else if (found === type && !isReadonly) await checkFilesystem(linux, device)
-  await linux.files.makeFolderPlain(target, 0o750)
+  await linux.files.makeFolderUnsynced(target, 0o750)
   const flags = ['defaults', ...(isReadonly ? ['ro'] : []), ...mountOptions]
   try {
     await linux.mounts.mount({ source: device, target, type, flags })

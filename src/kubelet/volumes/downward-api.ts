@@ -2,7 +2,7 @@ import type { DownwardAPIVolumeFile } from '#/api/generated/core/v1.ts'
 import { podMetadataValue, resourceFieldValue } from '../downward-value.ts'
 import { contentKind, mergePayloads } from './content-kind.ts'
 import { defaultFileMode, type Payload } from './payload.ts'
-import type { VolumeRequest } from './volume-kind.ts'
+import type { VolumeRequest } from './volume-plugin.ts'
 
 export const downwardApi = contentKind({
   kind: 'downward-api',

@@ -2,22 +2,22 @@
 import { dirname } from 'node:path'
 import type { EmptyDirVolumeSource } from '#/api/generated/core/v1.ts'
 import { isHugePageMedium, memorySizeOf, pageSizeOf } from './memory-size.ts'
-import { setGroup } from './ownership.ts'
-import type { VolumeKind, VolumeRequest } from './volume-kind.ts'
+import { setVolumeOwnership } from './ownership.ts'
+import type { VolumePlugin, VolumeRequest } from './volume-plugin.ts'
 import { readyPath, volumeFolder } from './volume-paths.ts'
 
 const kind = 'empty-dir'
 
-export const emptyDir: VolumeKind = {
+export const emptyDir: VolumePlugin = {
   usage: 'files',
-  async prepare(request) {
+  async setUp(request) {
     const { pod, volume, node, linux, signal } = request
     const hostPath = volumeFolder(node, pod, kind, volume.name)
     const prepared = { name: volume.name, hostPath, readonly: false, selinuxRelabel: true }
     const ready = readyPath(node, pod, kind, volume.name)
     const isMade = await makeEmptyFolder(request, hostPath, volume.emptyDir ?? {})
     if (!isMade && (await linux.files.lstat(ready)) !== undefined) return prepared
-    await setGroup({
+    await setVolumeOwnership({
       files: linux.files,
       folder: hostPath,
       pod,
@@ -25,8 +25,8 @@ export const emptyDir: VolumeKind = {
       respectsPolicy: false,
       signal,
     })
-    await linux.files.makeFolderPlain(dirname(ready), 0o750)
-    await linux.files.writePlain(ready, '', 0o644)
+    await linux.files.makeFolderUnsynced(dirname(ready), 0o750)
+    await linux.files.writeUnsynced(ready, '', 0o644)
     return prepared
   },
 }
@@ -39,7 +39,7 @@ export async function makeEmptyFolder(
 ): Promise<boolean> {
   const { linux, pod, allocatable } = request
   const isThere = (await linux.files.lstat(folder)) !== undefined
-  if (!isThere) await linux.files.makeFolderPlain(folder, 0o777)
+  if (!isThere) await linux.files.makeFolderUnsynced(folder, 0o777)
   if (medium === '') return !isThere
   if (await isMounted(request, folder)) return false
   if (isHugePageMedium(medium)) {

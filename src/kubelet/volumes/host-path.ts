@@ -1,10 +1,10 @@
 /** hostPath volumes of pods and persistent volumes. */
 import type { HostPathVolumeSource } from '#/api/generated/core/v1.ts'
 import type { LinuxFileType } from '#/platform/linux.ts'
-import type { VolumeKind, VolumeRequest } from './volume-kind.ts'
+import type { VolumePlugin, VolumeRequest } from './volume-plugin.ts'
 
-export const hostPath: VolumeKind = {
-  async prepare(request) {
+export const hostPath: VolumePlugin = {
+  async setUp(request) {
     const { volume, persistentVolume, isReadonly } = request
     const source = persistentVolume?.spec?.hostPath ?? volume.hostPath ?? { path: '' }
     if (source.path.split('/').includes('..')) {

@@ -2,19 +2,25 @@
  * Local persistent volumes: a directory, a block device with a filesystem (created if missing), or a raw
  * block device.
  */
+import { messageOf } from '#/base/message-of.ts'
 import { basename, join } from 'node:path'
 import { quote } from '#/api/quote.ts'
 import { podsFolder } from '../pod-paths.ts'
 import { mountDevice } from './device-filesystem.ts'
-import { setGroup } from './ownership.ts'
-import { VolumeStepError, type PreparedVolume, type VolumeKind, type VolumeRequest } from './volume-kind.ts'
+import { setVolumeOwnership } from './ownership.ts'
+import {
+  VolumeStepError,
+  type MountedVolume,
+  type VolumePlugin,
+  type VolumeRequest,
+} from './volume-plugin.ts'
 import { deviceMountsFolder, volumeFolder } from './volume-paths.ts'
 
 const kind = 'local-volume'
 
-export const local: VolumeKind = {
+export const local: VolumePlugin = {
   usage: 'filesystem',
-  prepare(request) {
+  setUp(request) {
     const { persistentVolume, locks } = request
     const isBlock = persistentVolume?.spec?.volumeMode === 'Block'
     // Serialized, so that two pods do not format the device concurrently.
@@ -22,7 +28,7 @@ export const local: VolumeKind = {
   },
 }
 
-async function prepareDevice(request: VolumeRequest): Promise<PreparedVolume> {
+async function prepareDevice(request: VolumeRequest): Promise<MountedVolume> {
   const { volume, isReadonly } = request
   const path = pathOf(request)
   const status = await request.linux.files.stat(path)
@@ -32,19 +38,26 @@ async function prepareDevice(request: VolumeRequest): Promise<PreparedVolume> {
   return { name: volume.name, hostPath: path, readonly: isReadonly, isBlock: true }
 }
 
-async function prepareFolder(request: VolumeRequest): Promise<PreparedVolume> {
+async function prepareFolder(request: VolumeRequest): Promise<MountedVolume> {
   const { node, pod, volume, persistentVolume, linux, isReadonly, signal } = request
   const hostPath = volumeFolder(node, pod, kind, nameOf(request))
   const prepared = { name: volume.name, hostPath, readonly: isReadonly, selinuxRelabel: !isReadonly }
   const source = await sourceFolder(request)
   const mounted = await linux.mounts.list()
   if (mounted.some(({ path }) => path === hostPath)) return prepared
-  await linux.files.makeFolderPlain(hostPath, 0o750)
+  await linux.files.makeFolderUnsynced(hostPath, 0o750)
   const flags = ['bind', ...(isReadonly ? ['ro'] : []), ...(persistentVolume?.spec?.mountOptions ?? [])]
   await linux.mounts.mount({ source, target: hostPath, type: 'none', flags })
   const isShared = mounted.some(({ path }) => isOfPod(request, path))
   if (!isReadonly && !isShared) {
-    await setGroup({ files: linux.files, folder: hostPath, pod, isReadonly, respectsPolicy: true, signal })
+    await setVolumeOwnership({
+      files: linux.files,
+      folder: hostPath,
+      pod,
+      isReadonly,
+      respectsPolicy: true,
+      signal,
+    })
   }
   return prepared
 }
@@ -74,7 +87,7 @@ async function sourceFolder(request: VolumeRequest): Promise<string> {
   try {
     await mountDevice({ linux, device: path, target, type, isReadonly, mountOptions })
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = messageOf(error)
     throw new VolumeStepError(
       'MountVolume.MountDevice failed',
       `local: failed to mount device ${path} at ${target} (fstype: ${type}), error ${reason}`,

@@ -52,7 +52,7 @@ const mediums: readonly (readonly [pod: Pod, medium: string, expected: string])[
     'HugePages-1Gi',
     'medium HugePages-1Gi: hugePages storage requested, but there is no resource request for huge pages',
   ],
-  [podOf({}), 'HugePages-x', 'x is not a size of huge pages'],
+  [podOf({}), 'HugePages-x', 'invalid huge page size: x'],
 ]
 
 test('huge pages have the size that containers ask for', () => {

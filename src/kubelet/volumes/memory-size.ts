@@ -1,6 +1,6 @@
 /** Size of memory-backed volumes and page size of huge page volumes. Pure. */
 import type { Container, Pod } from '#/api/generated/core/v1.ts'
-import { podAmounts } from '#/api/pod-resources.ts'
+import { aggregatePodResources } from '#/api/pod-resources.ts'
 import { quantityValue, tryParseQuantity } from '#/api/quantity.ts'
 import { hugePageResource } from '../huge-pages.ts'
 import { wholeAmount, type ResourceList } from '../resource-amount.ts'
@@ -28,7 +28,7 @@ function podMemoryLimit({ spec }: Pod): number {
   const isLimited = ({ resources }: Container): boolean => wholeAmount(resources?.limits, 'memory') > 0
   const containers = [...spec.containers, ...(spec.initContainers ?? [])]
   if (wholeAmount(spec.resources?.limits, 'memory') === 0 && !containers.every(isLimited)) return 0
-  const amount = podAmounts(spec, 'limits').get('memory')
+  const amount = aggregatePodResources(spec, 'limits').get('memory')
   return amount === undefined ? 0 : Number(quantityValue(amount)) + wholeAmount(spec.overhead, 'memory')
 }
 
@@ -67,6 +67,6 @@ function requestedPageSizes({ spec }: Pod): readonly number[] {
 
 function sizeBytesOf(text: string): number {
   const quantity = tryParseQuantity(text)
-  if (quantity === undefined) throw new Error(`${text} is not a size of huge pages`)
+  if (quantity === undefined) throw new Error(`invalid huge page size: ${text}`)
   return Number(quantityValue(quantity))
 }

@@ -2,7 +2,7 @@
 import type { Pod } from '#/api/generated/core/v1.ts'
 import type { LinuxFiles, LinuxFileStatus } from '#/platform/linux.ts'
 
-export interface GroupRequest {
+export interface VolumeOwnershipRequest {
   readonly files: LinuxFiles
   readonly folder: string
   readonly pod: Pod
@@ -19,7 +19,7 @@ export function fsGroupOf({ spec }: Pod): number | undefined {
 }
 
 /** Symlinks are changed, not their targets. Files that cannot be changed are skipped. */
-export async function setGroup(request: GroupRequest): Promise<void> {
+export async function setVolumeOwnership(request: VolumeOwnershipRequest): Promise<void> {
   const { files, folder, pod, isReadonly, respectsPolicy, signal } = request
   const group = fsGroupOf(pod)
   if (group === undefined) return

@@ -7,7 +7,7 @@ import { downwardPayload } from './downward-api.ts'
 import { fsGroupOf } from './ownership.ts'
 import { defaultFileMode, type Payload } from './payload.ts'
 import { secretPayload } from './secret.ts'
-import type { VolumeRequest } from './volume-kind.ts'
+import type { VolumeRequest } from './volume-plugin.ts'
 
 export const projected = contentKind({
   kind: 'projected',

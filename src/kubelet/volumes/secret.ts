@@ -1,7 +1,7 @@
 import { quote } from '#/api/quote.ts'
 import { contentKind } from './content-kind.ts'
 import { defaultFileMode, payloadOfKeys, type Payload } from './payload.ts'
-import type { KeysOf, VolumeRequest } from './volume-kind.ts'
+import type { KeysOf, VolumeRequest } from './volume-plugin.ts'
 
 export const secret = contentKind({
   kind: 'secret',

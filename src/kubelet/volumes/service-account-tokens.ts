@@ -3,6 +3,7 @@
  * 80% of its lifetime has passed, or for one day.
  * https://kubernetes.io/docs/concepts/storage/projected-volumes/#serviceaccounttoken
  */
+import { messageOf } from '#/base/message-of.ts'
 import type { TokenRequest } from '#/api/generated/authentication/v1.ts'
 import type { Pod, ServiceAccountTokenProjection } from '#/api/generated/core/v1.ts'
 import { serviceAccounts } from '#/api/generated/core/v1-resources.ts'
@@ -54,12 +55,12 @@ export class ServiceAccountTokens {
       return token.text
     } catch (error) {
       signal?.throwIfAborted()
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = messageOf(error)
       if (known === undefined) throw new Error(`failed to fetch token: ${reason}`, { cause: error })
       if (clock.now() >= known.expiresMs) {
         throw new Error(`token expired and refresh failed: ${reason}`, { cause: error })
       }
-      this.#options.platform.log.warn('a token could not be renewed', { pod: uid, error })
+      this.#options.platform.log.warn("Couldn't update token", { pod: uid, error })
       known.renewsMs = clock.now() + retryMs
       return known.text
     }

@@ -5,18 +5,18 @@
  */
 import { dirname, join } from 'node:path'
 import type { Linux } from '#/platform/linux.ts'
-import type { NodeSettings } from '../node-settings.ts'
-import type { PreparedVolume } from './volume-kind.ts'
+import type { KubeletConfiguration } from '../kubelet-configuration.ts'
+import type { MountedVolume } from './volume-plugin.ts'
 import { subPathsFolder } from './volume-paths.ts'
 
 export interface SubPathRequest {
   readonly linux: Linux
-  readonly node: NodeSettings
+  readonly node: KubeletConfiguration
   readonly uid: string
   readonly container: string
   /** Index among the container's mounts. */
   readonly index: number
-  readonly volume: PreparedVolume
+  readonly volume: MountedVolume
   readonly path: string
 }
 
@@ -52,7 +52,7 @@ async function openPart({ linux, volume, path }: SubPathRequest) {
 async function makeTarget(linux: Linux, target: string, isFolder: boolean): Promise<void> {
   const there = await linux.files.lstat(target)
   if (there && (there.type === 'folder') !== isFolder) await linux.files.removeTree(target)
-  if (isFolder) return linux.files.makeFolderPlain(target, 0o750)
-  await linux.files.makeFolderPlain(dirname(target), 0o750)
-  await linux.files.writePlain(target, '', 0o640)
+  if (isFolder) return linux.files.makeFolderUnsynced(target, 0o750)
+  await linux.files.makeFolderUnsynced(dirname(target), 0o750)
+  await linux.files.writeUnsynced(target, '', 0o640)
 }

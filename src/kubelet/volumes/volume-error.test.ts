@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { UnknownVolumeError } from './claimed-volume.ts'
+import { VolumeResolutionError } from './claimed-volume.ts'
 import { VolumeError } from './volume-error.ts'
-import { VolumeStepError } from './volume-kind.ts'
+import { VolumeStepError } from './volume-plugin.ts'
 
 const failure = (volume: string, error: Error, shownName = volume) => ({ volume, shownName, error })
 
@@ -26,7 +26,7 @@ test('people read of each volume that could not be mounted, and of all of them a
 test('people read at once of claims that cannot be used', () => {
   const reason = 'error processing PVC default/claim: PVC is not bound'
   const error = new VolumeError([
-    failure('data', new UnknownVolumeError(reason)),
+    failure('data', new VolumeResolutionError(reason)),
     failure('config', new Error('configmap "y" not found')),
   ])
   const summary =

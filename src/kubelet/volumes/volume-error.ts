@@ -1,6 +1,7 @@
+import { messageOf } from '#/base/message-of.ts'
 import { quote } from '#/api/quote.ts'
-import { UnknownVolumeError } from './claimed-volume.ts'
-import { VolumeStepError } from './volume-kind.ts'
+import { VolumeResolutionError } from './claimed-volume.ts'
+import { VolumeStepError } from './volume-plugin.ts'
 
 export interface VolumeFailure {
   /** Name in the pod spec. */
@@ -20,8 +21,8 @@ export class VolumeError extends Error {
   readonly volumes: readonly string[]
 
   constructor(failures: readonly VolumeFailure[]) {
-    const unknown = failures.filter(({ error }) => error instanceof UnknownVolumeError)
-    const known = failures.filter(({ error }) => !(error instanceof UnknownVolumeError))
+    const unknown = failures.filter(({ error }) => error instanceof VolumeResolutionError)
+    const known = failures.filter(({ error }) => !(error instanceof VolumeResolutionError))
     const reasons = unknown.map(({ error }) => messageOf(error)).join('; ')
     const states = `unmounted volumes=${list(failures)}, unattached volumes=[]`
     const summarize = (reason: string): string =>
@@ -41,10 +42,6 @@ export const volumeWaitMs = 123_000
 function mountMessage({ shownName, error }: VolumeFailure): string {
   const step = error instanceof VolumeStepError ? error.step : 'MountVolume.SetUp failed'
   return `${step} for volume ${quote(shownName)} : ${messageOf(error)}`
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 function list(failures: readonly VolumeFailure[]): string {

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { podFolder } from '../pod-paths.ts'
-import type { VolumeContext } from './volume-kind.ts'
+import type { VolumeContext } from './volume-plugin.ts'
 
 type Node = VolumeContext['node']
 
@@ -22,7 +22,7 @@ export function subPathsFolder(node: Node, uid: string): string {
 
 /** Mount points of device filesystems, shared by all pods that use them. */
 export function deviceMountsFolder(node: Node): string {
-  return join(node.folder, 'plugins', 'kubernetes.io~local-volume', 'mounts')
+  return join(node.rootDirectory, 'plugins', 'kubernetes.io~local-volume', 'mounts')
 }
 
 export function uidOf({ metadata }: Pod): string {

@@ -2,7 +2,7 @@
 import { ephemeralClaimName } from '#/api/pod-volumes.ts'
 import type { Pod, Volume } from '#/api/generated/core/v1.ts'
 import type { FilesystemSpace, Linux } from '#/platform/linux.ts'
-import type { PreparedVolume, VolumeKind } from './volume-kind.ts'
+import type { MountedVolume, VolumePlugin } from './volume-plugin.ts'
 
 export interface VolumeUsage {
   readonly name: string
@@ -20,17 +20,17 @@ export interface UsageRequest {
   readonly linux: Linux
   readonly pod: Pod
   readonly volume: Volume
-  readonly prepared: PreparedVolume
-  readonly usage: NonNullable<VolumeKind['usage']>
+  readonly mounted: MountedVolume
+  readonly usage: NonNullable<VolumePlugin['usage']>
   readonly signal?: AbortSignal | undefined
 }
 
 export async function volumeUsage(request: UsageRequest): Promise<VolumeUsage> {
-  const { linux, pod, volume, prepared, usage, signal } = request
-  const space = await linux.files.space(prepared.hostPath)
+  const { linux, pod, volume, mounted, usage, signal } = request
+  const space = await linux.files.space(mounted.hostPath)
   const used =
     usage === 'files'
-      ? await linux.files.usage(prepared.hostPath, signal)
+      ? await linux.files.usage(mounted.hostPath, signal)
       : { bytes: space.totalBytes - space.availableBytes, inodes: space.totalInodes - space.freeInodes }
   const claim = claimOf(pod, volume)
   return {

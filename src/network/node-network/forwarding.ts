@@ -32,7 +32,7 @@ export function planForwarding(
 }
 
 /** Plans the removal of all rules of this cluster, in any chain. */
-export function planNoForwarding(
+export function planForwardingRemoval(
   rules: readonly string[],
   network: ClusterNetwork,
 ): readonly (readonly string[])[] {

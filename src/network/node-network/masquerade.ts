@@ -8,7 +8,7 @@ export function masqueradeTable(network: ClusterNetwork): string {
   const { nodeCidr, podCidrs, bridge } = network
   const ipv4 = [nodeCidr, ...podCidrs].filter(cidr => !cidr.includes(':'))
   const ipv6 = podCidrs.filter(cidr => cidr.includes(':'))
-  return [noMasqueradeTable(network), ...tableOf('ip', ipv4), ...tableOf('ip6', ipv6), ''].join('\n')
+  return [deleteMasqueradeTable(network), ...tableOf('ip', ipv4), ...tableOf('ip6', ipv6), ''].join('\n')
 
   function tableOf(family: 'ip' | 'ip6', cidrs: readonly string[]): readonly string[] {
     if (cidrs.length === 0) return []
@@ -16,7 +16,7 @@ export function masqueradeTable(network: ClusterNetwork): string {
     const ranges = `{ ${cidrs.join(', ')} }`
     const leaves = `${family} saddr ${ranges} ${family} daddr != ${ranges} oifname != "${bridge}"`
     return [
-      `add table ${table} { comment "k8ts: what leaves the cluster ${network.slot} of this machine" ; }`,
+      `add table ${table} { comment "k8ts: masquerade egress of cluster ${network.slot}" ; }`,
       `add chain ${table} postrouting { type nat hook postrouting priority srcnat ; }`,
       `add rule ${table} postrouting ${leaves} masquerade fully-random`,
     ]
@@ -24,7 +24,7 @@ export function masqueradeTable(network: ClusterNetwork): string {
 }
 
 /** Adding the table first makes the deletion succeed whether or not it exists. */
-export function noMasqueradeTable({ tables: { network } }: ClusterNetwork): string {
+export function deleteMasqueradeTable({ tables: { network } }: ClusterNetwork): string {
   const commands = ['ip', 'ip6'].flatMap(family => {
     return [`add table ${family} ${network}`, `delete table ${family} ${network}`]
   })

@@ -52,7 +52,7 @@ test('what a crash left half written is not listed', async () => {
   assert.deepEqual(await files.list(folder), ['a', 'b'])
 })
 
-test('appends keep the order of the calls, also of those nobody waited for', async () => {
+test('appends keep the order of the calls, also without awaiting', async () => {
   await using temporary = await temporaryFolder()
   const path = join(temporary.path, 'log')
   await writeFile(path, 'old\n')

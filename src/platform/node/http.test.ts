@@ -133,7 +133,7 @@ async function readAll(socket: TLSSocket | Socket): Promise<string> {
   return text
 }
 
-test('one port speaks HTTP/2, HTTP/1.1 and, to who does not say what, HTTP/1.1', async t => {
+test('one port serves HTTP/2 and HTTP/1.1, and HTTP/1.1 without ALPN', async t => {
   const { port } = await start(t, hello)
   assert.deepEqual(await ask2(session(t, port), { ':path': '/a?b=1' }), { status: 200, text: 'hello /a?b=1' })
   assert.deepEqual((await ask1(port, { path: '/c' })).text, 'hello /c')
@@ -219,7 +219,7 @@ test('headers that are too large or too many are refused in both protocols', asy
   assert.deepEqual(rejected, ['headers', 'headers', 'headers'])
 })
 
-test('who is slow to shake hands, to begin or to send headers is cut off', async t => {
+test('slow TLS handshakes, first requests and headers time out', async t => {
   const { server, port, rejected } = await start(t, hello, { headerTimeoutMs: 80 })
   const silent = connectTcp(port, '127.0.0.1')
   const quiet1 = await tls(t, port)
@@ -391,7 +391,7 @@ test('a body that is passed on and slow or cut off is no body', async t => {
   assert.equal(outcomes.at(-1), 'whole')
 })
 
-test('a client that waits to be told gets 100 when its body is read, and not before', async t => {
+test('Expect: 100-continue is answered when the body is read', async t => {
   const { port } = await start(t, async exchange => {
     const body = exchange.target === '/read' ? await exchange.readBody(10) : Buffer.from('unread')
     exchange.respond(200, {})
@@ -417,7 +417,7 @@ test('a client that waits to be told gets 100 when its body is read, and not bef
   assert.deepEqual(await stream.setEncoding('utf8').toArray(), ['body'])
 })
 
-test('answers that nobody reads are cut off, and a thousand of them hinder nobody', async t => {
+test('responses that are not read time out without affecting other clients', async t => {
   const block = Buffer.alloc(64 * 1024)
   const { port, rejected } = await start(
     t,
@@ -445,7 +445,7 @@ test('answers that nobody reads are cut off, and a thousand of them hinder nobod
   while (rejected.length < 1_001) await sleep(10)
 })
 
-test('resets, pings, settings and pipelined requests beyond what anybody needs end the connection', async t => {
+test('floods of resets, pings, settings and pipelined requests close the connection', async t => {
   const { port, rejected } = await start(t, () => undefined, {
     resetsBurst: 20,
     resetsPerSecond: 1,
@@ -489,10 +489,10 @@ test('connections beyond the bound are closed', async t => {
   assert.equal((await ask1(port)).status, 200)
 })
 
-test('a client that asks for another protocol gets the connection itself, or an answer', async t => {
+test('an upgrade request hijacks the connection or gets a response', async t => {
   const { server, port } = await start(t, exchange => {
     if (exchange.target === '/refuse') return hello(exchange)
-    const { connection, head } = exchange.takeOver!()
+    const { connection, head } = exchange.hijack!()
     connection.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n')
     connection.write(head)
     connection.pipe(connection)
@@ -544,8 +544,8 @@ test('our client sends a body as it comes, to our server, over HTTP/2', async t 
 
 test('our client and our server change to the protocols of Kubernetes, with TLS', async t => {
   const { port } = await start(t, exchange => {
-    if (exchange.takeOver === undefined) return hello(exchange)
-    const { connection, head } = exchange.takeOver()
+    if (exchange.hijack === undefined) return hello(exchange)
+    const { connection, head } = exchange.hijack()
     const { upgrade } = exchange.headers
     const answer = `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${upgrade}\r\n\r\n`
     connection.write(`${answer}${exchange.method} ${exchange.target} ${upgrade} `)
@@ -579,7 +579,7 @@ test('our client and our server change to the protocols of Kubernetes, with TLS'
   await assert.rejects(stranger.upgrade({ method: 'GET', path: '/' }), { reason: 'unreachable' })
 })
 
-test('stopping lets running requests end, tells clients to go, and cuts off who does not', async t => {
+test('stopping waits for running requests, sends GOAWAY and closes the remaining connections', async t => {
   const running: HttpExchange[] = []
   const { server, port } = await start(t, exchange => void running.push(exchange))
   const idle2 = session(t, port)
@@ -608,7 +608,7 @@ test('stopping lets running requests end, tells clients to go, and cuts off who 
   assert.equal(stuck.server.connectionCount, 0)
 })
 
-test('a port that is taken, and a certificate that is none, are said at the start', async t => {
+test('a port in use and an invalid certificate are errors at start', async t => {
   const { port } = await start(t, hello)
   const options = { host: '127.0.0.1', onExchange: hello }
   const tls = { ...certificates.server, clientCa: certificates.ca }

@@ -21,7 +21,7 @@ import {
 } from '../http.ts'
 import { checkClientCertificate } from './http/client-certificate.ts'
 import { Connection, type Transport } from './http/connection.ts'
-import { Http1Exchange, surviving } from './http/http1-exchange.ts'
+import { Http1Exchange, ignoringErrors } from './http/http1-exchange.ts'
 import { Http2Exchange } from './http/http2-exchange.ts'
 
 export async function serveHttp(options: HttpServerOptions): Promise<HttpServer> {
@@ -114,7 +114,7 @@ class NodeHttpServer implements HttpServer {
   #attend(server: Http2SecureServer): void {
     server.on('connection', (socket: Socket) => {
       const origin = originOf(socket)
-      this.#sockets.add(surviving(socket))
+      this.#sockets.add(ignoringErrors(socket))
       this.#handshakes.set(origin, socket)
       socket.once('close', () => {
         this.#sockets.delete(socket)
@@ -128,7 +128,7 @@ class NodeHttpServer implements HttpServer {
     server.on('drop', () => this.#onRejected('connections'))
     server.on('tlsClientError', (_error: Error, socket: TLSSocket) => {
       this.#onRejected('tls')
-      surviving(socket).destroy()
+      ignoringErrors(socket).destroy()
     })
     server.on('session', (session: ServerHttp2Session) => this.#onSession(session))
     server.on('sessionError', () => this.#onRejected('malformed'))
@@ -172,8 +172,8 @@ class NodeHttpServer implements HttpServer {
       response.shouldKeepAlive = false
       response.assignSocket(request.socket)
       response.once('finish', () => request.socket.destroySoon())
-      surviving(request.socket)
-      const upgrade = { connection: surviving(socket), head }
+      ignoringErrors(request.socket)
+      const upgrade = { connection: ignoringErrors(socket), head }
       this.#onExchange(new Http1Exchange({ connection, request, response, upgrade }))
     })
   }
@@ -219,10 +219,10 @@ class NodeHttpServer implements HttpServer {
   #onClientError(error: ClientError, socket: Duplex): void {
     const answer = answers.get(error.code ?? '') ?? (error.code?.startsWith('HPE_') ? malformed : undefined)
     const isAnswering = (this.#byOrigin.get(socket)?.openCount ?? 0) > 0
-    if (answer === undefined || isAnswering || !socket.writable) return void surviving(socket).destroy()
+    if (answer === undefined || isAnswering || !socket.writable) return void ignoringErrors(socket).destroy()
     this.#onRejected(answer.reason)
     const head = `HTTP/1.1 ${answer.status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`
-    surviving(socket).end(head, () => socket.destroy())
+    ignoringErrors(socket).end(head, () => socket.destroy())
   }
 }
 

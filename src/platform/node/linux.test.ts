@@ -39,7 +39,7 @@ test('the facts of the machine are those that its programs tell', async () => {
   assert.notEqual(machine.osImage, '')
 })
 
-test('a command gives what it says, and what it complains about when it fails', async () => {
+test('run returns stdout; its error has the output, exit code or signal', async () => {
   const linux = await nodeLinux()
   assert.equal(await linux.run(['cat'], { stdin: 'hello' }), 'hello')
   await assert.rejects(linux.run(['sh', '-c', 'echo no such luck >&2; exit 3']), {
@@ -47,7 +47,11 @@ test('a command gives what it says, and what it complains about when it fails', 
     exitCode: 3,
   })
   await assert.rejects(linux.run(['k8ts-no-such-program']), { code: 'ENOENT' })
-  await assert.rejects(linux.run(['sleep', '60'], { timeoutMs: 20 }), /took too long/)
+  await assert.rejects(linux.run(['sleep', '60'], { timeoutMs: 20 }), /timed out and was killed/)
+  await assert.rejects(
+    linux.run(['sh', '-c', 'echo partial; kill -9 $$']),
+    /killed by signal SIGKILL: partial$/,
+  )
   const stopping = new AbortController()
   const sleeping = linux.run(['sleep', '60'], { signal: stopping.signal })
   stopping.abort(new Error('enough'))
@@ -70,13 +74,13 @@ test('files are written with the mode that is asked for, and read from the middl
   const { linux, folder } = await start(t)
   const { files } = linux
   const path = join(folder, 'file')
-  await files.writePlain(path, 'hello world', 0o666)
+  await files.writeUnsynced(path, 'hello world', 0o666)
   assert.equal((await files.lstat(path))?.mode, 0o666)
-  await files.writePlain(path, 'hello you', 0o604)
+  await files.writeUnsynced(path, 'hello you', 0o604)
   assert.equal((await files.lstat(path))?.mode, 0o604)
   assert.equal(Buffer.from(await files.readRange(path, 6, 100)).toString(), 'you')
   assert.equal((await files.readRange(path, 100, 100)).length, 0)
-  await files.makeFolderPlain(join(folder, 'a/b'), 0o777)
+  await files.makeFolderUnsynced(join(folder, 'a/b'), 0o777)
   assert.equal((await files.lstat(join(folder, 'a/b')))?.mode, 0o777)
   assert.equal(await files.lstat(join(folder, 'none')), undefined)
   assert.equal(await files.lstat(join(path, 'none')), undefined)
@@ -92,7 +96,7 @@ test('files are written with the mode that is asked for, and read from the middl
   assert.ok((await files.space(folder)).totalBytes > 0)
 })
 
-test('what a folder takes is counted once for each file, whatever links lead there', async t => {
+test('disk usage counts each inode once', async t => {
   const { linux, folder } = await start(t)
   await mkdir(join(folder, 'volume/deep'), { recursive: true })
   await writeFile(join(folder, 'volume/deep/file'), Buffer.alloc(1024 * 1024, 1))
@@ -124,7 +128,7 @@ test('a watch tells the names that change, and ends when aborted', async t => {
   await assert.rejects(missing[Symbol.asyncIterator]().next(), { code: 'ENOENT' })
 })
 
-test('a watch that nobody reads keeps no more than that everything may have changed', async t => {
+test('an unread path watch keeps a bounded state', async t => {
   const { linux, folder } = await start(t)
   const stopping = new AbortController()
   const watching = linux.files.watch(folder, stopping.signal)[Symbol.asyncIterator]()
@@ -284,7 +288,7 @@ test('what was opened is what is mounted, whatever was put in its place', { skip
   await writeFile(join(root, 'inside/file'), 'inside')
   {
     await using held = await linux.files.openBeneath(root, 'inside')
-    await linux.files.renamePlain(join(root, 'inside'), join(root, 'moved'))
+    await linux.files.renameUnsynced(join(root, 'inside'), join(root, 'moved'))
     await symlink('/etc', join(root, 'inside'))
     await linux.mounts.bind(held.path, join(folder, 'target'))
   }

@@ -1,10 +1,10 @@
 import type { Linux } from '../linux.ts'
 import { linuxFiles } from './linux/files.ts'
-import { machineFacts } from './linux/machine-facts.ts'
+import { hostInfo } from './linux/host-info.ts'
 import { linuxMounts } from './linux/mounts.ts'
 import { run } from './linux/run.ts'
 
 /** Facts about the machine that never change are read once, here. */
 export async function nodeLinux(): Promise<Linux> {
-  return { files: linuxFiles(), mounts: linuxMounts(), machine: await machineFacts(), run }
+  return { files: linuxFiles(), mounts: linuxMounts(), machine: await hostInfo(), run }
 }

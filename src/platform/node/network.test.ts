@@ -115,7 +115,7 @@ test('a peer that resets the connection does not end the process', async () => {
   assert.ok(other.destroyed)
 })
 
-test('datagrams arrive with the address of their sender, and sending to nobody is no error', async () => {
+test("datagrams arrive with the sender's address; sending to a closed port is no error", async () => {
   for (const host of ['127.0.0.1', '::1']) {
     const received = Promise.withResolvers<[string, SocketAddress]>()
     await using server = await network.bindDatagram({ host, port: 0 }, (message, from) => {
@@ -139,6 +139,6 @@ test('a datagram address that is taken, or a path, is refused', async () => {
   )
   await assert.rejects(
     network.bindDatagram({ path: '/nowhere' }, () => undefined),
-    /datagrams go over UDP only/,
+    /unix datagram sockets are not supported/,
   )
 })

@@ -21,7 +21,7 @@ const socketOptions = {
 }
 
 async function listen(address: SocketAddress, onConnection: (connection: Duplex) => void): Promise<Listener> {
-  const server = createServer(socketOptions, socket => onConnection(surviving(socket)))
+  const server = createServer(socketOptions, socket => onConnection(ignoringErrors(socket)))
   try {
     await startListening(server, address)
   } catch (error) {
@@ -70,7 +70,7 @@ function connect(address: SocketAddress, signal?: AbortSignal): Promise<Duplex> 
     })
     socket.once('connect', () => {
       signal?.removeEventListener('abort', abort)
-      resolve(surviving(socket))
+      resolve(ignoringErrors(socket))
     })
   })
 }
@@ -79,7 +79,7 @@ function connect(address: SocketAddress, signal?: AbortSignal): Promise<Duplex> 
  * Node ends the process on a socket error without a listener. Readers and writers of the stream get the error
  * anyway; a peer that disconnects between two readers must not end the process.
  */
-function surviving(socket: Socket): Socket {
+function ignoringErrors(socket: Socket): Socket {
   return socket.on('error', () => undefined)
 }
 
@@ -87,7 +87,8 @@ async function bindDatagram(
   address: SocketAddress,
   onMessage: (message: Uint8Array, from: SocketAddress) => void,
 ): Promise<DatagramSocket> {
-  if ('path' in address) throw new Error(`cannot bind ${address.path}: datagrams go over UDP only`)
+  if ('path' in address)
+    throw new Error(`cannot bind ${address.path}: unix datagram sockets are not supported`)
   const socket = createSocket({ type: address.host.includes(':') ? 'udp6' : 'udp4' })
   socket.on('message', (message, from) => onMessage(message, { host: from.address, port: from.port }))
   socket.bind({ address: address.host, port: address.port })

@@ -21,7 +21,7 @@ async function start(command: readonly string[], options: ProcessOptions = {}): 
   signal?.throwIfAborted()
   const child = await spawnChild(command, options)
   const { pid } = child
-  assert(pid, 'a process that was started has a number')
+  assert(pid, 'a started process has a pid')
   // Writing to a program that has ended must not end this process.
   child.stdin.on('error', () => undefined)
   const kill: Process['kill'] = name => {
@@ -43,7 +43,7 @@ async function start(command: readonly string[], options: ProcessOptions = {}): 
 
 async function spawnChild(command: readonly string[], options: ProcessOptions) {
   const [name, ...parameters] = command
-  assert(name, 'a command has at least the name of a program')
+  assert(name, 'the command must not be empty')
   const env = { ...process.env, ...options.environment }
   const cwd = options.folder ?? process.cwd()
   const program = await findProgram(name, cwd, env['PATH'])

@@ -8,7 +8,7 @@ export function terminationSignal({ deadlineMs }: { readonly deadlineMs: number 
     process.on(name, () => {
       if (asked.signal.aborted) process.exit(1)
       setTimeout(() => process.exit(process.exitCode ?? 1), deadlineMs).unref()
-      asked.abort(new Error(`ended by ${name}`))
+      asked.abort(new Error(`received ${name}`))
     })
   }
   return asked.signal

@@ -20,7 +20,7 @@ test('what is written at one end is read at the other, in order, and the end wit
   assert(client.destroyed && server.destroyed)
 })
 
-test('who has sent all may still get an answer', async () => {
+test('a half-closed connection still receives data', async () => {
   const { simulation, client, server } = await connected()
   let question = ''
   server.on('data', (piece: Buffer) => {
@@ -80,7 +80,7 @@ test('a partition holds what streams carry and the heal delivers it', async () =
   assert.equal(received.join(''), 'abcd')
 })
 
-test('a cut breaks both ends, and nothing of it ends the process when nobody listens', async () => {
+test('a cut resets both ends, and without error listeners the process goes on', async () => {
   const { simulation, client, server } = await connected()
   simulation.network.cut('server', 'client')
   const errors = await simulation.run(Promise.all([once(client, 'error'), once(server, 'error')]))
@@ -123,7 +123,7 @@ test('a crash resets the connections of the host and its own ends hear nothing',
   assert.equal(await simulation.settle(), true)
 })
 
-test('connecting fails when nobody listens, nobody answers, or nobody is there', async () => {
+test('connecting fails with ECONNREFUSED, ETIMEDOUT or EHOSTUNREACH', async () => {
   const simulation = new Simulation({ seed: 1 })
   const [client, server] = [simulation.host('client'), simulation.host('server')]
   const connect = (to: Parameters<typeof client.network.connect>[0], code: string): Promise<void> =>

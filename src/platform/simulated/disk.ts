@@ -147,7 +147,7 @@ export class Disk implements DiskControl {
   /** The parent folder of the path, which itself need not exist, and the name in it. */
   parent(where: string): { folder: Folder; name: string } {
     const name = segments(where).at(-1)
-    if (name === undefined) throw systemError('EBUSY', 'the root folder stays as it is')
+    if (name === undefined) throw systemError('EBUSY', 'cannot change the root folder')
     return { folder: this.folder(posix.dirname(posix.normalize(where))), name }
   }
 

@@ -1,11 +1,11 @@
 import { posix } from 'node:path'
 import type {
   FilesystemSpace,
-  HeldPath,
+  OpenPath,
   Linux,
   LinuxFiles,
   LinuxFileStatus,
-  MachineFacts,
+  HostInfo,
   MountPoint,
   Mounts,
   Visit,
@@ -16,7 +16,7 @@ import { systemError } from './world.ts'
 export interface SimulatedLinuxOptions {
   /** The files of the host. */
   readonly files: Files
-  readonly machine?: Partial<MachineFacts>
+  readonly machine?: Partial<HostInfo>
 }
 
 /**
@@ -26,7 +26,7 @@ export interface SimulatedLinuxOptions {
 export class SimulatedLinux implements Linux {
   readonly files: SimulatedLinuxFiles
   readonly mounts: Mounts
-  readonly machine: MachineFacts
+  readonly machine: HostInfo
 
   constructor({ files, machine }: SimulatedLinuxOptions) {
     this.files = new SimulatedLinuxFiles(files)
@@ -35,7 +35,7 @@ export class SimulatedLinux implements Linux {
   }
 
   async run(command: readonly string[]): Promise<string> {
-    throw systemError('ENOENT', `there are no commands: ${command.join(' ')}`)
+    throw systemError('ENOENT', `no command is simulated: ${command.join(' ')}`)
   }
 }
 
@@ -80,15 +80,15 @@ class SimulatedLinuxFiles implements LinuxFiles {
     await this.#files.write(path, content)
   }
 
-  async writePlain(path: string, content: Uint8Array | string, mode: number): Promise<void> {
+  async writeUnsynced(path: string, content: Uint8Array | string, mode: number): Promise<void> {
     await this.#files.write(path, content, { mode })
   }
 
-  async makeFolderPlain(path: string, mode: number): Promise<void> {
+  async makeFolderUnsynced(path: string, mode: number): Promise<void> {
     if ((await this.#files.stat(path)) === undefined) await this.#files.makeFolder(path, { mode })
   }
 
-  async renamePlain(from: string, to: string): Promise<void> {
+  async renameUnsynced(from: string, to: string): Promise<void> {
     await this.#files.rename(from, to)
   }
 
@@ -191,7 +191,7 @@ class SimulatedLinuxFiles implements LinuxFiles {
     return { bytes, inodes }
   }
 
-  async openBeneath(root: string, path: string): Promise<HeldPath> {
+  async openBeneath(root: string, path: string): Promise<OpenPath> {
     const real = await this.realPath(posix.join(root, path))
     const top = await this.realPath(root)
     if (real !== top && !real.startsWith(`${top}/`))
@@ -201,7 +201,7 @@ class SimulatedLinuxFiles implements LinuxFiles {
   }
 
   async makeFoldersBeneath(root: string, path: string, mode: number): Promise<void> {
-    await this.makeFolderPlain(posix.join(root, path), mode)
+    await this.makeFolderUnsynced(posix.join(root, path), mode)
   }
 
   async visitBeneath(root: string, visit: Visit): Promise<void> {
@@ -239,7 +239,7 @@ function simulatedMounts(): Mounts {
   }
 }
 
-const usualMachine: MachineFacts = {
+const usualMachine: HostInfo = {
   isRoot: true,
   processors: 4,
   memoryBytes: 16 * gibibyte,

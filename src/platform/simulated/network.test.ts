@@ -52,7 +52,7 @@ test('what one link draws does not change what another draws', async () => {
   assert.deepEqual(await lines(true), await lines(false))
 })
 
-test('a partition loses datagrams both ways until it heals, and spares everybody else', async () => {
+test('a partition drops datagrams in both directions until it heals, and affects no other host', async () => {
   const simulation = new Simulation({ seed: 1 })
   const received: string[] = []
   const sockets = new Map<string, DatagramSocket>()
@@ -100,7 +100,7 @@ test("a message carries the address to answer to, and its bytes are nobody else'
   )
 })
 
-test('datagrams to nobody, too large ones and those of a closed socket are lost without a word', async () => {
+test('datagrams to a closed port, too large ones and those of a closed socket are dropped silently', async () => {
   const simulation = new Simulation({ seed: 1 })
   const [a, b] = [simulation.host('a'), simulation.host('b')]
   const received: number[] = []

@@ -63,7 +63,7 @@ export class SimulatedProcesses implements Processes {
         const program = this.#table.programs.get(name.slice(name.lastIndexOf('/') + 1))
         if (options.signal?.aborted) return reject(options.signal.reason)
         if (program !== undefined) resolve(this.#run(program, command, options))
-        else reject(systemError('ENOENT', `cannot start ${name}: there is no such program`))
+        else reject(systemError('ENOENT', `cannot start ${name}: no such program`))
       })
     })
   }

@@ -1,7 +1,7 @@
 import { objectId } from './objects.ts'
 
 /** A client, and the affinity set of its endpoint. */
-export interface KeptClient {
+export interface AffinityEntry {
   readonly set: string
   readonly client: string
   readonly timeoutSeconds: number
@@ -12,7 +12,7 @@ export interface KeptClient {
 const clientsMax = 10_000
 
 /** Clients in the affinity sets of the output of `nft -j list sets`. Unreadable entries are skipped. */
-export function parseSets(text: string, table: string): readonly KeptClient[] {
+export function parseSets(text: string, table: string): readonly AffinityEntry[] {
   const { nftables = [] } = JSON.parse(text) as {
     readonly nftables?: readonly { readonly set?: ListedSet }[]
   }
@@ -29,10 +29,10 @@ export function parseSets(text: string, table: string): readonly KeptClient[] {
 }
 
 /** The clients with endpoints that still exist. */
-export function keptAffinity(
-  clients: readonly KeptClient[],
+export function retainedAffinity(
+  clients: readonly AffinityEntry[],
   objects: ReadonlyMap<string, string>,
-): readonly KeptClient[] {
+): readonly AffinityEntry[] {
   return clients.filter(({ set }) => objects.has(objectId('set', set))).slice(0, clientsMax)
 }
 

@@ -1,7 +1,7 @@
 import { cidrContains, parseCidr } from '#/api/cidr.ts'
 import { parseIp } from '#/api/ip.ts'
 import type { ProxyNetwork } from '../nftables.ts'
-import type { Backend, Destination, PortPlan } from '../plan.ts'
+import type { ServiceEndpoint, Destination, PortPlan } from '../plan.ts'
 import { masqueradeMark } from './base-rules.ts'
 import { objectId } from './objects.ts'
 import type { Fragment } from './ruleset.ts'
@@ -18,7 +18,8 @@ export function fragmentOf(plan: PortPlan, network: ProxyNetwork): Fragment {
   if (isExternal(plan) && plan.external !== 'reject') {
     objects.set(objectId('chain', chainOf('external', plan)), externalRules(plan, network))
   }
-  if (plan.balancerIps.length > 0 && plan.sourceRanges.length > 0) addFirewall(objects, plan, network)
+  if (plan.loadBalancerIps.length > 0 && plan.loadBalancerSourceRanges.length > 0)
+    addFirewall(objects, plan, network)
   const { cluster, local } = plan.endpoints
   addPolicy(objects, plan, { name: 'cluster', backends: cluster })
   addPolicy(objects, plan, { name: 'local', backends: local })
@@ -29,8 +30,8 @@ export function fragmentOf(plan: PortPlan, network: ProxyNetwork): Fragment {
 
 type Objects = Map<string, string>
 
-function isExternal({ externalIps, balancerIps, nodePort }: PortPlan): boolean {
-  return externalIps.length > 0 || balancerIps.length > 0 || nodePort !== undefined
+function isExternal({ externalIps, loadBalancerIps, nodePort }: PortPlan): boolean {
+  return externalIps.length > 0 || loadBalancerIps.length > 0 || nodePort !== undefined
 }
 
 /** `cluster/default/web/tcp/http`: readable in listings. */
@@ -38,7 +39,11 @@ function chainOf(what: 'cluster' | 'local' | 'external' | 'firewall', { id }: Po
   return `${what}/${nameOf(id)}`
 }
 
-function backendName(what: 'endpoint' | 'affinity', { id }: PortPlan, { address, port }: Backend): string {
+function backendName(
+  what: 'endpoint' | 'affinity',
+  { id }: PortPlan,
+  { address, port }: ServiceEndpoint,
+): string {
   return `${what}/${nameOf(id)}/${address.replaceAll(':', '.')}/${port}`
 }
 
@@ -61,10 +66,10 @@ function addInternal(objects: Objects, plan: PortPlan, at: string): void {
  * external chain.
  */
 function addExternal(objects: Objects, plan: PortPlan, at: (address: string) => string): void {
-  const { externalIps, balancerIps, nodePort, protocol, external } = plan
+  const { externalIps, loadBalancerIps, nodePort, protocol, external } = plan
   const refusal = refusals[external]
   const verdict = `goto ${chainOf('external', plan)}`
-  for (const address of [...externalIps, ...balancerIps]) {
+  for (const address of [...externalIps, ...loadBalancerIps]) {
     if (external !== 'reject') objects.set(objectId('element', 'service-ips', at(address)), verdict)
     if (refusal) objects.set(objectId('element', 'no-endpoint-services', at(address)), refusal)
   }
@@ -93,26 +98,26 @@ function externalRules(plan: PortPlan, network: ProxyNetwork): string {
 }
 
 function addFirewall(objects: Objects, plan: PortPlan, network: ProxyNetwork): void {
-  const { balancerIps, sourceRanges, protocol, port } = plan
+  const { loadBalancerIps, loadBalancerSourceRanges, protocol, port } = plan
   const { name, isOwn } = tableFamily(plan.family)
-  const ranges = sourceRanges.flatMap(text => parseCidr(text) ?? [])
+  const ranges = loadBalancerSourceRanges.flatMap(text => parseCidr(text) ?? [])
   const isAllowed = (address: string): boolean => {
     const ip = parseIp(address)
     return ip !== undefined && ranges.some(range => cidrContains(range, ip))
   }
   // A node that has the load balancer's address on an interface uses it as the source address.
-  const own = network.nodeAddresses.filter(isOwn).some(isAllowed) ? balancerIps : []
-  const sources = [...sourceRanges, ...own.filter(address => !isAllowed(address))]
+  const own = network.nodeAddresses.filter(isOwn).some(isAllowed) ? loadBalancerIps : []
+  const sources = [...loadBalancerSourceRanges, ...own.filter(address => !isAllowed(address))]
   const chain = chainOf('firewall', plan)
   objects.set(objectId('chain', chain), `${name} saddr != { ${sources.join(', ')} } drop`)
-  for (const address of balancerIps) {
+  for (const address of loadBalancerIps) {
     objects.set(objectId('element', 'firewall-ips', `${address} . ${protocol} . ${port}`), `goto ${chain}`)
   }
 }
 
 interface Policy {
   readonly name: 'cluster' | 'local'
-  readonly backends: readonly Backend[]
+  readonly backends: readonly ServiceEndpoint[]
 }
 
 function addPolicy(objects: Objects, plan: PortPlan, { name, backends }: Policy): void {
@@ -128,7 +133,7 @@ function addPolicy(objects: Objects, plan: PortPlan, { name, backends }: Policy)
  */
 const rulesMax = 16
 
-function spread({ family, protocol }: PortPlan, backends: readonly Backend[]): string {
+function spread({ family, protocol }: PortPlan, backends: readonly ServiceEndpoint[]): string {
   if (backends.length > rulesMax) {
     const choices = backends.map(({ address, port }, index) => `${index} : ${address} . ${port}`).join(', ')
     const choice = `numgen random mod ${backends.length} map { ${choices} }`
@@ -140,7 +145,7 @@ function spread({ family, protocol }: PortPlan, backends: readonly Backend[]): s
 }
 
 /** Session affinity: clients in an affinity set go to its endpoint; others are distributed randomly. */
-function remembered(plan: PortPlan, backends: readonly Backend[]): string {
+function remembered(plan: PortPlan, backends: readonly ServiceEndpoint[]): string {
   const { name } = tableFamily(plan.family)
   const verdicts = backends.map(backend => `goto ${backendName('endpoint', plan, backend)}`)
   const known = backends.map((backend, index) => {
@@ -162,7 +167,7 @@ function inTurn(verdicts: readonly string[]): readonly string[] {
   })
 }
 
-function addBackend(objects: Objects, plan: PortPlan, backend: Backend): void {
+function addBackend(objects: Objects, plan: PortPlan, backend: ServiceEndpoint): void {
   const { protocol, affinitySeconds } = plan
   const { name } = tableFamily(plan.family)
   const { address, port, isLocal } = backend
@@ -180,6 +185,6 @@ function addBackend(objects: Objects, plan: PortPlan, backend: Backend): void {
   objects.set(objectId('chain', backendName('endpoint', plan, backend)), rules.join('\n'))
 }
 
-function socketOf({ address, port }: Backend): string {
+function socketOf({ address, port }: ServiceEndpoint): string {
   return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`
 }

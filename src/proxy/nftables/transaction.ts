@@ -1,6 +1,6 @@
 import type { IpFamily } from '#/api/ip.ts'
 import type { ProxyNetwork } from '../nftables.ts'
-import type { KeptClient } from './affinity.ts'
+import type { AffinityEntry } from './affinity.ts'
 import { baseRules } from './base-rules.ts'
 import { parseObjectId, type ObjectName } from './objects.ts'
 import type { Change } from './ruleset.ts'
@@ -11,7 +11,7 @@ export interface WholeTable {
   readonly network: ProxyNetwork
   readonly objects: ReadonlyMap<string, string>
   /** Affinity entries of the previous table. */
-  readonly affinity: readonly KeptClient[]
+  readonly affinity: readonly AffinityEntry[]
 }
 
 /** Replaces the table regardless of its content. */

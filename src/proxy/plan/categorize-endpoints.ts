@@ -1,14 +1,14 @@
-import type { Backend, ProxiedNode } from '../plan.ts'
-import { backendOf, type KnownEndpoint } from './read-endpoints.ts'
+import type { ServiceEndpoint, ProxiedNode } from '../plan.ts'
+import { endpointOf, type KnownEndpoint } from './read-endpoints.ts'
 
-export interface Categories {
-  readonly cluster: readonly Backend[]
-  readonly local: readonly Backend[]
+export interface CategorizedEndpoints {
+  readonly cluster: readonly ServiceEndpoint[]
+  readonly local: readonly ServiceEndpoint[]
   /** True if any endpoint on any node is usable. */
   readonly hasAny: boolean
 }
 
-export interface Use extends ProxiedNode {
+export interface TrafficPolicies extends ProxiedNode {
   readonly usesCluster: boolean
   readonly usesLocal: boolean
 }
@@ -17,7 +17,10 @@ export interface Use extends ProxiedNode {
  * Uses ready endpoints; if there are none, those that are terminating but still serving. Both traffic
  * policies are evaluated independently.
  */
-export function categorizeEndpoints(endpoints: readonly KnownEndpoint[], use: Use): Categories {
+export function categorizeEndpoints(
+  endpoints: readonly KnownEndpoint[],
+  use: TrafficPolicies,
+): CategorizedEndpoints {
   const ready = endpoints.filter(({ isReady }) => isReady)
   const leaving = endpoints.filter(each => !each.isReady && each.isServing && each.isTerminating)
   const nearby = ready.filter(isPreferred(ready, use))
@@ -25,8 +28,8 @@ export function categorizeEndpoints(endpoints: readonly KnownEndpoint[], use: Us
   const localReady = ready.filter(({ isLocal }) => isLocal)
   const local = localReady.length > 0 ? localReady : leaving.filter(({ isLocal }) => isLocal)
   return {
-    cluster: use.usesCluster ? cluster.map(backendOf) : [],
-    local: use.usesLocal ? local.map(backendOf) : [],
+    cluster: use.usesCluster ? cluster.map(endpointOf) : [],
+    local: use.usesLocal ? local.map(endpointOf) : [],
     hasAny: ready.length > 0 || leaving.length > 0,
   }
 }
@@ -37,7 +40,7 @@ export function categorizeEndpoints(endpoints: readonly KnownEndpoint[], use: Us
  */
 function isPreferred(
   ready: readonly KnownEndpoint[],
-  { name, zone }: Use,
+  { name, zone }: TrafficPolicies,
 ): (endpoint: KnownEndpoint) => boolean {
   const hasNodeHints = ready.every(({ nodeHints }) => nodeHints.length > 0)
   if (hasNodeHints && ready.some(({ nodeHints }) => nodeHints.includes(name))) {

@@ -1,9 +1,9 @@
 import type { Endpoint, EndpointSlice } from '#/api/generated/discovery/v1.ts'
 import { formatIp, parseIpLeniently, type IpFamily } from '#/api/ip.ts'
-import type { Backend } from '../plan.ts'
+import type { ServiceEndpoint } from '../plan.ts'
 
 /** One port of an endpoint, from its slice. */
-export interface KnownEndpoint extends Backend {
+export interface KnownEndpoint extends ServiceEndpoint {
   readonly isReady: boolean
   readonly isServing: boolean
   readonly isTerminating: boolean
@@ -39,7 +39,7 @@ export function readEndpoints(
   return new Map(sorted)
 }
 
-export function backendOf({ address, port, isLocal }: Backend): Backend {
+export function endpointOf({ address, port, isLocal }: ServiceEndpoint): ServiceEndpoint {
   return { address, port, isLocal }
 }
 

@@ -1,3 +1,4 @@
+import { messageOf } from '#/base/message-of.ts'
 import { quote } from '#/api/quote.ts'
 import type { PluginFactory } from '../framework.ts'
 import type { PluginConfigFields } from './fields.ts'
@@ -32,10 +33,10 @@ async function importFactory(
   importModule: ImportModule,
 ): Promise<PluginFactory> {
   const module = await importModule(specifier).catch((cause: unknown) => {
-    const reason = cause instanceof Error ? cause.message : String(cause)
+    const reason = messageOf(cause)
     throw new ConfigurationError(`${at}: cannot import ${quote(specifier)}: ${reason}`, { cause })
   })
   const made = (module as { readonly default?: unknown } | undefined)?.default
   if (typeof made === 'function') return made as PluginFactory
-  throw new ConfigurationError(`${at}: ${quote(specifier)} has no default export that makes a plugin`)
+  throw new ConfigurationError(`${at}: ${quote(specifier)} has no default export that is a plugin factory`)
 }

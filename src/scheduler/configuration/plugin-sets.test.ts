@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { PluginSetFields } from './fields.ts'
-import { pluginSets, type SinglePoint } from './plugin-sets.ts'
+import { pluginSets, type ExtensionPointName } from './plugin-sets.ts'
 
 /** Names with an F are filter plugins, with an S score plugins. */
 const plugins = ['FilterA', 'FS-B:3', 'ScoreC:2', 'FS-D']
@@ -28,7 +28,7 @@ function planOf(said: Readonly<Record<string, string>>): Readonly<Record<'filter
   const fields = Object.fromEntries(Object.entries(said).map(([point, text]) => [point, setOf(text)]))
   const sets = pluginSets(defaults, fields)
   const weights = new Map(sets.all.map(({ name, weight }) => [name, weight]))
-  const at = (point: SinglePoint, letter: string): readonly string[] =>
+  const at = (point: ExtensionPointName, letter: string): readonly string[] =>
     sets.at(point, name => name.split('-')[0]!.includes(letter))
   return {
     filter: at('filter', 'F').join(' '),

@@ -12,20 +12,20 @@ export interface PluginSets {
   /** All plugins enabled at any extension point, in the order of first mention. */
   readonly all: readonly EnabledPlugin[]
   /**
-   * The plugins enabled at one extension point, in order of execution. `canTakePart` tells if a plugin
+   * The plugins enabled at one extension point, in order of execution. `implementsPoint` tells if a plugin
    * implements it.
    */
-  readonly at: (point: SinglePoint, canTakePart: (plugin: string) => boolean) => readonly string[]
+  readonly at: (point: ExtensionPointName, implementsPoint: (plugin: string) => boolean) => readonly string[]
 }
 
 /** Extension points that correspond to one function of a plugin. */
-export type SinglePoint = Exclude<
+export type ExtensionPointName = Exclude<
   PointName,
   'multiPoint' | 'preFilter' | 'preScore' | 'placementGenerate' | 'placementScore'
 >
 
 /** filter includes preFilter and score includes preScore: a plugin enabled at one is enabled at the other. */
-const preparing: Partial<Record<SinglePoint, PointName>> = { filter: 'preFilter', score: 'preScore' }
+const preparing: Partial<Record<ExtensionPointName, PointName>> = { filter: 'preFilter', score: 'preScore' }
 
 const all = '*'
 
@@ -40,12 +40,12 @@ export function pluginSets(defaults: readonly EnabledPlugin[], plugins: PluginsF
   }
   return {
     all: [...named.values()],
-    at: (point, canTakePart) => {
+    at: (point, implementsPoint) => {
       const { enabled, disabled } = setAt(plugins, point)
       if (disabled.has(all)) return enabled
       const also = everywhere
         .map(({ name }) => name)
-        .filter(name => canTakePart(name) && !disabled.has(name) && !enabled.includes(name))
+        .filter(name => implementsPoint(name) && !disabled.has(name) && !enabled.includes(name))
       const isOfAll = (name: string): boolean => everywhere.some(each => each.name === name)
       return [...enabled.filter(isOfAll), ...also, ...enabled.filter(name => !isOfAll(name))]
     },
@@ -54,7 +54,7 @@ export function pluginSets(defaults: readonly EnabledPlugin[], plugins: PluginsF
 
 function setAt(
   plugins: PluginsFields,
-  point: SinglePoint,
+  point: ExtensionPointName,
 ): { readonly enabled: readonly string[]; readonly disabled: ReadonlySet<string> } {
   const { enabled = [], disabled = [] } = plugins[point] ?? {}
   const before = preparing[point]

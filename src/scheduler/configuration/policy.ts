@@ -186,7 +186,7 @@ function filtersOf(
   for (const [index, { name = '', argument = {} }] of predicates.entries()) {
     const { labelsPresence, serviceAffinity } = argument
     if (serviceAffinity !== undefined || name === 'CheckServiceAffinity')
-      throw gone(`predicates[${index}]`, name, 'the affinity of services')
+      throw gone(`predicates[${index}]`, name, 'serviceAffinity')
     for (const key of labelsPresence?.labels ?? []) {
       affinity.required.push({ key, operator: labelsPresence?.presence ? 'Exists' : 'DoesNotExist' })
     }
@@ -211,7 +211,7 @@ function scorersOf(
     const field = `priorities[${index}]`
     const { labelPreference, requestedToCapacityRatioArguments: ratio, serviceAntiAffinity } = argument
     if (weight <= 0) throw new ConfigurationError(`${field}.weight: must be greater than 0`)
-    if (serviceAntiAffinity !== undefined) throw gone(field, name, 'the anti-affinity of services')
+    if (serviceAntiAffinity !== undefined) throw gone(field, name, 'serviceAntiAffinity')
     if (labelPreference !== undefined) {
       const operator = labelPreference.presence ? 'Exists' : 'DoesNotExist'
       affinity.preferred.push({ key: labelPreference.label ?? '', operator, weight: Math.min(weight, 100) })
@@ -225,7 +225,7 @@ function scorersOf(
       throw new ConfigurationError(`${field}.argument.requestedToCapacityRatioArguments: Required value`)
     if (plugin === 'NodeResourcesFit' && weights.has(plugin))
       throw new ConfigurationError(
-        `${field}: nodes can be compared by what is taken of them in one way only, and ${quote(name)} is the second`,
+        `${field}: only one resource allocation priority is supported, ${quote(name)} is the second`,
       )
     strategy = plugin === 'NodeResourcesFit' ? (strategyOf(name, ratio) ?? strategy) : strategy
     add(plugin, weight)
@@ -277,5 +277,5 @@ function extenderOf({ enableHttps, httpTimeout, ...rest }: OldExtenderFields): E
 }
 
 function gone(field: string, name: string, what = quote(name)): ConfigurationError {
-  return new ConfigurationError(`${field}: ${what} is not known, or was removed from Kubernetes`)
+  return new ConfigurationError(`${field}: ${what} is unknown or no longer supported`)
 }

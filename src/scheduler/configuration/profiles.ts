@@ -1,11 +1,12 @@
+import { messageOf } from '#/base/message-of.ts'
 import { quote } from '#/api/quote.ts'
 import type { Extenders } from '../extenders.ts'
-import type { Plugin, PluginContext, PluginFactory } from '../framework.ts'
+import type { Plugin, PluginHandle, PluginFactory } from '../framework.ts'
 import type { PluginEntry } from '../plugins.ts'
-import { profileOf, type ExtensionPoint, type MakeProfiles, type Profile } from '../profile.ts'
+import { profileOf, type ExtensionPoint, type ProfileFactory, type Profile } from '../profile.ts'
 import type { PointName, ProfileFields } from './fields.ts'
 import { readPluginArgs } from './plugin-args.ts'
-import { pluginSets, type SinglePoint } from './plugin-sets.ts'
+import { pluginSets, type ExtensionPointName } from './plugin-sets.ts'
 import { ConfigurationError } from './schema.ts'
 
 export interface ProfileSettings {
@@ -28,11 +29,11 @@ export interface ProfilesParts {
 }
 
 /** The plugin function of each extension point of the configuration. */
-const functions: Readonly<Record<SinglePoint, ExtensionPoint>> = {
+const functions: Readonly<Record<ExtensionPointName, ExtensionPoint>> = {
   preEnqueue: 'preEnqueue',
-  queueSort: 'compare',
-  filter: 'filter',
-  postFilter: 'makeRoom',
+  queueSort: 'queueSort',
+  filter: 'preFilter',
+  postFilter: 'postFilter',
   score: 'score',
   reserve: 'reserve',
   permit: 'permit',
@@ -41,20 +42,20 @@ const functions: Readonly<Record<SinglePoint, ExtensionPoint>> = {
   postBind: 'postBind',
 }
 
-const points = new Map(Object.entries(functions).map(([point, name]) => [name, point as SinglePoint]))
+const points = new Map(Object.entries(functions).map(([point, name]) => [name, point as ExtensionPointName]))
 
 /**
  * Throws ConfigurationError. The returned function throws it too, because plugins validate their args on
  * creation.
  */
-export function configuredProfiles({ settings, defaults, extenders }: ProfilesParts): MakeProfiles {
+export function configuredProfiles({ settings, defaults, extenders }: ProfilesParts): ProfileFactory {
   const plans = settings.map(each => ({ ...each, ...planPlugins(each, defaults) }))
-  return context => plans.map(plan => makeProfile(plan, context, extenders))
+  return handle => plans.map(plan => makeProfile(plan, handle, extenders))
 }
 
 interface PluginPlan {
   readonly sets: ReturnType<typeof pluginSets>
-  readonly makers: ReadonlyMap<string, (context: PluginContext) => Plugin>
+  readonly makers: ReadonlyMap<string, (handle: PluginHandle) => Plugin>
 }
 
 /** Resolves the plugins of a profile with their factories and args. */
@@ -66,18 +67,18 @@ function planPlugins(settings: ProfileSettings, defaults: ReadonlyMap<string, Pl
     const at = `${field}.pluginConfig[${index}].args`
     return [name, { field: at, args: readPluginArgs(name, args, at) }] as const
   })
-  const parameters = new Map(configured)
+  const argsByPlugin = new Map(configured)
   const makers = sets.all.map(({ name }) => {
     const make = imported.get(name) ?? defaults.get(name)?.make
     if (make === undefined) throw new ConfigurationError(`${whereNamed(settings, name)}: ${noSuch(name)}`)
-    const { args = {}, field: at = `${field}.plugins` } = parameters.get(name) ?? {}
-    return [name, pluginMaker(name, make, at, withIgnored(name, args, settings))] as const
+    const { args = {}, field: at = `${field}.plugins` } = argsByPlugin.get(name) ?? {}
+    return [name, pluginMaker({ name, make, field: at, args: withIgnored(name, args, settings) })] as const
   })
   return { sets, makers: new Map(makers) }
 }
 
 function noSuch(name: string): string {
-  const wayOut = 'one of your own needs an entry in pluginConfig with the path to import it from'
+  const wayOut = 'an out-of-tree plugin needs a pluginConfig entry with an import path'
   return `plugin ${quote(name)} does not exist; ${wayOut}`
 }
 
@@ -100,19 +101,22 @@ function withIgnored(
   return { ...args, ignoredResources: [...said, ...ignoredResources] }
 }
 
-function pluginMaker(
-  name: string,
-  make: PluginFactory,
-  field: string,
-  args: Readonly<Record<string, unknown>>,
-): (context: PluginContext) => Plugin {
-  return context => {
+interface PluginMakerOptions {
+  readonly name: string
+  readonly make: PluginFactory
+  /** Path of the args in the configuration, for error messages. */
+  readonly field: string
+  readonly args: Readonly<Record<string, unknown>>
+}
+
+function pluginMaker({ name, make, field, args }: PluginMakerOptions): (handle: PluginHandle) => Plugin {
+  return handle => {
     try {
-      const plugin = make(context, args)
+      const plugin = make(handle, args)
       if (plugin.name === name) return plugin
-      throw new Error(`the plugin calls itself ${quote(plugin.name)}`)
+      throw new Error(`the plugin has the name ${quote(plugin.name)}`)
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause)
+      const reason = messageOf(cause)
       throw new ConfigurationError(`${field}: initializing plugin ${quote(name)}: ${reason}`, { cause })
     }
   }
@@ -120,21 +124,21 @@ function pluginMaker(
 
 function makeProfile(
   plan: ProfileSettings & PluginPlan,
-  context: PluginContext,
+  handle: PluginHandle,
   extenders: Extenders,
 ): Profile {
   const { sets, makers, field, schedulerName, percentageOfNodesToScore } = plan
-  const plugins = new Map([...makers].map(([name, make]) => [name, make(context)]))
+  const plugins = new Map([...makers].map(([name, make]) => [name, make(handle)]))
   const at = (point: ExtensionPoint): readonly Plugin[] => {
     const name = points.get(point)!
-    const canTakePart = (plugin: string): boolean => plugins.get(plugin)?.[point] !== undefined
-    return sets.at(name, canTakePart).map(each => {
-      if (canTakePart(each)) return plugins.get(each)!
+    const implementsPoint = (plugin: string): boolean => plugins.get(plugin)?.[point] !== undefined
+    return sets.at(name, implementsPoint).map(each => {
+      if (implementsPoint(each)) return plugins.get(each)!
       const place = `${whereEnabled(plan, name, each)}: plugin ${quote(each)}`
       throw new ConfigurationError(`${place} does not extend ${name} plugin`)
     })
   }
-  const sorters = at('compare').length
+  const sorters = at('queueSort').length
   if (sorters !== 1) {
     const found = `only one queue sort plugin required for profile with scheduler name ${quote(schedulerName)}`
     throw new ConfigurationError(`${field}.plugins.queueSort: ${found}, but got ${sorters}`)
@@ -148,7 +152,7 @@ function makeProfile(
     percentageOfNodesToScore,
     plugins: sets.all.map(({ name, weight }) => ({ plugin: plugins.get(name)!, weight })),
     at,
-    extend: extenders.extension(context),
+    extenders: extenders.hooks(handle),
   })
 }
 

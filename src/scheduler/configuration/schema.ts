@@ -31,7 +31,8 @@ export function readFile<T>(text: string, { schema, ...expected }: FileKind<T>):
     requireTypeMeta(parseYaml(text), text)
     const options = { expected, fieldValidation: 'Strict' } as const
     // The schema guarantees the type.
-    return strictDecode(Buffer.from(text), 'application/yaml', schema, options).value as unknown as T
+    return strictDecode(Buffer.from(text), { mediaType: 'application/yaml', schema, ...options })
+      .value as unknown as T
   } catch (error) {
     if (!isApiError(error) && !(error instanceof DecodeError)) throw error
     throw new ConfigurationError(error.message, { cause: error })

@@ -1,3 +1,4 @@
+import { readAll } from '#/base/read-all.ts'
 import { DecodeError } from '#/api/decode-error.ts'
 import { parseJson } from '#/api/json.ts'
 import type { JsonValue } from '#/api/json-value.ts'
@@ -13,7 +14,7 @@ export interface HttpExtenderOptions {
 }
 
 /** Maximum response size, enough for all nodes of a large cluster. */
-const answerBytesMax = 128 * 1024 * 1024
+const responseBytesMax = 128 * 1024 * 1024
 
 /** JSON over HTTP to one extender. Connects on the first call. */
 export class HttpExtender implements AsyncDisposable {
@@ -25,16 +26,14 @@ export class HttpExtender implements AsyncDisposable {
   }
 
   /** Sends a body that is already JSON. Throws Error on failure or timeout. */
-  async ask(verb: string, body: string): Promise<JsonValue> {
+  async send(verb: string, body: string): Promise<JsonValue> {
     const { clock, connectHttp, urlPrefix, tls, timeoutMs } = this.#options
     const url = `${urlPrefix.replace(/\/+$/, '')}/${verb}`
     const { origin, pathname, search } = new URL(url)
     this.#client ??= connectHttp({ origin, ...(tls && { tls }), connectTimeoutMs: timeoutMs })
     const abortion = new AbortController()
     const timer = clock.setTimer(timeoutMs, () => {
-      abortion.abort(
-        new Error(`failed ${verb} with extender at URL ${url}: no answer within ${timeoutMs} ms`),
-      )
+      abortion.abort(new Error(`failed ${verb} with extender at URL ${url}: timed out after ${timeoutMs} ms`))
     })
     try {
       const response = await this.#client.request({
@@ -48,7 +47,7 @@ export class HttpExtender implements AsyncDisposable {
         response.discard()
         throw new Error(`failed ${verb} with extender at URL ${url}, code ${response.status}`)
       }
-      return parseJson(await readAll(response.body), { maxBytes: answerBytesMax })
+      return parseJson(await readAll(response.body, responseBytesMax), { maxBytes: responseBytesMax })
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error
       throw new Error(`failed ${verb} with extender at URL ${url}: ${error.message}`, { cause: error })
@@ -60,15 +59,4 @@ export class HttpExtender implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#client?.[Symbol.asyncDispose]()
   }
-}
-
-async function readAll(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const read: Uint8Array[] = []
-  let sizeBytes = 0
-  for await (const piece of pieces) {
-    sizeBytes += piece.length
-    if (sizeBytes > answerBytesMax) throw new Error(`the answer is larger than ${answerBytesMax} bytes`)
-    read.push(piece)
-  }
-  return Buffer.concat(read)
 }

@@ -5,23 +5,23 @@
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { stringifyJson } from '#/api/json.ts'
 import type { JsonValue } from '#/api/json-value.ts'
-import type { Eviction } from '../framework.ts'
+import type { PreemptionCandidate } from '../framework.ts'
 import type { NodeInfo } from '../node-info.ts'
 import type { PodInfo } from '../pod-info.ts'
 
 /** The response to a filter call: feasible nodes and failure reasons of the rest. */
-export interface FilterAnswer {
+export interface ExtenderFilterResult {
   /** Undefined if the response has no node list. */
   readonly names: readonly string[] | undefined
   readonly failed: ReadonlyMap<string, string>
-  readonly failedForGood: ReadonlyMap<string, string>
+  readonly failedAndUnresolvable: ReadonlyMap<string, string>
   readonly error: string
 }
 
 /** Victim uids by node. */
-export type EvictionAnswer = ReadonlyMap<
+export type ExtenderPreemptionResult = ReadonlyMap<
   string,
-  { readonly uids: readonly string[]; readonly violations: number }
+  { readonly uids: readonly string[]; readonly pdbViolations: number }
 >
 
 /** An extender with a node cache receives only names. */
@@ -38,16 +38,16 @@ export function nodesMessage(
   return `${head},"Nodes":{"metadata":{},"items":[${items}]},"NodeNames":null}`
 }
 
-export function evictionsMessage(
+export function preemptionMessage(
   { pod }: PodInfo,
-  evictions: readonly Eviction[],
+  candidates: readonly PreemptionCandidate[],
   form: 'names' | 'objects',
 ): string {
   const podOf = (victim: PodInfo): string =>
     form === 'names' ? JSON.stringify({ UID: victim.uid }) : jsonOf(victim.pod)
-  const victims = evictions.map(({ node, victims, violations }) => {
+  const victims = candidates.map(({ node, victims, pdbViolations }) => {
     const pods = victims.map(podOf).join()
-    return `${JSON.stringify(node)}:{"Pods":[${pods}],"NumPDBViolations":${violations}}`
+    return `${JSON.stringify(node)}:{"Pods":[${pods}],"NumPDBViolations":${pdbViolations}}`
   })
   const byNode = `{${victims.join()}}`
   const [full, meta] = form === 'names' ? ['null', byNode] : [byNode, 'null']
@@ -59,7 +59,7 @@ export function bindingMessage({ pod, namespace, uid }: PodInfo, node: string): 
   return JSON.stringify({ PodName: name, PodNamespace: namespace, PodUID: uid, Node: node })
 }
 
-export function readFilterAnswer(answer: JsonValue): FilterAnswer {
+export function readFilterResult(answer: JsonValue): ExtenderFilterResult {
   const names = field(answer, 'NodeNames')
   const items = field(field(answer, 'Nodes'), 'items')
   return {
@@ -69,24 +69,24 @@ export function readFilterAnswer(answer: JsonValue): FilterAnswer {
         ? items.map(node => textOf(field(field(node, 'metadata'), 'name')))
         : undefined,
     failed: textsOf(field(answer, 'FailedNodes')),
-    failedForGood: textsOf(field(answer, 'FailedAndUnresolvableNodes')),
+    failedAndUnresolvable: textsOf(field(answer, 'FailedAndUnresolvableNodes')),
     error: textOf(field(answer, 'Error')),
   }
 }
 
 /** Scores by node name. */
 export function readScores(answer: JsonValue): ReadonlyMap<string, number> {
-  if (!Array.isArray(answer)) throw new Error('the scores are no list')
+  if (!Array.isArray(answer)) throw new Error('scores must be a list')
   return new Map(answer.map(each => [textOf(field(each, 'Host')), numberOf(field(each, 'Score'))]))
 }
 
-export function readEvictionAnswer(answer: JsonValue): EvictionAnswer {
+export function readPreemptionResult(answer: JsonValue): ExtenderPreemptionResult {
   const byNode = field(answer, 'NodeNameToMetaVictims')
   return new Map(
     entriesOf(byNode).map(([node, victims]) => {
       const pods = field(victims, 'Pods')
       const uids = Array.isArray(pods) ? pods.map(pod => textOf(field(pod, 'UID'))) : []
-      return [node, { uids, violations: numberOf(field(victims, 'NumPDBViolations')) }]
+      return [node, { uids, pdbViolations: numberOf(field(victims, 'NumPDBViolations')) }]
     }),
   )
 }

@@ -14,7 +14,7 @@ import {
   type TestCluster,
   type TestClusterOptions,
 } from '../test-cluster.ts'
-import { evict } from './default-preemption/evict.ts'
+import { prepareCandidate } from './default-preemption/prepare-candidate.ts'
 import { defaultPreemption } from './default-preemption.ts'
 
 type TestOf = Parameters<typeof startTestCluster>[0]
@@ -48,7 +48,7 @@ function messageOf({ status }: Pod): string | undefined {
   return status?.conditions?.find(({ type }) => type === 'PodScheduled')?.message
 }
 
-test('a victim is told to go, and the pod comes when it is gone', async t => {
+test('a victim is deleted, and the preemptor is bound after it is gone', async t => {
   const cluster = await startFull(t, { n1: 'a', n2: 'b' })
   await cluster.addPods(podOf('high', { ...high, nodeSelector: onNode('n2') }))
   const victim = await cluster.getPod('b')
@@ -81,7 +81,7 @@ test('a victim is told to go, and the pod comes when it is gone', async t => {
   assert.deepEqual(await cluster.places(), { a: 'n1', high: 'n2' })
 })
 
-test('where nobody can be sent away, the message says why', async t => {
+test('without preemption candidates the message has the reasons', async t => {
   const cluster = await startFull(t, { n1: 'a', n2: 'b', n3: 'c' })
   await cluster.addNodes(nodeOf('n4', { cpu: '1' }), nodeOf('n5', { spec: { unschedulable: true } }))
   await cluster.addPods(podOf('same', low))
@@ -94,7 +94,7 @@ test('where nobody can be sent away, the message says why', async t => {
   assert.equal(await leaving(cluster), '')
 })
 
-test('a pod that never preempts waits', async t => {
+test('a pod with preemptionPolicy Never does not preempt', async t => {
   const cluster = await startFull(t, { n1: 'a' })
   await cluster.addPods(podOf('polite', { ...high, preemptionPolicy: 'Never' }))
   assert.equal(await leaving(cluster), '')
@@ -107,7 +107,7 @@ test('a pod that never preempts waits', async t => {
   )
 })
 
-test('while its victims go, nobody else has to, and the pod keeps its node', async t => {
+test('while victims terminate no other pod is preempted and the nomination is kept', async t => {
   const cluster = await startFull(t, { n1: 'a', n2: 'b' })
   await cluster.addPods(podOf('high', high))
   const [victim = ''] = (await leaving(cluster)).split(' ')
@@ -132,7 +132,7 @@ test('while its victims go, nobody else has to, and the pod keeps its node', asy
   assert.equal((await cluster.getPod('high')).spec?.nodeName, nominatedNodeName)
 })
 
-test('the room is not taken by those for whom it was not made', async t => {
+test('resources released by preemption are not used by pods of lower priority', async t => {
   const cluster = await startFull(t, { n1: 'a' })
   await cluster.addPods(podOf('high', high))
   await cluster.addPods(
@@ -146,7 +146,7 @@ test('the room is not taken by those for whom it was not made', async t => {
   assert.deepEqual(await cluster.places(), { high: 'n1', late: 'n1', lesser: '' })
 })
 
-test('a still more important pod takes the room, and the other loses its nomination', async t => {
+test('a pod of higher priority takes the node, and the other loses its nomination', async t => {
   const cluster = await startFull(t, { n1: 'a' })
   await cluster.addPods(podOf('high', high))
   assert.equal((await cluster.getPod('high')).status?.nominatedNodeName, 'n1')
@@ -161,7 +161,7 @@ test('a still more important pod takes the room, and the other loses its nominat
   assert.match(messageOf(pod) ?? '', /1 No preemption victims found for incoming pod\.$/)
 })
 
-test('who waits for a node that a more important pod takes looks for another', async t => {
+test('a pod that lost its nominated node preempts on another node', async t => {
   const cluster = await startTestCluster(t)
   await cluster.addNodes(nodeOf('n1'), nodeOf('n2'))
   const on = (name: string, node: string, parts: PodParts): Pod => {
@@ -183,7 +183,7 @@ test('who waits for a node that a more important pod takes looks for another', a
   assert.deepEqual(await cluster.places(), { high: 'n2', higher: 'n1' })
 })
 
-test('budgets are kept where another node or pod will do, and broken where none will', async t => {
+test('PodDisruptionBudgets are violated only if there is no other candidate', async t => {
   const cluster = await startFull(t, { n1: 'a', n2: 'b' })
   const budget = {
     metadata: { namespace: 'default', name: 'a' },
@@ -198,7 +198,7 @@ test('budgets are kept where another node or pod will do, and broken where none 
   assert.equal(await leaving(cluster), 'a')
 })
 
-test('a node with room ends the wait, and frees the room that was made', async t => {
+test('a pod bound to another node releases its nominated node', async t => {
   const cluster = await startFull(t, { n1: 'a' })
   await cluster.addPods(podOf('high', high))
   assert.equal(await leaving(cluster), 'a')
@@ -222,7 +222,7 @@ function onEviction(decide: (name: string) => Promise<void> | undefined): TestCl
   ]
 }
 
-test('the pod is not tried while victims are still being told to go', async t => {
+test('the preemptor is gated until all evictions are requested', async t => {
   const slow = Promise.withResolvers<void>()
   const admission = onEviction(name => (name === 'b' ? slow.promise : undefined))
   const cluster = await startTestCluster(t, { admission: admission! })
@@ -247,31 +247,37 @@ test('the pod is not tried while victims are still being told to go', async t =>
   assert.deepEqual(await cluster.places(), { high: 'n1' })
 })
 
-test('when a victim cannot be told to go, the pod is tried again at once', async t => {
-  let refusals = 0
+test('after a failed eviction the preemptor is retried immediately', async t => {
+  let rejected = 0
   const admission = onEviction(() => {
-    if (refusals++ === 0) throw internalError('the webhook is down')
+    if (rejected++ === 0) throw internalError('the webhook is down')
     return undefined
   })
   const cluster = await startTestCluster(t, { admission: admission! })
   await cluster.addNodes(nodeOf('n1'))
   await cluster.addPods(podOf('a', low))
   await cluster.addPods(podOf('high', high))
-  assert.equal(refusals, 2)
+  assert.equal(rejected, 2)
   assert.equal(await leaving(cluster), 'a')
 })
 
-test('a victim in whose place another pod is stays', async t => {
+test('a victim replaced by a pod of the same name is not deleted', async t => {
   const cluster = await startTestCluster(t)
   await cluster.addPods(podOf('a'))
   const { client, run } = cluster
   const old = podInfoOf({ ...podOf('a', { uid: 'old' }) })
   const told: string[] = []
-  const task = { pod: podInfoOf(podOf('high')), node: 'n1', victims: [old], displaced: [old], nowMs: 0 }
+  const task = {
+    pod: podInfoOf(podOf('high')),
+    node: 'n1',
+    victims: [old],
+    lowerPriorityNominatedPods: [old],
+    nowMs: 0,
+  }
   const record = (_about: Pod, { message }: { readonly message: string }): void => void told.push(message)
-  await run(evict(task, { client, signal: new AbortController().signal, record }))
+  await run(prepareCandidate(task, { client, signal: new AbortController().signal, record }))
   await run(
-    evict(
+    prepareCandidate(
       { ...task, victims: [podInfoOf(podOf('gone', { uid: 'gone' }))] },
       { client, signal: new AbortController().signal, record },
     ),
@@ -282,12 +288,12 @@ test('a victim in whose place another pod is stays', async t => {
   assert.deepEqual(told, [])
 })
 
-test('parameters are checked', () => {
-  const make = (parameters: Readonly<Record<string, unknown>>): unknown => {
+test('DefaultPreemptionArgs are validated', () => {
+  const make = (args: Readonly<Record<string, unknown>>): unknown => {
     const context = { platform: {}, informer: () => undefined } as unknown as Parameters<
       typeof defaultPreemption
     >[0]
-    return defaultPreemption(context, parameters)
+    return defaultPreemption(context, args)
   }
   assert.throws(() => make({ minCandidateNodesPercentage: 101 }), /not in valid range \[0, 100\]/)
   assert.throws(() => make({ minCandidateNodesPercentage: '10' }), /not in valid range/)

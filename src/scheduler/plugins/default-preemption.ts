@@ -3,76 +3,80 @@
  * the snapshot; the scheduler evicts them asynchronously.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/pod-priority-preemption/
  */
+import { messageOf } from '#/base/message-of.ts'
 import { podDisruptionBudgets } from '#/api/generated/policy/v1-resources.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
-import type { Eviction, FilterFailure, PluginFactory, ReviewEvictions } from '../framework.ts'
+import type { PreemptionCandidate, Diagnosis, PluginFactory, ProcessPreemption } from '../framework.ts'
 import type { NodeInfo } from '../node-info.ts'
 import type { PodInfo } from '../pod-info.ts'
-import { noneAvailable } from '../reasons.ts'
-import { Budgets } from './default-preemption/budgets.ts'
-import { chooseEviction } from './default-preemption/choose-eviction.ts'
-import { evict, isPreempted } from './default-preemption/evict.ts'
-import { findEvictions } from './default-preemption/find-evictions.ts'
+import { fitErrorMessage } from '../fit-error.ts'
+import { DisruptionBudgets } from './default-preemption/budgets.ts'
+import { selectCandidate } from './default-preemption/select-candidate.ts'
+import { prepareCandidate, isPreempted } from './default-preemption/prepare-candidate.ts'
+import { findCandidates } from './default-preemption/find-candidates.ts'
 
-export const defaultPreemption: PluginFactory = ({ platform, informer }, parameters) => {
+export const defaultPreemption: PluginFactory = ({ platform, informer }, args) => {
   const { clock, random } = platform
-  const wantedOf = readWanted(parameters)
+  const wantedOf = readWanted(args)
   const budgets = informer(podDisruptionBudgets)
   return {
     name: 'DefaultPreemption',
-    // The plugin never refuses a pod.
-    wakeUps: [],
-    makeRoom: async (pod, failure, review) => {
-      const objection = whyNotEligible(pod, failure)
-      if (objection !== undefined) return { message: `preemption: ${objection}` }
-      const { filters, nominated, snapshot } = failure
-      const nodes = nodesToTry(failure)
+    // The plugin never rejects a pod.
+    eventsToRegister: [],
+    postFilter: async (pod, diagnosis, processPreemption) => {
+      const ineligible = whyNotEligible(pod, diagnosis)
+      if (ineligible !== undefined) return { message: `preemption: ${ineligible}` }
+      const { filters, nominated, snapshot } = diagnosis
+      const nodes = nodesToTry(diagnosis)
       const nowMs = clock.now()
-      const { found, refusals } = await findEvictions({
+      const { found, nodeToStatus } = await findCandidates({
         pod,
         filters,
         nominated,
         nodes,
         nowMs,
         clock,
-        budgets: new Budgets(nodes.length === 0 ? [] : budgets.list()),
+        budgets: new DisruptionBudgets(nodes.length === 0 ? [] : budgets.list()),
         startAt: nodes.length === 0 ? 0 : random.integer('first node for preemption', nodes.length),
         wanted: wantedOf(nodes.length),
       })
       if (found.length === 0) {
-        const message = noneAvailable(snapshot.nodes.length, refusals, notHelpful)
-        return { message: `preemption: ${message}`, dropsNomination: true }
+        const message = fitErrorMessage(snapshot.nodes.length, nodeToStatus, notHelpful)
+        return { message: `preemption: ${message}`, clearsNominatedNode: true }
       }
-      const reviewed = await askOthers(() => review(pod, found))
-      if ('message' in reviewed) return reviewed
-      const eviction = chooseEviction(reviewed.left, nowMs)
-      if (eviction === undefined) return { message: 'preemption: no candidate node for preemption' }
-      const { node, victims } = eviction
+      const processed = await callExtenders(() => processPreemption(pod, found))
+      if ('message' in processed) return processed
+      const candidate = selectCandidate(processed.left, nowMs)
+      if (candidate === undefined) return { message: 'preemption: no candidate node for preemption' }
+      const { node, victims } = candidate
       if (victims.every(victim => isBeingDeleted(victim.pod))) return { node }
-      const displaced = nominated(node).filter(({ priority }) => priority < pod.priority)
-      return { node, prepare: work => evict({ pod, node, victims, displaced, nowMs }, work) }
+      const lowerPriorityNominatedPods = nominated(node).filter(({ priority }) => priority < pod.priority)
+      return {
+        node,
+        preempt: work => prepareCandidate({ pod, node, victims, lowerPriorityNominatedPods, nowMs }, work),
+      }
     },
   }
 }
 
 /** If an extender fails, no pod is preempted in this cycle. */
-async function askOthers(
-  review: () => ReturnType<ReviewEvictions>,
-): Promise<{ readonly left: readonly Eviction[] } | { readonly message: string }> {
+async function callExtenders(
+  run: () => ReturnType<ProcessPreemption>,
+): Promise<{ readonly left: readonly PreemptionCandidate[] } | { readonly message: string }> {
   try {
-    return { left: await review() }
+    return { left: await run() }
   } catch (error) {
-    return { message: `preemption: ${error instanceof Error ? error.message : String(error)}` }
+    return { message: `preemption: ${messageOf(error)}` }
   }
 }
 
 const notHelpful = 'Preemption is not helpful for scheduling'
 
 /** Reason why the pod is not eligible to preempt others. */
-function whyNotEligible({ pod, priority }: PodInfo, failure: FilterFailure): string | undefined {
-  const { nominatedNode, snapshot } = failure
+function whyNotEligible({ pod, priority }: PodInfo, diagnosis: Diagnosis): string | undefined {
+  const { nominatedNode, snapshot } = diagnosis
   if (pod.spec?.preemptionPolicy === 'Never') return 'not eligible due to preemptionPolicy=Never.'
-  if (nominatedNode === undefined || isHopeless(nominatedNode, failure)) return undefined
+  if (nominatedNode === undefined || isUnresolvableOn(nominatedNode, diagnosis)) return undefined
   const isAwaited = snapshot
     .get(nominatedNode)
     ?.pods.some(victim => victim.priority < priority && isPreempted(victim.pod))
@@ -80,21 +84,22 @@ function whyNotEligible({ pod, priority }: PodInfo, failure: FilterFailure): str
 }
 
 /** True if evicting pods cannot make the pod fit the node. */
-function isHopeless(node: string, { everywhere, refusals }: FilterFailure): boolean {
-  const refusal = refusals.get(node)
-  return everywhere !== undefined || refusal === undefined || refusal.isFinal === true
+function isUnresolvableOn(node: string, { preFilterStatus, nodeToStatus }: Diagnosis): boolean {
+  const status = nodeToStatus.get(node)
+  return preFilterStatus !== undefined || status === undefined || status.isUnresolvable === true
 }
 
 /** Nodes where preemption may help. */
-function nodesToTry({ everywhere, refusals, snapshot }: FilterFailure): readonly NodeInfo[] {
-  if (everywhere !== undefined) return []
-  return [...refusals].flatMap(([name, { isFinal }]) => (isFinal ? [] : (snapshot.get(name) ?? [])))
+function nodesToTry({ preFilterStatus, nodeToStatus, snapshot }: Diagnosis): readonly NodeInfo[] {
+  if (preFilterStatus !== undefined) return []
+  return [...nodeToStatus].flatMap(([name, { isUnresolvable }]) =>
+    isUnresolvable ? [] : (snapshot.get(name) ?? []),
+  )
 }
 
 /** Number of candidates to find for a number of nodes. Throws for invalid args. */
-function readWanted(parameters: Readonly<Record<string, unknown>>): (nodes: number) => number {
-  const { minCandidateNodesPercentage: percentage = 10, minCandidateNodesAbsolute: absolute = 100 } =
-    parameters
+function readWanted(args: Readonly<Record<string, unknown>>): (nodes: number) => number {
+  const { minCandidateNodesPercentage: percentage = 10, minCandidateNodesAbsolute: absolute = 100 } = args
   if (!isCount(percentage) || percentage > 100)
     throw new Error(
       `minCandidateNodesPercentage: Invalid value: ${String(percentage)}: not in valid range [0, 100]`,

@@ -8,7 +8,7 @@ import {
   resourceClaimTemplates,
   resourceSlices,
 } from '#/api/generated/resource/v1-resources.ts'
-import type { MakeAdmissionPlugins } from '#/apiserver/admission.ts'
+import type { AdmissionPluginFactory } from '#/apiserver/admission.ts'
 import { resourceClaimController } from '#/controllers/resource-claim.ts'
 import { driver, podWithClaims, templateOf } from '#/controllers/test-devices.ts'
 import { eventsAbout } from '#/controllers/test-storage.ts'
@@ -21,7 +21,7 @@ const selectors = [{ cel: { expression: `device.driver == "${driver}"` } }]
 async function start(
   t: Parameters<typeof startTestCluster>[0],
   nodes: Readonly<Record<string, readonly (string | Device)[]>>,
-  admission?: MakeAdmissionPlugins,
+  admission?: AdmissionPluginFactory,
 ): Promise<TestCluster> {
   const cluster = await startTestCluster(t, {
     profiles: testProfiles,
@@ -69,7 +69,7 @@ async function wordsAbout(cluster: TestCluster, pod: string): Promise<string> {
   return (await eventsAbout(cluster, pod)).join('\n')
 }
 
-test('pods with claims of a template go where there are devices, each with its own', async t => {
+test('pods with ResourceClaimTemplates get nodes with free devices, one claim each', async t => {
   const cluster = await start(t, { n1: [], n2: ['a', 'b'], n3: ['c'] })
   await cluster.create(resourceClaimTemplates, templateOf('gpu'))
   await cluster.addPods(...[1, 2, 3, 4].map(index => podWithClaims(`p${index}`, ['gpu<gpu'])))
@@ -90,7 +90,7 @@ test('pods with claims of a template go where there are devices, each with its o
   assert.equal((await cluster.places())[waiting], 'n3')
 })
 
-test('what is written into a claim that gets devices', async t => {
+test('the allocation and reservation written to a claim', async t => {
   const cluster = await start(t, { n1: ['a'] })
   await cluster.create(resourceClaims, claimFor('one'))
   await cluster.addPods(podWithClaims('web', ['gpu=one']))
@@ -109,7 +109,7 @@ test('what is written into a claim that gets devices', async t => {
   assert.equal(pod.spec?.nodeName, 'n1')
 })
 
-test('pods that share a claim share its node', async t => {
+test('pods that share a claim are scheduled to the same node', async t => {
   const cluster = await start(t, { n1: ['a'], n2: ['b'] })
   await cluster.create(resourceClaims, claimFor('one'))
   await cluster.addPods(podWithClaims('p1', ['gpu=one']), podWithClaims('p2', ['gpu=one']))
@@ -120,7 +120,7 @@ test('pods that share a claim share its node', async t => {
   assert.equal((await claimNamed(cluster, 'one')).status?.reservedFor?.length, 2)
 })
 
-test('pods are not even tried before their claims are there', async t => {
+test('a pod is gated until its ResourceClaims exist', async t => {
   const cluster = await start(t, { n1: ['a'] })
   await cluster.addPods(podWithClaims('web', ['gpu=late']))
   await cluster.advance(5_000)
@@ -129,7 +129,7 @@ test('pods are not even tried before their claims are there', async t => {
   assert.deepEqual(await cluster.places(), { web: 'n1' })
 })
 
-test('a class that does not exist is waited for', async t => {
+test('a pod is unschedulable until the device class exists', async t => {
   const cluster = await start(t, { n1: ['a'] })
   await cluster.create(
     resourceClaims,
@@ -142,7 +142,7 @@ test('a class that does not exist is waited for', async t => {
   assert.deepEqual(await cluster.places(), { web: 'n1' })
 })
 
-test('what comes first among alternatives is liked better, and taken elsewhere when there is none', async t => {
+test('nodes with an earlier firstAvailable alternative score higher', async t => {
   const large = { name: 'large', attributes: { size: { string: 'large' } } }
   const small = { name: 'small', attributes: { size: { string: 'small' } } }
   const cluster = await start(t, { n1: [small], n2: [large], n3: [small] })
@@ -164,7 +164,7 @@ test('what comes first among alternatives is liked better, and taken elsewhere w
   assert.deepEqual(new Set([p2, p3]), new Set(['n1', 'n3']))
 })
 
-test('a claim whose devices are elsewhere gives them back when nobody uses them', async t => {
+test('an unused claim allocated on an infeasible node is deallocated', async t => {
   const cluster = await start(t, { n1: ['a'], n2: ['b'] })
   await cluster.create(resourceClaims, claimFor('one'))
   await cluster.addPods(
@@ -181,7 +181,7 @@ test('a claim whose devices are elsewhere gives them back when nobody uses them'
   assert.deepEqual(await showAllocations(cluster), ['n2/b>second'])
 })
 
-test('devices that have to be made ready are waited for, and given up when they cannot be', async t => {
+test('binding waits for device binding conditions and fails if they fail', async t => {
   const slow = { name: 'slow', bindingConditions: ['attached'], bindingFailureConditions: ['broken'] }
   const cluster = await start(t, { n1: [slow] })
   await cluster.create(resourceClaims, claimFor('one'))
@@ -210,7 +210,7 @@ test('devices that have to be made ready are waited for, and given up when they 
   assert.deepEqual(await cluster.places(), { web: 'n1' })
 })
 
-test('resources by name are met by devices where nodes do not have them', async t => {
+test('extended resources are provided by devices where nodes do not have them', async t => {
   const cluster = await start(t, { n1: [], n2: ['a', 'b'] })
   await cluster.change(deviceClasses, driver, each => ({
     ...each,
@@ -236,10 +236,10 @@ test('resources by name are met by devices where nodes do not have them', async 
   assert.deepEqual((await cluster.places())['more'], '')
 })
 
-test('a pod that cannot be bound leaves no devices behind', async t => {
-  const refuse: MakeAdmissionPlugins = () => [
+test('the devices of a pod that cannot be bound are released', async t => {
+  const reject: AdmissionPluginFactory = () => [
     {
-      name: 'RefuseAllocation',
+      name: 'RejectAllocation',
       handles: ({ operation }) => operation === 'UPDATE',
       validate: ({ resource, subresource, name }) => {
         if (resource.plural === 'resourceclaims' && subresource === 'status' && name === 'one')
@@ -247,12 +247,12 @@ test('a pod that cannot be bound leaves no devices behind', async t => {
       },
     },
   ]
-  const cluster = await start(t, { n1: ['a'] }, refuse)
+  const cluster = await start(t, { n1: ['a'] }, reject)
   await cluster.create(resourceClaims, claimFor('one'))
   await cluster.create(resourceClaims, claimFor('two'))
-  await cluster.addPods(podWithClaims('refused', ['gpu=one']))
-  assert.match(await wordsAbout(cluster, 'refused'), /not this one/)
+  await cluster.addPods(podWithClaims('rejected', ['gpu=one']))
+  assert.match(await wordsAbout(cluster, 'rejected'), /not this one/)
   await cluster.addPods(podWithClaims('web', ['gpu=two']))
   await cluster.advance(5_000)
-  assert.deepEqual(await cluster.places(), { refused: '', web: 'n1' })
+  assert.deepEqual(await cluster.places(), { rejected: '', web: 'n1' })
 })

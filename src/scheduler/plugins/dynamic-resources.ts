@@ -5,45 +5,45 @@
  * https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/
  */
 import { pods } from '#/api/generated/core/v1-resources.ts'
-import { claimKeysOf } from '#/api/pod-resource-claims.ts'
+import { resourceClaimKeysOf } from '#/api/pod-resource-claims.ts'
 import { resourceClaims } from '#/api/generated/resource/v1-resources.ts'
-import type { FilterFailure, PluginContext, PluginFactory, Room } from '../framework.ts'
+import type { Diagnosis, PluginHandle, PluginFactory, PostFilterResult } from '../framework.ts'
 import type { PodInfo } from '../pod-info.ts'
 import { DeviceAllocator } from './dynamic-resources/device-allocator.ts'
 import type { DeviceSelectors } from './dynamic-resources/device-selectors.ts'
 import { DeviceReservations } from './dynamic-resources/device-reservations.ts'
 import type { PodDevices } from './dynamic-resources/pod-devices.ts'
-import { wakeUpsFor } from './dynamic-resources/wake-ups.ts'
+import { eventsToRegisterFor } from './dynamic-resources/events-to-register.ts'
 import { deallocate, deleteClaim } from './dynamic-resources/write-claim.ts'
 import { normalize } from './normalize.ts'
 
 export function dynamicResources(selectors: DeviceSelectors): PluginFactory {
-  return (context, parameters) => {
-    const allocator = new DeviceAllocator(context, selectors, timeoutMs(parameters['bindingTimeout']))
-    const reservations = new DeviceReservations(context, allocator)
-    const cycles = new WeakMap<PodInfo, PodDevices>()
-    reconsiderWithClaims(context)
+  return (handle, args) => {
+    const allocator = new DeviceAllocator(handle, selectors, timeoutMs(args['bindingTimeout']))
+    const reservations = new DeviceReservations(handle, allocator)
+    const devicesOf = new WeakMap<PodInfo, PodDevices>()
+    recheckWhenClaimsChange(handle)
     return {
       name: 'DynamicResources',
-      wakeUps: wakeUpsFor(allocator),
+      eventsToRegister: eventsToRegisterFor(allocator),
       preEnqueue: pod => {
         const claims = pod.spec?.resourceClaims ? allocator.claimsOf(pod) : undefined
         return claims !== undefined && 'reason' in claims ? claims : undefined
       },
-      filter: pod => {
+      preFilter: pod => {
         const devices = allocator.devicesFor(pod)
         if (devices === undefined || 'reason' in devices) return devices
-        cycles.set(pod, devices)
-        return { test: node => devices.test(node) }
+        devicesOf.set(pod, devices)
+        return { filter: node => devices.filter(node) }
       },
-      makeRoom: (pod, failure) => giveDevicesBack(pod, cycles.get(pod), failure, context),
+      postFilter: (pod, diagnosis) => giveDevicesBack(pod, devicesOf.get(pod), diagnosis, handle),
       score: pod => {
-        const devices = cycles.get(pod)
+        const devices = devicesOf.get(pod)
         if (devices === undefined || !devices.hasAlternatives) return undefined
-        return { score: ({ name }) => devices.scoreOf(name), normalize }
+        return { score: ({ name }) => devices.scoreOf(name), normalizeScore: normalize }
       },
-      reserve: (pod, node, cycle) => reservations.reserve(pod, node, cycle),
-      unreserve: (pod, _node, cycle) => reservations.unreserve(pod, cycle),
+      reserve: (pod, node, cycleState) => reservations.reserve(pod, node, cycleState),
+      unreserve: (pod, _node, cycleState) => reservations.unreserve(pod, cycleState),
       preBind: (pod, _node, work) => reservations.bind(pod, work),
     }
   }
@@ -61,10 +61,10 @@ function timeoutMs(duration: unknown = bindingTimeoutUsual): number {
 }
 
 /** Runs preEnqueue again for pods when one of their claims is created or changed. */
-function reconsiderWithClaims({ informer, reconsider }: PluginContext): void {
-  const byClaim = informer(pods).index('device claims', claimKeysOf)
-  informer(resourceClaims).onChange((key, { after }) => {
-    if (after !== undefined) for (const pod of byClaim.keys(key)) reconsider(pod)
+function recheckWhenClaimsChange({ informer, recheckPreEnqueue }: PluginHandle): void {
+  const byClaim = informer(pods).index('device claims', resourceClaimKeysOf)
+  informer(resourceClaims).addEventHandler((key, { newObject }) => {
+    if (newObject !== undefined) for (const pod of byClaim.keys(key)) recheckPreEnqueue(pod)
   })
 }
 
@@ -75,10 +75,11 @@ function reconsiderWithClaims({ informer, reconsider }: PluginContext): void {
 async function giveDevicesBack(
   { uid }: PodInfo,
   devices: PodDevices | undefined,
-  { everywhere }: FilterFailure,
-  { client }: PluginContext,
-): Promise<Room> {
-  if (devices === undefined || everywhere !== undefined) return { message: 'no new claims to deallocate' }
+  { preFilterStatus }: Diagnosis,
+  { client }: PluginHandle,
+): Promise<PostFilterResult> {
+  if (devices === undefined || preFilterStatus !== undefined)
+    return { message: 'no new claims to deallocate' }
   for (const claim of devices.unavailable) {
     const users = claim.status?.reservedFor ?? []
     if (users.some(user => user.uid !== uid)) continue

@@ -4,11 +4,11 @@ import fc from 'fast-check'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { namespaces } from '#/api/generated/core/v1-resources.ts'
 import { labelOf } from '#/api/labels.ts'
-import type { ClusterCache } from '../cluster-cache.ts'
-import type { FilterCycle, Refusal } from '../framework.ts'
+import type { SchedulerCache } from '../scheduler-cache.ts'
+import type { FilterState, Unschedulable } from '../framework.ts'
 import type { NodeInfo } from '../node-info.ts'
 import { podInfoOf, type AffinityTerm, type PodInfo } from '../pod-info.ts'
-import { profileOf, type MakeProfiles } from '../profile.ts'
+import { profileOf, type ProfileFactory } from '../profile.ts'
 import { nodeOf, podOf, startTestCluster } from '../test-cluster.ts'
 import { defaultBinder } from './default-binder.ts'
 import { interPodAffinity } from './inter-pod-affinity.ts'
@@ -16,36 +16,36 @@ import { prioritySort } from './priority-sort.ts'
 import { byName, cacheOf, parseNode, parsePod, startPluginWorld } from './test-world.ts'
 
 const world = await startPluginWorld()
-const plugin = interPodAffinity(world.context, {})
+const plugin = interPodAffinity(world.handle, {})
 await world.create(namespaces, { metadata: { name: 'test', labels: { env: 'test' } } })
 await world.create(namespaces, { metadata: { name: 'live', labels: { env: 'live' } } })
 
-function refuse(refusal: Refusal | undefined): string {
+function textOf(status: Unschedulable | undefined): string {
   const texts: Readonly<Record<string, string>> = {
     "node(s) didn't match pod affinity rules": 'near',
     "node(s) didn't match pod anti-affinity rules": 'far',
     "node(s) didn't satisfy existing pods anti-affinity rules": 'existing',
   }
-  if (refusal === undefined) return 'ok'
-  assert.equal(refusal.isFinal ?? false, refusal.reason === "node(s) didn't match pod affinity rules")
-  return texts[refusal.reason] ?? refusal.reason
+  if (status === undefined) return 'ok'
+  assert.equal(status.isUnresolvable ?? false, status.reason === "node(s) didn't match pod affinity rules")
+  return texts[status.reason] ?? status.reason
 }
 
-function answersOf(cycle: FilterCycle | Refusal | undefined, nodes: readonly NodeInfo[]): string {
-  if (cycle === undefined) return 'nothing to say'
-  assert.ok('test' in cycle)
+function answersOf(state: FilterState | Unschedulable | undefined, nodes: readonly NodeInfo[]): string {
+  if (state === undefined) return 'nothing to say'
+  assert.ok('filter' in state)
   return byName(nodes)
-    .map(node => `${node.name} ${refuse(cycle.test(node))}`)
+    .map(node => `${node.name} ${textOf(state.filter(node))}`)
     .join(', ')
 }
 
 function check(lines: readonly string[], pod: string, expected: string): void {
   const snapshot = cacheOf(lines).snapshot()
   const info = podInfoOf(parsePod('new', pod))
-  assert.equal(answersOf(plugin.filter?.(info, snapshot), snapshot.nodes), expected, pod)
+  assert.equal(answersOf(plugin.preFilter?.(info, snapshot), snapshot.nodes), expected, pod)
 }
 
-test('a pod is put near pods that it wants', () => {
+test('required affinity: nodes in the domain of a matching pod are feasible', () => {
   const nodes = ['n1 zone=a: app=db', 'n2 zone=a', 'n3 zone=b: app=web', 'n4']
   check(nodes, 'app=web [near zone app=db]', 'n1 ok, n2 ok, n3 near, n4 near')
   check(nodes, 'app=web [near host app=db]', 'n1 ok, n2 near, n3 near, n4 near')
@@ -56,13 +56,13 @@ test('a pod is put near pods that it wants', () => {
   check(nodes, 'app=web [near zone *]', 'n1 ok, n2 ok, n3 ok, n4 near')
 })
 
-test('all that it wants must be one pod', () => {
+test('required affinity: one pod must match all terms', () => {
   const nodes = ['n1 zone=a: app=db,tier=x', 'n2 zone=b: app=db; tier=x', 'n3 zone=b']
   check(nodes, 'a=b [near zone app=db & near zone tier=x]', 'n1 ok, n2 near, n3 near')
   check(nodes, 'a=b [near zone app=db & near host tier=x]', 'n1 ok, n2 near, n3 near')
 })
 
-test('the first of many that want each other may go where the topology is', () => {
+test('required affinity: the first pod that matches its own terms fits any node with the topology key', () => {
   check(['n1 zone=a', 'n2'], 'app=web [near zone app=web]', 'n1 ok, n2 near')
   check(['n1 zone=a', 'n2 zone=b: app=web'], 'app=web [near zone app=web]', 'n1 near, n2 ok')
   check(['n1 zone=a', 'n2'], 'app=web [near zone app=web & near zone app=db]', 'n1 near, n2 near')
@@ -71,7 +71,7 @@ test('the first of many that want each other may go where the topology is', () =
   check(['n1 zone=a'], 'app=web [near zone app=web@test]', 'n1 near')
 })
 
-test('a pod is kept far from pods that it does not want', () => {
+test('required anti-affinity: domains of matching pods are infeasible', () => {
   const nodes = ['n1 zone=a: app=db', 'n2 zone=a', 'n3 zone=b: app=web', 'n4']
   check(nodes, 'app=web [far zone app=db]', 'n1 far, n2 far, n3 ok, n4 ok')
   check(nodes, 'app=web [far host app=db]', 'n1 far, n2 ok, n3 ok, n4 ok')
@@ -79,7 +79,7 @@ test('a pod is kept far from pods that it does not want', () => {
   check(nodes, 'app=web [near zone app=db & far host app=db]', 'n1 far, n2 ok, n3 near, n4 near')
 })
 
-test('a pod is kept far from pods that do not want it', () => {
+test('required anti-affinity of existing pods excludes their domains', () => {
   const nodes = ['n1 zone=a: app=db [far zone app=web]', 'n2 zone=a', 'n3 zone=b', 'n4']
   check(nodes, 'app=web', 'n1 existing, n2 existing, n3 ok, n4 ok')
   check(nodes, 'app=db', 'nothing to say')
@@ -87,7 +87,7 @@ test('a pod is kept far from pods that do not want it', () => {
   check(['n1: x=y [far host app=db]', 'n2: x=y [far host *]'], 'app=db', 'n1 existing, n2 existing')
 })
 
-test('terms are about namespaces by name, by their labels, or all', () => {
+test('affinity terms select namespaces by name, by label or all', () => {
   const nodes = ['n1: default/app=db', 'n2: test/app=db', 'n3: live/app=db']
   check(nodes, 'a=b [far host app=db]', 'n1 far, n2 ok, n3 ok')
   check(nodes, 'a=b [far host app=db@test,live]', 'n1 ok, n2 far, n3 far')
@@ -104,7 +104,7 @@ test('terms are about namespaces by name, by their labels, or all', () => {
   check(existing, 'nowhere/app=db', 'n1 ok, n2 ok, n3 existing')
 })
 
-test('labels of namespaces count as they are now', async () => {
+test('affinity terms use the current namespace labels', async () => {
   await world.create(namespaces, { metadata: { name: 'moving', labels: { env: 'a' } } })
   const nodes = ['n1: moving/app=db', 'n2']
   check(nodes, 'x=y [far host app=db@env=b]', 'n1 ok, n2 ok')
@@ -119,20 +119,20 @@ function checkScores(
   lines: readonly string[],
   pod: string,
   expected: string,
-  parameters: Readonly<Record<string, unknown>> = {},
+  args: Readonly<Record<string, unknown>> = {},
 ): void {
   const snapshot = cacheOf(lines).snapshot()
-  const made = interPodAffinity(world.context, parameters)
+  const made = interPodAffinity(world.handle, args)
   const nodes = byName(snapshot.nodes)
-  const cycle = made.score?.(podInfoOf(parsePod('new', pod)), snapshot, nodes)
-  if (cycle === undefined) return assert.equal('nothing to say', expected, pod)
-  const raw = Float64Array.from(nodes, node => cycle.score(node))
+  const state = made.score?.(podInfoOf(parsePod('new', pod)), snapshot, nodes)
+  if (state === undefined) return assert.equal('nothing to say', expected, pod)
+  const raw = Float64Array.from(nodes, node => state.score(node))
   const scores = raw.slice()
-  cycle.normalize?.(scores)
+  state.normalizeScore?.(scores)
   assert.equal(`${raw.join(' ')} > ${scores.join(' ')}`, expected, pod)
 }
 
-test('what is preferred makes nodes better or worse', () => {
+test('preferred affinity and anti-affinity change the scores', () => {
   const nodes = ['n1 zone=a: app=db; app=db', 'n2 zone=a', 'n3 zone=b: app=web', 'n4']
   checkScores(nodes, 'a=b [+5 zone app=db]', '10 10 0 0 > 100 100 0 0')
   checkScores(nodes, 'a=b [-5 zone app=db]', '-10 -10 0 0 > 0 0 100 100')
@@ -143,7 +143,7 @@ test('what is preferred makes nodes better or worse', () => {
   checkScores(nodes, 'test/a=b [+5 zone app=db@default]', '10 10 0 0 > 100 100 0 0')
 })
 
-test('what pods on nodes want counts too', () => {
+test('affinity of existing pods changes the scores', () => {
   const nodes = [
     'n1 zone=a: a=b [+5 zone app=db]',
     'n2 zone=b: a=b [-5 host app=db]',
@@ -161,9 +161,9 @@ test('what pods on nodes want counts too', () => {
   checkScores(['n1: a=b [+5 host app=db]; a=b [-5 host app=db]'], 'app=db', '0 > 0')
 })
 
-test('the weight of what is required has bounds', () => {
+test('hardPodAffinityWeight is validated', () => {
   for (const hardPodAffinityWeight of [-1, 101]) {
-    assert.throws(() => interPodAffinity(world.context, { hardPodAffinityWeight }), {
+    assert.throws(() => interPodAffinity(world.handle, { hardPodAffinityWeight }), {
       message: `hardPodAffinityWeight: Invalid value: ${hardPodAffinityWeight}: not in valid range [0, 100]`,
     })
   }
@@ -183,11 +183,13 @@ function checkHelp(pod: string, change: string, expected: boolean): void {
   }
   const kind = parse === parseNode ? 'nodes' : 'pods'
   const type = from === 'none' ? 'add' : to === 'gone' ? 'delete' : 'update'
-  const found = plugin.wakeUps?.find(({ resource, on }) => resource.plural === kind && on.includes(type))
-  assert.equal(found?.isHelpful?.(parsePod('new', pod), changed), expected, `${pod}: ${change}`)
+  const found = plugin.eventsToRegister?.find(
+    ({ resource, on }) => resource.plural === kind && on.includes(type),
+  )
+  assert.equal(found?.queueingHint?.(parsePod('new', pod), changed), expected, `${pod}: ${change}`)
 }
 
-test('only what may help wakes a pod', () => {
+test('InterPodAffinity: queueing hints of pod and node events', () => {
   checkHelp('a=b [near zone app=db]', 'none -> app=db', true)
   checkHelp('a=b [near zone app=db]', 'none -> app=web', false)
   checkHelp('a=b [near zone app=db]', 'none -> test/app=db', false)
@@ -221,7 +223,7 @@ function areTogether(key: string, left: NodeInfo, right: NodeInfo): boolean {
 }
 
 /** Reference implementation: checks each pod on each node. */
-function refusalByDefinition(pod: PodInfo, node: NodeInfo, nodes: readonly NodeInfo[]): string {
+function statusByDefinition(pod: PodInfo, node: NodeInfo, nodes: readonly NodeInfo[]): string {
   const all = nodes.flatMap(place => place.pods.map(each => ({ place, each })))
   const isIn = ({ topologyKey }: AffinityTerm, place: NodeInfo): boolean =>
     areTogether(topologyKey, place, node)
@@ -281,14 +283,14 @@ const step = fc.oneof(
 )
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
 
-function take(cache: ClusterCache, each: Step, name: string): void {
+function take(cache: SchedulerCache, each: Step, name: string): void {
   if ('pod' in each) cache.assume(podInfoOf(parsePod(name, each.pod.join(''))), `n${each.on}`)
   else if ('gone' in each) cache.removePod({ metadata: { uid: `p${each.gone}` } })
   else if ('node' in each) cache.setNode(parseNode(`n${each.node}${each.zone}`))
   else cache.removeNode(`n${each.lost}`)
 }
 
-test('counting from snapshot to snapshot is the same as by the definition', () => {
+test('property: incremental counts equal those by definition', () => {
   fc.assert(
     fc.property(fc.array(step, { minLength: 5, maxLength: 25 }), podText, (steps, text) => {
       const cache = cacheOf(['n0 zone=1', 'n1 zone=1', 'n2 zone=2', 'n3', 'n4 zone=3'])
@@ -296,10 +298,10 @@ test('counting from snapshot to snapshot is the same as by the definition', () =
       for (const [index, each] of steps.entries()) {
         take(cache, each, `p${index}`)
         const { nodes } = cache.snapshot()
-        const cycle = plugin.filter?.(pod, cache.snapshot())
-        const expected = byName(nodes).map(node => `${node.name} ${refusalByDefinition(pod, node, nodes)}`)
-        const isQuiet = cycle === undefined && expected.every(answer => answer.endsWith(' ok'))
-        if (!isQuiet) assert.equal(answersOf(cycle, nodes), expected.join(', '))
+        const state = plugin.preFilter?.(pod, cache.snapshot())
+        const expected = byName(nodes).map(node => `${node.name} ${statusByDefinition(pod, node, nodes)}`)
+        const isQuiet = state === undefined && expected.every(answer => answer.endsWith(' ok'))
+        if (!isQuiet) assert.equal(answersOf(state, nodes), expected.join(', '))
         const scores = plugin.score?.(pod, cache.snapshot(), nodes)
         for (const node of nodes) {
           assert.equal(scores?.score(node) ?? 0, scoreByDefinition(pod, node, nodes))
@@ -310,20 +312,20 @@ test('counting from snapshot to snapshot is the same as by the definition', () =
   )
 })
 
-test('counts stay right however many nodes have come and gone', () => {
+test('counts are right after many nodes were added and removed', () => {
   const cache = cacheOf(['a0: app=b [far host app=a]', 'b zone=1: app=a'])
   const pod = podInfoOf(parsePod('new', 'app=a [far host app=a]'))
   for (let round = 0; round < 1_500; round++) {
     const { nodes } = cache.snapshot()
     const expected = `a${round} existing, b far`
-    assert.equal(answersOf(plugin.filter?.(pod, cache.snapshot()), nodes), expected)
+    assert.equal(answersOf(plugin.preFilter?.(pod, cache.snapshot()), nodes), expected)
     cache.removeNode(`a${round}`)
     cache.setNode(parseNode(`a${round + 1}`))
     cache.assume(podInfoOf(parsePod(`hater${round}`, 'app=b [far host app=a]')), `a${round + 1}`)
   }
 })
 
-test('trying out that a pod comes or goes is the same as if it did', () => {
+test('property: addPod and removePod equal a new filter state', () => {
   const placed = fc.array(fc.tuple(podText, fc.nat(4)), { minLength: 1, maxLength: 12 })
   fc.assert(
     fc.property(placed, podText, (pods, text) => {
@@ -338,26 +340,26 @@ test('trying out that a pod comes or goes is the same as if it did', () => {
       const { info, node } = moved[0]!
       const pod = podInfoOf(parsePod('new', text.join('')))
       const [without, beside] = [cache.snapshot(), other.snapshot()]
-      const [cycle, cycleBeside] = [plugin.filter?.(pod, without), plugin.filter?.(pod, beside)]
-      if (cycle === undefined || cycleBeside === undefined) return
-      assert.ok('test' in cycle && 'test' in cycleBeside)
-      const tried = cycle.withPod?.(info, beside.get(node)!)
-      assert.equal(answersOf(tried, without.nodes), answersOf(cycleBeside, beside.nodes))
-      const undone = cycleBeside.withoutPod?.(info, without.get(node)!)
-      assert.equal(answersOf(undone, beside.nodes), answersOf(cycle, without.nodes))
+      const [state, stateBeside] = [plugin.preFilter?.(pod, without), plugin.preFilter?.(pod, beside)]
+      if (state === undefined || stateBeside === undefined) return
+      assert.ok('filter' in state && 'filter' in stateBeside)
+      const tried = state.addPod?.(info, beside.get(node)!)
+      assert.equal(answersOf(tried, without.nodes), answersOf(stateBeside, beside.nodes))
+      const undone = stateBeside.removePod?.(info, without.get(node)!)
+      assert.equal(answersOf(undone, beside.nodes), answersOf(state, without.nodes))
       assert.equal(
-        answersOf(tried?.withoutPod?.(info, without.get(node)!), without.nodes),
-        answersOf(cycle, without.nodes),
+        answersOf(tried?.removePod?.(info, without.get(node)!), without.nodes),
+        answersOf(state, without.nodes),
       )
     }),
     { numRuns: 200 },
   )
 })
 
-test('pods that do not want each other get a node each, and the last waits for one', async t => {
-  const profiles: MakeProfiles = context => {
+test('pods with anti-affinity get one node each, and the last is unschedulable', async t => {
+  const profiles: ProfileFactory = handle => {
     const plugins = [prioritySort, interPodAffinity, defaultBinder].map(make => ({
-      plugin: make(context, {}),
+      plugin: make(handle, {}),
       weight: 1,
     }))
     return [profileOf({ schedulerName: 'default-scheduler', plugins, percentageOfNodesToScore: 0 })]

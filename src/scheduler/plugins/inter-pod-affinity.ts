@@ -7,32 +7,32 @@ import { namespaces } from '#/api/generated/core/v1-resources.ts'
 import { formatFieldError, invalid } from '#/api/field-error.ts'
 import type { PluginFactory } from '../framework.ts'
 import type { PodInfo, WeightedTerm } from '../pod-info.ts'
-import { filterCycle } from './inter-pod-affinity/filter.ts'
+import { filterStateOf } from './inter-pod-affinity/filter.ts'
 import { Namespaces } from './inter-pod-affinity/namespaces.ts'
-import { preferencesOf, scoreCycle } from './inter-pod-affinity/score.ts'
+import { preferencesOf, scoreStateOf } from './inter-pod-affinity/score.ts'
 import { TermGroups } from './inter-pod-affinity/term-groups.ts'
-import { wakeUpsWith } from './inter-pod-affinity/wake-ups.ts'
+import { eventsToRegisterWith } from './inter-pod-affinity/events-to-register.ts'
 import { podCountsOf } from './pod-counts.ts'
 
 const weightMax = 100
 
-interface InterPodAffinityParameters {
+interface InterPodAffinityArgs {
   /** Score weight of matching a required affinity term of an existing pod. */
   readonly hardPodAffinityWeight?: number
   /** If true, pods without preferred terms are not scored by the preferred terms of existing pods. */
   readonly ignorePreferredTermsOfExistingPods?: boolean
 }
 
-export const interPodAffinity: PluginFactory = (context, parameters) => {
+export const interPodAffinity: PluginFactory = (handle, args) => {
   // The args were decoded against their schema.
   const { hardPodAffinityWeight = 1, ignorePreferredTermsOfExistingPods = false } =
-    parameters as InterPodAffinityParameters
+    args as InterPodAffinityArgs
   if (hardPodAffinityWeight < 0 || hardPodAffinityWeight > weightMax) {
     const detail = `not in valid range [0, ${weightMax}]`
     throw new Error(formatFieldError(invalid('hardPodAffinityWeight', hardPodAffinityWeight, detail)))
   }
-  const table = new Namespaces(context.informer(namespaces))
-  const counts = podCountsOf(context)
+  const table = new Namespaces(handle.informer(namespaces))
+  const counts = podCountsOf(handle)
   const antiAffinities = new TermGroups({
     topologies: counts.topologies,
     podsOf: info => info.podsWithRequiredAntiAffinity,
@@ -45,14 +45,14 @@ export const interPodAffinity: PluginFactory = (context, parameters) => {
   })
   return {
     name: 'InterPodAffinity',
-    wakeUps: wakeUpsWith(table),
-    filter: (pod, snapshot) => filterCycle({ pod, snapshot, namespaces: table, counts, antiAffinities }),
+    eventsToRegister: eventsToRegisterWith(table),
+    preFilter: (pod, snapshot) => filterStateOf({ pod, snapshot, namespaces: table, counts, antiAffinities }),
     score: (pod, snapshot) => {
       const prefersNothing = pod.preferredAffinity.length === 0 && pod.preferredAntiAffinity.length === 0
       if (prefersNothing && (ignorePreferredTermsOfExistingPods || snapshot.nodesWithAffinity === 0)) {
         return undefined
       }
-      return scoreCycle({ pod, snapshot, namespaces: table, counts, preferences })
+      return scoreStateOf({ pod, snapshot, namespaces: table, counts, preferences })
     },
   }
 }

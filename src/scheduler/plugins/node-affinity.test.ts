@@ -4,7 +4,7 @@ import type { NodeAffinity, NodeSelectorTerm, Pod } from '#/api/generated/core/v
 import { nodeOf, podOf } from '../test-cluster.ts'
 import { nodeAffinity } from './node-affinity.ts'
 import { nodeName } from './node-name.ts'
-import { isWokenBy, pluginOf, refusalsOf, scoresOf, snapshotOf } from './test-plugin.ts'
+import { isRequeuedBy, pluginOf, statusesOf, scoresOf, snapshotOf } from './test-plugin.ts'
 
 const plugin = pluginOf(nodeAffinity)
 const mismatch = "node(s) didn't match Pod's node affinity/selector!"
@@ -66,27 +66,27 @@ const required: readonly (readonly [what: string, terms: readonly string[], fits
 
 for (const [what, terms, fits] of required) {
   test(`a pod that requires ${what}`, () => {
-    const refusals = refusalsOf(
+    const statuses = statusesOf(
       plugin,
       podOf('p', { affinity: { nodeAffinity: requiring(...terms) } }),
       snapshot,
     )
     assert.deepEqual(
-      refusals,
+      statuses,
       Object.fromEntries(['a', 'b', 'c'].map(name => [name, fits.split(' ').includes(name) ? '' : mismatch])),
     )
   })
 }
 
-test('a selector and an affinity must both hold', () => {
+test('nodeSelector and node affinity must both match', () => {
   const pod = podOf('p', { nodeSelector: { zone: '2' }, affinity: { nodeAffinity: requiring('disk') } })
-  assert.deepEqual(refusalsOf(plugin, pod, snapshot), { a: mismatch, b: '', c: mismatch })
-  assert.deepEqual(refusalsOf(plugin, podOf('p', { nodeSelector: {} }), snapshot), { a: '', b: '', c: '' })
+  assert.deepEqual(statusesOf(plugin, pod, snapshot), { a: mismatch, b: '', c: mismatch })
+  assert.deepEqual(statusesOf(plugin, podOf('p', { nodeSelector: {} }), snapshot), { a: '', b: '', c: '' })
 })
 
-test('nodes that are named are the only ones that are looked at, and names in conflict are no node', () => {
+test('affinity on metadata.name restricts the nodes, and conflicting names match none', () => {
   const named = (...terms: readonly string[]): unknown =>
-    refusalsOf(plugin, podOf('p', { affinity: { nodeAffinity: requiring(...terms) } }), snapshot)
+    statusesOf(plugin, podOf('p', { affinity: { nodeAffinity: requiring(...terms) } }), snapshot)
   assert.deepEqual(named('name in a'), { a: '', b: 'not named', c: 'not named' })
   assert.deepEqual(named('name in a', 'name in c & disk'), { a: '', b: 'not named', c: mismatch })
   assert.deepEqual(named('name in a', 'zone in 2'), { a: '', b: '', c: '' })
@@ -129,14 +129,14 @@ for (const [terms, want] of preferred) {
   })
 }
 
-test('what the configuration adds holds too, and is told apart', () => {
+test('addedAffinity is enforced and has a reason of its own', () => {
   const added = pluginOf(nodeAffinity, {
     addedAffinity: { ...requiring('zone in 2'), ...preferring([10, 'disk']) },
   })
   const pod = podOf('p', {
     affinity: { nodeAffinity: { ...requiring('disk'), ...preferring([5, '!disk']) } },
   })
-  assert.deepEqual(refusalsOf(added, pod, snapshot), {
+  assert.deepEqual(statusesOf(added, pod, snapshot), {
     a: "node(s) didn't match scheduler-enforced node affinity!",
     b: '',
     c: mismatch,
@@ -148,12 +148,12 @@ test('what the configuration adds holds too, and is told apart', () => {
   )
 })
 
-test('what may help is a node that begins to match', () => {
+test('NodeAffinity: a node that starts to match requeues a pod', () => {
   const pod = podOf('p', { nodeSelector: { zone: '1' } })
   const [a, b] = [nodes[0]!, nodes[1]!]
-  const woken = (...change: Parameters<typeof isWokenBy>[3][]): readonly boolean[] =>
-    change.map(each => isWokenBy(plugin, pod, 'nodes', each))
-  assert.deepEqual(woken({ after: a }, { after: b }, { before: b, after: a }, { before: a, after: a }), [
+  const isRequeued = (...change: Parameters<typeof isRequeuedBy>[3][]): readonly boolean[] =>
+    change.map(each => isRequeuedBy(plugin, pod, 'nodes', each))
+  assert.deepEqual(isRequeued({ after: a }, { after: b }, { before: b, after: a }, { before: a, after: a }), [
     true,
     false,
     true,
@@ -161,9 +161,9 @@ test('what may help is a node that begins to match', () => {
   ])
 })
 
-test('a pod that names its node goes nowhere else', () => {
+test('NodeName: only the named node is feasible', () => {
   const named = pluginOf(nodeName)
-  const told = (pod: Pod): unknown => refusalsOf(named, pod, snapshot)
+  const told = (pod: Pod): unknown => statusesOf(named, pod, snapshot)
   const other = "node(s) didn't match the requested node name!"
   assert.deepEqual(told(podOf('p', { nodeName: 'b' })), { a: other, b: '', c: other })
   assert.deepEqual(told(podOf('p')), { a: '', b: '', c: '' })

@@ -9,68 +9,80 @@ import {
   type NodeTest,
 } from '#/api/node-selector.ts'
 import { selectorFromLabels } from '#/api/selector.ts'
-import { type FilterCycle, type PluginFactory, type Refusal, type ScoreCycle, wakeUp } from '../framework.ts'
+import {
+  type FilterState,
+  type PluginFactory,
+  type Unschedulable,
+  type ScoreState,
+  clusterEventWithHint,
+} from '../framework.ts'
 import { normalize } from './normalize.ts'
 
-const refusal: Refusal = { reason: "node(s) didn't match Pod's node affinity/selector", isFinal: true }
-const enforcedRefusal: Refusal = {
-  reason: "node(s) didn't match scheduler-enforced node affinity",
-  isFinal: true,
+const unschedulable: Unschedulable = {
+  reason: "node(s) didn't match Pod's node affinity/selector",
+  isUnresolvable: true,
 }
-const conflict: Refusal = { reason: 'pod affinity terms conflict', isFinal: true }
+const enforcedUnschedulable: Unschedulable = {
+  reason: "node(s) didn't match scheduler-enforced node affinity",
+  isUnresolvable: true,
+}
+const conflict: Unschedulable = { reason: 'pod affinity terms conflict', isUnresolvable: true }
 
 /** Node selectors, required and preferred node affinity, and the `addedAffinity` of the configuration. */
-export const nodeAffinity: PluginFactory = (_context, parameters) => {
-  const added = readAdded(parameters)
+export const nodeAffinity: PluginFactory = (_handle, args) => {
+  const added = readAdded(args)
   const enforced = requiredTest(added)
   const addedScore = preferredScore(added?.preferredDuringSchedulingIgnoredDuringExecution)
   const isMatch = (pod: Pod, node: Node): boolean =>
-    (enforced?.(node) ?? true) && (podTest(pod)?.(node) ?? true)
+    (enforced?.(node) ?? true) && (requiredNodeAffinityOf(pod)?.(node) ?? true)
   return {
     name: 'NodeAffinity',
-    wakeUps: [
-      wakeUp({
+    eventsToRegister: [
+      clusterEventWithHint({
         resource: nodes,
         on: ['add', 'update'],
-        isHelpful: (pod, { before, after }) => {
+        queueingHint: (pod, { before, after }) => {
           return after !== undefined && isMatch(pod, after) && !(before !== undefined && isMatch(pod, before))
         },
       }),
-      wakeUp({
+      clusterEventWithHint({
         resource: pods,
         on: ['update'],
-        isHelpful: (pod, { after }) => after?.metadata?.uid === pod.metadata?.uid,
+        queueingHint: (pod, { after }) => after?.metadata?.uid === pod.metadata?.uid,
       }),
     ],
-    filter: ({ pod }) => filterCycle(pod, enforced),
-    score: ({ pod }): ScoreCycle | undefined => {
+    preFilter: ({ pod }) => filterStateOf(pod, enforced),
+    score: ({ pod }): ScoreState | undefined => {
       const own = preferredScore(
         pod.spec?.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution,
       )
       if (own === undefined && addedScore === undefined) return undefined
-      return { score: ({ node }) => (own?.(node) ?? 0) + (addedScore?.(node) ?? 0), normalize }
+      return {
+        score: ({ node }) => (own?.(node) ?? 0) + (addedScore?.(node) ?? 0),
+        normalizeScore: normalize,
+      }
     },
   }
 }
 
-function filterCycle(pod: Pod, enforced: NodeTest | undefined): FilterCycle | Refusal | undefined {
-  const own = podTest(pod)
+function filterStateOf(pod: Pod, enforced: NodeTest | undefined): FilterState | Unschedulable | undefined {
+  const own = requiredNodeAffinityOf(pod)
   if (own === undefined && enforced === undefined) return undefined
   const only = namedNodes(pod)
   if (only?.size === 0) return conflict
   return {
-    ...(only && { only }),
-    test: ({ node }) => {
-      if (enforced !== undefined && !enforced(node)) return enforcedRefusal
-      return own === undefined || own(node) ? undefined : refusal
+    ...(only && { preFilterResult: only }),
+    filter: ({ node }) => {
+      if (enforced !== undefined && !enforced(node)) return enforcedUnschedulable
+      return own === undefined || own(node) ? undefined : unschedulable
     },
   }
 }
 
 /** Throws Error if it is invalid. */
-function readAdded(parameters: Readonly<Record<string, unknown>>): NodeAffinity | undefined {
+function readAdded(args: Readonly<Record<string, unknown>>): NodeAffinity | undefined {
   // The args were decoded against their schema.
-  const { addedAffinity: added } = parameters as { readonly addedAffinity?: NodeAffinity }
+  const { addedAffinity: added } = args as { readonly addedAffinity?: NodeAffinity }
   const required = added?.requiredDuringSchedulingIgnoredDuringExecution
   const preferred = added?.preferredDuringSchedulingIgnoredDuringExecution ?? []
   const field = 'addedAffinity'
@@ -91,7 +103,7 @@ function readAdded(parameters: Readonly<Record<string, unknown>>): NodeAffinity 
 const podTests = new WeakMap<PodSpec, NodeTest>()
 
 /** Tests the node selector and required node affinity; undefined if the pod has neither. */
-export function podTest({ spec }: Pod): NodeTest | undefined {
+export function requiredNodeAffinityOf({ spec }: Pod): NodeTest | undefined {
   const labels = spec?.nodeSelector
   const hasLabels = labels !== undefined && Object.keys(labels).length > 0
   const affinity = spec?.affinity?.nodeAffinity

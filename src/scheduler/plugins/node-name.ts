@@ -1,14 +1,17 @@
 import { nodes } from '#/api/generated/core/v1-resources.ts'
-import type { PluginFactory, Refusal } from '../framework.ts'
+import type { PluginFactory, Unschedulable } from '../framework.ts'
 
-const refusal: Refusal = { reason: "node(s) didn't match the requested node name", isFinal: true }
+const unschedulable: Unschedulable = {
+  reason: "node(s) didn't match the requested node name",
+  isUnresolvable: true,
+}
 
-/** Refuses all nodes other than `spec.nodeName`. */
+/** Filters out all nodes other than `spec.nodeName`. */
 export const nodeName: PluginFactory = () => ({
   name: 'NodeName',
-  wakeUps: [{ resource: nodes, on: ['add'] }],
-  filter: ({ pod }) => {
+  eventsToRegister: [{ resource: nodes, on: ['add'] }],
+  preFilter: ({ pod }) => {
     const name = pod.spec?.nodeName
-    return name ? { test: node => (node.name === name ? undefined : refusal) } : undefined
+    return name ? { filter: node => (node.name === name ? undefined : unschedulable) } : undefined
   },
 })

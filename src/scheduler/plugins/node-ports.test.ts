@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import type { Container, Pod } from '#/api/generated/core/v1.ts'
 import { nodeOf, podOf } from '../test-cluster.ts'
 import { nodePorts } from './node-ports.ts'
-import { isWokenBy, pluginOf, refusalsOf, snapshotOf } from './test-plugin.ts'
+import { isRequeuedBy, pluginOf, statusesOf, snapshotOf } from './test-plugin.ts'
 
 const plugin = pluginOf(nodePorts)
-const refusal = "node(s) didn't have free ports for the requested pod ports"
+const unschedulable = "node(s) didn't have free ports for the requested pod ports"
 
 /** `TCP/80@127.0.0.1`, `UDP/53`, `80` are ports; `+` marks a sidecar container, `-` an init container. */
 function podWith(text: string, node = ''): Pod {
@@ -62,17 +62,17 @@ const cases: readonly (readonly [wanted: string, taken: string, fits: boolean])[
 ]
 
 for (const [wanted, taken, fits] of cases) {
-  test(`a pod with ports ${wanted || 'none'} beside one with ${taken || 'none'}`, () => {
+  test(`a pod with ports ${wanted || 'none'} on a node with ports ${taken || 'none'}`, () => {
     const snapshot = snapshotOf([nodeOf('n')], taken === '' ? [] : [podWith(taken, 'n')])
-    assert.deepEqual(refusalsOf(plugin, podWith(wanted), snapshot), { n: fits ? '' : refusal })
+    assert.deepEqual(statusesOf(plugin, podWith(wanted), snapshot), { n: fits ? '' : unschedulable })
   })
 }
 
-test('what may help is a new node, and a pod that goes with its ports', () => {
+test('NodePorts: added nodes and deleted pods with conflicting ports requeue a pod', () => {
   const pod = podWith('80')
-  assert.ok(isWokenBy(plugin, pod, 'nodes', { after: nodeOf('n') }))
-  assert.ok(!isWokenBy(plugin, pod, 'nodes', { before: nodeOf('n'), after: nodeOf('n', { cpu: '64' }) }))
-  assert.ok(isWokenBy(plugin, pod, 'pods', { before: podWith('80', 'n') }))
-  assert.ok(!isWokenBy(plugin, pod, 'pods', { before: podWith('81', 'n') }))
-  assert.ok(!isWokenBy(plugin, pod, 'pods', { before: podWith('', 'n') }))
+  assert.ok(isRequeuedBy(plugin, pod, 'nodes', { after: nodeOf('n') }))
+  assert.ok(!isRequeuedBy(plugin, pod, 'nodes', { before: nodeOf('n'), after: nodeOf('n', { cpu: '64' }) }))
+  assert.ok(isRequeuedBy(plugin, pod, 'pods', { before: podWith('80', 'n') }))
+  assert.ok(!isRequeuedBy(plugin, pod, 'pods', { before: podWith('81', 'n') }))
+  assert.ok(!isRequeuedBy(plugin, pod, 'pods', { before: podWith('', 'n') }))
 })

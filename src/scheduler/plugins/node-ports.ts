@@ -1,26 +1,26 @@
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { podInfoOf, type HostPort } from '../pod-info.ts'
-import { type PluginFactory, type Refusal, wakeUp } from '../framework.ts'
+import { type PluginFactory, type Unschedulable, clusterEventWithHint } from '../framework.ts'
 
-const refusal: Refusal = { reason: "node(s) didn't have free ports for the requested pod ports" }
+const unschedulable: Unschedulable = { reason: "node(s) didn't have free ports for the requested pod ports" }
 
-/** Refuses nodes with a host port conflict. */
+/** Filters out nodes with a host port conflict. */
 export const nodePorts: PluginFactory = () => ({
   name: 'NodePorts',
-  wakeUps: [
+  eventsToRegister: [
     { resource: nodes, on: ['add'] },
-    wakeUp({
+    clusterEventWithHint({
       resource: pods,
       on: ['delete'],
-      isHelpful: (pod, { before }) =>
+      queueingHint: (pod, { before }) =>
         before !== undefined && areInConflict(podInfoOf(pod).hostPorts, podInfoOf(before).hostPorts),
     }),
   ],
-  filter: ({ hostPorts }) => {
+  preFilter: ({ hostPorts }) => {
     if (hostPorts.length === 0) return undefined
     return {
-      test: ({ podsWithPorts }) =>
-        podsWithPorts.some(other => areInConflict(hostPorts, other.hostPorts)) ? refusal : undefined,
+      filter: ({ podsWithPorts }) =>
+        podsWithPorts.some(other => areInConflict(hostPorts, other.hostPorts)) ? unschedulable : undefined,
     }
   },
 })

@@ -1,7 +1,7 @@
 import { duplicate, formatFieldErrors, invalid } from '#/api/field-error.ts'
 import { scoreMax, type PluginFactory } from '../framework.ts'
 import type { NodeInfo } from '../node-info.ts'
-import { isBasic, takenOf } from './node-resources-fit/strategy.ts'
+import { isScoredByDefault, amountOf } from './node-resources-fit/strategy.ts'
 
 const resourcesUsual = ['cpu', 'memory']
 
@@ -14,14 +14,14 @@ interface Asked {
  * Prefers nodes where the pod makes the utilization of resources more balanced. Pods without requests are not
  * scored.
  */
-export const nodeResourcesBalancedAllocation: PluginFactory = (_context, parameters) => {
-  const names = readResources(parameters)
+export const nodeResourcesBalancedAllocation: PluginFactory = (_handle, args) => {
+  const names = readResources(args)
   return {
     name: 'NodeResourcesBalancedAllocation',
     score: ({ requests }) => {
-      const all = names.map(name => ({ name, amount: takenOf(requests, name) }))
+      const all = names.map(name => ({ name, amount: amountOf(requests, name) }))
       if (all.every(({ amount }) => amount === 0)) return undefined
-      const asked = all.filter(({ name, amount }) => amount > 0 || isBasic(name))
+      const asked = all.filter(({ name, amount }) => amount > 0 || isScoredByDefault(name))
       return {
         score: node => {
           const change = balance(node, asked, 1) - balance(node, asked, 0)
@@ -33,9 +33,9 @@ export const nodeResourcesBalancedAllocation: PluginFactory = (_context, paramet
 }
 
 /** Throws Error if they are invalid. */
-function readResources(parameters: Readonly<Record<string, unknown>>): readonly string[] {
+function readResources(args: Readonly<Record<string, unknown>>): readonly string[] {
   // The args were decoded against their schema.
-  const { resources = [] } = parameters as {
+  const { resources = [] } = args as {
     readonly resources?: readonly { readonly name: string; readonly weight?: number }[]
   }
   const names = resources.map(({ name }) => name)
@@ -74,6 +74,6 @@ function balance(node: NodeInfo, asked: readonly Asked[], pods: 0 | 1): number {
 
 /** Utilization of a resource; -1 if the node does not have it. */
 function partOf({ allocatable, requested }: NodeInfo, { name, amount }: Asked, pods: 0 | 1): number {
-  const has = takenOf(allocatable, name)
-  return has === 0 ? -1 : Math.min(1, (takenOf(requested, name) + pods * amount) / has)
+  const has = amountOf(allocatable, name)
+  return has === 0 ? -1 : Math.min(1, (amountOf(requested, name) + pods * amount) / has)
 }

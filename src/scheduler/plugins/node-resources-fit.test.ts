@@ -5,11 +5,11 @@ import { podInfoOf } from '../pod-info.ts'
 import { nodeOf, podOf } from '../test-cluster.ts'
 import { nodeResourcesBalancedAllocation } from './node-resources-balanced-allocation.ts'
 import { nodeResourcesFit } from './node-resources-fit.ts'
-import { isWokenBy, pluginOf, refusalsOf, scoresOf, snapshotOf } from './test-plugin.ts'
+import { isRequeuedBy, pluginOf, statusesOf, scoresOf, snapshotOf } from './test-plugin.ts'
 import { startPluginWorld } from './test-world.ts'
 
-const { context } = await startPluginWorld()
-const plugin = nodeResourcesFit(context, {})
+const { handle } = await startPluginWorld()
+const plugin = nodeResourcesFit(handle, {})
 
 /** Parses `cpu=1,memory=1Gi,gpu=2`. */
 function tableOf(text: string): Readonly<Record<string, string>> {
@@ -111,17 +111,17 @@ const requests: readonly (readonly [
 ]
 
 for (const [text, want] of requests) {
-  test(`what is set aside for a pod with ${text || 'nothing'}`, () => {
-    const { cpu, memory, others } = podInfoOf(podWith(text)).requests
+  test(`requests of a pod with ${text || 'nothing'}`, () => {
+    const { cpu, memory, scalarResources } = podInfoOf(podWith(text)).requests
     const { gpu, 'hugepages-2Mi': pages, ...basic } = want
     assert.deepEqual({ cpu, memory }, { cpu: 0, memory: 0, ...basic })
-    assert.equal(others.get('example.com/gpu'), gpu)
-    assert.equal(others.get('hugepages-2Mi'), pages)
+    assert.equal(scalarResources.get('example.com/gpu'), gpu)
+    assert.equal(scalarResources.get('hugepages-2Mi'), pages)
   })
 }
 
 /** In tenths of CPUs and units of 100 MB. */
-const loads: readonly (readonly [string, readonly [cpu: number, memory: number]])[] = [
+const nonZeroRequests: readonly (readonly [string, readonly [cpu: number, memory: number]])[] = [
   ['', [1, 2]],
   ['cpu=1', [10, 2]],
   ['cpu=0,memory=0', [0, 0]],
@@ -131,14 +131,17 @@ const loads: readonly (readonly [string, readonly [cpu: number, memory: number]]
   ['cpu=1 ^cpu=4', [40, 2]],
 ]
 
-for (const [text, [cpu, memory]] of loads) {
-  test(`what a pod with ${text || 'nothing'} counts for when load is compared`, () => {
-    const { load } = podInfoOf(podWith(text))
-    assert.deepEqual([load.cpu / 100, Math.round(load.memory / (100 * 1024 * 1024))], [cpu, memory])
+for (const [text, [cpu, memory]] of nonZeroRequests) {
+  test(`non-zero requests of a pod with ${text || 'nothing'}`, () => {
+    const { nonZeroRequests } = podInfoOf(podWith(text))
+    assert.deepEqual(
+      [nonZeroRequests.cpu / 100, Math.round(nonZeroRequests.memory / (100 * 1024 * 1024))],
+      [cpu, memory],
+    )
   })
 }
 
-const fits: readonly (readonly [pod: string, node: string, placed: readonly string[], refusal: string])[] = [
+const fits: readonly (readonly [pod: string, node: string, placed: readonly string[], expected: string])[] = [
   ['cpu=1', 'cpu=1', [], ''],
   ['cpu=1001m', 'cpu=1', [], 'Insufficient cpu!'],
   ['cpu=1', 'cpu=2', ['cpu=1'], ''],
@@ -157,8 +160,8 @@ const fits: readonly (readonly [pod: string, node: string, placed: readonly stri
   ['cpu=1', 'cpu=4', ['cpu=8 *cpu=3 !'], ''],
 ]
 
-for (const [pod, node, placed, refusal] of fits) {
-  test(`${pod || 'nothing'} on a node with ${node} and ${JSON.stringify(placed)}`, () => {
+for (const [pod, node, placed, expected] of fits) {
+  test(`a pod with ${pod || 'no requests'} on a node with ${node} and pods ${JSON.stringify(placed)}`, () => {
     const snapshot = snapshotOf(
       [nodeWith('n', node)],
       placed.map((text, index) => {
@@ -166,14 +169,14 @@ for (const [pod, node, placed, refusal] of fits) {
         return { ...made, metadata: { ...made.metadata, uid: `u${index}` } }
       }),
     )
-    assert.deepEqual(refusalsOf(plugin, podWith(pod), snapshot), { n: refusal })
+    assert.deepEqual(statusesOf(plugin, podWith(pod), snapshot), { n: expected })
   })
 }
 
-test('resources that are ignored may lack', () => {
+test('ignored resources are not checked', () => {
   const snapshot = snapshotOf([nodeWith('n', 'cpu=1')])
-  const by = (parameters: object): unknown =>
-    refusalsOf(nodeResourcesFit(context, { ...parameters }), podWith('gpu=1'), snapshot)
+  const by = (args: object): unknown =>
+    statusesOf(nodeResourcesFit(handle, { ...args }), podWith('gpu=1'), snapshot)
   assert.deepEqual(by({ ignoredResources: ['example.com/gpu'] }), { n: '' })
   assert.deepEqual(by({ ignoredResourceGroups: ['example.com'] }), { n: '' })
   assert.deepEqual(by({ ignoredResourceGroups: ['example.org'] }), { n: 'Insufficient example.com/gpu!' })
@@ -227,8 +230,8 @@ const scores: readonly (readonly [
 ]
 
 for (const [strategy, pod, node, placed, want] of scores) {
-  test(`a score with ${JSON.stringify(strategy)} of ${pod} on ${node} beside ${placed || 'nobody'}`, () => {
-    const scoring = nodeResourcesFit(context, { scoringStrategy: strategy })
+  test(`the score with ${JSON.stringify(strategy)} of ${pod} on ${node} with pods ${placed || 'none'}`, () => {
+    const scoring = nodeResourcesFit(handle, { scoringStrategy: strategy })
     const snapshot = snapshotOf([nodeWith('n', node)], placed === '' ? [] : [podWith(placed, 'n')])
     assert.deepEqual(scoresOf(scoring, podWith(pod), snapshot), { n: want })
   })
@@ -255,7 +258,7 @@ const balances: readonly (readonly [
 ]
 
 for (const [resources, pod, node, placed, want] of balances) {
-  test(`the balance of ${resources} with ${pod || 'nothing'} on ${node} beside ${placed || 'nobody'}`, () => {
+  test(`balance of ${resources} with ${pod || 'no requests'} on ${node} with pods ${placed || 'none'}`, () => {
     const balancing = pluginOf(nodeResourcesBalancedAllocation, {
       resources: resources.split(' ').map(name => ({ name })),
     })
@@ -264,24 +267,28 @@ for (const [resources, pod, node, placed, want] of balances) {
   })
 }
 
-test('what may help is more of what is asked for', () => {
+test('NodeResourcesFit: events that release requested resources requeue a pod', () => {
   const pod = podWith('cpu=2')
-  const woken = (kind: 'nodes' | 'pods', before: string | undefined, after: string | undefined): boolean => {
+  const isRequeued = (
+    kind: 'nodes' | 'pods',
+    before: string | undefined,
+    after: string | undefined,
+  ): boolean => {
     const make =
       kind === 'nodes' ? (text: string) => nodeWith('n', text) : (text: string) => podWith(text, 'n')
-    return isWokenBy(plugin, pod, kind, {
+    return isRequeuedBy(plugin, pod, kind, {
       ...(before !== undefined && { before: make(before) }),
       ...(after !== undefined && { after: make(after) }),
     })
   }
-  assert.ok(woken('nodes', undefined, 'cpu=2'))
-  assert.ok(!woken('nodes', undefined, 'cpu=1'))
-  assert.ok(woken('nodes', 'cpu=1', 'cpu=2'))
-  assert.ok(!woken('nodes', 'cpu=2', 'cpu=2,memory=5'))
-  assert.ok(woken('nodes', 'cpu=2,pods=1', 'cpu=2,pods=2'))
-  assert.ok(woken('pods', 'cpu=1', undefined))
-  assert.ok(woken('pods', 'cpu=2', 'cpu=1'))
-  assert.ok(!woken('pods', 'cpu=2,memory=2', 'cpu=2,memory=1'))
-  assert.ok(!woken('pods', 'cpu=2 *cpu=4', 'cpu=1 *cpu=4'))
-  assert.ok(woken('pods', 'cpu=1 *cpu=4', 'cpu=1 *cpu=1'))
+  assert.ok(isRequeued('nodes', undefined, 'cpu=2'))
+  assert.ok(!isRequeued('nodes', undefined, 'cpu=1'))
+  assert.ok(isRequeued('nodes', 'cpu=1', 'cpu=2'))
+  assert.ok(!isRequeued('nodes', 'cpu=2', 'cpu=2,memory=5'))
+  assert.ok(isRequeued('nodes', 'cpu=2,pods=1', 'cpu=2,pods=2'))
+  assert.ok(isRequeued('pods', 'cpu=1', undefined))
+  assert.ok(isRequeued('pods', 'cpu=2', 'cpu=1'))
+  assert.ok(!isRequeued('pods', 'cpu=2,memory=2', 'cpu=2,memory=1'))
+  assert.ok(!isRequeued('pods', 'cpu=2 *cpu=4', 'cpu=1 *cpu=4'))
+  assert.ok(isRequeued('pods', 'cpu=1 *cpu=4', 'cpu=1 *cpu=1'))
 })

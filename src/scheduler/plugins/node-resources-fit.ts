@@ -1,48 +1,51 @@
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { isExtendedResource } from '#/api/pod-resources.ts'
-import type { Amounts } from '../amounts.ts'
+import type { ResourceAmounts } from '../resource-amounts.ts'
 import { deviceClassOf, type DeviceClassOf } from '../device-classes.ts'
 import {
-  type FilterCycle,
-  type PluginContext,
+  type FilterState,
+  type PluginHandle,
   type PluginFactory,
-  type Refusal,
-  wakeUp,
+  type Unschedulable,
+  clusterEventWithHint,
 } from '../framework.ts'
 import type { NodeInfo } from '../node-info.ts'
 import { nodeInfoOf } from '../node-info.ts'
 import { podInfoOf } from '../pod-info.ts'
-import { readParameters, type FitParameters } from './node-resources-fit/parameters.ts'
-import { strategyFor, takenOf } from './node-resources-fit/strategy.ts'
+import { readArgs, type NodeResourcesFitArgs } from './node-resources-fit/args.ts'
+import { strategyFor, amountOf } from './node-resources-fit/strategy.ts'
 
-/** Refuses nodes with insufficient resources, and scores nodes by one of three strategies. */
-export const nodeResourcesFit: PluginFactory = (context, parameters) => {
-  const read = readParameters(parameters)
-  const rules = { isIgnored: ignored(read), isByDevices: byDevices(context) }
+/** Filters out nodes with insufficient resources, and scores nodes by one of three strategies. */
+export const nodeResourcesFit: PluginFactory = (handle, args) => {
+  const read = readArgs(args)
+  const rules = { isIgnored: ignored(read), isByDevices: byDevices(handle) }
   const strategy = strategyFor(read.scoringStrategy ?? {})
   return {
     name: 'NodeResourcesFit',
-    wakeUps: [
-      wakeUp({
+    eventsToRegister: [
+      clusterEventWithHint({
         resource: pods,
         on: ['update', 'delete'],
-        isHelpful: (pod, { before, after }) => freesSomething(pod, before, after),
+        queueingHint: (pod, { before, after }) => freesSomething(pod, before, after),
       }),
-      wakeUp({
+      clusterEventWithHint({
         resource: nodes,
         on: ['add', 'update'],
-        isHelpful: (pod, { before, after }) => {
+        queueingHint: (pod, { before, after }) => {
           return hasEnough(pod, after, rules) && (before === undefined || givesMore(pod, before, after))
         },
       }),
     ],
-    filter: ({ requests }) => fitCycle(requests, rules),
+    preFilter: ({ requests }) => fitStateOf(requests, rules),
     score: (pod, _snapshot, infos) => strategy(pod, infos),
   }
 }
 
-function ignored({ ignoredResources, ignoredResourceGroups }: FitParameters): (resource: string) => boolean {
+function ignored({
+  ignoredResources,
+  ignoredResourceGroups,
+}: NodeResourcesFitArgs): (resource: string) => boolean {
   const names = new Set(ignoredResources)
   const groups = new Set(ignoredResourceGroups)
   if (names.size === 0 && groups.size === 0) return () => false
@@ -59,17 +62,17 @@ interface Rules {
 }
 
 /** The informer of DeviceClasses is created on first use. */
-function byDevices(context: PluginContext): (resource: string) => boolean {
+function byDevices(handle: PluginHandle): (resource: string) => boolean {
   let classOf: DeviceClassOf | undefined
-  return resource => (classOf ??= deviceClassOf(context))(resource) !== undefined
+  return resource => (classOf ??= deviceClassOf(handle))(resource) !== undefined
 }
 
-function fitCycle(asked: Amounts, { isIgnored, isByDevices }: Rules): FilterCycle {
-  const others = [...asked.others].filter(([name, amount]) => amount > 0 && !isIgnored(name))
+function fitStateOf(asked: ResourceAmounts, { isIgnored, isByDevices }: Rules): FilterState {
+  const others = [...asked.scalarResources].filter(([name, amount]) => amount > 0 && !isIgnored(name))
   const onDevices = new Set(others.map(([name]) => name).filter(isByDevices))
   const isElsewhere = (info: NodeInfo, name: string): boolean =>
-    onDevices.has(name) && !info.allocatable.others.get(name)
-  const test = (info: NodeInfo): Refusal | undefined => {
+    onDevices.has(name) && !info.allocatable.scalarResources.get(name)
+  const test = (info: NodeInfo): Unschedulable | undefined => {
     const { allocatable, requested, pods: placed } = info
     const isFine =
       placed.length < allocatable.pods &&
@@ -85,11 +88,11 @@ function fitCycle(asked: Amounts, { isIgnored, isByDevices }: Rules): FilterCycl
       others.filter(([name]) => !isElsewhere(info, name)),
     )
   }
-  return { test }
+  return { filter: test }
 }
 
 function left({ allocatable, requested }: NodeInfo, name: string): number {
-  return (allocatable.others.get(name) ?? 0) - (requested.others.get(name) ?? 0)
+  return (allocatable.scalarResources.get(name) ?? 0) - (requested.scalarResources.get(name) ?? 0)
 }
 
 /** Reasons for the basic resources, in the order of the message. */
@@ -100,47 +103,48 @@ const basicReasons = [
   'Insufficient ephemeral-storage',
 ]
 
-const final = 1 << basicReasons.length
+const unresolvable = 1 << basicReasons.length
 
 /**
- * Shared refusals, indexed by a bit for each basic reason and one for unresolvable, to save allocations for
+ * Shared statuses, indexed by a bit for each basic reason and one for unresolvable, to save allocations for
  * many full nodes.
  */
-const basicRefusals: readonly Refusal[] = Array.from(
+const basicStatuses: readonly Unschedulable[] = Array.from(
   { length: 2 ** (basicReasons.length + 1) },
   (_, bits) => {
     const reasons = basicReasons.filter((_reason, index) => bits & (1 << index))
-    return refusalOf(reasons, (bits & final) !== 0)
+    return statusOf(reasons, (bits & unresolvable) !== 0)
   },
 )
 
 function insufficient(
   info: NodeInfo,
-  asked: Amounts,
+  asked: ResourceAmounts,
   others: readonly (readonly [string, number])[],
-): Refusal {
+): Unschedulable {
   const { allocatable: has, requested } = info
   let bits = info.pods.length + 1 > has.pods ? 1 : 0
   if (asked.cpu > 0 && asked.cpu > has.cpu - requested.cpu) {
-    bits |= asked.cpu > has.cpu ? 2 | final : 2
+    bits |= asked.cpu > has.cpu ? 2 | unresolvable : 2
   }
   if (asked.memory > 0 && asked.memory > has.memory - requested.memory) {
-    bits |= asked.memory > has.memory ? 4 | final : 4
+    bits |= asked.memory > has.memory ? 4 | unresolvable : 4
   }
   const storage = asked.ephemeralStorage
   if (storage > 0 && storage > has.ephemeralStorage - requested.ephemeralStorage) {
-    bits |= storage > has.ephemeralStorage ? 8 | final : 8
+    bits |= storage > has.ephemeralStorage ? 8 | unresolvable : 8
   }
-  const basic = basicRefusals[bits]!
+  const basic = basicStatuses[bits]!
   const lacking = others.length === 0 ? others : others.filter(([name, amount]) => amount > left(info, name))
   if (lacking.length === 0) return basic
-  const isFinal = basic.isFinal || lacking.some(([name, amount]) => amount > (has.others.get(name) ?? 0))
+  const isUnresolvable =
+    basic.isUnresolvable || lacking.some(([name, amount]) => amount > (has.scalarResources.get(name) ?? 0))
   const reasons = bits === 0 ? [] : [basic.reason, ...(basic.more ?? [])]
-  return refusalOf([...reasons, ...lacking.map(([name]) => `Insufficient ${name}`)], isFinal)
+  return statusOf([...reasons, ...lacking.map(([name]) => `Insufficient ${name}`)], isUnresolvable)
 }
 
-function refusalOf([reason = '', ...more]: readonly string[], isFinal: boolean): Refusal {
-  return { reason, isFinal, ...(more.length > 0 && { more }) }
+function statusOf([reason = '', ...more]: readonly string[], isUnresolvable: boolean): Unschedulable {
+  return { reason, isUnresolvable, ...(more.length > 0 && { more }) }
 }
 
 /**
@@ -151,25 +155,26 @@ function freesSomething(waiting: Pod, before: Pod | undefined, after: Pod | unde
   if (before === undefined || after === undefined) return true
   if (after.metadata?.uid === waiting.metadata?.uid) return true
   const [was, is] = [podInfoOf(before).requests, podInfoOf(after).requests]
-  return askedBy(waiting).some(name => takenOf(is, name) < takenOf(was, name))
+  return askedBy(waiting).some(name => amountOf(is, name) < amountOf(was, name))
 }
 
 /** True if the node's pod limit or a requested resource has increased. */
 function givesMore(pod: Pod, before: Node, after: Node | undefined): boolean {
   if (after === undefined) return false
   const [was, is] = [nodeInfoOf(before, []).allocatable, nodeInfoOf(after, []).allocatable]
-  return is.pods > was.pods || askedBy(pod).some(name => takenOf(is, name) > takenOf(was, name))
+  return is.pods > was.pods || askedBy(pod).some(name => amountOf(is, name) > amountOf(was, name))
 }
 
 function askedBy(pod: Pod): readonly string[] {
   const { requests } = podInfoOf(pod)
-  return [...basicResources, ...requests.others.keys()].filter(name => takenOf(requests, name) > 0)
+  return [...basicResources, ...requests.scalarResources.keys()].filter(name => amountOf(requests, name) > 0)
 }
 
 const basicResources = ['cpu', 'memory', 'ephemeral-storage']
 
 function hasEnough(pod: Pod, node: Node | undefined, rules: Rules): boolean {
   return (
-    node !== undefined && fitCycle(podInfoOf(pod).requests, rules).test(nodeInfoOf(node, [])) === undefined
+    node !== undefined &&
+    fitStateOf(podInfoOf(pod).requests, rules).filter(nodeInfoOf(node, [])) === undefined
   )
 }

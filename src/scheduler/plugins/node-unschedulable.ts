@@ -1,29 +1,31 @@
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { tolerates } from '#/api/taints.ts'
-import { type PluginFactory, type Refusal, wakeUp } from '../framework.ts'
+import { type PluginFactory, type Unschedulable, clusterEventWithHint } from '../framework.ts'
 
-const refusal: Refusal = { reason: 'node(s) were unschedulable', isFinal: true }
+const unschedulable: Unschedulable = { reason: 'node(s) were unschedulable', isUnresolvable: true }
 
 const taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }
 
-/** Refuses cordoned nodes, unless the pod tolerates it. */
+/** Filters out cordoned nodes, unless the pod tolerates it. */
 export const nodeUnschedulable: PluginFactory = () => ({
   name: 'NodeUnschedulable',
-  wakeUps: [
-    wakeUp({
+  eventsToRegister: [
+    clusterEventWithHint({
       resource: nodes,
       on: ['add', 'update'],
-      isHelpful: (_pod, { before, after }) => isOpened(before, after),
+      queueingHint: (_pod, { before, after }) => isOpened(before, after),
     }),
-    wakeUp({
+    clusterEventWithHint({
       resource: pods,
       on: ['update'],
-      isHelpful: (pod, { after }) => after?.metadata?.uid === pod.metadata?.uid,
+      queueingHint: (pod, { after }) => after?.metadata?.uid === pod.metadata?.uid,
     }),
   ],
-  filter: ({ pod }) =>
-    isTolerated(pod) ? undefined : { test: ({ node }) => (node.spec?.unschedulable ? refusal : undefined) },
+  preFilter: ({ pod }) =>
+    isTolerated(pod)
+      ? undefined
+      : { filter: ({ node }) => (node.spec?.unschedulable ? unschedulable : undefined) },
 })
 
 function isTolerated({ spec }: Pod): boolean {

@@ -4,14 +4,14 @@ import { persistentVolumeClaims, persistentVolumes } from '#/api/generated/core/
 import type { Pod, Volume } from '#/api/generated/core/v1.ts'
 import { csiNodes, storageClasses, volumeAttachments } from '#/api/generated/storage/v1-resources.ts'
 import { claimOf, classOf, volumeOf } from '#/controllers/test-storage.ts'
-import { ClusterCache } from '../cluster-cache.ts'
+import { SchedulerCache } from '../scheduler-cache.ts'
 import { podInfoOf } from '../pod-info.ts'
 import { nodeOf, podOf } from '../test-cluster.ts'
 import { nodeVolumeLimits } from './node-volume-limits.ts'
 import { startPluginWorld } from './test-world.ts'
 
 const world = await startPluginWorld()
-const plugin = nodeVolumeLimits(world.context, {})
+const plugin = nodeVolumeLimits(world.handle, {})
 const { client, run } = world
 
 /**
@@ -63,16 +63,16 @@ function pod(name: string, claims: string): Pod {
 }
 
 function check(node: string, present: readonly string[], wanted: string, expected: string | undefined): void {
-  const cache = new ClusterCache()
+  const cache = new SchedulerCache()
   cache.setNode(nodeOf(node))
   present.forEach((claims, index) => cache.assume(podInfoOf(pod(`p${index}`, claims)), node))
   const snapshot = cache.snapshot()
-  const said = plugin.filter!(podInfoOf(pod('new', wanted)), snapshot)
-  const refusal = said === undefined || 'reason' in said ? said : said.test(snapshot.get(node)!)
-  assert.equal(refusal?.reason, expected, `${wanted} beside ${present.join(', ')} on ${node}`)
+  const said = plugin.preFilter!(podInfoOf(pod('new', wanted)), snapshot)
+  const status = said === undefined || 'reason' in said ? said : said.filter(snapshot.get(node)!)
+  assert.equal(status?.reason, expected, `${wanted} beside ${present.join(', ')} on ${node}`)
 }
 
-test('no more volumes of a driver than it can attach', () => {
+test('NodeVolumeLimits: the limit of a driver is not exceeded', () => {
   const full = 'node(s) exceed max volume count'
   check('n1', [], '', undefined)
   check('n1', [], 'a b', undefined)
@@ -93,13 +93,13 @@ test('no more volumes of a driver than it can attach', () => {
   check('n1', [], 'gone', 'looking up PVC default/gone: persistentvolumeclaim "gone" not found')
 })
 
-test('a driver that can attach more may help', () => {
+test('NodeVolumeLimits: a raised limit requeues a pod', () => {
   const before = { metadata: { name: 'n' }, spec: { drivers: [driver('x', 2)] as never } }
   const helps = (count: number): boolean | undefined => {
     const after = { metadata: { name: 'n' }, spec: { drivers: [driver('x', count)] as never } }
-    return plugin.wakeUps
+    return plugin.eventsToRegister
       ?.find(({ on }) => on.includes('update'))
-      ?.isHelpful?.(pod('p', 'a'), { before, after })
+      ?.queueingHint?.(pod('p', 'a'), { before, after })
   }
   assert.deepEqual([helps(1), helps(2), helps(3)], [false, false, true])
 })

@@ -1,22 +1,32 @@
-import type { CSINode } from '#/api/generated/storage/v1.ts'
-import { csiNodes, storageClasses, volumeAttachments } from '#/api/generated/storage/v1-resources.ts'
+import { annotationOf } from '#/api/annotations.ts'
 import { persistentVolumeClaims, persistentVolumes, pods } from '#/api/generated/core/v1-resources.ts'
-import { inTreeDiskOf } from '#/api/in-tree-storage.ts'
+import type { PersistentVolume, PersistentVolumeClaim, Pod, Volume } from '#/api/generated/core/v1.ts'
+import { csiNodes, storageClasses, volumeAttachments } from '#/api/generated/storage/v1-resources.ts'
+import type { CSINode, StorageClass, VolumeAttachment } from '#/api/generated/storage/v1.ts'
+import { inTreeVolumeOf, csiDriverByInTreePlugin } from '#/api/in-tree-storage.ts'
+import { formatKey } from '#/api/metadata.ts'
+import { ephemeralClaimName, isClaimForPod } from '#/api/pod-volumes.ts'
+import { quote } from '#/api/quote.ts'
+import { storageClassOf } from '#/api/storage-classes.ts'
 import type { Informer } from '#/client/informer.ts'
-import { type FilterCycle, type PluginFactory, type Refusal, wakeUp } from '../framework.ts'
+import {
+  clusterEventWithHint,
+  type FilterState,
+  type PluginFactory,
+  type Unschedulable,
+} from '../framework.ts'
 import type { NodeInfo } from '../node-info.ts'
-import { attachableVolumes, isAttachable, nameOn, type VolumesWorld } from './node-volume-limits/volumes.ts'
 import { usesClaim } from './pod-claims.ts'
 
-const refusal: Refusal = { reason: 'node(s) exceed max volume count' }
+const unschedulable: Unschedulable = { reason: 'node(s) exceed max volume count' }
 
 /** Limits the attached volumes per CSI driver to the count in the CSINode. */
-export const nodeVolumeLimits: PluginFactory = context => {
-  const drivers = context.informer(csiNodes)
-  const claims = context.informer(persistentVolumeClaims)
-  const volumes = context.informer(persistentVolumes)
-  const classes = context.informer(storageClasses)
-  const attachments = context.informer(volumeAttachments).index('node', ({ spec }) => [spec.nodeName])
+export const nodeVolumeLimits: PluginFactory = handle => {
+  const drivers = handle.informer(csiNodes)
+  const claims = handle.informer(persistentVolumeClaims)
+  const volumes = handle.informer(persistentVolumes)
+  const classes = handle.informer(storageClasses)
+  const attachments = handle.informer(volumeAttachments).index('node', ({ spec }) => [spec.nodeName])
   const world: VolumesWorld = {
     claim: key => claims.get(key),
     volume: name => volumes.get(name),
@@ -25,44 +35,44 @@ export const nodeVolumeLimits: PluginFactory = context => {
   }
   return {
     name: 'NodeVolumeLimits',
-    wakeUps: [
-      wakeUp({ resource: csiNodes, on: ['add'] }),
-      wakeUp({
+    eventsToRegister: [
+      clusterEventWithHint({ resource: csiNodes, on: ['add'] }),
+      clusterEventWithHint({
         resource: csiNodes,
         on: ['update'],
-        isHelpful: (_pod, { before, after }) => hasMore(before, after),
+        queueingHint: (_pod, { before, after }) => hasMore(before, after),
       }),
-      wakeUp({
+      clusterEventWithHint({
         resource: pods,
         on: ['delete'],
-        isHelpful: (_pod, { before }) => before?.spec?.volumes?.some(isAttachable) ?? false,
+        queueingHint: (_pod, { before }) => before?.spec?.volumes?.some(isAttachable) ?? false,
       }),
-      wakeUp({
+      clusterEventWithHint({
         resource: persistentVolumeClaims,
         on: ['add'],
-        isHelpful: (pod, { after }) => after === undefined || usesClaim(pod, after),
+        queueingHint: (pod, { after }) => after === undefined || usesClaim(pod, after),
       }),
-      wakeUp({
+      clusterEventWithHint({
         resource: volumeAttachments,
         on: ['delete'],
-        isHelpful: ({ spec }) =>
-          spec?.volumes?.some(volume => volume.persistentVolumeClaim || inTreeDiskOf(volume)) ?? false,
+        queueingHint: ({ spec }) =>
+          spec?.volumes?.some(volume => volume.persistentVolumeClaim || inTreeVolumeOf(volume)) ?? false,
       }),
     ],
-    filter: ({ pod }) => {
+    preFilter: ({ pod }) => {
       if (!pod.spec?.volumes?.some(isAttachable)) return undefined
       const wanted = attachableVolumes(pod, world)
       if ('reason' in wanted) return wanted
-      return wanted.length === 0 ? undefined : cycleOf(wanted, drivers, world)
+      return wanted.length === 0 ? undefined : filterStateOf(wanted, drivers, world)
     },
   }
 }
 
-type Wanted = Exclude<ReturnType<typeof attachableVolumes>, Refusal>
+type Wanted = Exclude<ReturnType<typeof attachableVolumes>, Unschedulable>
 
-function cycleOf(wanted: Wanted, drivers: Informer<CSINode>, world: VolumesWorld): FilterCycle {
+function filterStateOf(wanted: Wanted, drivers: Informer<CSINode>, world: VolumesWorld): FilterState {
   return {
-    test: node => {
+    filter: node => {
       const csiNode = drivers.get(node.name)
       const limits = limitsOf(csiNode)
       if (csiNode === undefined || limits.size === 0) return undefined
@@ -71,7 +81,9 @@ function cycleOf(wanted: Wanted, drivers: Informer<CSINode>, world: VolumesWorld
         const named = nameOn(volume, csiNode)
         if (named !== undefined && limits.has(named.driver)) added.set(named.name, named.driver)
       }
-      return added.size === 0 || isRoom(node, csiNode, { added, limits, world }) ? undefined : refusal
+      return added.size === 0 || isWithinLimits(node, csiNode, { added, limits, world })
+        ? undefined
+        : unschedulable
     },
   }
 }
@@ -83,7 +95,7 @@ interface Count {
   readonly world: VolumesWorld
 }
 
-function isRoom(
+function isWithinLimits(
   { name, pods: placed }: NodeInfo,
   csiNode: CSINode,
   { added, limits, world }: Count,
@@ -134,4 +146,90 @@ function limitsOf(csiNode: CSINode | undefined): ReadonlyMap<string, number> {
 function hasMore(before: CSINode | undefined, after: CSINode | undefined): boolean {
   const was = limitsOf(before)
   return [...limitsOf(after)].some(([driver, count]) => count > (was.get(driver) ?? 0))
+}
+
+interface VolumesWorld {
+  readonly claim: (key: string) => PersistentVolumeClaim | undefined
+  readonly volume: (name: string) => PersistentVolume | undefined
+  readonly storageClass: (name: string) => StorageClass | undefined
+  readonly attachedTo: (node: string) => readonly VolumeAttachment[]
+}
+
+/** A CSI volume, or an in-tree volume that is migrated to a CSI driver on some nodes. */
+type AttachableVolume =
+  | { readonly driver: string; readonly handle: string }
+  | { readonly plugin: string; readonly handle: string }
+
+/** True if a pod volume may be attachable. */
+function isAttachable(volume: Volume): boolean {
+  return (
+    volume.persistentVolumeClaim !== undefined ||
+    volume.ephemeral !== undefined ||
+    inTreeVolumeOf(volume) !== undefined
+  )
+}
+
+/** The volumes to attach for a pod; a status if they cannot be determined. */
+function attachableVolumes(pod: Pod, world: VolumesWorld): readonly AttachableVolume[] | Unschedulable {
+  const namespace = pod.metadata?.namespace ?? ''
+  const volumes: AttachableVolume[] = []
+  for (const volume of pod.spec?.volumes ?? []) {
+    const { persistentVolumeClaim, ephemeral } = volume
+    const name = persistentVolumeClaim?.claimName ?? (ephemeral && ephemeralClaimName(pod, volume.name))
+    const disk = inTreeVolumeOf(volume)
+    if (disk !== undefined) volumes.push({ plugin: disk.plugin, handle: disk.id })
+    if (name === undefined) continue
+    const key = formatKey({ namespace, name })
+    const claim = world.claim(key)
+    if (claim === undefined) {
+      const reason = `looking up PVC ${key}: persistentvolumeclaim ${quote(name)} not found`
+      return { reason, isUnresolvable: true }
+    }
+    if (ephemeral && !isClaimForPod(claim, pod)) {
+      const owner = `${namespace}/${pod.metadata?.name}`
+      return {
+        reason: `PVC ${key} was not created for pod ${owner} (pod is not owner)`,
+        isUnresolvable: true,
+      }
+    }
+    const attachable = volumeOf(claim, key, world)
+    if (attachable !== undefined) volumes.push(attachable)
+  }
+  return volumes
+}
+
+/** An unbound claim counts as a new volume of its class. */
+function volumeOf(
+  claim: PersistentVolumeClaim,
+  key: string,
+  { volume: find, storageClass }: VolumesWorld,
+): AttachableVolume | undefined {
+  const volume = claim.spec?.volumeName ? find(claim.spec.volumeName) : undefined
+  if (volume === undefined) {
+    const provisioner = storageClass(storageClassOf(claim))?.provisioner
+    if (provisioner === undefined) return undefined
+    const handle = `claim ${key}`
+    return csiDriverByInTreePlugin.has(provisioner)
+      ? { plugin: provisioner, handle }
+      : { driver: provisioner, handle }
+  }
+  const { spec = {} } = volume
+  if (spec.csi) return { driver: spec.csi.driver, handle: spec.csi.volumeHandle }
+  const disk = inTreeVolumeOf(spec)
+  return disk && { plugin: disk.plugin, handle: disk.id }
+}
+
+const migratedPlugins = 'storage.alpha.kubernetes.io/migrated-plugins'
+
+/**
+ * The driver and unique name of a volume on a node; undefined if the in-tree plugin is not migrated there.
+ */
+function nameOn(
+  volume: AttachableVolume,
+  csiNode: CSINode,
+): { readonly driver: string; readonly name: string } | undefined {
+  if ('driver' in volume) return { driver: volume.driver, name: `${volume.driver}/${volume.handle}` }
+  const driver = csiDriverByInTreePlugin.get(volume.plugin)
+  const isMigrated = annotationOf(csiNode, migratedPlugins)?.split(',').includes(volume.plugin)
+  return driver === undefined || !isMigrated ? undefined : { driver, name: `${driver}/${volume.handle}` }
 }

@@ -1,10 +1,10 @@
 /**
- * Counts pods of a kind on each node and in each topology domain. The first count of a kind examines one pod
- * of each label set; afterwards counts are updated incrementally between snapshots. Kinds are cached by key:
- * the pods of one Deployment use the same kinds.
+ * Counts matching pods on each node and in each topology domain. The first count of a matcher examines one pod
+ * of each label set; afterwards counts are updated incrementally between snapshots. Matchers are cached by key:
+ * the pods of one Deployment use the same matchers.
  */
 import { LruMap } from '#/base/lru-map.ts'
-import type { PluginContext } from '../framework.ts'
+import type { PluginHandle } from '../framework.ts'
 import type { NodeInfo } from '../node-info.ts'
 import type { PodInfo } from '../pod-info.ts'
 import type { Snapshot } from '../snapshot.ts'
@@ -14,51 +14,51 @@ import { NodeCounts } from './pod-counts/node-counts.ts'
 import { Topologies } from './pod-counts/topology.ts'
 
 /** A predicate on pods; equal keys mean equal predicates. */
-export interface PodKind {
+export interface PodMatcher {
   readonly key: string
   /** Must depend only on namespace, labels and whether the pod is being deleted. */
-  readonly isOne: (pod: PodInfo) => boolean
+  readonly matches: (pod: PodInfo) => boolean
 }
 
 /** A predicate on nodes; equal keys mean equal predicates. */
-export interface NodeKind {
+export interface NodeMatcher {
   readonly key: string
   /** Creates the test on first use; it must depend only on the node. */
   readonly test: () => (info: NodeInfo) => boolean
 }
 
-export interface DomainQuestion {
-  readonly pods: PodKind
+export interface DomainQuery {
+  readonly pods: PodMatcher
   readonly topologyKey: string
   /** All nodes when absent. */
-  readonly nodes?: NodeKind | undefined
+  readonly nodes?: NodeMatcher | undefined
 }
 
-/** Maximum number of cached kinds, each with a few numbers per node; the least recently used is evicted. */
-const kindsMax = 256
+/** Maximum number of cached matchers, each with a few numbers per node; the least recently used is evicted. */
+const matchersMax = 256
 
-const known = new WeakMap<PluginContext, PodCounts>()
+const known = new WeakMap<PluginHandle, PodCounts>()
 
 /** Shared by all plugins of a scheduler. */
-export function podCountsOf(context: PluginContext): PodCounts {
-  const counts = known.get(context) ?? new PodCounts()
-  known.set(context, counts)
+export function podCountsOf(handle: PluginHandle): PodCounts {
+  const counts = known.get(handle) ?? new PodCounts()
+  known.set(handle, counts)
   return counts
 }
 
 export class PodCounts {
   readonly topologies = new Topologies()
   readonly #labelSets = new LabelSets()
-  readonly #onNodes = new LruMap<string, NodeCounts>(kindsMax)
-  readonly #inDomains = new LruMap<string, DomainCounts>(kindsMax)
+  readonly #onNodes = new LruMap<string, NodeCounts>(matchersMax)
+  readonly #inDomains = new LruMap<string, DomainCounts>(matchersMax)
 
   /** By position of the node. Valid until the next call with another snapshot. */
-  onNodes(pods: PodKind, snapshot: Snapshot): Int32Array {
+  onNodes(pods: PodMatcher, snapshot: Snapshot): Int32Array {
     return this.#nodeCounts(pods).at(snapshot)
   }
 
   /** Valid until the next call with another snapshot. */
-  inDomains({ pods, topologyKey, nodes }: DomainQuestion, snapshot: Snapshot): DomainCounts {
+  inDomains({ pods, topologyKey, nodes }: DomainQuery, snapshot: Snapshot): DomainCounts {
     const topology = this.topologies.of(topologyKey, snapshot)
     const key = `${topologyKey}\n${nodes?.key ?? ''}\n${pods.key}`
     const known = this.#inDomains.get(key)
@@ -71,10 +71,10 @@ export class PodCounts {
     return counts
   }
 
-  #nodeCounts({ key, isOne }: PodKind): NodeCounts {
+  #nodeCounts({ key, matches }: PodMatcher): NodeCounts {
     const known = this.#onNodes.get(key)
     if (known !== undefined) return known
-    const made = new NodeCounts(this.#labelSets, isOne)
+    const made = new NodeCounts(this.#labelSets, matches)
     this.#onNodes.set(key, made)
     return made
   }

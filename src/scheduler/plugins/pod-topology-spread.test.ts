@@ -6,10 +6,10 @@ import type { Pod, PodSpec, TopologySpreadConstraint } from '#/api/generated/cor
 import { namespaces, replicationControllers, services } from '#/api/generated/core/v1-resources.ts'
 import { labelOf } from '#/api/labels.ts'
 import { compileLabelSelector } from '#/api/selector.ts'
-import type { FilterCycle, Refusal } from '../framework.ts'
+import type { FilterState, Unschedulable } from '../framework.ts'
 import type { NodeInfo } from '../node-info.ts'
 import { podInfoOf, type PodInfo } from '../pod-info.ts'
-import { profileOf, type MakeProfiles } from '../profile.ts'
+import { profileOf, type ProfileFactory } from '../profile.ts'
 import { nodeOf, podOf, startTestCluster } from '../test-cluster.ts'
 import { defaultBinder } from './default-binder.ts'
 import { podTopologySpread } from './pod-topology-spread.ts'
@@ -25,7 +25,7 @@ import {
 } from './test-world.ts'
 
 const world = await startPluginWorld()
-const plugin = podTopologySpread(world.context, {})
+const plugin = podTopologySpread(world.handle, {})
 await world.create(namespaces, { metadata: { name: 'test' } })
 
 /** `zone<=1 app=web min=3` is DoNotSchedule, `zone~1 app=web` is ScheduleAnyway. */
@@ -59,28 +59,30 @@ function parseSpreadPod(name: string, text: string, spec: Partial<PodSpec> = {})
   return { ...pod, spec: { ...pod.spec!, ...spec, topologySpreadConstraints } }
 }
 
-function refuse(refusal: Refusal | undefined): string {
-  if (refusal === undefined) return 'ok'
+function textOf(status: Unschedulable | undefined): string {
+  if (status === undefined) return 'ok'
   const text = "node(s) didn't match pod topology spread constraints"
-  if (refusal.reason === text && !refusal.isFinal) return 'skew'
-  return refusal.reason === `${text} (missing required label)` && refusal.isFinal ? 'label' : refusal.reason
+  if (status.reason === text && !status.isUnresolvable) return 'skew'
+  return status.reason === `${text} (missing required label)` && status.isUnresolvable
+    ? 'label'
+    : status.reason
 }
 
-function answersOf(cycle: FilterCycle | Refusal | undefined, nodes: readonly NodeInfo[]): string {
-  if (cycle === undefined) return 'nothing to say'
-  assert.ok('test' in cycle)
+function answersOf(state: FilterState | Unschedulable | undefined, nodes: readonly NodeInfo[]): string {
+  if (state === undefined) return 'nothing to say'
+  assert.ok('filter' in state)
   return byName(nodes)
-    .map(node => `${node.name} ${refuse(cycle.test(node))}`)
+    .map(node => `${node.name} ${textOf(state.filter(node))}`)
     .join(', ')
 }
 
 function check(lines: readonly string[], pod: string, expected: string, spec: Partial<PodSpec> = {}): void {
   const snapshot = cacheOf(lines).snapshot()
   const info = podInfoOf(parseSpreadPod('new', pod, spec))
-  assert.equal(answersOf(plugin.filter?.(info, snapshot), snapshot.nodes), expected, pod)
+  assert.equal(answersOf(plugin.preFilter?.(info, snapshot), snapshot.nodes), expected, pod)
 }
 
-test('a domain with too many pods is refused', () => {
+test('a domain that would exceed maxSkew is infeasible', () => {
   const nodes = ['n1 zone=a: app=web; app=web', 'n2 zone=a', 'n3 zone=b: app=web', 'n4 zone=b: app=db']
   check(nodes, 'app=web: zone<=1 app=web', 'n1 skew, n2 skew, n3 ok, n4 ok')
   check(nodes, 'app=web: zone<=2 app=web', 'n1 ok, n2 ok, n3 ok, n4 ok')
@@ -91,13 +93,13 @@ test('a domain with too many pods is refused', () => {
   check(nodes, 'app=web', 'nothing to say')
 })
 
-test('a pod that is not counted itself needs less room', () => {
+test('a pod that does not match its own selector does not add to the skew', () => {
   const nodes = ['n1 zone=a: app=web', 'n2 zone=b']
   check(nodes, 'app=db: zone<=1 app=web', 'n1 ok, n2 ok')
   check(nodes, 'app=web: zone<=1 app=web', 'n1 skew, n2 ok')
 })
 
-test('only pods of the namespace count that are selected and not being deleted', () => {
+test('only matching pods of the namespace that are not being deleted count', () => {
   check(['n1 zone=a: test/app=web', 'n2 zone=b'], 'app=web: zone<=1 app=web', 'n1 ok, n2 ok')
   check(['n1 zone=a: app=web†', 'n2 zone=b'], 'app=web: zone<=1 app=web', 'n1 ok, n2 ok')
   check(['n1 zone=a: app=web,v=1', 'n2 zone=b'], 'app=web,v=2: zone<=1 app=web keys=v', 'n1 ok, n2 ok')
@@ -108,21 +110,21 @@ test('only pods of the namespace count that are selected and not being deleted',
   check(['n1 zone=a: app=web; app=web', 'n2 zone=b'], 'app=web: zone<=1 -', 'n1 ok, n2 ok')
 })
 
-test('nodes without a label are refused, and do not count for any constraint', () => {
+test('nodes without a topology key are infeasible and do not count', () => {
   check(['n1 zone=a: app=web', 'n2', 'n3 zone=b'], 'app=web: zone<=1 app=web', 'n1 skew, n2 label, n3 ok')
   const nodes = ['n1 zone=a,rack=1: app=web', 'n2 zone=b', 'n3 zone=c,rack=2: app=web']
   check(nodes, 'app=web: zone<=1 app=web', 'n1 skew, n2 ok, n3 skew')
   check(nodes, 'app=web: zone<=1 app=web & rack<=1 app=web', 'n1 ok, n2 label, n3 ok')
 })
 
-test('too few domains count as if one were empty', () => {
+test('fewer domains than minDomains count as an empty domain', () => {
   const nodes = ['n1 zone=a: app=web', 'n2 zone=b: app=web']
   check(nodes, 'app=web: zone<=1 app=web min=2', 'n1 ok, n2 ok')
   check(nodes, 'app=web: zone<=1 app=web min=3', 'n1 skew, n2 skew')
   check(nodes, 'app=web: zone<=2 app=web min=3', 'n1 ok, n2 ok')
 })
 
-test('nodes where the pod cannot be do not count, unless it is said otherwise', () => {
+test('nodeAffinityPolicy and nodeTaintsPolicy decide which nodes count', () => {
   const nodes = ['n1 zone=a,disk=ssd: app=web', 'n2 zone=b,disk=ssd: app=web', 'n3 zone=c,disk=hdd']
   const selecting = { nodeSelector: { disk: 'ssd' } }
   check(nodes, 'app=web: zone<=1 app=web', 'n1 ok, n2 ok, n3 ok', selecting)
@@ -142,20 +144,20 @@ function checkScores(
   lines: readonly string[],
   pod: Pod,
   expected: string,
-  parameters: Readonly<Record<string, unknown>> = {},
+  args: Readonly<Record<string, unknown>> = {},
 ): void {
   const snapshot = cacheOf(lines).snapshot()
   const nodes = byName(snapshot.nodes)
-  const made = podTopologySpread(world.context, parameters)
-  const cycle = made.score?.(podInfoOf(pod), snapshot, nodes)
-  if (cycle === undefined) return assert.equal('nothing to say', expected)
-  const scores = Float64Array.from(nodes, node => cycle.score(node))
+  const made = podTopologySpread(world.handle, args)
+  const state = made.score?.(podInfoOf(pod), snapshot, nodes)
+  if (state === undefined) return assert.equal('nothing to say', expected)
+  const scores = Float64Array.from(nodes, node => state.score(node))
   const raw = scores.join(' ')
-  cycle.normalize?.(scores)
+  state.normalizeScore?.(scores)
   assert.equal(`${raw} > ${scores.join(' ')}`, expected)
 }
 
-test('fewer pods are better', () => {
+test('nodes in domains with fewer pods score higher', () => {
   const pod = (text: string): Pod => parseSpreadPod('new', text)
   const nodes = [
     'n1 zone=a: app=web; app=web',
@@ -171,7 +173,7 @@ test('fewer pods are better', () => {
   checkScores(nodes, pod('app=web'), 'nothing to say')
 })
 
-test('nodes without a label are the worst for whoever asked for it', () => {
+test('nodes without a topology key score lowest', () => {
   const nodes = ['n1 zone=a: app=web', 'n2 zone=b', 'n3']
   const pod = parseSpreadPod('new', 'app=web: zone~1 app=web')
   checkScores(nodes, pod, '1 0 -1 > 0 100 0')
@@ -184,7 +186,7 @@ const owned = (kind: string, apiVersion: string): Pod => {
   return { ...pod, metadata: { ...pod.metadata, ownerReferences: [reference] } }
 }
 
-test('pods that belong together are spread, though nobody asked for it', async () => {
+test('pods of a workload are spread by default constraints', async () => {
   const nodes = ['n1 zone=a: app=web; app=web', 'n2 zone=a', 'n3 zone=b', 'n4']
   const template = {
     metadata: { labels: { app: 'web' } },
@@ -217,47 +219,50 @@ test('pods that belong together are spread, though nobody asked for it', async (
   checkScores(nodes, owned('ReplicaSet', 'apps/v1'), 'nothing to say', { defaultingType: 'List' })
 })
 
-test('constraints that the configuration gives to pods without', () => {
-  const parameters = {
+test('defaultConstraints apply to pods without constraints', () => {
+  const args = {
     defaultingType: 'List',
     defaultConstraints: [parseConstraint('zone<=1 -'), parseConstraint('zone~1 -')],
   }
-  const made = podTopologySpread(world.context, parameters)
+  const made = podTopologySpread(world.handle, args)
   const snapshot = cacheOf(['n1 zone=a: app=web', 'n2 zone=b', 'n3']).snapshot()
-  const filtered = made.filter?.(podInfoOf(podOf('new', { labels: { app: 'web' } })), snapshot)
+  const filtered = made.preFilter?.(podInfoOf(podOf('new', { labels: { app: 'web' } })), snapshot)
   assert.equal(answersOf(filtered, snapshot.nodes), 'n1 skew, n2 ok, n3 label')
   checkScores(
     ['n1 zone=a: app=web', 'n2 zone=b', 'n3'],
     podOf('new', { labels: { app: 'web' } }),
     '1 0 -1 > 0 100 0',
-    parameters,
+    args,
   )
 })
 
-test('bad constraints of the configuration are refused', () => {
-  const refused = (parameters: Readonly<Record<string, unknown>>, message: string): void => {
-    assert.throws(() => podTopologySpread(world.context, parameters), { message })
+test('invalid defaultConstraints are rejected', () => {
+  const checkInvalid = (args: Readonly<Record<string, unknown>>, message: string): void => {
+    assert.throws(() => podTopologySpread(world.handle, args), { message })
   }
   const list = (...texts: string[]) => ({
     defaultingType: 'List',
     defaultConstraints: texts.map(parseConstraint),
   })
-  refused(
+  checkInvalid(
     { defaultingType: 'Some' },
     'defaultingType: Unsupported value: "Some": supported values: "System", "List"',
   )
-  refused(
+  checkInvalid(
     { defaultConstraints: [parseConstraint('zone~1 -')] },
     'defaultingType: Invalid value: "System": when .defaultConstraints are not empty',
   )
-  refused(list('zone<=0 -'), 'defaultConstraints[0].maxSkew: Invalid value: 0: not in valid range (0, inf)')
-  refused(list('<=1 -'), 'defaultConstraints[0].topologyKey: Required value: can not be empty')
-  refused(
+  checkInvalid(
+    list('zone<=0 -'),
+    'defaultConstraints[0].maxSkew: Invalid value: 0: not in valid range (0, inf)',
+  )
+  checkInvalid(list('<=1 -'), 'defaultConstraints[0].topologyKey: Required value: can not be empty')
+  checkInvalid(
     list('zone~1 app=web'),
     'defaultConstraints[0].labelSelector: Forbidden: ' +
       'constraint must not define a selector, as they deduced for each pod',
   )
-  refused(
+  checkInvalid(
     list('zone~1 -', 'zone<=1 -', 'zone~2 -'),
     'defaultConstraints[2]: Duplicate value: "{topology.kubernetes.io/zone, ScheduleAnyway}"',
   )
@@ -277,11 +282,13 @@ function checkHelp(pod: string, change: string, expected: boolean): void {
   }
   const kind = parse === parseNode ? 'nodes' : 'pods'
   const type = from === 'none' ? 'add' : to === 'gone' ? 'delete' : 'update'
-  const found = plugin.wakeUps?.find(({ resource, on }) => resource.plural === kind && on.includes(type))
-  assert.equal(found?.isHelpful?.(parseSpreadPod('new', pod), changed), expected, `${pod}: ${change}`)
+  const found = plugin.eventsToRegister?.find(
+    ({ resource, on }) => resource.plural === kind && on.includes(type),
+  )
+  assert.equal(found?.queueingHint?.(parseSpreadPod('new', pod), changed), expected, `${pod}: ${change}`)
 }
 
-test('only what may help wakes a pod', () => {
+test('PodTopologySpread: queueing hints of pod and node events', () => {
   const pod = 'app=web: zone<=1 app=web'
   checkHelp(pod, 'none -> app=web', true)
   checkHelp(pod, 'none -> app=db', false)
@@ -303,7 +310,7 @@ test('only what may help wakes a pod', () => {
 })
 
 /** Reference implementation: checks each pod on each node. */
-function refusalByDefinition(
+function statusByDefinition(
   { pod, labels, namespace }: PodInfo,
   node: NodeInfo,
   nodes: readonly NodeInfo[],
@@ -356,7 +363,7 @@ const step = fc.oneof(
 )
 const startingNodes = ['n0 zone=1,rack=1', 'n1 zone=1,rack=2', 'n2 zone=2', 'n3 x=y', 'n4 zone=3,rack=1!']
 
-test('counting from snapshot to snapshot is the same as by the definition', () => {
+test('property: incremental counts equal those by definition', () => {
   fc.assert(
     fc.property(fc.array(step, { minLength: 5, maxLength: 25 }), newPod, (steps, text) => {
       const cache = cacheOf(startingNodes)
@@ -367,15 +374,15 @@ test('counting from snapshot to snapshot is the same as by the definition', () =
         else if ('node' in each) cache.setNode(parseNode(`n${each.node} ${each.labels}`))
         else cache.removeNode(`n${each.lost}`)
         const { nodes } = cache.snapshot()
-        const expected = byName(nodes).map(node => `${node.name} ${refusalByDefinition(pod, node, nodes)}`)
-        assert.equal(answersOf(plugin.filter?.(pod, cache.snapshot()), nodes), expected.join(', '))
+        const expected = byName(nodes).map(node => `${node.name} ${statusByDefinition(pod, node, nodes)}`)
+        assert.equal(answersOf(plugin.preFilter?.(pod, cache.snapshot()), nodes), expected.join(', '))
       }
     }),
     { numRuns: 60 },
   )
 })
 
-test('trying out that pods come and go is the same as if they did', () => {
+test('property: addPod and removePod of several pods equal a new filter state', () => {
   const placed = fc.array(fc.tuple(podText, fc.nat(4)), { minLength: 2, maxLength: 12 })
   fc.assert(
     fc.property(placed, newPod, (pods, text) => {
@@ -388,22 +395,24 @@ test('trying out that pods come and go is the same as if they did', () => {
       for (const { info, node } of all) other.assume(info, node)
       const pod = podInfoOf(parseSpreadPod('new', text))
       const [without, beside] = [cache.snapshot(), other.snapshot()]
-      const [cycle, cycleBeside] = [plugin.filter?.(pod, without), plugin.filter?.(pod, beside)]
-      assert.ok(cycle !== undefined && 'test' in cycle && cycleBeside !== undefined && 'test' in cycleBeside)
-      const moved = all.slice(0, 2)
-      const tried = moved.reduce((now, { info, node }) => now.withPod!(info, beside.get(node)!), cycle)
-      assert.equal(answersOf(tried, without.nodes), answersOf(cycleBeside, beside.nodes))
-      const undone = moved.reduce(
-        (now, { info, node }) => now.withoutPod!(info, without.get(node)!),
-        cycleBeside,
+      const [state, stateBeside] = [plugin.preFilter?.(pod, without), plugin.preFilter?.(pod, beside)]
+      assert.ok(
+        state !== undefined && 'filter' in state && stateBeside !== undefined && 'filter' in stateBeside,
       )
-      assert.equal(answersOf(undone, beside.nodes), answersOf(cycle, without.nodes))
+      const moved = all.slice(0, 2)
+      const tried = moved.reduce((now, { info, node }) => now.addPod!(info, beside.get(node)!), state)
+      assert.equal(answersOf(tried, without.nodes), answersOf(stateBeside, beside.nodes))
+      const undone = moved.reduce(
+        (now, { info, node }) => now.removePod!(info, without.get(node)!),
+        stateBeside,
+      )
+      assert.equal(answersOf(undone, beside.nodes), answersOf(state, without.nodes))
     }),
     { numRuns: 200 },
   )
 })
 
-test('the skew is never exceeded, and no pod is where it was refused', () => {
+test('property: maxSkew is never exceeded', () => {
   const zones = fc.array(fc.nat(3), { minLength: 1, maxLength: 8 })
   fc.assert(
     fc.property(
@@ -415,9 +424,9 @@ test('the skew is never exceeded, and no pod is where it was refused', () => {
         for (const [index, choice] of choices.entries()) {
           const snapshot = cache.snapshot()
           const pod = podInfoOf(parseSpreadPod(`p${index}`, `app=a: zone<=${maxSkew} app=a & host<=2 app=a`))
-          const cycle = plugin.filter?.(pod, snapshot)
-          assert.ok(cycle !== undefined && 'test' in cycle)
-          const allowed = snapshot.nodes.filter(node => cycle.test(node) === undefined)
+          const state = plugin.preFilter?.(pod, snapshot)
+          assert.ok(state !== undefined && 'filter' in state)
+          const allowed = snapshot.nodes.filter(node => state.filter(node) === undefined)
           const chosen = allowed[choice % Math.max(1, allowed.length)]
           if (chosen === undefined) continue
           cache.assume(pod, chosen.name)
@@ -436,10 +445,10 @@ test('the skew is never exceeded, and no pod is where it was refused', () => {
   )
 })
 
-test('pods of a set are spread over zones, and one that has no place says why', async t => {
-  const profiles: MakeProfiles = context => {
+test('pods are spread over zones, and an unschedulable one has the reason', async t => {
+  const profiles: ProfileFactory = handle => {
     const plugins = [prioritySort, podTopologySpread, defaultBinder].map(make => ({
-      plugin: make(context, {}),
+      plugin: make(handle, {}),
       weight: 1,
     }))
     return [profileOf({ schedulerName: 'default-scheduler', plugins, percentageOfNodesToScore: 0 })]

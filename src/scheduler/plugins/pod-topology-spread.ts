@@ -9,15 +9,15 @@ import { podInfoOf, type PodInfo } from '../pod-info.ts'
 import { podCountsOf } from './pod-counts.ts'
 import { constraintsOf, type Action, type Constraint } from './pod-topology-spread/constraints.ts'
 import { defaultSelector } from './pod-topology-spread/default-selector.ts'
-import { filterCycle } from './pod-topology-spread/filter.ts'
-import { readDefaults } from './pod-topology-spread/parameters.ts'
-import { scoreCycle } from './pod-topology-spread/score.ts'
-import { wakeUpsWith } from './pod-topology-spread/wake-ups.ts'
+import { filterStateOf } from './pod-topology-spread/filter.ts'
+import { readDefaults } from './pod-topology-spread/args.ts'
+import { scoreStateOf } from './pod-topology-spread/score.ts'
+import { eventsToRegisterWith } from './pod-topology-spread/events-to-register.ts'
 
-export const podTopologySpread: PluginFactory = (context, parameters) => {
-  const defaults = readDefaults(parameters)
-  const selectorOf = defaults.constraints.length > 0 ? defaultSelector(context) : undefined
-  const counts = podCountsOf(context)
+export const podTopologySpread: PluginFactory = (handle, args) => {
+  const defaults = readDefaults(args)
+  const selectorOf = defaults.constraints.length > 0 ? defaultSelector(handle) : undefined
+  const counts = podCountsOf(handle)
   const constraintsFor = (info: PodInfo, action: Action): readonly Constraint[] => {
     const own = info.pod.spec?.topologySpreadConstraints ?? []
     if (own.length > 0) return constraintsOf(info, own, action)
@@ -28,17 +28,17 @@ export const podTopologySpread: PluginFactory = (context, parameters) => {
   }
   return {
     name: 'PodTopologySpread',
-    wakeUps: wakeUpsWith(pod => constraintsFor(podInfoOf(pod), 'DoNotSchedule')),
-    filter: (pod, snapshot) => {
+    eventsToRegister: eventsToRegisterWith(pod => constraintsFor(podInfoOf(pod), 'DoNotSchedule')),
+    preFilter: (pod, snapshot) => {
       const constraints = constraintsFor(pod, 'DoNotSchedule')
-      return constraints.length === 0 ? undefined : filterCycle({ pod, snapshot, counts, constraints })
+      return constraints.length === 0 ? undefined : filterStateOf({ pod, snapshot, counts, constraints })
     },
     score: (pod, snapshot, nodes) => {
       const constraints = constraintsFor(pod, 'ScheduleAnyway')
       if (constraints.length === 0) return undefined
       const hasOwn = (pod.pod.spec?.topologySpreadConstraints ?? []).length > 0
       const needsAllKeys = hasOwn || !defaults.isSystem
-      return scoreCycle({ pod, snapshot, nodes, counts, constraints, needsAllKeys })
+      return scoreStateOf({ pod, snapshot, nodes, counts, constraints, needsAllKeys })
     },
   }
 }

@@ -1,9 +1,9 @@
-import type { PluginFactory, QueuedPod } from '../framework.ts'
+import type { PluginFactory, QueuedPodInfo } from '../framework.ts'
 
 /** queueSort: higher priority first, then earlier time in the queue. */
-export const prioritySort: PluginFactory = () => ({ name: 'PrioritySort', compare })
+export const prioritySort: PluginFactory = () => ({ name: 'PrioritySort', queueSort })
 
-function compare(left: QueuedPod, right: QueuedPod): number {
+function queueSort(left: QueuedPodInfo, right: QueuedPodInfo): number {
   const byPriority = (right.pod.spec?.priority ?? 0) - (left.pod.spec?.priority ?? 0)
   return byPriority || left.addedMs - right.addedMs || left.sequence - right.sequence
 }

@@ -4,7 +4,7 @@ import type { Node, Pod, Taint, Toleration } from '#/api/generated/core/v1.ts'
 import { nodeOf, podOf } from '../test-cluster.ts'
 import { nodeUnschedulable } from './node-unschedulable.ts'
 import { taintToleration } from './taint-toleration.ts'
-import { isWokenBy, pluginOf, refusalsOf, scoresOf, snapshotOf } from './test-plugin.ts'
+import { isRequeuedBy, pluginOf, statusesOf, scoresOf, snapshotOf } from './test-plugin.ts'
 
 const plugin = pluginOf(taintToleration)
 
@@ -52,8 +52,8 @@ const cases: readonly (readonly [tolerations: string, taints: string, fits: bool
 
 for (const [tolerations, taints, fits] of cases) {
   test(`a pod that tolerates ${tolerations || 'nothing'} and a node with ${taints || 'no taints'}`, () => {
-    const refusals = refusalsOf(plugin, podWith(tolerations), snapshotOf([nodeWith('n', taints)]))
-    assert.deepEqual(refusals, { n: fits ? '' : 'node(s) had untolerated taint(s)!' })
+    const statuses = statusesOf(plugin, podWith(tolerations), snapshotOf([nodeWith('n', taints)]))
+    assert.deepEqual(statuses, { n: fits ? '' : 'node(s) had untolerated taint(s)!' })
   })
 }
 
@@ -81,21 +81,21 @@ for (const [tolerations, taints, want] of scores) {
   })
 }
 
-test('what may help is a node that becomes tolerable', () => {
+test('TaintToleration: a node that becomes tolerated requeues a pod', () => {
   const [closed, open, other] = [nodeWith('n', 'a:S'), nodeWith('n', ''), nodeWith('n', 'a:S b:S')]
   const pod = podWith('')
-  assert.ok(isWokenBy(plugin, pod, 'nodes', { after: open }))
-  assert.ok(!isWokenBy(plugin, pod, 'nodes', { after: closed }))
-  assert.ok(isWokenBy(plugin, pod, 'nodes', { before: closed, after: open }))
-  assert.ok(!isWokenBy(plugin, pod, 'nodes', { before: open, after: open }))
-  assert.ok(!isWokenBy(plugin, pod, 'nodes', { before: other, after: closed }))
-  assert.ok(isWokenBy(plugin, podWith('a'), 'nodes', { before: other, after: closed }))
+  assert.ok(isRequeuedBy(plugin, pod, 'nodes', { after: open }))
+  assert.ok(!isRequeuedBy(plugin, pod, 'nodes', { after: closed }))
+  assert.ok(isRequeuedBy(plugin, pod, 'nodes', { before: closed, after: open }))
+  assert.ok(!isRequeuedBy(plugin, pod, 'nodes', { before: open, after: open }))
+  assert.ok(!isRequeuedBy(plugin, pod, 'nodes', { before: other, after: closed }))
+  assert.ok(isRequeuedBy(plugin, podWith('a'), 'nodes', { before: other, after: closed }))
 })
 
-test('pods go to no node that was cordoned, unless they tolerate it', () => {
+test('NodeUnschedulable: cordoned nodes are infeasible, unless tolerated', () => {
   const cordon = pluginOf(nodeUnschedulable)
   const cordoned = nodeOf('n', { spec: { unschedulable: true } })
-  const told = (pod: Pod): unknown => refusalsOf(cordon, pod, snapshotOf([cordoned, nodeOf('m')]))
+  const told = (pod: Pod): unknown => statusesOf(cordon, pod, snapshotOf([cordoned, nodeOf('m')]))
   assert.deepEqual(told(podOf('p')), { n: 'node(s) were unschedulable!', m: '' })
   for (const tolerations of ['node.kubernetes.io/unschedulable', 'node.kubernetes.io/unschedulable:S', '*'])
     assert.deepEqual(told(podWith(tolerations)), { n: '', m: '' })
@@ -103,7 +103,7 @@ test('pods go to no node that was cordoned, unless they tolerate it', () => {
     n: 'node(s) were unschedulable!',
     m: '',
   })
-  assert.ok(isWokenBy(cordon, podOf('p'), 'nodes', { before: cordoned, after: nodeOf('n') }))
-  assert.ok(!isWokenBy(cordon, podOf('p'), 'nodes', { before: nodeOf('n'), after: nodeOf('n') }))
-  assert.ok(!isWokenBy(cordon, podOf('p'), 'nodes', { after: cordoned }))
+  assert.ok(isRequeuedBy(cordon, podOf('p'), 'nodes', { before: cordoned, after: nodeOf('n') }))
+  assert.ok(!isRequeuedBy(cordon, podOf('p'), 'nodes', { before: nodeOf('n'), after: nodeOf('n') }))
+  assert.ok(!isRequeuedBy(cordon, podOf('p'), 'nodes', { after: cordoned }))
 })

@@ -1,35 +1,37 @@
 import type { Node, Pod, Taint, Toleration } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
-import { placingEffects, untolerated } from '#/api/taints.ts'
-import { type PluginFactory, type Refusal, wakeUp } from '../framework.ts'
+import { doNotScheduleEffects, findMatchingUntoleratedTaint } from '#/api/taints.ts'
+import { type PluginFactory, type Unschedulable, clusterEventWithHint } from '../framework.ts'
 import { normalizeReversed } from './normalize.ts'
 
-const refusal: Refusal = { reason: 'node(s) had untolerated taint(s)', isFinal: true }
+const unschedulable: Unschedulable = { reason: 'node(s) had untolerated taint(s)', isUnresolvable: true }
 
 const preferring = ['PreferNoSchedule'] as const
 
-/** Refuses nodes with untolerated taints, and prefers nodes with few untolerated PreferNoSchedule taints. */
+/** Filters out nodes with untolerated taints, and prefers nodes with few untolerated PreferNoSchedule taints. */
 export const taintToleration: PluginFactory = () => ({
   name: 'TaintToleration',
-  wakeUps: [
-    wakeUp({
+  eventsToRegister: [
+    clusterEventWithHint({
       resource: nodes,
       on: ['add', 'update'],
-      isHelpful: (pod, { before, after }) => isLetIn(pod, before, after),
+      queueingHint: (pod, { before, after }) => isLetIn(pod, before, after),
     }),
-    wakeUp({
+    clusterEventWithHint({
       resource: pods,
       on: ['update'],
-      isHelpful: (pod, { after }) => after?.metadata?.uid === pod.metadata?.uid,
+      queueingHint: (pod, { after }) => after?.metadata?.uid === pod.metadata?.uid,
     }),
   ],
-  filter: ({ pod }) => {
+  preFilter: ({ pod }) => {
     const tolerations = pod.spec?.tolerations
     return {
-      test: ({ node }) => {
+      filter: ({ node }) => {
         const taints = node.spec?.taints
         if (taints === undefined || taints.length === 0) return undefined
-        return untolerated(taints, tolerations, placingEffects) === undefined ? undefined : refusal
+        return findMatchingUntoleratedTaint(taints, tolerations, doNotScheduleEffects) === undefined
+          ? undefined
+          : unschedulable
       },
     }
   },
@@ -38,7 +40,7 @@ export const taintToleration: PluginFactory = () => ({
     const tolerations = (pod.spec?.tolerations ?? []).filter(
       ({ effect }) => !effect || effect === 'PreferNoSchedule',
     )
-    return { score: ({ node }) => countUntolerated(node, tolerations), normalize: normalizeReversed }
+    return { score: ({ node }) => countUntolerated(node, tolerations), normalizeScore: normalizeReversed }
   },
 })
 
@@ -47,12 +49,13 @@ function isPreferring({ effect }: Taint): boolean {
 }
 
 function countUntolerated({ spec }: Node, tolerations: readonly Toleration[]): number {
-  return (spec?.taints ?? []).filter(taint => untolerated([taint], tolerations, preferring) !== undefined)
-    .length
+  return (spec?.taints ?? []).filter(
+    taint => findMatchingUntoleratedTaint([taint], tolerations, preferring) !== undefined,
+  ).length
 }
 
 function isLetIn(pod: Pod, before: Node | undefined, after: Node | undefined): boolean {
   const isOpen = ({ spec }: Node): boolean =>
-    untolerated(spec?.taints, pod.spec?.tolerations, placingEffects) === undefined
+    findMatchingUntoleratedTaint(spec?.taints, pod.spec?.tolerations, doNotScheduleEffects) === undefined
   return after !== undefined && isOpen(after) && !(before !== undefined && isOpen(before))
 }

@@ -1,6 +1,6 @@
 /** Profiles for tests: the default plugins and the given ones. */
 import { defaultPlugins, type PluginEntry } from '../plugins.ts'
-import { profileOf, type MakeProfiles } from '../profile.ts'
+import { profileOf, type ProfileFactory } from '../profile.ts'
 import { dynamicResources } from './dynamic-resources.ts'
 import { nodeVolumeLimits } from './node-volume-limits.ts'
 import { testSelectors } from './dynamic-resources/test-selectors.ts'
@@ -16,9 +16,9 @@ const added: readonly (readonly [string, PluginEntry])[] = [
   ['DynamicResources', { make: dynamicResources(testSelectors), weight: 2 }],
 ]
 
-export const testProfiles: MakeProfiles = context => {
+export const testProfiles: ProfileFactory = handle => {
   const plugins = [...new Map([...added, ...defaultPlugins, ...added])].map(([, { make, weight = 1 }]) => {
-    return { plugin: make(context, {}), weight }
+    return { plugin: make(handle, {}), weight }
   })
   return [profileOf({ schedulerName: 'default-scheduler', plugins, percentageOfNodesToScore: 0 })]
 }

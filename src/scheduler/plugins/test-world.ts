@@ -7,16 +7,16 @@ import type { Affinity, Node, Pod, PodAffinityTerm } from '#/api/generated/core/
 import type { LabelSelector } from '#/api/selector.ts'
 import { Informers } from '#/client/informers.ts'
 import { startTestControlPlane, type TestControlPlane } from '#/controllers/test-control-plane.ts'
-import { ClusterCache } from '../cluster-cache.ts'
+import { SchedulerCache } from '../scheduler-cache.ts'
 import { emptySnapshot } from '../snapshot.ts'
-import type { PluginContext } from '../framework.ts'
+import type { PluginHandle } from '../framework.ts'
 import type { NodeInfo } from '../node-info.ts'
 import { podInfoOf } from '../pod-info.ts'
 import { nodeOf, podOf } from '../test-cluster.ts'
 
 /** A real API server with informers, for plugins created by a test. */
 export interface PluginWorld extends TestControlPlane {
-  readonly context: PluginContext
+  readonly handle: PluginHandle
 }
 
 /** Shared by all tests of a file, since tables have many rows. */
@@ -35,12 +35,12 @@ export async function startPluginWorld(): Promise<PluginWorld> {
   await settle()
   return {
     ...plane,
-    context: {
+    handle: {
       platform,
       client,
       informer: resource => informers.of(resource),
       snapshot: () => emptySnapshot,
-      reconsider: () => undefined,
+      recheckPreEnqueue: () => undefined,
     },
   }
 }
@@ -50,8 +50,8 @@ export function byName(nodes: readonly NodeInfo[]): readonly NodeInfo[] {
   return nodes.toSorted((left, right) => (left.name < right.name ? -1 : 1))
 }
 
-export function cacheOf(lines: readonly string[]): ClusterCache {
-  const cache = new ClusterCache()
+export function cacheOf(lines: readonly string[]): SchedulerCache {
+  const cache = new SchedulerCache()
   let count = 0
   for (const line of lines) {
     const [head = '', pods = ''] = line.split(': ')

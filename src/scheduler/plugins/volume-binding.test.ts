@@ -69,7 +69,7 @@ function statefulSetOf(name: string, replicas: number): StatefulSet {
   }
 }
 
-test('the pods of a StatefulSet are where their volumes are, also when they are made again', async t => {
+test('pods of a StatefulSet are scheduled to the nodes of their volumes, also after recreation', async t => {
   const cluster = await start(t)
   await cluster.addNodes(nodeOf('n1'), nodeOf('n2'), nodeOf('n3'))
   await cluster.create(statefulSets, statefulSetOf('db', 3))
@@ -87,7 +87,7 @@ test('the pods of a StatefulSet are where their volumes are, also when they are 
   assert.deepEqual(await cluster.places(), first)
 })
 
-test('a pod whose volume is on a node that is gone waits for it', async t => {
+test('a pod with a volume on a removed node is unschedulable until the node is back', async t => {
   const cluster = await start(t, false)
   await cluster.addNodes(nodeOf('n1'), nodeOf('n2'))
   await cluster.create(persistentVolumes, volumeOf('v', '1Gi', onNode('n3')))
@@ -104,7 +104,7 @@ test('a pod whose volume is on a node that is gone waits for it', async t => {
   assert.deepEqual(await cluster.places(), { web: 'n3' })
 })
 
-test('volumes that were made by hand are chosen with the node, each for one pod', async t => {
+test('static volumes are chosen together with the node, one per claim', async t => {
   const cluster = await start(t)
   await cluster.addNodes(nodeOf('n1'), nodeOf('n2'), nodeOf('n3'))
   await cluster.create(storageClasses, classOf('local', lazy))
@@ -133,7 +133,7 @@ test('volumes that were made by hand are chosen with the node, each for one pod'
   assert.ok(!(await showClaims(cluster)).includes('Pending'))
 })
 
-test('two claims of a pod get two volumes of one node', async t => {
+test('two claims of a pod get two volumes on one node', async t => {
   const cluster = await start(t)
   await cluster.addNodes(nodeOf('n1'), nodeOf('n2'))
   await cluster.create(storageClasses, classOf('local', lazy))
@@ -151,7 +151,7 @@ test('two claims of a pod get two volumes of one node', async t => {
   assert.equal(await showClaims(cluster), 'large:Bound>v2 small:Bound>v3')
 })
 
-test('a pod that nobody makes a volume for is sent back when the time is over', async t => {
+test('a pod is requeued if its volume is not provisioned within the timeout', async t => {
   const cluster = await start(t, false)
   await cluster.addNodes(nodeOf('n1'))
   await cluster.create(persistentVolumeClaims, claimOf('data'))
@@ -163,7 +163,7 @@ test('a pod that nobody makes a volume for is sent back when the time is over', 
   assert.match(await lastWord(cluster, 'web'), /binding volumes: context deadline exceeded/)
 })
 
-test('a node on which a volume could not be made is not insisted on', async t => {
+test('after failed provisioning another node can be selected', async t => {
   const cluster = await start(t, false)
   await cluster.addNodes(nodeOf('n1'), nodeOf('n2'))
   await cluster.create(persistentVolumeClaims, claimOf('data'))
@@ -185,7 +185,7 @@ test('a node on which a volume could not be made is not insisted on', async t =>
   assert.match((await selected()) ?? '', /^n[12]$/)
 })
 
-test('a pod that is deleted while it waits for volumes is not waited for', async t => {
+test('binding ends when the pod is deleted while waiting for volumes', async t => {
   const cluster = await start(t, false)
   await cluster.addNodes(nodeOf('n1'))
   await cluster.create(persistentVolumeClaims, claimOf('data'))
@@ -195,7 +195,7 @@ test('a pod that is deleted while it waits for volumes is not waited for', async
   assert.equal(cluster.scheduler.isIdle, true)
 })
 
-test('volumes are made only where the driver has room', async t => {
+test('volumes are provisioned only where the driver has enough capacity', async t => {
   const cluster = await start(t, false)
   await cluster.addNodes(
     nodeOf('n1', { labels: { rack: 'a' } }),
@@ -224,7 +224,7 @@ test('volumes are made only where the driver has room', async t => {
   assert.equal(claim?.metadata?.annotations?.['volume.kubernetes.io/selected-node'], 'n2')
 })
 
-test('a pod waits for claims that are not there, not bound or not its own', async t => {
+test('a pod is unschedulable while its claims are missing, unbound or of another owner', async t => {
   const cluster = await start(t)
   await cluster.addNodes(nodeOf('n1'))
   await cluster.addPods(podWithClaims('web', ['data']))

@@ -3,43 +3,44 @@
  * chosen together with the node: they are reserved from then on, and the pod is bound only after its claims.
  * https://kubernetes.io/docs/concepts/storage/persistent-volumes/#node-affinity
  */
+import { messageOf } from '#/base/message-of.ts'
 import { withAnnotations } from '#/api/annotations.ts'
 import type { PersistentVolume, PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
 import { persistentVolumeClaims, persistentVolumes, pods } from '#/api/generated/core/v1-resources.ts'
 import { csiDrivers, csiStorageCapacities, storageClasses } from '#/api/generated/storage/v1-resources.ts'
 import { keyOf } from '#/api/metadata.ts'
-import { boundVolume, isAvailable, selectedNode } from '#/api/persistent-volumes.ts'
+import { boundVolume, isAvailable, selectedNodeAnnotation } from '#/api/persistent-volumes.ts'
 import { quote } from '#/api/quote.ts'
 import { storageClassOf } from '#/api/storage-classes.ts'
 import type { Informer } from '#/client/informer.ts'
-import type { ObjectIndex } from '#/client/object-store.ts'
-import type { BindWork, CycleId, PluginContext, PluginFactory, Refusal } from '../framework.ts'
+import type { Index } from '#/client/indexer.ts'
+import type { BindWork, CycleState, PluginHandle, PluginFactory, Unschedulable } from '../framework.ts'
 import type { PodInfo } from '../pod-info.ts'
-import { PodWaits } from './pod-waits.ts'
-import { Assumed } from './assumed.ts'
-import { areBound } from './volume-binding/bound-yet.ts'
-import { roomFor } from './volume-binding/free-storage.ts'
+import { BindingWaits } from './binding-waits.ts'
+import { AssumeCache } from './assume-cache.ts'
+import { checkBindings } from './volume-binding/check-bindings.ts'
+import { hasEnoughCapacity } from './volume-binding/storage-capacity.ts'
 import {
-  storageForPod,
-  type StorageForPod,
+  podVolumeClaims,
+  type PodVolumeClaims,
   type StorageWorld,
   type VolumePlan,
-} from './volume-binding/storage-for-pod.ts'
-import { wakeUps } from './volume-binding/wake-ups.ts'
+} from './volume-binding/pod-volume-claims.ts'
+import { eventsToRegister } from './volume-binding/events-to-register.ts'
 
-export const volumeBinding: PluginFactory = (context, parameters) => {
-  const binder = new VolumeBinder(context, timeoutMs(parameters['bindTimeoutSeconds']))
+export const volumeBinding: PluginFactory = (handle, args) => {
+  const binder = new VolumeBinder(handle, timeoutMs(args['bindTimeoutSeconds']))
   return {
     name: 'VolumeBinding',
-    wakeUps,
-    filter: ({ pod }) => {
+    eventsToRegister,
+    preFilter: ({ pod }) => {
       const storage = binder.storageFor(pod)
       if (storage === undefined || 'reason' in storage) return storage
-      const { examine } = storage
-      return { test: ({ node }) => examine(node) }
+      const { findPodVolumes } = storage
+      return { filter: ({ node }) => findPodVolumes(node) }
     },
-    reserve: (pod, node, cycle) => binder.reserve(pod, node, cycle),
-    unreserve: (_pod, _node, cycle) => binder.unreserve(cycle),
+    reserve: (pod, node, cycleState) => binder.reserve(pod, node, cycleState),
+    unreserve: (_pod, _node, cycleState) => binder.unreserve(cycleState),
     preBind: (pod, node, work) => binder.bind(pod, node, work),
   }
 }
@@ -54,29 +55,29 @@ function timeoutMs(seconds: unknown): number {
   return seconds * 1_000
 }
 
-const nodeIsGone: Refusal = { reason: "node(s) didn't find available persistent volumes to bind" }
+const nodeIsGone: Unschedulable = { reason: "node(s) didn't find available persistent volumes to bind" }
 
 class VolumeBinder {
-  readonly #context: PluginContext
+  readonly #handle: PluginHandle
   readonly #timeoutMs: number
-  readonly #waits: PodWaits
+  readonly #waits: BindingWaits
   readonly #claims: Informer<PersistentVolumeClaim>
   readonly #volumes: Informer<PersistentVolume>
-  readonly #assumedClaims: Assumed<PersistentVolumeClaim>
-  readonly #assumedVolumes: Assumed<PersistentVolume>
-  readonly #freeByClass: ObjectIndex<PersistentVolume>
-  readonly #byClaim: ObjectIndex<PersistentVolume>
+  readonly #assumedClaims: AssumeCache<PersistentVolumeClaim>
+  readonly #assumedVolumes: AssumeCache<PersistentVolume>
+  readonly #freeByClass: Index<PersistentVolume>
+  readonly #byClaim: Index<PersistentVolume>
   readonly #world: StorageWorld
-  readonly #plans = new WeakMap<CycleId, VolumePlan>()
+  readonly #plans = new WeakMap<CycleState, VolumePlan>()
 
-  constructor(context: PluginContext, bindTimeoutMs: number) {
-    this.#context = context
+  constructor(handle: PluginHandle, bindTimeoutMs: number) {
+    this.#handle = handle
     this.#timeoutMs = bindTimeoutMs
-    this.#waits = new PodWaits(context.platform.clock, context.informer(pods))
-    this.#claims = context.informer(persistentVolumeClaims)
-    this.#volumes = context.informer(persistentVolumes)
-    this.#assumedClaims = new Assumed(this.#claims)
-    this.#assumedVolumes = new Assumed(this.#volumes)
+    this.#waits = new BindingWaits(handle.platform.clock, handle.informer(pods))
+    this.#claims = handle.informer(persistentVolumeClaims)
+    this.#volumes = handle.informer(persistentVolumes)
+    this.#assumedClaims = new AssumeCache(this.#claims)
+    this.#assumedVolumes = new AssumeCache(this.#volumes)
     this.#freeByClass = this.#volumes.index('free', volume => {
       return isAvailable(volume) ? [storageClassOf(volume)] : []
     })
@@ -84,9 +85,9 @@ class VolumeBinder {
       const { namespace, name } = spec?.claimRef ?? {}
       return namespace && name ? [`${namespace}/${name}`] : []
     })
-    const classes = context.informer(storageClasses)
-    const drivers = context.informer(csiDrivers)
-    const capacities = context
+    const classes = handle.informer(storageClasses)
+    const drivers = handle.informer(csiDrivers)
+    const capacities = handle
       .informer(csiStorageCapacities)
       .index('class', ({ storageClassName }) => [storageClassName])
     const capacityWorld = {
@@ -99,60 +100,62 @@ class VolumeBinder {
       assumedVolume: name => this.#assumedVolumes.get(name),
       candidates: claim => this.#candidates(claim),
       storageClass: name => classes.get(name),
-      roomFor: (claim, storageClass) => roomFor(claim, storageClass, capacityWorld),
+      hasEnoughCapacity: (claim, storageClass) => hasEnoughCapacity(claim, storageClass, capacityWorld),
     }
   }
 
-  storageFor(pod: PodInfo['pod']): StorageForPod | Refusal | undefined {
-    return storageForPod(pod, this.#world)
+  storageFor(pod: PodInfo['pod']): PodVolumeClaims | Unschedulable | undefined {
+    return podVolumeClaims(pod, this.#world)
   }
 
   /** Searches volumes again, since other pods may have reserved some meanwhile, and reserves them. */
-  reserve({ pod }: PodInfo, name: string, cycle: CycleId): Refusal | undefined {
+  reserve({ pod }: PodInfo, name: string, cycleState: CycleState): Unschedulable | undefined {
     const storage = this.storageFor(pod)
     if (storage === undefined) return undefined
     if ('reason' in storage) return storage
-    const node = this.#context.snapshot().get(name)?.node
+    const node = this.#handle.snapshot().get(name)?.node
     if (storage.isBound) return undefined
     if (node === undefined) return nodeIsGone
-    const found: VolumePlan = { bindings: [], provisions: [] }
-    const refusal = storage.examine(node, found)
-    if (refusal !== undefined) return refusal
+    const found: VolumePlan = { bindings: [], provisionedClaims: [] }
+    const status = storage.findPodVolumes(node, found)
+    if (status !== undefined) return status
     const plan: VolumePlan = {
       bindings: found.bindings.map(({ volume, claim }) => ({ volume: boundVolume(volume, claim), claim })),
-      provisions: found.provisions.map(claim => withAnnotations(claim, { [selectedNode]: name })),
+      provisionedClaims: found.provisionedClaims.map(claim =>
+        withAnnotations(claim, { [selectedNodeAnnotation]: name }),
+      ),
     }
     for (const { volume } of plan.bindings) this.#assumedVolumes.assume(volume)
-    for (const claim of plan.provisions) this.#assumedClaims.assume(claim)
-    this.#plans.set(cycle, plan)
+    for (const claim of plan.provisionedClaims) this.#assumedClaims.assume(claim)
+    this.#plans.set(cycleState, plan)
     return undefined
   }
 
   /** Written changes are kept: the claims keep their volumes. */
-  unreserve(cycle: CycleId): void {
-    const plan = this.#plans.get(cycle)
+  unreserve(cycleState: CycleState): void {
+    const plan = this.#plans.get(cycleState)
     if (plan === undefined) return
-    this.#plans.delete(cycle)
+    this.#plans.delete(cycleState)
     for (const { volume } of plan.bindings) this.#assumedVolumes.forget(volume)
-    for (const claim of plan.provisions) this.#assumedClaims.forget(claim)
+    for (const claim of plan.provisionedClaims) this.#assumedClaims.forget(claim)
   }
 
   bind(pod: PodInfo, node: string, work: BindWork): Promise<void> | undefined {
-    const plan = this.#plans.get(work.cycle)
+    const plan = this.#plans.get(work.cycleState)
     return plan && this.#write(plan, work).then(written => this.#waitForOthers(pod, node, written, work))
   }
 
   async #write(plan: VolumePlan, { client, signal }: BindWork): Promise<VolumePlan> {
-    const written: VolumePlan = { bindings: [], provisions: [] }
+    const written: VolumePlan = { bindings: [], provisionedClaims: [] }
     for (const { volume, claim } of plan.bindings) {
       const object = await client.update(persistentVolumes, volume, { signal })
       this.#assumedVolumes.assume(object)
       written.bindings.push({ volume: object, claim })
     }
-    for (const claim of plan.provisions) {
+    for (const claim of plan.provisionedClaims) {
       const object = await client.update(persistentVolumeClaims, claim, { signal })
       this.#assumedClaims.assume(object)
-      written.provisions.push(object)
+      written.provisionedClaims.push(object)
     }
     return written
   }
@@ -160,15 +163,15 @@ class VolumeBinder {
   async #waitForOthers(pod: PodInfo, name: string, written: VolumePlan, { signal }: BindWork): Promise<void> {
     const [claims, volumes] = [this.#claims, this.#volumes]
     const isDone = (): boolean => {
-      const node = this.#context.snapshot().get(name)?.node
+      const node = this.#handle.snapshot().get(name)?.node
       if (node === undefined)
         throw new Error(`failed to get node ${quote(name)}: node ${quote(name)} not found`)
-      return areBound(written, {
+      return checkBindings(written, {
         node,
         volume: each => volumes.get(each),
         claim: key => claims.get(key),
-        hasSeenVolume: version => volumes.hasSeen(version),
-        hasSeenClaim: version => claims.hasSeen(version),
+        hasSeenVolume: version => volumes.isCurrent(version),
+        hasSeenClaim: version => claims.isCurrent(version),
       })
     }
     try {
@@ -176,7 +179,7 @@ class VolumeBinder {
       await this.#waits.until(pod, isDone, { informers, timeoutMs: this.#timeoutMs, signal })
     } catch (cause) {
       if (signal.aborted) throw cause
-      throw new Error(`binding volumes: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+      throw new Error(`binding volumes: ${messageOf(cause)}`, { cause })
     }
   }
 

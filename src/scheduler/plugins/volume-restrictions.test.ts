@@ -3,15 +3,15 @@ import { test } from 'node:test'
 import { persistentVolumeClaims, pods } from '#/api/generated/core/v1-resources.ts'
 import type { Pod, Volume } from '#/api/generated/core/v1.ts'
 import { claimOf } from '#/controllers/test-storage.ts'
-import { ClusterCache } from '../cluster-cache.ts'
-import type { FilterCycle } from '../framework.ts'
+import { SchedulerCache } from '../scheduler-cache.ts'
+import type { FilterState } from '../framework.ts'
 import { podInfoOf } from '../pod-info.ts'
 import { nodeOf, podOf } from '../test-cluster.ts'
 import { startPluginWorld } from './test-world.ts'
 import { volumeRestrictions } from './volume-restrictions.ts'
 
 const world = await startPluginWorld()
-const plugin = volumeRestrictions(world.context, {})
+const plugin = volumeRestrictions(world.handle, {})
 await world.settle()
 const claim = (name: string, mode: string): Promise<unknown> =>
   world.create(persistentVolumeClaims, claimOf(name, '1Gi', { accessModes: [mode] }))
@@ -38,18 +38,18 @@ function pod(name: string, text: string): Pod {
   return podOf(name, { uid: name, volumes: text.split(' ').map(parseVolume) })
 }
 
-/** Checks the refusal on a node with a pod that has the volumes `present`. */
+/** Checks the status on a node with a pod that has the volumes `present`. */
 function check(wanted: string, present: string, expected: string | undefined): void {
-  const cache = new ClusterCache()
+  const cache = new SchedulerCache()
   cache.setNode(nodeOf('n1'))
   cache.assume(podInfoOf(pod('other', present)), 'n1')
   const snapshot = cache.snapshot()
-  const said = plugin.filter!(podInfoOf(pod('new', wanted)), snapshot)
-  const refusal = said === undefined || 'reason' in said ? said : said.test(snapshot.get('n1')!)
-  assert.equal(refusal?.reason, expected, `${wanted} beside ${present}`)
+  const said = plugin.preFilter!(podInfoOf(pod('new', wanted)), snapshot)
+  const status = said === undefined || 'reason' in said ? said : said.filter(snapshot.get('n1')!)
+  assert.equal(status?.reason, expected, `${wanted} beside ${present}`)
 }
 
-test('disks are for one pod of a node, unless all only read', () => {
+test('VolumeRestrictions: a disk is used by one pod of a node, unless all are read-only', () => {
   const taken = 'node(s) had no available disk'
   check('gce:a', 'gce:a', taken)
   check('gce:a', 'gce:b', undefined)
@@ -67,37 +67,37 @@ test('disks are for one pod of a node, unless all only read', () => {
   check('none:', 'gce:a', undefined)
 })
 
-test('a claim that is missing keeps the pod away', () => {
+test('VolumeRestrictions: a pod with a missing claim is rejected', () => {
   check('claim:gone', 'none:', 'persistentvolumeclaim "gone" not found')
 })
 
 const inUse =
   'node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod'
 
-test('a claim for one pod is used by one pod of the cluster; room can be made', async () => {
+test('VolumeRestrictions: a ReadWriteOncePod claim is used by one pod, which can be preempted', async () => {
   await world.create(pods, podOf('user', { volumes: [parseVolume('claim:own')], nodeName: 'n1' }))
-  const cache = new ClusterCache()
+  const cache = new SchedulerCache()
   cache.setNode(nodeOf('n1'))
   cache.setNode(nodeOf('n2'))
   const user = podInfoOf(pod('user', 'claim:own'))
   cache.assume(user, 'n1')
   const snapshot = cache.snapshot()
   const [n1, n2] = [snapshot.get('n1')!, snapshot.get('n2')!]
-  assert.equal(plugin.filter!(podInfoOf(pod('new', 'claim:shared')), snapshot), undefined)
-  const cycle = plugin.filter!(podInfoOf(pod('new', 'claim:own')), snapshot) as FilterCycle
-  assert.equal(cycle.test(n1)?.reason, inUse)
-  assert.equal(cycle.test(n2)?.reason, inUse)
-  assert.equal(cycle.test(n2)?.isFinal, undefined)
-  const without = cycle.withoutPod!(user, n1)
-  assert.equal(without.test(n2), undefined)
-  assert.equal(without.withPod!(user, n2).test(n1)?.reason, inUse)
+  assert.equal(plugin.preFilter!(podInfoOf(pod('new', 'claim:shared')), snapshot), undefined)
+  const state = plugin.preFilter!(podInfoOf(pod('new', 'claim:own')), snapshot) as FilterState
+  assert.equal(state.filter(n1)?.reason, inUse)
+  assert.equal(state.filter(n2)?.reason, inUse)
+  assert.equal(state.filter(n2)?.isUnresolvable, undefined)
+  const without = state.removePod!(user, n1)
+  assert.equal(without.filter(n2), undefined)
+  assert.equal(without.addPod!(user, n2).filter(n1)?.reason, inUse)
 })
 
-test('what may help whom', () => {
+test('VolumeRestrictions: deleted pods with conflicting volumes requeue a pod', () => {
   const helps = (waiting: string, gone: string): boolean => {
-    return plugin.wakeUps!.some(({ resource, on, isHelpful }) => {
+    return plugin.eventsToRegister!.some(({ resource, on, queueingHint }) => {
       const isMeant = resource.plural === 'pods' && on.includes('delete')
-      return isMeant && isHelpful!(pod('new', waiting), { before: pod('old', gone) })
+      return isMeant && queueingHint!(pod('new', waiting), { before: pod('old', gone) })
     })
   }
   assert.equal(helps('gce:a', 'gce:a'), true)

@@ -1,61 +1,66 @@
-import type { PersistentVolumeClaim, Pod } from '#/api/generated/core/v1.ts'
 import { nodes, persistentVolumeClaims, pods } from '#/api/generated/core/v1-resources.ts'
+import type { PersistentVolumeClaim, Pod, Volume } from '#/api/generated/core/v1.ts'
 import { formatKey } from '#/api/metadata.ts'
 import { quote } from '#/api/quote.ts'
 import type { Informer } from '#/client/informer.ts'
-import type { ObjectIndex } from '#/client/object-store.ts'
-import { type FilterCycle, type PluginFactory, type Refusal, wakeUp } from '../framework.ts'
+import type { Index } from '#/client/indexer.ts'
+import {
+  clusterEventWithHint,
+  type FilterState,
+  type PluginFactory,
+  type Unschedulable,
+} from '../framework.ts'
 import type { NodeInfo } from '../node-info.ts'
+import { isAssigned } from '../pod-assignment.ts'
 import type { Snapshot } from '../snapshot.ts'
-import { areInConflict, disksOf, type Disk } from './volume-restrictions/disks.ts'
 
-const diskConflict: Refusal = { reason: 'node(s) had no available disk' }
-const claimConflict: Refusal = {
+const diskConflict: Unschedulable = { reason: 'node(s) had no available disk' }
+const claimConflict: Unschedulable = {
   reason:
     'node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod',
 }
 
-/** Refuses nodes with conflicting in-tree disks, and claims with ReadWriteOncePod that another pod uses. */
-export const volumeRestrictions: PluginFactory = context => {
-  const claims = context.informer(persistentVolumeClaims)
-  const byClaim = context.informer(pods).index('claims by name', claimKeysOf)
+/** Filters out nodes with conflicting in-tree disks, and rejects pods with a ReadWriteOncePod claim in use. */
+export const volumeRestrictions: PluginFactory = handle => {
+  const claims = handle.informer(persistentVolumeClaims)
+  const byClaim = handle.informer(pods).index('claims by name', claimKeysOf)
   return {
     name: 'VolumeRestrictions',
-    wakeUps: [
-      wakeUp({
+    eventsToRegister: [
+      clusterEventWithHint({
         resource: pods,
         on: ['delete'],
-        isHelpful: (pod, { before }) => before === undefined || isInTheWay(before, pod),
+        queueingHint: (pod, { before }) => before === undefined || isInTheWay(before, pod),
       }),
-      wakeUp({ resource: nodes, on: ['add'] }),
-      wakeUp({
+      clusterEventWithHint({ resource: nodes, on: ['add'] }),
+      clusterEventWithHint({
         resource: persistentVolumeClaims,
         on: ['add'],
-        isHelpful: (pod, { after }) => after === undefined || claimKeysOf(pod).includes(keyOfClaim(after)),
+        queueingHint: (pod, { after }) => after === undefined || claimKeysOf(pod).includes(keyOfClaim(after)),
       }),
     ],
-    filter: ({ pod, uid }, snapshot) => {
+    preFilter: ({ pod, uid }, snapshot) => {
       if (pod.spec?.volumes === undefined) return undefined
       const own = exclusiveClaims(pod, claims)
       if ('reason' in own) return own
       const disks = disksOf(pod)
       const inUse = [...own].filter(key => isInUse(key, uid, byClaim, snapshot)).length
-      return disks.length === 0 && inUse === 0 ? undefined : cycleOf(disks, own, inUse)
+      return disks.length === 0 && inUse === 0 ? undefined : filterStateOf(disks, own, inUse)
     },
   }
 }
 
-/** Cycles differ only in the number of the pod's exclusive claims in use. */
-function cycleOf(disks: readonly Disk[], own: ReadonlySet<string>, inUse: number): FilterCycle {
+/** States differ only in the number of the pod's exclusive claims in use. */
+function filterStateOf(disks: readonly Disk[], own: ReadonlySet<string>, inUse: number): FilterState {
   const shared = (pod: Pod): number => claimKeysOf(pod).filter(key => own.has(key)).length
   return {
-    test: ({ pods: placed }) => {
+    filter: ({ pods: placed }) => {
       if (disks.length > 0 && placed.some(({ pod }) => hasConflict(disks, pod))) return diskConflict
       return inUse > 0 ? claimConflict : undefined
     },
     ...(own.size > 0 && {
-      withPod: ({ pod }: NodeInfo['pods'][number]) => cycleOf(disks, own, inUse + shared(pod)),
-      withoutPod: ({ pod }: NodeInfo['pods'][number]) => cycleOf(disks, own, inUse - shared(pod)),
+      addPod: ({ pod }: NodeInfo['pods'][number]) => filterStateOf(disks, own, inUse + shared(pod)),
+      removePod: ({ pod }: NodeInfo['pods'][number]) => filterStateOf(disks, own, inUse - shared(pod)),
     }),
   }
 }
@@ -66,31 +71,30 @@ function hasConflict(disks: readonly Disk[], pod: Pod): boolean {
 }
 
 /** Keys of the pod's claims with ReadWriteOncePod. */
-function exclusiveClaims(pod: Pod, claims: Informer<PersistentVolumeClaim>): ReadonlySet<string> | Refusal {
+function exclusiveClaims(
+  pod: Pod,
+  claims: Informer<PersistentVolumeClaim>,
+): ReadonlySet<string> | Unschedulable {
   const own = new Set<string>()
   for (const key of claimKeysOf(pod)) {
     const claim = claims.get(key)
     if (claim === undefined) {
       const name = quote(key.slice(key.indexOf('/') + 1))
-      return { reason: `persistentvolumeclaim ${name} not found`, isFinal: true }
+      return { reason: `persistentvolumeclaim ${name} not found`, isUnresolvable: true }
     }
     if (claim.spec?.accessModes?.includes('ReadWriteOncePod')) own.add(key)
   }
   return own
 }
 
-function isInUse(key: string, uid: string, byClaim: ObjectIndex<Pod>, { nodes: infos }: Snapshot): boolean {
+function isInUse(key: string, uid: string, byClaim: Index<Pod>, { nodes: infos }: Snapshot): boolean {
   const others = byClaim.get(key).filter(({ metadata }) => metadata?.uid !== uid)
-  if (others.some(isPlaced)) return true
+  if (others.some(isAssigned)) return true
   // A pending pod of the informer may be assumed on a node in the snapshot.
   const waiting = new Set(
     others.filter(({ spec }) => !spec?.nodeName).map(({ metadata }) => metadata?.uid ?? ''),
   )
   return waiting.size > 0 && infos.some(({ pods: placed }) => placed.some(each => waiting.has(each.uid)))
-}
-
-function isPlaced({ spec, status }: Pod): boolean {
-  return Boolean(spec?.nodeName) && status?.phase !== 'Succeeded' && status?.phase !== 'Failed'
 }
 
 /** Keys of the claims named by the pod; ephemeral claims are never shared. */
@@ -108,4 +112,45 @@ function isInTheWay(gone: Pod, waiting: Pod): boolean {
   if (hasConflict(disksOf(waiting), gone)) return true
   const wanted = claimKeysOf(waiting)
   return claimKeysOf(gone).some(key => wanted.includes(key))
+}
+
+/** An in-tree disk referenced directly by a pod. */
+interface Disk {
+  readonly kind: 'gce' | 'ebs' | 'iscsi' | 'rbd'
+  readonly name: string
+  /** Hosts that serve it; disks are the same if one host is in common. */
+  readonly hosts: readonly string[]
+  readonly isReadOnly: boolean
+}
+
+const none: readonly Disk[] = []
+const known = new WeakMap<Pod, readonly Disk[]>()
+
+function disksOf(pod: Pod): readonly Disk[] {
+  const found = known.get(pod)
+  if (found !== undefined) return found
+  const disks = (pod.spec?.volumes ?? []).flatMap(diskOf)
+  const made = disks.length === 0 ? none : disks
+  known.set(pod, made)
+  return made
+}
+
+/** Disks conflict unless both uses are read-only; an EBS volume always conflicts. */
+function areInConflict(left: Disk, right: Disk): boolean {
+  if (left.kind !== right.kind || left.name !== right.name) return false
+  if (left.isReadOnly && right.isReadOnly) return false
+  return left.kind !== 'rbd' || left.hosts.some(host => right.hosts.includes(host))
+}
+
+function diskOf({ gcePersistentDisk, awsElasticBlockStore, iscsi, rbd }: Volume): readonly Disk[] {
+  if (gcePersistentDisk) {
+    const { pdName, readOnly = false } = gcePersistentDisk
+    return [{ kind: 'gce', name: pdName, hosts: [], isReadOnly: readOnly }]
+  }
+  if (awsElasticBlockStore)
+    return [{ kind: 'ebs', name: awsElasticBlockStore.volumeID, hosts: [], isReadOnly: false }]
+  if (iscsi) return [{ kind: 'iscsi', name: iscsi.iqn, hosts: [], isReadOnly: iscsi.readOnly ?? false }]
+  if (!rbd) return none
+  const { monitors, pool = 'rbd', image, readOnly = false } = rbd
+  return [{ kind: 'rbd', name: `${pool}/${image}`, hosts: monitors, isReadOnly: readOnly }]
 }

@@ -3,14 +3,14 @@ import { test } from 'node:test'
 import { persistentVolumeClaims, persistentVolumes } from '#/api/generated/core/v1-resources.ts'
 import { storageClasses } from '#/api/generated/storage/v1-resources.ts'
 import { claimOf, classOf, podWithClaims, volumeOf } from '#/controllers/test-storage.ts'
-import { ClusterCache } from '../cluster-cache.ts'
+import { SchedulerCache } from '../scheduler-cache.ts'
 import { podInfoOf } from '../pod-info.ts'
 import { nodeOf } from '../test-cluster.ts'
 import { startPluginWorld } from './test-world.ts'
 import { volumeZone } from './volume-zone.ts'
 
 const world = await startPluginWorld()
-const plugin = volumeZone(world.context, {})
+const plugin = volumeZone(world.handle, {})
 await world.settle()
 
 const short: Readonly<Record<string, string>> = {
@@ -37,11 +37,11 @@ async function reasonWith(claim: Parameters<typeof claimOf>[2], node = ''): Prom
   const name = `claim-${count++}`
   await world.run(world.client.create(persistentVolumeClaims, claimOf(name, '1Gi', claim)))
   await world.settle()
-  const cache = new ClusterCache()
+  const cache = new SchedulerCache()
   cache.setNode(nodeOf('n1', { labels: labels(node) }))
   const snapshot = cache.snapshot()
-  const said = plugin.filter!(podInfoOf(podWithClaims('web', [name])), snapshot)
-  return (said === undefined || 'reason' in said ? said : said.test(snapshot.get('n1')!))?.reason
+  const said = plugin.preFilter!(podInfoOf(podWithClaims('web', [name])), snapshot)
+  return (said === undefined || 'reason' in said ? said : said.filter(snapshot.get('n1')!))?.reason
 }
 
 async function check(volume: string, node: string, isFine: boolean): Promise<void> {
@@ -52,7 +52,7 @@ async function check(volume: string, node: string, isFine: boolean): Promise<voi
   assert.equal(reason, isFine ? undefined : 'node(s) had no available volume zone', `${volume} on ${node}`)
 }
 
-test('the labels of a volume say in which zones it is', async () => {
+test('VolumeZone: zone labels of a volume restrict the nodes', async () => {
   await check('', 'zone=a', true)
   await check('zone=a', 'zone=a', true)
   await check('zone=a', 'zone=b', false)
@@ -69,7 +69,7 @@ test('the labels of a volume say in which zones it is', async () => {
   await check('zone=a____b', 'zone=c', true)
 })
 
-test('claims that have no volume', async () => {
+test('VolumeZone: claims without a volume', async () => {
   await world.create(storageClasses, classOf('lazy', { volumeBindingMode: 'WaitForFirstConsumer' }))
   await world.create(storageClasses, classOf('now', { volumeBindingMode: 'Immediate' }))
   assert.equal(await reasonWith({ storageClassName: 'lazy' }), undefined)

@@ -5,9 +5,14 @@ import { equalJson } from '#/api/json-value.ts'
 import { formatKey } from '#/api/metadata.ts'
 import { quote } from '#/api/quote.ts'
 import { storageClassOf } from '#/api/storage-classes.ts'
-import { type PluginContext, type PluginFactory, type Refusal, wakeUp } from '../framework.ts'
+import {
+  type PluginHandle,
+  type PluginFactory,
+  type Unschedulable,
+  clusterEventWithHint,
+} from '../framework.ts'
 
-const refusal: Refusal = { reason: 'node(s) had no available volume zone', isFinal: true }
+const unschedulable: Unschedulable = { reason: 'node(s) had no available volume zone', isUnresolvable: true }
 
 /** Zone and region labels of volumes, with the current name of each deprecated label. */
 const labels: Readonly<Record<string, string>> = {
@@ -18,43 +23,43 @@ const labels: Readonly<Record<string, string>> = {
 }
 const labelNames = Object.keys(labels)
 
-/** Refuses nodes outside the zones of the pod's volumes. Nodes without zone labels match every zone. */
-export const volumeZone: PluginFactory = context => {
-  const zonesFor = zonesOfPods(context)
+/** Filters out nodes outside the zones of the pod's volumes. Nodes without zone labels match every zone. */
+export const volumeZone: PluginFactory = handle => {
+  const zonesFor = zonesOfPods(handle)
   return {
     name: 'VolumeZone',
-    wakeUps: [
-      wakeUp({
+    eventsToRegister: [
+      clusterEventWithHint({
         resource: storageClasses,
         on: ['add'],
-        isHelpful: (_pod, { after }) => after?.volumeBindingMode === 'WaitForFirstConsumer',
+        queueingHint: (_pod, { after }) => after?.volumeBindingMode === 'WaitForFirstConsumer',
       }),
-      wakeUp({
+      clusterEventWithHint({
         resource: nodes,
         on: ['add', 'update'],
-        isHelpful: (_pod, { before, after }) =>
+        queueingHint: (_pod, { before, after }) =>
           before === undefined || !equalJson(before.metadata?.labels, after?.metadata?.labels),
       }),
-      wakeUp({
+      clusterEventWithHint({
         resource: persistentVolumeClaims,
         on: ['add', 'update'],
-        isHelpful: (pod, { after }) =>
+        queueingHint: (pod, { after }) =>
           after?.metadata?.namespace === pod.metadata?.namespace &&
           claimNamesOf(pod).includes(after?.metadata?.name ?? ''),
       }),
-      wakeUp({
+      clusterEventWithHint({
         resource: persistentVolumes,
         on: ['add', 'update'],
-        isHelpful: (_pod, { before, after }) =>
+        queueingHint: (_pod, { before, after }) =>
           before === undefined || after === undefined || !equalJson(zonesOf(before), zonesOf(after)),
       }),
     ],
-    filter: ({ pod }) => {
+    preFilter: ({ pod }) => {
       const zones = zonesFor(pod)
       if ('reason' in zones) return zones
       return zones.length === 0
         ? undefined
-        : { test: ({ node }) => (isInZones(node, zones) ? undefined : refusal) }
+        : { filter: ({ node }) => (isInZones(node, zones) ? undefined : unschedulable) }
     },
   }
 }
@@ -64,28 +69,31 @@ interface Zones {
   readonly values: readonly string[]
 }
 
-function zonesOfPods(context: PluginContext): (pod: Pod) => readonly Zones[] | Refusal {
-  const claims = context.informer(persistentVolumeClaims)
-  const volumes = context.informer(persistentVolumes)
-  const classes = context.informer(storageClasses)
-  const final = (reason: string): Refusal => ({ reason, isFinal: true })
+function zonesOfPods(handle: PluginHandle): (pod: Pod) => readonly Zones[] | Unschedulable {
+  const claims = handle.informer(persistentVolumeClaims)
+  const volumes = handle.informer(persistentVolumes)
+  const classes = handle.informer(storageClasses)
+  const unresolvable = (reason: string): Unschedulable => ({ reason, isUnresolvable: true })
   return pod => {
     const zones: Zones[] = []
     for (const name of claimNamesOf(pod)) {
       const claim = claims.get(formatKey({ namespace: pod.metadata?.namespace ?? '', name }))
-      if (claim === undefined) return final(`persistentvolumeclaim ${quote(name)} not found`)
+      if (claim === undefined) return unresolvable(`persistentvolumeclaim ${quote(name)} not found`)
       const volumeName = claim.spec?.volumeName
       if (!volumeName) {
         const className = storageClassOf(claim)
-        if (className === '') return final('PersistentVolumeClaim had no pv name and storageClass name')
+        if (className === '')
+          return unresolvable('PersistentVolumeClaim had no pv name and storageClass name')
         const mode = classes.get(className)?.volumeBindingMode
-        if (!classes.get(className)) return final(`storageclass.storage.k8s.io ${quote(className)} not found`)
-        if (mode === undefined) return final(`VolumeBindingMode not set for StorageClass ${quote(className)}`)
-        if (mode !== 'WaitForFirstConsumer') return final('PersistentVolume had no name')
+        if (!classes.get(className))
+          return unresolvable(`storageclass.storage.k8s.io ${quote(className)} not found`)
+        if (mode === undefined)
+          return unresolvable(`VolumeBindingMode not set for StorageClass ${quote(className)}`)
+        if (mode !== 'WaitForFirstConsumer') return unresolvable('PersistentVolume had no name')
         continue
       }
       const volume = volumes.get(volumeName)
-      if (volume === undefined) return final(`persistentvolume ${quote(volumeName)} not found`)
+      if (volume === undefined) return unresolvable(`persistentvolume ${quote(volumeName)} not found`)
       zones.push(...zonesOf(volume))
     }
     return zones

@@ -4,32 +4,33 @@ import { scaledValueRoundedDown, scaledValueRoundedUp } from '#/api/int-or-strin
 import { controllerOf, isControlledBy } from '#/api/metadata.ts'
 import type { ApiRequest } from '#/api/transport.ts'
 import type { Informers } from '#/client/informers.ts'
-import { RecentPast } from './staleness.ts'
+import { RecentHistory } from './recent-history.ts'
 import { nameOf, type Changed, type World } from './world.ts'
 
 /** Checks that no rollout exceeds `maxSurge`. */
 export class SurgeBounds {
   readonly #world: World
   /** Maximum number of pods that each Deployment allowed recently. */
-  readonly #allowed = new RecentPast<{ readonly podsMax: number }>()
+  readonly #allowed = new RecentHistory<{ readonly podsMax: number }>()
 
   constructor(world: World) {
     this.#world = world
   }
 
-  check({ folder, before, after, nowMs }: Changed): readonly string[] {
-    if (folder === 'deployments' && after) {
+  check({ resourcePrefix, before, after, nowMs }: Changed): readonly string[] {
+    if (resourcePrefix === 'deployments' && after) {
       this.#allowed.note(after.metadata?.uid ?? '', nowMs, { podsMax: podsMaxOf(after) })
     }
-    if (folder !== 'replicasets' || after === undefined || sizeOf(after) <= sizeOf(before)) return []
+    if (resourcePrefix !== 'replicasets' || after === undefined || replicasOf(after) <= replicasOf(before))
+      return []
     const deployment = this.#world.of('deployments').find(each => isControlledBy(after, each))
     if (deployment === undefined) return []
     const sets = this.#world.of('replicasets').filter(set => isControlledBy(set, deployment))
-    const wanted = sets.reduce((sum, set) => sum + sizeOf(set), 0)
+    const wanted = sets.reduce((sum, set) => sum + replicasOf(set), 0)
     const allowed = this.#allowed.of(deployment.metadata?.uid ?? '', nowMs).map(({ podsMax }) => podsMax)
     const most = Math.max(...allowed)
     if (wanted <= most) return []
-    return [`deployment ${nameOf(deployment)} asks for ${wanted} pods where ${most} are the most`]
+    return [`deployment ${nameOf(deployment)} requests ${wanted} pods, limit ${most}`]
   }
 }
 
@@ -49,11 +50,11 @@ export function checkShrinking(request: ApiRequest, informers: Informers): reado
   const before = sets.find(set => set.metadata?.resourceVersion === after.metadata?.resourceVersion)
   // An update of an older resourceVersion fails with a conflict anyway.
   if (before === undefined || sets.some(set => isOfOtherSize(set, deployment))) return []
-  const had = sets.reduce((sum, set) => sum + availableOf(set, sizeOf(set)), 0)
-  const removed = availableOf(before, sizeOf(before)) - availableOf(before, sizeOf(after))
-  const least = availableMinOf(deployment)
+  const had = sets.reduce((sum, set) => sum + availableOf(set, replicasOf(set)), 0)
+  const removed = availableOf(before, replicasOf(before)) - availableOf(before, replicasOf(after))
+  const least = minAvailableOf(deployment)
   if (removed <= 0 || had - removed >= least) return []
-  return [`deployment ${nameOf(deployment)} goes below ${least} available pods: ${had} less ${removed}`]
+  return [`deployment ${nameOf(deployment)} drops below ${least} available pods: ${had} minus ${removed}`]
 }
 
 const setPath = /^\/apis\/apps\/v1\/namespaces\/([^/]+)\/replicasets\/[^/]+$/
@@ -69,7 +70,7 @@ function isOfOtherSize({ metadata, spec }: ReplicaSet, deployment: Deployment): 
   return (spec?.replicas ?? 0) > 0 && desired !== String(deployment.spec?.replicas ?? 1)
 }
 
-function sizeOf(set: ReplicaSet | undefined): number {
+function replicasOf(set: ReplicaSet | undefined): number {
   return set?.spec?.replicas ?? 0
 }
 
@@ -79,7 +80,7 @@ function podsMaxOf({ spec }: Deployment): number {
   return replicas + (scaledValueRoundedUp(maxSurge, replicas) ?? 0)
 }
 
-function availableMinOf({ spec }: Deployment): number {
+function minAvailableOf({ spec }: Deployment): number {
   const replicas = spec?.replicas ?? 1
   if (spec?.strategy?.type === 'Recreate') return 0
   const { maxSurge = 0, maxUnavailable = 0 } = spec?.strategy?.rollingUpdate ?? {}

@@ -1,17 +1,17 @@
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Store, StoreEvent } from '#/store/store.ts'
 import { SurgeBounds } from './deployment-bounds.ts'
-import type { Doubts } from './doubts.ts'
+import type { UncertainWrites } from './uncertain-writes.ts'
 import { JobCounts } from './job-counts.ts'
 import { PodCounts } from './pod-counts.ts'
 import { QuotaBounds } from './quota-bounds.ts'
-import { MemberOrder } from './stateful-set-order.ts'
-import { folderOf, World } from './world.ts'
+import { OrdinalOrder } from './stateful-set-order.ts'
+import { resourcePrefixOf, World } from './world.ts'
 
 export interface InvariantsOptions {
   readonly store: Store
   readonly nowMs: () => number
-  readonly doubts: Doubts
+  readonly uncertainWrites: UncertainWrites
   /** Records every change after startup, except leases and events. */
   readonly record: (text: string) => void
 }
@@ -28,15 +28,15 @@ export class Invariants {
   readonly #pods: PodCounts
   readonly #quotas: QuotaBounds
   readonly #jobs = new JobCounts()
-  readonly #order: MemberOrder
+  readonly #order: OrdinalOrder
   #changedMs = 0
 
   constructor(options: InvariantsOptions) {
     this.#options = options
     this.#deployments = new SurgeBounds(this.#world)
     this.#quotas = new QuotaBounds(this.#world)
-    this.#order = new MemberOrder(this.#world)
-    this.#pods = new PodCounts(this.#world, options.doubts)
+    this.#order = new OrdinalOrder(this.#world)
+    this.#pods = new PodCounts(this.#world, options.uncertainWrites)
   }
 
   /** Time of the last write other than leases and events. */
@@ -49,7 +49,7 @@ export class Invariants {
     const firstRevision = await store.revision()
     for await (const { events } of store.watch({ prefix: '/registry/', afterRevision: 0, signal })) {
       for (const event of events) {
-        if (noise.has(folderOf(event.key))) continue
+        if (noise.has(resourcePrefixOf(event.key))) continue
         if (event.revision > firstRevision) record(`revision ${event.revision}: ${event.type} ${event.key}`)
         this.#look(event)
       }

@@ -1,6 +1,6 @@
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { controllerOf } from '#/api/metadata.ts'
-import { isPodFinished } from '#/controllers/pods.ts'
+import { isPodTerminal } from '#/controllers/pods.ts'
 import { nameOf, type Changed } from './world.ts'
 
 interface Ends {
@@ -13,9 +13,9 @@ interface Ends {
 export class JobCounts {
   readonly #ends = new Map<string, Ends>()
 
-  check({ folder, before, after }: Changed): readonly string[] {
-    if (folder === 'pods') this.#note(before, after)
-    if (folder !== 'jobs' || after === undefined) return []
+  check({ resourcePrefix, before, after }: Changed): readonly string[] {
+    if (resourcePrefix === 'pods') this.#note(before, after)
+    if (resourcePrefix !== 'jobs' || after === undefined) return []
     const job = after
     const ends = this.#ends.get(job.metadata?.uid ?? '')
     const isSame = before?.metadata?.uid === job.metadata?.uid
@@ -26,11 +26,11 @@ export class JobCounts {
       const there = ends?.[end].size ?? 0
       const what = `job ${nameOf(job)} counts ${counted} pods as ${end}`
       return [
-        ...(counted < had ? [`${what}, and had ${had} before`] : []),
+        ...(counted < had ? [`${what}, fewer than ${had} before`] : []),
         ...(counted + pending.length > there
-          ? [`${what} and ${pending.length} are to be, of ${there} that are`]
+          ? [`${what} and ${pending.length} are uncounted, but only ${there} have`]
           : []),
-        ...(new Set(pending).size < pending.length ? [`${what}, and has one twice among those to come`] : []),
+        ...(new Set(pending).size < pending.length ? [`${what}, and has a duplicate uncounted pod`] : []),
       ]
     })
   }
@@ -45,6 +45,6 @@ export class JobCounts {
     if (pod.status?.phase === 'Succeeded') ends.succeeded.add(uid)
     if (pod.status?.phase === 'Failed') ends.failed.add(uid)
     const isGone = after === undefined || deletionTimestamp !== undefined
-    if (isGone && !isPodFinished(pod)) ends.failed.add(uid)
+    if (isGone && !isPodTerminal(pod)) ends.failed.add(uid)
   }
 }

@@ -2,8 +2,8 @@ import type { DaemonSet } from '#/api/generated/apps/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { controllerOf } from '#/api/metadata.ts'
 import { isPodActive } from '#/controllers/pods.ts'
-import type { Doubts } from './doubts.ts'
-import { RecentPast } from './staleness.ts'
+import type { UncertainWrites } from './uncertain-writes.ts'
+import { RecentHistory } from './recent-history.ts'
 import { nameOf, type Changed, type World } from './world.ts'
 
 /**
@@ -12,22 +12,22 @@ import { nameOf, type Changed, type World } from './world.ts'
  */
 export class PodCounts {
   readonly #world: World
-  readonly #doubts: Doubts
-  readonly #asked = new RecentPast<{ readonly most: number }>()
+  readonly #uncertainWrites: UncertainWrites
+  readonly #asked = new RecentHistory<{ readonly most: number }>()
   /** Pods created for an owner, by the owner's uid. */
   readonly #made = new Map<string, Set<string>>()
 
-  constructor(world: World, doubts: Doubts) {
+  constructor(world: World, uncertainWrites: UncertainWrites) {
     this.#world = world
-    this.#doubts = doubts
+    this.#uncertainWrites = uncertainWrites
   }
 
-  check({ folder, before, after, nowMs }: Changed): readonly string[] {
+  check({ resourcePrefix, before, after, nowMs }: Changed): readonly string[] {
     if (after === undefined) return []
     const uid = after.metadata?.uid ?? ''
-    if (folder === 'replicasets') this.#asked.note(uid, nowMs, { most: after.spec?.replicas ?? 1 })
-    if (folder === 'daemonsets') this.#asked.note(uid, nowMs, { most: hasSurge(after) ? 2 : 1 })
-    if (folder !== 'pods' || before !== undefined) return []
+    if (resourcePrefix === 'replicasets') this.#asked.note(uid, nowMs, { most: after.spec?.replicas ?? 1 })
+    if (resourcePrefix === 'daemonsets') this.#asked.note(uid, nowMs, { most: hasSurge(after) ? 2 : 1 })
+    if (resourcePrefix !== 'pods' || before !== undefined) return []
     const owner = controllerOf(after)
     const account = accounts[owner?.kind ?? '']
     if (owner === undefined || account === undefined) return []
@@ -37,8 +37,8 @@ export class PodCounts {
     const count = this.#world.of('pods').filter(pod => {
       return made.has(pod.metadata?.uid ?? '') && isPodActive(pod) && isOnSameNode(pod, after)
     }).length
-    if (count <= most || this.#doubts.about(account)) return []
-    return [`${owner.kind} ${owner.name} has ${count} pods with ${nameOf(after)}, and ${most} are the most`]
+    if (count <= most || this.#uncertainWrites.isUncertain(account)) return []
+    return [`${owner.kind} ${owner.name} has ${count} pods including ${nameOf(after)}, limit ${most}`]
   }
 }
 

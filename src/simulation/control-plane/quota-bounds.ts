@@ -16,12 +16,12 @@ export class QuotaBounds {
     this.#world = world
   }
 
-  check({ folder, before, after, nowMs }: Changed): readonly string[] {
+  check({ resourcePrefix, before, after, nowMs }: Changed): readonly string[] {
     const uid = after?.metadata?.uid ?? ''
-    if (folder === 'resourcequotas' && after?.status?.hard && !this.#inForceMs.has(uid)) {
+    if (resourcePrefix === 'resourcequotas' && after?.status?.hard && !this.#inForceMs.has(uid)) {
       this.#inForceMs.set(uid, nowMs)
     }
-    if (folder !== 'pods' || before !== undefined || after === undefined) return []
+    if (resourcePrefix !== 'pods' || before !== undefined || after === undefined) return []
     this.#madeMs.set(uid, nowMs)
     const namespace = after.metadata?.namespace ?? ''
     return this.#world
@@ -38,6 +38,6 @@ export class QuotaBounds {
       return pod.metadata?.namespace === metadata?.namespace && isPodActive(pod) && madeMs > sinceMs
     })
     if (counted.length <= most) return []
-    return [`${counted.length} pods in ${metadata?.namespace}, whose quota is ${most}`]
+    return [`${counted.length} pods in namespace ${metadata?.namespace}, quota ${most}`]
   }
 }

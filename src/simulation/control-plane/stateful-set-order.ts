@@ -5,15 +5,15 @@ import { pods } from '#/api/generated/core/v1-resources.ts'
 import { controllerOf, isBeingDeleted, isControlledBy } from '#/api/metadata.ts'
 import type { ApiRequest } from '#/api/transport.ts'
 import type { Informers } from '#/client/informers.ts'
-import { isPodFinished, isPodReady } from '#/controllers/pods.ts'
-import { staleMs } from './staleness.ts'
+import { isPodTerminal, isPodReady } from '#/controllers/pods.ts'
+import { staleMs } from './recent-history.ts'
 import { nameOf, type Changed, type World } from './world.ts'
 
 /**
  * Checks that a pod of an ordered StatefulSet is created only if all lower ordinals exist, or existed
  * recently: the controller may not have observed their deletion yet.
  */
-export class MemberOrder {
+export class OrdinalOrder {
   readonly #world: World
   /** Time of the last deletion of a pod, by set uid and ordinal. */
   readonly #deletedMs = new Map<string, number>()
@@ -22,8 +22,8 @@ export class MemberOrder {
     this.#world = world
   }
 
-  check({ folder, before, after, nowMs }: Changed): readonly string[] {
-    if (folder !== 'pods') return []
+  check({ resourcePrefix, before, after, nowMs }: Changed): readonly string[] {
+    if (resourcePrefix !== 'pods') return []
     const pod = after ?? before
     const owner = pod && controllerOf(pod)
     if (owner?.kind !== 'StatefulSet') return []
@@ -36,7 +36,9 @@ export class MemberOrder {
       .filter(each => !ordinals.has(each))
       .filter(each => nowMs - (this.#deletedMs.get(`${owner.uid} ${each}`) ?? -Infinity) > staleMs)
     if (gaps.length === 0) return []
-    return [`pod ${after.metadata?.name} comes before ${gaps.map(each => `${owner.name}-${each}`).join()}`]
+    return [
+      `pod ${after.metadata?.name} is created before ${gaps.map(each => `${owner.name}-${each}`).join()}`,
+    ]
   }
 }
 
@@ -61,23 +63,27 @@ const podPath = /^\/api\/v1\/namespaces\/([^/]+)\/pods(?:\/([^/]+))?$/
 
 function checkCreation(set: StatefulSet, pod: Pod, siblings: readonly Pod[]): readonly string[] {
   const before = siblings.filter(each => ordinalOf(each) < ordinalOf(pod))
-  const missing = ordinalOf(pod) - (set.spec?.ordinals?.start ?? 0) - before.filter(isWell).length
+  const missing = ordinalOf(pod) - (set.spec?.ordinals?.start ?? 0) - before.filter(isHealthy).length
   if (missing <= 0) return []
-  return [`StatefulSet ${nameOf(set)} makes ${nameOf(pod)} while ${missing} before it are not well`]
+  return [
+    `StatefulSet ${nameOf(set)} creates ${nameOf(pod)} while ${missing} pods with lower ordinals are not healthy`,
+  ]
 }
 
 function checkRemoval(set: StatefulSet, pod: Pod, siblings: readonly Pod[]): readonly string[] {
-  if (isPodFinished(pod)) return []
+  if (isPodTerminal(pod)) return []
   const ordinal = ordinalOf(pod)
   const above = siblings.filter(each => ordinalOf(each) > ordinal)
   const end = (set.spec?.ordinals?.start ?? 0) + (set.spec?.replicas ?? 1)
-  const what = `StatefulSet ${nameOf(set)} removes ${nameOf(pod)}`
+  const what = `StatefulSet ${nameOf(set)} deletes ${nameOf(pod)}`
   if (ordinal >= end) return above.length === 0 ? [] : [`${what} before ${above.map(nameOf).join()}`]
-  const missing = end - 1 - ordinal - above.filter(isWell).length
-  return missing <= 0 ? [] : [`${what} to update it while ${missing} above it are not well`]
+  const missing = end - 1 - ordinal - above.filter(isHealthy).length
+  return missing <= 0
+    ? []
+    : [`${what} for an update while ${missing} pods with higher ordinals are not healthy`]
 }
 
-function isWell(pod: Pod): boolean {
+function isHealthy(pod: Pod): boolean {
   return isPodReady(pod) && !isBeingDeleted(pod)
 }
 

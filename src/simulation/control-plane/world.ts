@@ -5,7 +5,7 @@ import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
 import { isControlledBy, type KubernetesObject } from '#/api/metadata.ts'
 import type { StoreEvent } from '#/store/store.ts'
 
-interface KindsByFolder {
+interface KindsByPrefix {
   readonly pods: Pod
   readonly replicasets: ReplicaSet
   readonly deployments: Deployment
@@ -21,19 +21,19 @@ interface KindsByFolder {
 }
 
 /** An object before and after a store event; `folder` determines the kind. */
-export type Changed = { [Folder in keyof KindsByFolder]: ChangedIn<Folder> }[keyof KindsByFolder]
+export type Changed = { [Prefix in keyof KindsByPrefix]: ChangedIn<Prefix> }[keyof KindsByPrefix]
 
-interface ChangedIn<Folder extends keyof KindsByFolder> {
+interface ChangedIn<Prefix extends keyof KindsByPrefix> {
   /** First path segment of the key below `/registry/`. */
-  readonly folder: Folder
-  readonly before: KindsByFolder[Folder] | undefined
-  readonly after: KindsByFolder[Folder] | undefined
+  readonly resourcePrefix: Prefix
+  readonly before: KindsByPrefix[Prefix] | undefined
+  readonly after: KindsByPrefix[Prefix] | undefined
   readonly nowMs: number
 }
 
 /** The store's objects by key, built from its watch events. */
 export class World {
-  readonly #byFolder = new Map<string, Map<string, KubernetesObject>>()
+  readonly #byPrefix = new Map<string, Map<string, KubernetesObject>>()
   readonly #byUid = new Map<string, KubernetesObject>()
 
   byUid(uid: string): KubernetesObject | undefined {
@@ -45,10 +45,10 @@ export class World {
   }
 
   /** Objects below `/registry/FOLDER/`. */
-  of<Folder extends keyof KindsByFolder>(folder: Folder): readonly KindsByFolder[Folder][] {
-    const objects = this.#byFolder.get(folder)?.values() ?? []
+  of<Prefix extends keyof KindsByPrefix>(resourcePrefix: Prefix): readonly KindsByPrefix[Prefix][] {
+    const objects = this.#byPrefix.get(resourcePrefix)?.values() ?? []
     // Stored bytes become typed here: the API server stores only objects of one kind below a prefix.
-    return [...(objects as Iterable<unknown>)] as readonly KindsByFolder[Folder][]
+    return [...(objects as Iterable<unknown>)] as readonly KindsByPrefix[Prefix][]
   }
 
   podsOf(owner: KubernetesObject): readonly Pod[] {
@@ -58,9 +58,9 @@ export class World {
   /** Applies an event. Returns the object before and after. */
   apply(event: StoreEvent, nowMs: number): Changed {
     const { key } = event
-    const folder = folderOf(key)
-    const objects = this.#byFolder.get(folder) ?? new Map<string, KubernetesObject>()
-    this.#byFolder.set(folder, objects)
+    const resourcePrefix = resourcePrefixOf(key)
+    const objects = this.#byPrefix.get(resourcePrefix) ?? new Map<string, KubernetesObject>()
+    this.#byPrefix.set(resourcePrefix, objects)
     const before = objects.get(key)
     this.#byUid.delete(before?.metadata?.uid ?? '')
     const after = event.type === 'delete' ? undefined : parse(event.value)
@@ -69,7 +69,7 @@ export class World {
     else objects.set(key, after)
     if (after !== undefined && uid !== undefined) this.#byUid.set(uid, after)
     // Only objects of the folder's kind are stored there; other folders are not used by checkers.
-    return { folder, before, after, nowMs } as Changed
+    return { resourcePrefix, before, after, nowMs } as Changed
   }
 }
 
@@ -78,9 +78,9 @@ function parse(value: Uint8Array): KubernetesObject {
 }
 
 /** Endpoints are stored below `/registry/services/`. */
-export function folderOf(key: string): string {
-  const [folder = '', next] = key.slice('/registry/'.length).split('/', 2)
-  return folder === 'services' && next === 'endpoints' ? next : folder
+export function resourcePrefixOf(key: string): string {
+  const [resourcePrefix = '', next] = key.slice('/registry/'.length).split('/', 2)
+  return resourcePrefix === 'services' && next === 'endpoints' ? next : resourcePrefix
 }
 
 /** `namespace/name`, or `name` if cluster-scoped. */

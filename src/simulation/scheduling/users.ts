@@ -4,7 +4,7 @@ import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
 import type { Client } from '#/client/client.ts'
 import type { Random } from '#/platform/platform.ts'
-import { gpuName } from './room.ts'
+import { gpuName } from './node-capacity.ts'
 
 const zones = ['a', 'b']
 

@@ -29,13 +29,13 @@ const good: Observations = {
   oddities: [],
 }
 
-test('what was as it should be passes', () => {
+test('correct observations pass', () => {
   expect({}, [])
   const unknownRevision = { kind: 'delete', writer: 'w', key: '/p' } as const
   expect({ acknowledged: [...good.acknowledged.slice(0, 3), unknownRevision] }, [])
 })
 
-test('an acknowledged write that is missing, elsewhere or repeated is found', () => {
+test('a missing, misplaced or repeated acknowledged write is reported', () => {
   expect(
     {
       log: good.log.slice(0, 3),
@@ -58,11 +58,11 @@ test('an acknowledged write that is missing, elsewhere or repeated is found', ()
   ])
 })
 
-test('a rejected write that happened is found', () => {
+test('a rejected write that happened is reported', () => {
   expect({ rejected: [{ writer: 'v', key: '/s', sequence: 1 }] }, ['rejected /s of v #1 is there'])
 })
 
-test('a revision that is given twice or goes back is found', () => {
+test('a duplicate or decreasing revision is reported', () => {
   const [first, second] = good.log
   assert(first && second)
   const allAt2 = good.acknowledged.map(write => ({ ...write, revision: 2 }))
@@ -83,7 +83,7 @@ test('a revision that is given twice or goes back is found', () => {
   expect({ read: good.read.toReversed() }, ['w saw /s go back from 3 to 2'])
 })
 
-test('a watcher that missed, repeated, swapped or invented something is found', () => {
+test('missed, repeated, reordered or invented watch events are reported', () => {
   const [first, second, third, fourth] = good.log
   assert(first && second && third && fourth)
   const missed = `the watcher missed ${JSON.stringify(second)}`
@@ -97,14 +97,14 @@ test('a watcher that missed, repeated, swapped or invented something is found', 
   ])
 })
 
-test('a state that is not what the log says is found', () => {
+test('a state that differs from the log is reported', () => {
   expect({ state: [{ key: '/p', revision: 4 }] }, [
     '/p is at 4, the log says nothing',
     '/s is at nothing, the log says 3',
   ])
 })
 
-test('what a loop found odd itself is passed on', () => {
+test('oddities that a loop reported are passed on', () => {
   expect({ oddities: ['odd'] }, ['odd'])
 })
 

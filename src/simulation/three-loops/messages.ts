@@ -1,7 +1,7 @@
 /** Messages between writers and the store's host, one JSON document per datagram. */
 
 export const storeHost = 'store'
-export const questionPort = 2_379
+export const requestPort = 2_379
 export const watchPort = 2_380
 
 /** Value that a writer stores. Writer and sequence identify the write. */
@@ -27,17 +27,17 @@ export interface StoredNote {
 }
 
 /** Safe to retry: writes name the revision they replace, 0 for none. */
-export type Question =
-  | { readonly ask: 'get'; readonly key: string }
-  | { readonly ask: 'put'; readonly key: string; readonly note: Note; readonly expectedRevision: number }
-  | { readonly ask: 'delete'; readonly key: string; readonly expectedRevision: number }
+export type StoreRequest =
+  | { readonly verb: 'get'; readonly key: string }
+  | { readonly verb: 'put'; readonly key: string; readonly note: Note; readonly expectedRevision: number }
+  | { readonly verb: 'delete'; readonly key: string; readonly expectedRevision: number }
 
-export type Answer =
+export type StoreResponse =
   | { readonly outcome: 'found' | 'lost-race'; readonly stored?: StoredNote }
   | { readonly outcome: 'written'; readonly revision: number }
 
 /** A request or response; a response has the id of its request. */
-export interface Letter<T> {
+export interface Message<T> {
   readonly id: string
   readonly content: T
 }
@@ -64,16 +64,16 @@ interface NoteDelete {
   readonly revision: number
 }
 
-export function encode(message: Letter<Question> | Letter<Answer> | Note): Uint8Array {
+export function encode(message: Message<StoreRequest> | Message<StoreResponse> | Note): Uint8Array {
   return Buffer.from(JSON.stringify(message))
 }
 
-export function decodeQuestion(bytes: Uint8Array): Letter<Question> {
-  return JSON.parse(Buffer.from(bytes).toString()) as Letter<Question>
+export function decodeRequest(bytes: Uint8Array): Message<StoreRequest> {
+  return JSON.parse(Buffer.from(bytes).toString()) as Message<StoreRequest>
 }
 
-export function decodeAnswer(bytes: Uint8Array): Letter<Answer> {
-  return JSON.parse(Buffer.from(bytes).toString()) as Letter<Answer>
+export function decodeResponse(bytes: Uint8Array): Message<StoreResponse> {
+  return JSON.parse(Buffer.from(bytes).toString()) as Message<StoreResponse>
 }
 
 export function decodeNote(bytes: Uint8Array): Note {

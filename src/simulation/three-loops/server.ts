@@ -8,14 +8,14 @@ import { MemoryStore } from '#/store/memory.ts'
 import type { Entry, Store, StoreEvent } from '#/store/store.ts'
 import {
   decodeNote,
-  decodeQuestion,
+  decodeRequest,
   encode,
-  questionPort,
+  requestPort,
   watchPort,
-  type Answer,
+  type StoreResponse,
   type NoteEvent,
   type Progress,
-  type Question,
+  type StoreRequest,
   type StoredNote,
 } from './messages.ts'
 
@@ -25,13 +25,13 @@ const journal = '/journal'
 export async function bootStore(platform: Platform): Promise<Store> {
   const store = await MemoryStore.open({ platform, journal })
   platform.log.info('opened the store', { revision: await store.revision() })
-  const questions = { host: '0.0.0.0', port: questionPort }
-  const socket = await platform.network.bindDatagram(questions, (message, from) => {
-    const { id, content } = decodeQuestion(message)
-    answer(store, content).then(
-      answered => socket.send(encode({ id, content: answered }), from),
+  const address = { host: '0.0.0.0', port: requestPort }
+  const socket = await platform.network.bindDatagram(address, (message, from) => {
+    const { id, content } = decodeRequest(message)
+    respond(store, content).then(
+      responded => socket.send(encode({ id, content: responded }), from),
       // No response is sent, since it is unknown whether the write happened.
-      error => platform.log.warn('no answer', { error }),
+      error => platform.log.warn('no response', { error }),
     )
   })
   await platform.network.listen({ host: '0.0.0.0', port: watchPort }, connection => {
@@ -50,14 +50,14 @@ export function toNoteEvent(event: StoreEvent): NoteEvent {
   return { kind: 'put', key, revision, writer, sequence }
 }
 
-async function answer(store: Store, question: Question): Promise<Answer> {
-  if (question.ask === 'get') return { outcome: 'found', ...stored(await store.get(question.key)) }
-  const { key, expectedRevision } = question
-  const result = await (question.ask === 'delete'
+async function respond(store: Store, request: StoreRequest): Promise<StoreResponse> {
+  if (request.verb === 'get') return { outcome: 'found', ...stored(await store.get(request.key)) }
+  const { key, expectedRevision } = request
+  const result = await (request.verb === 'delete'
     ? store.delete(key, { expectedRevision })
     : expectedRevision === 0
-      ? store.create(key, encode(question.note))
-      : store.update(key, encode(question.note), { expectedRevision }))
+      ? store.create(key, encode(request.note))
+      : store.update(key, encode(request.note), { expectedRevision }))
   if (result.written) return { outcome: 'written', revision: result.revision }
   return { outcome: 'lost-race', ...stored(result.current) }
 }

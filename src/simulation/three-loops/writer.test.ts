@@ -7,7 +7,7 @@ const mine: Note = { writer: 'w', sequence: 4, ancestors: [{ writer: 'w', sequen
 const ancestor = { writer: 'w', sequence: 4, revision: 8 }
 const other = (ancestors: Note['ancestors']): Note => ({ writer: 'v', sequence: 1, ancestors })
 
-test('a writer finds out that its write happened, though the answer was lost and others wrote since', () => {
+test('a writer detects its write after a lost response and later writes of others', () => {
   const lost = (note: Note, revision: number): number | undefined =>
     revisionOf({ outcome: 'lost-race', stored: { revision, note } }, mine)
   assert.equal(revisionOf({ outcome: 'written', revision: 8 }, mine), 8)

@@ -3,9 +3,9 @@
  * keys. Reports the outcome of each write: its revision, or that it did not happen and never will.
  */
 import type { Platform } from '#/platform/platform.ts'
-import { Asker } from './asker.ts'
+import { StoreClient } from './store-client.ts'
 import type { Observations } from './checkers.ts'
-import type { Ancestor, Answer, Note, StoredNote } from './messages.ts'
+import type { Ancestor, StoreResponse, Note, StoredNote } from './messages.ts'
 
 export interface WriterOptions {
   readonly platform: Platform
@@ -20,11 +20,11 @@ const sharedKeys = ['/shared/a', '/shared/b']
 
 export class Writer {
   readonly #options: WriterOptions
-  readonly #asker: Asker
+  readonly #client: StoreClient
 
   constructor(options: WriterOptions) {
     this.#options = options
-    this.#asker = new Asker(options.platform, options.name)
+    this.#client = new StoreClient(options.platform, options.name)
   }
 
   async run(): Promise<void> {
@@ -38,7 +38,7 @@ export class Writer {
   async #replace(sequence: number): Promise<void> {
     const { platform, name, observations } = this.#options
     const key = sharedKeys[platform.random.integer('key', sharedKeys.length)] ?? ''
-    const found = await this.#asker.ask({ ask: 'get', key })
+    const found = await this.#client.send({ verb: 'get', key })
     const before = found.outcome === 'found' ? found.stored : undefined
     observations.read.push({ writer: name, key, revision: before?.revision ?? 0 })
     const note = { writer: name, sequence, ancestors: ancestorsWith(before) }
@@ -54,7 +54,7 @@ export class Writer {
     if (revision === undefined) return
     // A delayed duplicate of the create request would recreate the key after its deletion.
     await platform.clock.sleep(datagramLifetimeMs)
-    const removed = await this.#asker.ask({ ask: 'delete', key, expectedRevision: revision })
+    const removed = await this.#client.send({ verb: 'delete', key, expectedRevision: revision })
     if (removed.outcome === 'written') {
       observations.acknowledged.push({ kind: 'delete', writer: name, key, revision: removed.revision })
     } else if (removed.stored === undefined) {
@@ -68,7 +68,7 @@ export class Writer {
 
   /** The revision of the write; undefined if it did not happen. */
   async #put(key: string, note: Note, expectedRevision: number): Promise<number | undefined> {
-    return revisionOf(await this.#asker.ask({ ask: 'put', key, note, expectedRevision }), note)
+    return revisionOf(await this.#client.send({ verb: 'put', key, note, expectedRevision }), note)
   }
 
   #report(write: { key: string; sequence: number }, revision: number | undefined): void {
@@ -80,9 +80,9 @@ export class Writer {
 }
 
 /** The revision of a write according to the response, even if an earlier attempt of it succeeded. */
-export function revisionOf(answer: Answer, note: Note): number | undefined {
-  if (answer.outcome === 'written') return answer.revision
-  const ours = ancestorsWith(answer.stored).find(each => each.writer === note.writer)
+export function revisionOf(response: StoreResponse, note: Note): number | undefined {
+  if (response.outcome === 'written') return response.revision
+  const ours = ancestorsWith(response.stored).find(each => each.writer === note.writer)
   return ours?.sequence === note.sequence ? ours.revision : undefined
 }
 

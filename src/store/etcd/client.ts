@@ -117,7 +117,7 @@ export class EtcdClient {
   }
 
   /** Waits with exponential backoff, so that a cluster that is electing a leader is not overloaded. */
-  async pause(failures: number, signal = this.closing): Promise<void> {
+  async backoff(failures: number, signal = this.closing): Promise<void> {
     const longest = Math.min(pauseMs.first * 2 ** failures, pauseMs.most)
     await this.#clock.sleep((longest * (1 + this.#random.fraction('etcd pause'))) / 2, signal)
   }
@@ -144,7 +144,7 @@ export class EtcdClient {
       } catch (error) {
         const isLate = this.#clock.monotonicMs() + pauseMs.most >= deadline
         if (isLate || !isTransient(error)) throw storeErrorOf(error)
-        await this.pause(failures)
+        await this.backoff(failures)
       }
     }
   }
@@ -202,7 +202,7 @@ const refusals = new Set<GrpcError['code']>([
 ])
 
 /** True if a failed transaction was certainly not executed and never will be. */
-export function cannotHaveHappened(error: GrpcError): boolean {
+export function wasNotExecuted(error: GrpcError): boolean {
   const isRefused = /no leader|too many requests|proposal dropped/.test(error.details)
   return isRefused || !error.sent || refusals.has(error.code)
 }

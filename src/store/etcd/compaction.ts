@@ -22,7 +22,7 @@ export async function readCompactedRevision(client: EtcdClient): Promise<number>
       client.closing.throwIfAborted()
       if (client.clock.monotonicMs() >= deadline) throw storeErrorOf(error)
     }
-    await client.pause(failures)
+    await client.backoff(failures)
   }
 }
 
@@ -36,7 +36,7 @@ async function compactedByWatch(client: EtcdClient): Promise<number> {
       client.noteCompacted(compactRevision)
       return client.knownCompacted
     }
-    throw new StoreError('unavailable', 'etcd ended a watch too early')
+    throw new StoreError('unavailable', 'etcd closed the watch early')
   } finally {
     timer.cancel()
   }

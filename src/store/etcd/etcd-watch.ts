@@ -1,7 +1,7 @@
 import { assert } from '#/base/assert.ts'
 import { StoreError, type StoreEvent, type Watch, type WatchBatch, type WatchOptions } from '../store.ts'
 import type { EtcdClient } from './client.ts'
-import { emptyRevision, follow } from './follow.ts'
+import { emptyRevision, watchAll } from './watch-all.ts'
 import type { KeySpace } from './keys.ts'
 import type { Change } from './revision-assembler.ts'
 
@@ -41,11 +41,11 @@ export class EtcdWatch implements Watch {
   /** Progress is reported once the watch has reached the newest revision that the client has seen. */
   requestProgress(): void {
     this.#progressDue = this.#options.client.knownRevision
-    this.look()
+    this.notify()
   }
 
   /** Called when there may be events to deliver. */
-  look(): void {
+  notify(): void {
     if (this.#wake === undefined) return
     const isBehind = this.#options.hub.holds(this.#position) === false
     const batch = isBehind ? undefined : this.#next()
@@ -95,7 +95,7 @@ export class EtcdWatch implements Watch {
     hub.add(this)
     signal.addEventListener('abort', abort)
     try {
-      this.look()
+      this.notify()
       return await promise
     } finally {
       this.#wake = undefined
@@ -106,7 +106,7 @@ export class EtcdWatch implements Watch {
 
   async *#catchUp(signal: AbortSignal): AsyncGenerator<WatchBatch, void, undefined> {
     const { client, keys, hub } = this.#options
-    for await (const changes of follow(client, keys, { afterRevision: this.#position, signal })) {
+    for await (const changes of watchAll(client, keys, { afterRevision: this.#position, signal })) {
       const events: StoreEvent[] = []
       for (const change of changes) this.#collect(change, events)
       this.#position = changes.at(-1)?.revision ?? this.#position
@@ -124,5 +124,5 @@ export class EtcdWatch implements Watch {
 const eventsMax = 1_000
 
 function compacted(revision: number): StoreError {
-  return new StoreError('compacted', `what followed revision ${revision} is compacted`)
+  return new StoreError('compacted', `revision ${revision} has been compacted`)
 }

@@ -45,7 +45,7 @@ test('keys of others count for the revision and are not shown', () => {
   check('3a 3!x | 3b', ' | 3(a b)')
 })
 
-test('what was seen before is passed over, what is missing is noticed', () => {
+test('known revisions are skipped, missing ones are detected', () => {
   check('1a 2b 3c', '3(c)')
   check('1a 2b', '')
   check('4a', 'gap')

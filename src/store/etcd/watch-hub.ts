@@ -1,8 +1,8 @@
-import { Deque } from '#/base/deque.ts'
+import { Queue } from '#/base/queue.ts'
 import type { StoreEvent, Watch, WatchOptions } from '../store.ts'
 import type { EtcdClient } from './client.ts'
 import { EtcdWatch } from './etcd-watch.ts'
-import { emptyRevision, follow } from './follow.ts'
+import { emptyRevision, watchAll } from './watch-all.ts'
 import type { KeySpace } from './keys.ts'
 import type { Change } from './revision-assembler.ts'
 
@@ -23,7 +23,7 @@ export class WatchHub {
   readonly #keys: KeySpace
   readonly #recentBytesMax: number
   /** The changes after `#start`, one per revision. */
-  readonly #recent = new Deque<Change>()
+  readonly #recent = new Queue<Change>()
   #recentBytes = 0
   /** Undefined until the first response of etcd. */
   #start: number | undefined
@@ -81,12 +81,12 @@ export class WatchHub {
       for (;;) {
         this.#begin(position)
         try {
-          const changes = follow(this.#client, this.#keys, { afterRevision: position, signal: closing })
+          const changes = watchAll(this.#client, this.#keys, { afterRevision: position, signal: closing })
           for await (const some of changes) this.#append(some)
         } catch (error) {
           closing.throwIfAborted()
           // Watches that are now behind detect that and catch up; the others are not affected.
-          log.warn('etcd is followed anew', { revision: this.head, cause: String(error) })
+          log.warn('Restarting etcd watch', { revision: this.head, cause: String(error) })
           position = await this.#present()
         }
       }
@@ -100,7 +100,7 @@ export class WatchHub {
       try {
         return await this.#client.revision()
       } catch {
-        await this.#client.pause(failures)
+        await this.#client.backoff(failures)
       }
     }
   }
@@ -109,7 +109,7 @@ export class WatchHub {
     this.#recent.take(this.#recent.length)
     this.#recentBytes = 0
     this.#start = position
-    for (const watch of this.#waiting) watch.look()
+    for (const watch of this.#waiting) watch.notify()
   }
 
   #append(changes: readonly Change[]): void {
@@ -117,7 +117,7 @@ export class WatchHub {
       this.#recent.push(change)
       this.#recentBytes += sizeBytes(change)
     }
-    for (const watch of this.#waiting) watch.look()
+    for (const watch of this.#waiting) watch.notify()
     while (this.#recentBytes > this.#recentBytesMax) {
       for (const oldest of this.#recent.take(1)) this.#recentBytes -= sizeBytes(oldest)
       this.#start!++

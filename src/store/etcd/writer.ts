@@ -1,6 +1,6 @@
 import type { GrpcError } from '#/platform/grpc.ts'
 import { StoreError, type Entry, type ReadOptions, type WriteResult } from '../store.ts'
-import { cannotHaveHappened, isLeaseMissing, isTransient, storeErrorOf, type EtcdClient } from './client.ts'
+import { wasNotExecuted, isLeaseMissing, isTransient, storeErrorOf, type EtcdClient } from './client.ts'
 import type { KeySpace } from './keys.ts'
 import { Leases } from './leases.ts'
 import { compareModRevision, TxnRequest } from './messages.ts'
@@ -51,11 +51,11 @@ export class Writer {
         closing.throwIfAborted()
         if (isLeaseMissing(error) && write.ttlMs !== undefined) this.#leases.forget(write.ttlMs)
         else if (!isTransient(error)) throw storeErrorOf(error)
-        else if (!cannotHaveHappened(error)) doubt = error
+        else if (!wasNotExecuted(error)) doubt = error
         if (doubt && write.expectedRevision === 0) return this.#findCreation(write, doubt)
         if (clock.monotonicMs() >= deadline) throw storeErrorOf(error)
       }
-      await this.#client.pause(failures)
+      await this.#client.backoff(failures)
     }
   }
 
@@ -106,7 +106,7 @@ export class Writer {
         if (first && value && isEqual(first.value, value)) return { written: true, revision: createRevision }
         break
       }
-      await this.#client.pause(looks)
+      await this.#client.backoff(looks)
     }
     throw unknownOutcome(key, doubt)
   }

@@ -3,7 +3,7 @@
  * revisions, and the order of changes. It does no I/O, and values may be only in the journal.
  */
 import { assert } from '#/base/assert.ts'
-import { Deque } from '#/base/deque.ts'
+import { Queue } from '#/base/queue.ts'
 import { prefixEnd } from '#/base/key-path.ts'
 import { SortedMap } from '#/base/sorted-map.ts'
 import { StoreError } from '../store.ts'
@@ -34,7 +34,7 @@ export class History {
   /** The deletion version of each deleted key until it is trimmed. */
   readonly #deleted = new SortedMap<Version>()
   /** All versions after `#trimmed`, ordered by revision without gaps. */
-  readonly #log = new Deque<Version>()
+  readonly #log = new Queue<Version>()
   #revision: number
   #compacted: number
   /** All compacted versions up to this revision have been freed; follows `#compacted` in small steps. */
@@ -249,7 +249,7 @@ function lastAtOrBefore(versions: readonly Version[] | undefined, revision: numb
 }
 
 function compactedError(revision: number, compacted: number): StoreError {
-  return new StoreError('compacted', `revision ${revision} is gone: history begins at ${compacted}`)
+  return new StoreError('compacted', `revision ${revision} has been compacted: the oldest is ${compacted}`)
 }
 
 function futureError(revision: number, newest: number): StoreError {

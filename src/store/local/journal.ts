@@ -13,7 +13,7 @@ export interface Journal {
    * Records the compacted revision and removes the versions with these revisions. Rejects with
    * JournalFullError when nothing was changed.
    */
-  forget(compacted: number, revisions: readonly number[]): Promise<void>
+  prune(compacted: number, revisions: readonly number[]): Promise<void>
   close(): Promise<void>
 }
 

@@ -3,7 +3,7 @@
  * journal is busy are appended together (group commit); a write becomes visible to readers and watchers only
  * after the journal has it.
  */
-import { Deque } from '#/base/deque.ts'
+import { Queue } from '#/base/queue.ts'
 import { Heap } from '#/base/heap.ts'
 import type { Clock, Platform, Timer } from '#/platform/platform.ts'
 import {
@@ -64,7 +64,7 @@ export class LocalStore implements Store {
   readonly #overdue: Version[] = []
   #overdueTimer: Timer | undefined
   /** Committed versions with values in memory, oldest first; `#cachedBytes` is the size of those values. */
-  readonly #cached = new Deque<Version>()
+  readonly #cached = new Queue<Version>()
   #cachedBytes = 0
   readonly #cacheBytesMax: number
 
@@ -174,7 +174,7 @@ export class LocalStore implements Store {
     if (this.#failure) return Promise.reject(this.#failure)
     if (write.key.length > keyBytesMax || (write.value?.length ?? 0) > valueBytesMax) {
       return Promise.reject(
-        new StoreError('too-large', `${write.key.slice(0, 200)}: larger than the store takes`),
+        new StoreError('too-large', `${write.key.slice(0, 200)} exceeds the size limit of the store`),
       )
     }
     const pending = this.#pending.get(write.key)
@@ -291,7 +291,7 @@ export class LocalStore implements Store {
   async #forget(garbage: readonly number[]): Promise<void> {
     const { compacted } = this.#history
     try {
-      if (this.#journal) await this.withJournal(() => this.#journal!.forget(compacted, garbage))
+      if (this.#journal) await this.withJournal(() => this.#journal!.prune(compacted, garbage))
       else await this.#clock.turn()
     } catch (error) {
       if (!(error instanceof JournalFullError)) throw error
@@ -359,7 +359,7 @@ const expiryRetryMs = 2_000
 const expiryDelayMsMax = 2 ** 31 - 1
 
 function fullError(cause: JournalFullError): StoreError {
-  return new StoreError('full', 'there is no room left on the disk of the store', { cause })
+  return new StoreError('full', 'no space left on the disk of the store', { cause })
 }
 
 interface Write {

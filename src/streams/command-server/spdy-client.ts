@@ -1,5 +1,5 @@
 import type { Channel } from '../connection/channel.ts'
-import { Wire } from '../connection/wire.ts'
+import { UpgradedConnection } from '../connection/upgraded-connection.ts'
 import { spdyProtocols, type CommandProtocol } from '../command/protocols.ts'
 import type { AcceptCommandOptions } from '../command-server.ts'
 import { acceptSpdy } from '../spdy-handshake.ts'
@@ -20,7 +20,7 @@ export async function acceptSpdyCommand(accepting: AcceptCommandOptions): Promis
   if (accepted === undefined) return undefined
   const protocol = spdyProtocols.find(({ name }) => name === accepted.protocol)!
   const { connection, head } = accepted
-  const wire = new Wire({ connection, head, clock, ...(idleTimeoutMs && { idleTimeoutMs }) })
+  const wire = new UpgradedConnection({ connection, head, clock, ...(idleTimeoutMs && { idleTimeoutMs }) })
   const expected = expectedStreams(options, protocol)
   const channels = new Map<StreamType, Channel>()
   const complete = Promise.withResolvers<boolean>()
@@ -37,7 +37,7 @@ export async function acceptSpdyCommand(accepting: AcceptCommandOptions): Promis
   const spdy = new SpdyConnection({ wire, clock, side: 'server', onStream })
   const gone = new AbortController()
   void spdy.run().finally(() => {
-    gone.abort(new Error('the client is gone'))
+    gone.abort(new Error('client disconnected'))
     complete.resolve(false)
   })
   const limitMs = accepting.streamCreationTimeoutMs ?? streamCreationTimeoutMsUsual

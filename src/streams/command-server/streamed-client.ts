@@ -1,6 +1,6 @@
 import type { Channel } from '../connection/channel.ts'
 import type { CommandProtocol } from '../command/protocols.ts'
-import { endStatus, endText } from '../command/status.ts'
+import { resultStatus, resultText } from '../command/status.ts'
 import { readTerminalSizes } from '../command/terminal-sizes.ts'
 import type { CommandClient, CommandOptions, CommandResult, TerminalSize } from '../streams.ts'
 
@@ -63,7 +63,7 @@ export class StreamedClient implements CommandClient {
     this.#isFinished = true
     await this.#listening
     const { error, stdout, stderr } = this.#channels
-    const text = this.#protocol.end === 'status' ? endStatus(result) : endText(result)
+    const text = this.#protocol.end === 'status' ? resultStatus(result) : resultText(result)
     if (text !== '') await error.send(Buffer.from(text))
     await Promise.all([stdout?.sendAll(), stderr?.sendAll(), error.sendAll()])
     await this.#close()

@@ -1,5 +1,5 @@
 import type { Clock } from '#/platform/platform.ts'
-import { Wire } from '../connection/wire.ts'
+import { UpgradedConnection } from '../connection/upgraded-connection.ts'
 import { webSocketProtocols } from '../command/protocols.ts'
 import type { AcceptCommandOptions } from '../command-server.ts'
 import type { CommandClient } from '../streams.ts'
@@ -23,7 +23,7 @@ export function acceptWebSocketCommand({
   const protocol = webSocketProtocols.find(({ name }) => name === accepted.protocol)!
   const { connection, head } = accepted
   const socket = new WebSocket({
-    wire: new Wire({ connection, head, clock, ...(idleTimeoutMs && { idleTimeoutMs }) }),
+    wire: new UpgradedConnection({ connection, head, clock, ...(idleTimeoutMs && { idleTimeoutMs }) }),
   })
   const channels = new WebSocketChannels({ socket, ...protocol, count: 5 })
   const gone = new AbortController()
@@ -46,7 +46,7 @@ export function acceptWebSocketCommand({
   }
   // Discards data sent on channels that the client should only read.
   for (const channel of [error, used.stdout, used.stderr]) channel?.resume()
-  void channels.run().finally(() => gone.abort(new Error('the client is gone')))
+  void channels.run().finally(() => gone.abort(new Error('client disconnected')))
   // Clients of v5 drop data received before they have created their streams, which is when they start
   // reading. Older clients expect an empty first message.
   const listening = protocol.hasHalfClose ? untilHeard(socket, clock) : Promise.resolve()

@@ -10,13 +10,13 @@ interface Status {
 }
 
 /** Result for protocols without exit codes. Empty on success. */
-export function endText(result: CommandResult): string {
+export function resultText(result: CommandResult): string {
   if (result.type === 'failed') return result.message
   return result.code === 0 ? '' : nonZeroText(result.code)
 }
 
 /** Result as a Status. */
-export function endStatus(result: CommandResult): string {
+export function resultStatus(result: CommandResult): string {
   return JSON.stringify({ metadata: {}, ...statusFields(result) })
 }
 
@@ -39,8 +39,8 @@ function nonZeroText(code: number): string {
 }
 
 /** Parses the result of a server that sends a Status. */
-export function readEnd(text: string): CommandResult {
-  if (text === '') return { type: 'failed', message: 'the server did not say how the command ended' }
+export function parseResult(text: string): CommandResult {
+  if (text === '') return { type: 'failed', message: 'the server closed the stream without a status' }
   const status = parse(text)
   if (status?.status === 'Success') return { type: 'exited', code: 0 }
   if (status?.status !== 'Failure') return { type: 'failed', message: text }

@@ -1,9 +1,9 @@
 /** One of several streams multiplexed on a connection, as a Node.js Duplex. */
 import { Duplex } from 'node:stream'
-import type { UnreadBytes } from './unread-bytes.ts'
+import type { ReceiveWindow } from './receive-window.ts'
 
 /** Transport of a channel. */
-export interface Carrier {
+export interface ChannelTransport {
   /** Resolves when more can be sent. */
   send(bytes: Uint8Array): Promise<void>
   /** Half-closes the channel. */
@@ -13,50 +13,50 @@ export interface Carrier {
 }
 
 export class Channel extends Duplex {
-  readonly #unread: UnreadBytes
-  readonly #carrier: Carrier
+  readonly #window: ReceiveWindow
+  readonly #transport: ChannelTransport
   /** Received data that has not been read. */
   readonly #inbox: Uint8Array[] = []
-  #hasArrivedAny = false
-  #hasArrivedAll = false
+  #hasReceivedAny = false
+  #hasReceivedEnd = false
   #isEndPushed = false
   #isEndHeld: () => boolean = () => false
   #isWanted = false
-  #isCut = false
+  #isDisconnected = false
 
-  constructor(unread: UnreadBytes, carrier: Carrier) {
+  constructor(window: ReceiveWindow, transport: ChannelTransport) {
     super({ allowHalfOpen: true })
-    this.#unread = unread
-    this.#carrier = carrier
+    this.#window = window
+    this.#transport = transport
     // Readers and writers see the error; without a listener it would crash the process.
     this.on('error', () => undefined)
   }
 
   /** True if the peer has sent data. */
-  get hasArrivedAny(): boolean {
-    return this.#hasArrivedAny
+  get hasReceivedAny(): boolean {
+    return this.#hasReceivedAny
   }
 
   /** True if the peer has half-closed the channel. */
-  get hasArrivedAll(): boolean {
-    return this.#hasArrivedAll
+  get hasReceivedEnd(): boolean {
+    return this.#hasReceivedEnd
   }
 
-  /** See `cutOff`. */
-  get isCutOff(): boolean {
-    return this.#isCut
+  /** See `disconnect`. */
+  get isDisconnected(): boolean {
+    return this.#isDisconnected
   }
 
-  arrive(bytes: Uint8Array): void {
-    if (this.destroyed || this.#hasArrivedAll || bytes.length === 0) return
-    this.#hasArrivedAny = true
+  receive(bytes: Uint8Array): void {
+    if (this.destroyed || this.#hasReceivedEnd || bytes.length === 0) return
+    this.#hasReceivedAny = true
     this.#inbox.push(bytes)
-    this.#unread.add(bytes.length)
+    this.#window.add(bytes.length)
     this.#flush()
   }
 
-  arriveEnd(): void {
-    this.#hasArrivedAll = true
+  receiveEnd(): void {
+    this.#hasReceivedEnd = true
     this.#flush()
   }
 
@@ -69,16 +69,16 @@ export class Channel extends Duplex {
   }
 
   /** The peer is gone: received data can still be read; later writes are discarded. */
-  cutOff(): void {
-    if (this.#isCut) return
-    this.#isCut = true
-    this.arriveEnd()
-    this.emit('cut-off')
+  disconnect(): void {
+    if (this.#isDisconnected) return
+    this.#isDisconnected = true
+    this.receiveEnd()
+    this.emit('disconnect')
   }
 
   /** Resolves when more can be sent. Does nothing if the peer is gone. */
   send(bytes: Uint8Array): Promise<void> {
-    if (!this.writable || this.#isCut) return Promise.resolve()
+    if (!this.writable || this.#isDisconnected) return Promise.resolve()
     return new Promise(resolve => {
       if (this.write(bytes, () => resolve())) resolve()
     })
@@ -111,18 +111,18 @@ export class Channel extends Duplex {
   }
 
   override _write(chunk: Uint8Array, _encoding: BufferEncoding, done: (error?: Error) => void): void {
-    if (this.#isCut) return done()
-    void settle(this.#carrier.send(chunk), done)
+    if (this.#isDisconnected) return done()
+    void settle(this.#transport.send(chunk), done)
   }
 
   override _final(done: (error?: Error) => void): void {
-    if (this.#isCut) return done()
-    void settle(this.#carrier.sendEnd(), done)
+    if (this.#isDisconnected) return done()
+    void settle(this.#transport.sendEnd(), done)
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    for (const { length } of this.#inbox.splice(0)) this.#unread.release(length)
-    this.#carrier.gone()
+    for (const { length } of this.#inbox.splice(0)) this.#window.release(length)
+    this.#transport.gone()
     done(error)
   }
 
@@ -133,9 +133,9 @@ export class Channel extends Duplex {
       // Set before the push, because `push` can call `_read` synchronously.
       this.#isWanted = false
       if (this.push(next)) this.#isWanted = true
-      this.#unread.release(next.length)
+      this.#window.release(next.length)
     }
-    if (!this.#hasArrivedAll || this.#isEndPushed || this.#inbox.length > 0 || this.destroyed) return
+    if (!this.#hasReceivedEnd || this.#isEndPushed || this.#inbox.length > 0 || this.destroyed) return
     if (this.#isEndHeld()) return
     this.#isEndPushed = true
     this.push(null)

@@ -24,7 +24,7 @@ export function forwardChannels({ socket, encoding, ports }: ChannelPortsOptions
     error.resume()
     // The protocol cannot half-close.
     data.once('finish', () => data.destroy())
-    data.once('cut-off', () => data.destroy())
+    data.once('disconnect', () => data.destroy())
     data.once('close', () => {
       openCount--
       if (openCount === 0) void error.sendAll().then(() => socket.close())

@@ -74,9 +74,9 @@ function forwarded(port: number, data: Channel, error: Channel): ForwardedConnec
   // The client sends nothing on the error stream.
   error.resume()
   // A client that resets the data stream abandons both directions.
-  data.once('cut-off', () => data.destroy())
+  data.once('disconnect', () => data.destroy())
   data.once('close', () => error.end())
-  if (data.isCutOff) data.destroy()
+  if (data.isDisconnected) data.destroy()
   return {
     port,
     data,

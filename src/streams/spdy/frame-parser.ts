@@ -83,10 +83,10 @@ function begin(head: Buffer): Frame {
   const lengthBytes = head.readUIntBE(5, 3)
   if ((head[0]! & 0x80) === 0) {
     const streamId = head.readUInt32BE(0)
-    if (streamId === 0) throw new SpdyError('data belongs to no stream')
+    if (streamId === 0) throw new SpdyError('data frame for stream 0')
     return { streamId, flags, lengthBytes, seenBytes: 0 }
   }
-  if ((head.readUInt16BE(0) & 0x7fff) !== version) throw new SpdyError('a frame is of another version')
+  if ((head.readUInt16BE(0) & 0x7fff) !== version) throw new SpdyError('unsupported SPDY version')
   if (lengthBytes > controlBytesMax) throw new SpdyError('a control frame is too large')
   return { kind: head.readUInt16BE(2), flags, lengthBytes, seenBytes: 0 }
 }

@@ -18,13 +18,13 @@ export function readHeaderBlock(block: Uint8Array): SpdyHeaders {
   const headers: Record<string, string> = Object.create(null)
   let at = 0
   const number = (): number => {
-    if (at + 4 > bytes.length) throw new SpdyError('headers are cut off')
+    if (at + 4 > bytes.length) throw new SpdyError('truncated header block')
     at += 4
     return bytes.readUInt32BE(at - 4)
   }
   const text = (): string => {
     const length = number()
-    if (length > bytes.length - at) throw new SpdyError('headers are cut off')
+    if (length > bytes.length - at) throw new SpdyError('truncated header block')
     at += length
     return bytes.toString('latin1', at - length, at)
   }

@@ -66,7 +66,7 @@ export class HeaderReader {
       inflate.read()
       if (sizeBytes > headerBytesMax) throw new Error('too large')
     } catch (cause) {
-      throw new SpdyError(`headers do not decompress: ${(cause as Error).message}`)
+      throw new SpdyError(`cannot decompress headers: ${(cause as Error).message}`)
     } finally {
       inflate.off('data', onData).off('error', reject).off('close', onEnd).off('end', onEnd)
     }

@@ -44,7 +44,7 @@ function exchangeOf({ method, headers = {} }: HttpUpgradeRequest, answer: Answer
         response: { status, headers: sent, body, discard: () => undefined },
       })
     },
-    takeOver: () => {
+    hijack: () => {
       const [near, far] = duplexPair()
       for (const end of [near, far]) end.on('error', () => undefined)
       readHead(near).then(answer.resolve, answer.reject)

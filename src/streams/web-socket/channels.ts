@@ -1,6 +1,6 @@
 /** Channels multiplexed on a WebSocket: the first byte of each message is the channel number. */
 import { Channel } from '../connection/channel.ts'
-import { UnreadBytes } from '../connection/unread-bytes.ts'
+import { ReceiveWindow } from '../connection/receive-window.ts'
 import type { WebSocket } from '../web-socket.ts'
 import type { MessagePiece } from './frame-parser.ts'
 import { WebSocketError } from './web-socket-error.ts'
@@ -26,7 +26,7 @@ export class WebSocketChannels {
   readonly #socket: WebSocket
   readonly #encoding: 'binary' | 'base64'
   readonly #hasHalfClose: boolean
-  readonly #unread = new UnreadBytes()
+  readonly #unread = new ReceiveWindow()
   readonly #channels: readonly Channel[]
   /** Channel of the current message. */
   #current = 0
@@ -51,12 +51,12 @@ export class WebSocketChannels {
       for await (const piece of this.#socket.pieces()) {
         if (this.#encoding === 'base64') this.#takeText(piece)
         else this.#takeBinary(piece)
-        await this.#unread.room(this.#socket.signal)
+        await this.#unread.untilReadable(this.#socket.signal)
       }
-      for (const channel of this.#channels) channel.cutOff()
+      for (const channel of this.#channels) channel.disconnect()
     } catch (error) {
       for (const channel of this.#channels) {
-        if (channel.hasArrivedAll) channel.cutOff()
+        if (channel.hasReceivedEnd) channel.disconnect()
         else channel.destroy(error as Error)
       }
     }
@@ -89,14 +89,14 @@ export class WebSocketChannels {
       rest = bytes.subarray(1)
     }
     if (!this.#hasHalfClose || this.#current !== endOfChannel)
-      return this.#channels[this.#current]?.arrive(rest)
+      return this.#channels[this.#current]?.receive(rest)
     this.#keep(rest)
     if (!isLast) return
     const [index = endOfChannel, ...others] = this.#whole()
     const channel = this.#channels[index]
     if (channel === undefined || others.length > 0)
-      throw new WebSocketError(1002, 'a channel that does not exist has ended')
-    channel.arriveEnd()
+      throw new WebSocketError(1002, 'close of an unknown channel')
+    channel.receiveEnd()
   }
 
   #takeText({ bytes, isLast }: MessagePiece): void {
@@ -105,8 +105,8 @@ export class WebSocketChannels {
     const text = this.#whole().toString('latin1')
     if (text === '') return
     if (!/^[^]([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text))
-      throw new WebSocketError(1007, 'a message is not in base64')
-    this.#channels[text.charCodeAt(0) - zero]?.arrive(Buffer.from(text.slice(1), 'base64'))
+      throw new WebSocketError(1007, 'invalid base64 message')
+    this.#channels[text.charCodeAt(0) - zero]?.receive(Buffer.from(text.slice(1), 'base64'))
   }
 
   #keep(bytes: Uint8Array): void {

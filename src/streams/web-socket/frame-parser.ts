@@ -95,7 +95,7 @@ export class FrameParser {
     const lengthBytes = payloadLength(head)
     if (controls.has(opcode)) {
       if (!isFinal || lengthBytes > controlBytesMax)
-        throw new WebSocketError(1002, 'a control frame is too long or in pieces')
+        throw new WebSocketError(1002, 'control frame is fragmented or too long')
     } else {
       this.#expect(opcode, lengthBytes)
     }
@@ -106,12 +106,12 @@ export class FrameParser {
   /** Throws if a data frame is not allowed here. */
   #expect(opcode: number, lengthBytes: number): void {
     if (opcode === opcodes.continuation) {
-      if (this.#message === undefined) throw new WebSocketError(1002, 'nothing is to be continued')
+      if (this.#message === undefined) throw new WebSocketError(1002, 'unexpected continuation frame')
     } else if (opcode === opcodes.text || opcode === opcodes.binary) {
-      if (this.#message !== undefined) throw new WebSocketError(1002, 'the last message has not ended')
+      if (this.#message !== undefined) throw new WebSocketError(1002, 'expected a continuation frame')
       this.#message = { isText: opcode === opcodes.text, sizeBytes: 0, isBegun: false }
     } else {
-      throw new WebSocketError(1002, `no frame has the opcode ${opcode}`)
+      throw new WebSocketError(1002, `unknown opcode ${opcode}`)
     }
     this.#message.sizeBytes += lengthBytes
     if (this.#message.sizeBytes > messageBytesMax) throw new WebSocketError(1009, 'a message is too large')

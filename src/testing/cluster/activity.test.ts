@@ -30,7 +30,7 @@ function requestOf(method: string, path: string): ApiRequest {
   return { method, path, query: new URLSearchParams(), headers: {}, body, signal, peer }
 }
 
-test('writes disturb the quiet, reading and heartbeats do not', async () => {
+test('writes count as activity, reads and heartbeats do not', async () => {
   const { activity, ask } = setUp()
   const isQuietAfter = async (request: string): Promise<boolean> => {
     await ask(request)
@@ -48,7 +48,7 @@ test('writes disturb the quiet, reading and heartbeats do not', async () => {
   }
 })
 
-test('a question that is not answered yet disturbs the quiet', async () => {
+test('a request in progress counts as activity', async () => {
   const { activity, ask, answers } = setUp()
   const asked = ask('GET /api/v1/pods', false)
   assert.equal(activity.isQuiet(), false)
@@ -57,7 +57,7 @@ test('a question that is not answered yet disturbs the quiet', async () => {
   assert.equal(activity.isQuiet(), true)
 })
 
-test('who wrote what most often is known while it is counted', async () => {
+test('the most frequent writes are known while counting', async () => {
   const { activity, ask } = setUp(100)
   await ask('PUT /before')
   activity.startCounting()
@@ -69,7 +69,7 @@ test('who wrote what most often is known while it is counted', async () => {
   assert.deepEqual(activity.busiest(2), [])
 })
 
-test('who writes one thing again and again in no time is stopped', async () => {
+test('repeated identical writes beyond the limit fail', async () => {
   const { activity, ask, simulation } = setUp()
   for (let time = 0; time < 10; time++) await ask('PUT /a')
   activity.startCounting()
@@ -78,7 +78,7 @@ test('who writes one thing again and again in no time is stopped', async () => {
   await simulation.advance(1_000)
   for (let time = 0; time < 3; time++) await ask('PUT /a')
   assert.equal(activity.runaway, undefined)
-  await assert.rejects(ask('PUT /a'), /me: PUT \/a: more than 3 times in a second/)
+  await assert.rejects(ask('PUT /a'), /me: PUT \/a: more than 3 times per second/)
   assert.equal(activity.runaway, 'me: PUT /a')
   activity.startCounting()
   await ask('PUT /a')

@@ -77,7 +77,8 @@ export class Activity {
   #note({ method, path, peer, headers }: ApiRequest): void {
     this.#writes++
     if (!this.#isCounting) return
-    const who = peer.user?.username ?? peer.certificate?.commonName ?? headers['user-agent'] ?? 'somebody'
+    const who =
+      peer.user?.username ?? peer.certificate?.commonName ?? headers['user-agent'] ?? 'unknown client'
     const text = `${who}: ${method} ${path}`
     this.#counts.set(text, (this.#counts.get(text) ?? 0) + 1)
     // Different objects are created at the same path.
@@ -94,9 +95,7 @@ export class Activity {
     this.#repeats.set(text, times)
     if (times <= this.#repeatsMax) return
     this.#runaway ??= text
-    throw new Error(
-      `${text}: more than ${this.#repeatsMax} times in a second while the cluster was to come to rest`,
-    )
+    throw new Error(`${text}: more than ${this.#repeatsMax} times per second while settling`)
   }
 }
 

@@ -1,5 +1,6 @@
 import { parseGroupVersion } from '#/api/group-version.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
+import { quote } from '#/api/quote.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Scheme } from '#/api/scheme.ts'
 import { readYamlDocuments } from '#/api/yaml.ts'
@@ -38,7 +39,8 @@ function manifestOf(object: unknown, scheme: Scheme): Manifest {
   }
   const groupVersion = parseGroupVersion(apiVersion)
   const resource = groupVersion && scheme.byKind({ ...groupVersion, kind })
-  if (resource === undefined) throw new TypeError(`the cluster has no kind ${kind} in ${apiVersion}`)
+  if (resource === undefined)
+    throw new TypeError(`no matches for kind ${quote(kind)} in version ${quote(apiVersion)}`)
   const { metadata = {} } = object as KubernetesObject
   if (resource.scope === 'Cluster') return { resource, object }
   return { resource, object: { ...object, metadata: { namespace: 'default', ...metadata } } }

@@ -1,6 +1,6 @@
-import type { ControlPlane } from '#/control-plane.ts'
-import type { NodeShape } from '#/kubelet/plain-kubelet.ts'
-import { simulatedNode, type SimulatedNodeOptions } from '#/simulated-nodes.ts'
+import type { ControlPlane } from '#/cluster/control-plane.ts'
+import type { NodeShape } from '#/kubelet/hollow-kubelet.ts'
+import { simulatedNode, type SimulatedNodeOptions } from '#/cluster/simulated-nodes.ts'
 
 /** Running and stopped nodes of a cluster, by name. */
 export class SimulatedNodes {
@@ -16,7 +16,7 @@ export class SimulatedNodes {
     const known = this.#shapes.get(options.name ?? '')
     const node = known === undefined ? this.#make(options) : { ...known, ...options }
     const { name } = node
-    if (this.#running.has(name)) throw new Error(`node ${name} runs already`)
+    if (this.#running.has(name)) throw new Error(`node ${name} is already running`)
     this.#shapes.set(name, node)
     this.#running.add(name)
     this.#controlPlane.startNode(node)
@@ -24,7 +24,7 @@ export class SimulatedNodes {
   }
 
   async stop(name: string): Promise<void> {
-    if (!this.#running.delete(name)) throw new Error(`there is no node ${name} that could stop`)
+    if (!this.#running.delete(name)) throw new Error(`node ${name} is not running`)
     await this.#controlPlane.stopNode(name)
   }
 

@@ -12,15 +12,15 @@ export function realTime(): TestTime {
     platform,
     isReal: true,
     settleMsUsual: 60_000,
-    drive: promise => promise,
+    runUntil: promise => promise,
     advance: ms => clock.sleep(ms),
-    settle: async (isAtRest, withinMs) => {
+    settle: async (isIdle, withinMs) => {
       const startedMs = clock.monotonicMs()
       let busyMs = startedMs
       while (clock.monotonicMs() - busyMs < quietMs) {
         if (clock.monotonicMs() - startedMs > withinMs) return false
         await clock.sleep(stepMs)
-        if (!isAtRest()) busyMs = clock.monotonicMs()
+        if (!isIdle()) busyMs = clock.monotonicMs()
       }
       return true
     },

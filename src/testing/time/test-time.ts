@@ -5,10 +5,10 @@ export interface TestTime {
   readonly platform: Platform
   readonly isReal: boolean
   /** Runs the cluster until the promise settles. */
-  readonly drive: <T>(promise: Promise<T>) => Promise<T>
+  readonly runUntil: <T>(promise: Promise<T>) => Promise<T>
   advance(ms: number): Promise<void>
   /** Runs the cluster until the condition has held for a while. Returns false after the timeout. */
-  settle(isAtRest: () => boolean, withinMs: number): Promise<boolean>
+  settle(isIdle: () => boolean, withinMs: number): Promise<boolean>
   /** Default timeout of `settle`. */
   readonly settleMsUsual: number
 }

@@ -27,7 +27,7 @@ export function virtualTime(seed: number): TestTime {
     platform: simulation.host('cluster'),
     isReal: false,
     settleMsUsual: 3_600_000,
-    drive: async promise => {
+    runUntil: async promise => {
       const caller = new Error('called')
       const settled = promise.then(
         () => void open.delete(settled),
@@ -44,12 +44,12 @@ export function virtualTime(seed: number): TestTime {
       }
     },
     advance: ms => inTurn(() => simulation.advance(ms)),
-    settle: (isAtRest, withinMs) => {
+    settle: (isIdle, withinMs) => {
       return inTurn(async () => {
         for (let quiet = 0, passed = 0; quiet < quietMs; passed += stepMs) {
           if (passed > withinMs) return false
           await simulation.advance(stepMs)
-          quiet = isAtRest() ? quiet + stepMs : 0
+          quiet = isIdle() ? quiet + stepMs : 0
         }
         return true
       })

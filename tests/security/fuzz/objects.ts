@@ -1,5 +1,5 @@
 /** The stored objects. Each contains the mark, so that a response with the mark discloses an object. */
-import { configMap, pod, secret } from '../people.ts'
+import { configMap, pod, secret } from '../users.ts'
 
 export const mark = 'Marked-4711'
 

@@ -8,7 +8,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import type { ApiResponse, Peer } from '#/api/transport.ts'
 import type { Handle } from '#/apiserver/pipeline.ts'
 import { apiRequest, type RequestParts } from '../api-request.ts'
-import { people } from '../people.ts'
+import { users } from '../users.ts'
 import { drawBody, type Target } from './bodies.ts'
 import type { TestCertificates } from './certificates.ts'
 import { Draw } from './draw.ts'
@@ -67,7 +67,7 @@ class Fuzz {
       case 0:
       case 1: {
         const who = draw.one(['anonymous', 'nobody', 'administrator'] as const)
-        const peer = who === 'anonymous' ? {} : { user: people[who] }
+        const peer = who === 'anonymous' ? {} : { user: users[who] }
         const url = `${drawPath(draw)}${drawQuery(draw)}`
         // Writes of an administrator must not affect the next input.
         const dry =

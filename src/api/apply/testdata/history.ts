@@ -11,7 +11,7 @@ import { deepFreeze } from '../../json-value.ts'
 import type { Schema } from '../../schema.ts'
 import { changed, compareObjects } from '../ownership.ts'
 import { difference, paths, union } from '../field-set.ts'
-import { fieldsOf } from '../fields-of.ts'
+import { toFieldSet } from '../to-field-set.ts'
 import {
   decodeManagedFields,
   managedFieldsOf,
@@ -104,7 +104,7 @@ export class History {
     const { schema, apiVersion } = this.#settings
     const object = this.object ?? {}
     const { comparison } = compareObjects(this.#settings, {}, object)
-    const there = union(fieldsOf(schema, object), changed(comparison))
+    const there = union(toFieldSet(schema, object), changed(comparison))
     for (const entry of this.entries) {
       if (entry.apiVersion !== apiVersion) continue
       const missing = [...paths(difference(entry.fields, there))].map(printPath)

@@ -16,7 +16,7 @@ import { integerColumn, textColumn } from '../make-column.ts'
 import type { Unchecked } from '../unchecked.ts'
 
 const webhookColumns: KindColumns<MutatingWebhookConfiguration | ValidatingWebhookConfiguration> = {
-  columns: [nameColumn, integerColumn('Webhooks', 'How many webhooks it has.'), ageColumn],
+  columns: [nameColumn, integerColumn('Webhooks', 'Number of webhooks.'), ageColumn],
   cells: (object: Unchecked<MutatingWebhookConfiguration | ValidatingWebhookConfiguration>, nowMs) => [
     nameOf(object),
     object.webhooks?.length ?? 0,
@@ -24,10 +24,15 @@ const webhookColumns: KindColumns<MutatingWebhookConfiguration | ValidatingWebho
   ],
 }
 
-const parameterKindColumn = textColumn('ParamKind', 'The kind of objects that parameters come from.')
+const parameterKindColumn = textColumn('ParamKind', 'Kind of the parameters.')
 
 const validatingPolicyColumns: KindColumns<ValidatingAdmissionPolicy> = {
-  columns: [nameColumn, integerColumn('Validations', 'Number of rules.'), parameterKindColumn, ageColumn],
+  columns: [
+    nameColumn,
+    integerColumn('Validations', 'Number of validations.'),
+    parameterKindColumn,
+    ageColumn,
+  ],
   cells: (policy: Unchecked<ValidatingAdmissionPolicy>, nowMs) => [
     nameOf(policy),
     policy.spec?.validations?.length ?? 0,
@@ -37,7 +42,7 @@ const validatingPolicyColumns: KindColumns<ValidatingAdmissionPolicy> = {
 }
 
 const mutatingPolicyColumns: KindColumns<MutatingAdmissionPolicy> = {
-  columns: [nameColumn, integerColumn('Mutations', 'Number of changes.'), parameterKindColumn, ageColumn],
+  columns: [nameColumn, integerColumn('Mutations', 'Number of mutations.'), parameterKindColumn, ageColumn],
   cells: (policy: Unchecked<MutatingAdmissionPolicy>, nowMs) => [
     nameOf(policy),
     policy.spec?.mutations?.length ?? 0,
@@ -51,8 +56,8 @@ type PolicyBinding = MutatingAdmissionPolicyBinding | ValidatingAdmissionPolicyB
 const policyBindingColumns: KindColumns<PolicyBinding> = {
   columns: [
     nameColumn,
-    textColumn('PolicyName', 'The policy that is put to use.'),
-    textColumn('ParamRef', 'The objects that the policy takes parameters from.'),
+    textColumn('PolicyName', 'Name of the policy.'),
+    textColumn('ParamRef', 'Reference to the parameters.'),
     ageColumn,
   ],
   cells: (binding: Unchecked<PolicyBinding>, nowMs) => [

@@ -4,15 +4,15 @@ import type { MatchResources } from '../../generated/admissionregistration/v1.ts
 import type { LabelSelector } from '../../selector.ts'
 import { validateChoice } from '../core/pod/field-checks.ts'
 import { validateSelector } from '../core/pod/selectors.ts'
-import { mapShared, withField, withMissing } from '../core/pod/structure-sharing.ts'
+import { mapCopyOnWrite, withField, withMissing } from '../core/pod/copy-on-write.ts'
 import { validateNamedRule, withScope } from './resource-rules.ts'
 
 export const matchPolicies: readonly string[] = ['Equivalent', 'Exact']
 
 export function withMatchDefaults(match: MatchResources): MatchResources {
   const filled = withMissing(match, { matchPolicy: 'Equivalent', namespaceSelector: {}, objectSelector: {} })
-  const ruled = withField(filled, 'resourceRules', rules => mapShared(rules, withScope))
-  return withField(ruled, 'excludeResourceRules', rules => mapShared(rules, withScope))
+  const ruled = withField(filled, 'resourceRules', rules => mapCopyOnWrite(rules, withScope))
+  return withField(ruled, 'excludeResourceRules', rules => mapCopyOnWrite(rules, withScope))
 }
 
 export function validateMatchResources(field: string, match: MatchResources | undefined): FieldError[] {

@@ -5,17 +5,17 @@ import type { KindRules } from '../../kind-rules.ts'
 import { validateChoice } from '../core/pod/field-checks.ts'
 import type { Unchecked } from '../unchecked.ts'
 import { validatePolicy, withPolicyDefaults } from './policy.ts'
-import { warnAboutReservedName } from './reserved-name.ts'
+import { warningsForReservedName } from './reserved-name.ts'
 import { validateMutatingOperations } from './resource-rules.ts'
 import { reinvocationPolicies } from './webhook-configuration.ts'
 
 export const mutatingAdmissionPolicyRules: KindRules<MutatingAdmissionPolicy> = {
   tracksGeneration: true,
-  unconditionalUpdate: false,
+  allowUnconditionalUpdate: false,
   withDefaults: withSpecDefaults,
   validate: validateMutatingPolicy,
   validateUpdate: validateMutatingPolicy,
-  warnings: warnAboutReservedName,
+  warnings: warningsForReservedName,
 }
 
 function withSpecDefaults(policy: MutatingAdmissionPolicy): MutatingAdmissionPolicy {

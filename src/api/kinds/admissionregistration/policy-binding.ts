@@ -21,16 +21,16 @@ import { checkDns1123Subdomain, checkPathSegmentName } from '../../names.ts'
 import type { LabelSelector } from '../../selector.ts'
 import { validateChoice, validateRequiredName } from '../core/pod/field-checks.ts'
 import { validateSelector } from '../core/pod/selectors.ts'
-import { withField } from '../core/pod/structure-sharing.ts'
+import { withField } from '../core/pod/copy-on-write.ts'
 import type { Unchecked } from '../unchecked.ts'
 import { validateMatchResources, withMatchDefaults } from './match-resources.ts'
-import { warnAboutReservedName } from './reserved-name.ts'
+import { warningsForReservedName } from './reserved-name.ts'
 import { validateMutatingOperations } from './resource-rules.ts'
 
 const shared = {
   tracksGeneration: true,
-  unconditionalUpdate: false,
-  warnings: warnAboutReservedName,
+  allowUnconditionalUpdate: false,
+  warnings: warningsForReservedName,
 } as const
 
 export const validatingAdmissionPolicyBindingRules: KindRules<ValidatingAdmissionPolicyBinding> = {

@@ -12,7 +12,7 @@ import type {
 import { parseGroupVersion } from '../../group-version.ts'
 import { checkDns1035Label, checkDns1123Subdomain } from '../../names.ts'
 import { validateChoice, validatePresent } from '../core/pod/field-checks.ts'
-import { withField, withMissing } from '../core/pod/structure-sharing.ts'
+import { withField, withMissing } from '../core/pod/copy-on-write.ts'
 import type { Unchecked } from '../unchecked.ts'
 import { validateMatchConditions } from './match-conditions.ts'
 import { validateMatchResources, withMatchDefaults } from './match-resources.ts'

@@ -3,7 +3,7 @@ import type { KubernetesObject } from '../../metadata.ts'
 const reservedSuffix = '.static.k8s.io'
 
 /** Warns about names reserved for static manifest-based configuration. */
-export function warnAboutReservedName(object: KubernetesObject): string[] {
+export function warningsForReservedName(object: KubernetesObject): string[] {
   if (object.metadata?.name?.endsWith(reservedSuffix) !== true) return []
   return [
     `metadata.name: names ending with "${reservedSuffix}" are reserved for static manifest-based ` +

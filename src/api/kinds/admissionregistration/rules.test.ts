@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { underTest } from '../testdata/check-rules.ts'
 import { admissionregistration } from './rules.ts'
-import { warnAboutReservedName } from './reserved-name.ts'
+import { warningsForReservedName } from './reserved-name.ts'
 
 const rule = { operations: ['CREATE'], apiGroups: ['*'], apiVersions: ['v1'], resources: ['pods'] }
 const service = { namespace: 'a', name: 'b' }
@@ -24,7 +24,7 @@ function checkWebhook(change: object, ...errors: readonly string[]): void {
   for (const { check } of webhooks) check({ webhooks: [{ ...webhook, ...change }] }, ...errors)
 }
 
-test('a webhook fails closed, is asked about everything, and has ten seconds', () => {
+test('defaults of admission webhooks', () => {
   const filled = {
     ...webhook,
     ...matching,
@@ -40,7 +40,7 @@ test('a webhook fails closed, is asked about everything, and has ten seconds', (
   })
 })
 
-test('a webhook has a name of its own, no side effects and a version it speaks', () => {
+test('validation of webhook name, side effects and review versions', () => {
   checkWebhook({})
   checkWebhook(
     { name: 'example.com' },
@@ -79,7 +79,7 @@ test('a webhook has a name of its own, no side effects and a version it speaks',
   )
 })
 
-test('a webhook is reached by URL', () => {
+test('validation of webhook URLs', () => {
   const field = 'webhooks[0].clientConfig.url'
   const form = '; desired format: https://host[/path]'
   const url = (text: string, ...errors: readonly string[]) =>
@@ -109,7 +109,7 @@ test('a webhook is reached by URL', () => {
   )
 })
 
-test('a webhook is reached through a service', () => {
+test('validation of webhook service references', () => {
   const field = 'webhooks[0].clientConfig.service'
   checkWebhook(
     { clientConfig: { service: { port: -1 } } },
@@ -128,7 +128,7 @@ test('a webhook is reached through a service', () => {
   path('xa', `${field}.path: Invalid value: "xa": must start with a '/'`)
 })
 
-test('a rule says operations, groups, versions and resources, and a star stands alone', () => {
+test('validation of webhook rules', () => {
   const field = 'webhooks[0].rules[0]'
   const about = (change: object, ...errors: readonly string[]) => checkWebhook({ rules: [change] }, ...errors)
   about(
@@ -166,7 +166,7 @@ test('a rule says operations, groups, versions and resources, and a star stands 
   )
 })
 
-test('match conditions have names and expressions', () => {
+test('validation of match conditions', () => {
   const field = 'webhooks[0].matchConditions'
   const condition = { name: 'a', expression: 'true' }
   checkWebhook(
@@ -188,7 +188,7 @@ function policy(change: object): object {
   return { metadata: { name: 'a' }, spec }
 }
 
-test('a policy fails closed and matches equivalent resources', () => {
+test('defaults of admission policies', () => {
   const filled = { ...matching, resourceRules: [{ ...rule, scope: '*' }] }
   assert.deepEqual(
     validating.withDefaults(policy({})),
@@ -196,7 +196,7 @@ test('a policy fails closed and matches equivalent resources', () => {
   )
 })
 
-test('a policy says what it is about', () => {
+test('validation of admission policy match constraints', () => {
   const { check } = validating
   check(policy({}))
   check(
@@ -231,7 +231,7 @@ test('a policy says what it is about', () => {
   )
 })
 
-test('a validation has an expression and a message of one line', () => {
+test('validation of policy validations', () => {
   const { check } = validating
   const field = 'spec.validations[0]'
   const one = (validation: object, ...errors: readonly string[]) => {
@@ -259,7 +259,7 @@ test('a validation has an expression and a message of one line', () => {
   )
 })
 
-test('what type checking found is said with its place', () => {
+test('validation of type checking warnings in the policy status', () => {
   validating.checkStatus(
     { status: { typeChecking: { expressionWarnings: [{}] } } },
     {},
@@ -268,7 +268,7 @@ test('what type checking found is said with its place', () => {
   )
 })
 
-test('a mutating policy has patches, and none for what is deleted', () => {
+test('validation of MutatingAdmissionPolicy mutations', () => {
   const { check } = mutating
   const applyConfiguration = { expression: 'Object{}' }
   const patching = (change: object) =>
@@ -301,7 +301,7 @@ test('a mutating policy has patches, and none for what is deleted', () => {
   )
 })
 
-test('a binding names a policy, its parameters and what it does', () => {
+test('validation of policy bindings', () => {
   const { check, withDefaults } = underTest(admissionregistration['ValidatingAdmissionPolicyBinding'])
   const binding = (change: object) => ({ spec: { policyName: 'a', validationActions: ['Deny'], ...change } })
   assert.deepEqual(withDefaults(binding({ matchResources: {} })), binding({ matchResources: matching }))
@@ -331,7 +331,7 @@ test('a binding names a policy, its parameters and what it does', () => {
   )
 })
 
-test('a binding of a mutating policy matches nothing that is deleted', () => {
+test('a MutatingAdmissionPolicyBinding must not match DELETE', () => {
   const { check } = underTest(admissionregistration['MutatingAdmissionPolicyBinding'])
   check({ spec: { policyName: 'a' } })
   check(
@@ -340,10 +340,10 @@ test('a binding of a mutating policy matches nothing that is deleted', () => {
   )
 })
 
-test('a name that files are going to have is warned about', () => {
-  assert.deepEqual(warnAboutReservedName({ metadata: { name: 'a' } }), [])
+test('names with the reserved suffix for static manifests return warnings', () => {
+  assert.deepEqual(warningsForReservedName({ metadata: { name: 'a' } }), [])
   assert.match(
-    warnAboutReservedName({ metadata: { name: 'a.static.k8s.io' } }).join(),
+    warningsForReservedName({ metadata: { name: 'a.static.k8s.io' } }).join(),
     /reserved for static manifest/,
   )
 })

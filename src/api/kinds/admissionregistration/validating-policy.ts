@@ -12,16 +12,16 @@ import { validateConditions } from '../conditions.ts'
 import { validatePresent, validateRequiredName } from '../core/pod/field-checks.ts'
 import type { Unchecked } from '../unchecked.ts'
 import { validatePolicy, withPolicyDefaults } from './policy.ts'
-import { warnAboutReservedName } from './reserved-name.ts'
+import { warningsForReservedName } from './reserved-name.ts'
 
 export const validatingAdmissionPolicyRules: KindRules<ValidatingAdmissionPolicy> = {
   tracksGeneration: true,
-  unconditionalUpdate: false,
+  allowUnconditionalUpdate: false,
   withDefaults: withSpecDefaults,
   validate: validateValidatingPolicy,
   validateUpdate: validateValidatingPolicy,
   validateStatusUpdate: validateStatus,
-  warnings: warnAboutReservedName,
+  warnings: warningsForReservedName,
 }
 
 const reasons = ['Forbidden', 'Invalid', 'RequestEntityTooLarge']

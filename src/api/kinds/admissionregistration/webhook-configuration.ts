@@ -13,27 +13,27 @@ import { validateFullyQualifiedName } from '../../names.ts'
 import type { LabelSelector } from '../../selector.ts'
 import { validateOptionalChoice } from '../core/pod/field-checks.ts'
 import { validateSelector } from '../core/pod/selectors.ts'
-import { mapShared, withField, withMissing } from '../core/pod/structure-sharing.ts'
+import { mapCopyOnWrite, withField, withMissing } from '../core/pod/copy-on-write.ts'
 import type { Unchecked } from '../unchecked.ts'
 import { validateReviewVersions, validateWebhookClient, withServicePort } from '../webhook-client.ts'
 import { validateMatchConditions } from './match-conditions.ts'
 import { matchPolicies } from './match-resources.ts'
-import { warnAboutReservedName } from './reserved-name.ts'
+import { warningsForReservedName } from './reserved-name.ts'
 import { validateRule, withScope } from './resource-rules.ts'
 
 const shared = {
   tracksGeneration: true,
-  unconditionalUpdate: false,
+  allowUnconditionalUpdate: false,
   validate: validateConfiguration,
   validateUpdate: validateConfiguration,
-  warnings: warnAboutReservedName,
+  warnings: warningsForReservedName,
 } as const
 
 export const validatingWebhookConfigurationRules: KindRules<ValidatingWebhookConfiguration> = {
   ...shared,
   withDefaults: configuration =>
     withField(configuration, 'webhooks', hooks => {
-      return mapShared(hooks, withWebhookDefaults)
+      return mapCopyOnWrite(hooks, withWebhookDefaults)
     }),
 }
 
@@ -41,7 +41,7 @@ export const mutatingWebhookConfigurationRules: KindRules<MutatingWebhookConfigu
   ...shared,
   withDefaults: configuration =>
     withField(configuration, 'webhooks', hooks =>
-      mapShared(hooks, hook => {
+      mapCopyOnWrite(hooks, hook => {
         return withWebhookDefaults(withMissing(hook, { reinvocationPolicy: 'Never' }))
       }),
     ),
@@ -65,7 +65,7 @@ function withWebhookDefaults<T extends Webhook>(hook: T): T {
     objectSelector: {},
     timeoutSeconds: 10,
   })
-  const ruled = withField(filled, 'rules', rules => mapShared(rules, withScope))
+  const ruled = withField(filled, 'rules', rules => mapCopyOnWrite(rules, withScope))
   return withField(ruled, 'clientConfig', withServicePort) as T
 }
 

@@ -24,6 +24,6 @@ export function validateApproval(object: KubernetesObject, group: string): Field
 }
 
 /** True if the update changes the approval annotation. */
-export function isApprovalChanged(object: KubernetesObject, before: KubernetesObject): boolean {
-  return annotationOf(object, annotation) !== annotationOf(before, annotation)
+export function isApprovalChanged(object: KubernetesObject, old: KubernetesObject): boolean {
+  return annotationOf(object, annotation) !== annotationOf(old, annotation)
 }

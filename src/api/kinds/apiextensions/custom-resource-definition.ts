@@ -1,6 +1,7 @@
 /**
  * Rules of CustomResourceDefinition. Name conflicts and the Established condition are the responsibility of
  * controllers, which write the status.
+ * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
  */
 import { isTrue } from '../../conditions.ts'
 import { invalid, required, type FieldError } from '../../field-error.ts'
@@ -16,7 +17,7 @@ import type { Unchecked } from '../unchecked.ts'
 import { isApprovalChanged, validateApproval } from './api-approval.ts'
 import { validateConversion } from './conversion-validation.ts'
 import { withDefinitionDefaults } from './defaults.ts'
-import { warnAboutFormats } from './formats.ts'
+import { warningsForFormats } from './formats.ts'
 import { validateGivenNames, validateNames } from './names-validation.ts'
 import { validateVersions } from './versions-validation.ts'
 
@@ -25,7 +26,7 @@ type Spec = Unchecked<CustomResourceDefinitionSpec>
 
 export const customResourceDefinitionRules: KindRules<CustomResourceDefinition> = {
   tracksGeneration: true,
-  unconditionalUpdate: false,
+  allowUnconditionalUpdate: false,
   withDefaults: withDefinitionDefaults,
   prepareForCreate: definition =>
     withStoredVersion({
@@ -38,18 +39,16 @@ export const customResourceDefinitionRules: KindRules<CustomResourceDefinition> 
     ...validatePreserving(definition.spec ?? {}),
     ...validateApproval(definition, definition.spec?.group ?? ''),
   ],
-  validateUpdate: (definition, before) => [
+  validateUpdate: (definition, old) => [
     ...validateDefinition(definition),
-    ...validateUnchanged(definition, before),
-    ...(before.spec?.preserveUnknownFields ? [] : validatePreserving(definition.spec ?? {})),
-    ...(isApprovalChanged(definition, before)
-      ? validateApproval(definition, definition.spec?.group ?? '')
-      : []),
+    ...validateUnchanged(definition, old),
+    ...(old.spec?.preserveUnknownFields ? [] : validatePreserving(definition.spec ?? {})),
+    ...(isApprovalChanged(definition, old) ? validateApproval(definition, definition.spec?.group ?? '') : []),
   ],
   validateStatusUpdate: ({ status = {} }: Definition) => {
     return validateGivenNames('status.acceptedNames', status.acceptedNames ?? {})
   },
-  warnings: warnAboutFormats,
+  warnings: warningsForFormats,
 }
 
 /** Adds the storage version to `status.storedVersions`. */
@@ -120,19 +119,16 @@ function validatePreserving({ preserveUnknownFields }: Spec): FieldError[] {
 }
 
 /** Scope and kind are immutable once the definition is established; group and plural are always immutable. */
-function validateUnchanged(
-  { spec = {} }: Definition,
-  { spec: before = {}, status }: Definition,
-): FieldError[] {
+function validateUnchanged({ spec = {} }: Definition, { spec: old = {}, status }: Definition): FieldError[] {
   const isEstablished = isTrue(status?.conditions, 'Established')
   return [
     ...(isEstablished
       ? [
-          ...validateImmutable(spec.scope, before.scope, 'spec.scope'),
-          ...validateImmutable(spec.names?.kind, before.names?.kind, 'spec.names.kind'),
+          ...validateImmutable(spec.scope, old.scope, 'spec.scope'),
+          ...validateImmutable(spec.names?.kind, old.names?.kind, 'spec.names.kind'),
         ]
       : []),
-    ...validateImmutable(spec.group, before.group, 'spec.group'),
-    ...validateImmutable(spec.names?.plural, before.names?.plural, 'spec.names.plural'),
+    ...validateImmutable(spec.group, old.group, 'spec.group'),
+    ...validateImmutable(spec.names?.plural, old.names?.plural, 'spec.names.plural'),
   ]
 }

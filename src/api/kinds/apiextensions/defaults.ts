@@ -5,7 +5,7 @@ import type {
   CustomResourceDefinitionNames,
   CustomResourceDefinitionSpec,
 } from '../../generated/apiextensions/v1.ts'
-import { withDefaults, withField } from '../core/pod/structure-sharing.ts'
+import { withDefaults, withField } from '../core/pod/copy-on-write.ts'
 import { withServicePort } from '../webhook-client.ts'
 
 export function withDefinitionDefaults(definition: CustomResourceDefinition): CustomResourceDefinition {

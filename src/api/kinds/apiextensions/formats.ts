@@ -4,11 +4,11 @@ import { quote } from '../../quote.ts'
 import { subschemasOf, validateShape } from './subschemas.ts'
 
 /** For an update, only new formats are reported. */
-export function warnAboutFormats(
+export function warningsForFormats(
   definition: CustomResourceDefinition,
-  before: CustomResourceDefinition | undefined,
+  old: CustomResourceDefinition | undefined,
 ): string[] {
-  const known = before ? unknownFormatsOf(before) : new Set<string>()
+  const known = old ? unknownFormatsOf(old) : new Set<string>()
   return [...unknownFormatsOf(definition)]
     .filter(format => !known.has(format))
     .slice(0, warningsMax)

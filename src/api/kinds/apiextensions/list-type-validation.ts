@@ -12,7 +12,7 @@ export function validateMapType(field: string, schema: JSONSchemaProps): FieldEr
   if (mapType === undefined) return []
   const isKnown = mapType === 'atomic' || mapType === 'granular'
   return [
-    ...validateTypeIs(field, schema, 'object', mapTypeName),
+    ...validateTypeIs(field, schema, { wanted: 'object', because: mapTypeName }),
     ...(isKnown ? [] : [notSupported(`${field}.${mapTypeName}`, mapType, ['atomic', 'granular'])]),
   ]
 }
@@ -21,7 +21,8 @@ export function validateListType(field: string, schema: JSONSchemaProps): FieldE
   const listType = schema[listTypeName]
   const keys = schema[keysName] ?? []
   const errors: FieldError[] = []
-  if (listType !== undefined) errors.push(...validateTypeIs(field, schema, 'array', listTypeName))
+  if (listType !== undefined)
+    errors.push(...validateTypeIs(field, schema, { wanted: 'array', because: listTypeName }))
   if (listType === 'set' && schema.type === 'array') errors.push(...validateSetItems(field, schema))
   if (listType !== undefined && listType !== 'atomic' && listType !== 'set' && listType !== 'map') {
     errors.push(notSupported(`${field}.${listTypeName}`, listType, ['atomic', 'set', 'map']))
@@ -42,8 +43,7 @@ export function validateListType(field: string, schema: JSONSchemaProps): FieldE
 function validateTypeIs(
   field: string,
   { type = '' }: JSONSchemaProps,
-  wanted: string,
-  because: string,
+  { wanted, because }: { readonly wanted: string; readonly because: string },
 ): FieldError[] {
   if (type === wanted) return []
   const detail = `must be ${wanted} if ${because} is specified`

@@ -9,7 +9,7 @@ import { checkGoPattern } from './go-pattern.ts'
 import { itemsOf, propertyOf, valuesOf } from './subschemas.ts'
 
 /** Errors of the combinators in a schema and of its pattern. */
-export function validateCombinations(
+export function validateNestedValueValidation(
   field: string,
   schema: JSONSchemaProps,
   isIntOrString = false,
@@ -34,7 +34,7 @@ export function validateCombinations(
 }
 
 /** Fields used in a combinator must also be defined in the surrounding schema. */
-export function validateCompleteness(field: string, schema: JSONSchemaProps): FieldError[] {
+export function validateStructuralCompleteness(field: string, schema: JSONSchemaProps): FieldError[] {
   return combinationsOf(schema).flatMap(({ suffix, nested }) => {
     return validateDefined({ field, schema }, { field: field + suffix, schema: nested })
   })
@@ -99,7 +99,7 @@ function validateNested(field: string, schema: JSONSchemaProps, isIntOrString = 
   const items = itemsOf(schema)
   const isMap = schema.additionalProperties === true || valuesOf(schema) !== undefined
   return [
-    ...validateCombinations(field, schema, isIntOrString),
+    ...validateNestedValueValidation(field, schema, isIntOrString),
     ...(items ? validateNested(`${field}.items`, items) : []),
     ...Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
       return validateNested(`${field}.properties[${name}]`, property)

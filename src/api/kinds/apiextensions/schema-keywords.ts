@@ -1,7 +1,7 @@
 /** Validation of the keywords of a single schema: unsupported keywords and invalid combinations. */
 import { forbiddenField, invalid, notSupported, type FieldError } from '../../field-error.ts'
 import type { JSONSchemaProps } from '../../generated/apiextensions/v1.ts'
-import { validateExpressionRules } from './expression-rules.ts'
+import { validateXValidations } from './x-validations.ts'
 import { validateListType, validateMapType } from './list-type-validation.ts'
 import { subschemasOf, valuesOf } from './subschemas.ts'
 
@@ -32,7 +32,7 @@ function validateAll(field: string, schema: JSONSchemaProps, where: Surroundings
       : []),
     ...validateMapType(field, schema),
     ...validateListType(field, schema),
-    ...validateExpressionRules(field, schema),
+    ...validateXValidations(field, schema),
   ]
 }
 

@@ -23,7 +23,7 @@ function object(properties: object, change: object = {}): object {
   return { type: 'object', properties, ...change }
 }
 
-test('every field has a type', () => {
+test('a structural schema requires a type for every field', () => {
   check(object({ spec: object({ a: { type: 'array', items: text } }) }))
   check({}, 's.type: Required value: must not be empty at the root')
   check({ type: 'string' }, 's.type: Invalid value: "string": must be object at the root')
@@ -52,7 +52,7 @@ test('every field has a type', () => {
   )
 })
 
-test('a combination restricts and says nothing new', () => {
+test('value validations in allOf, anyOf, oneOf and not must not define structure', () => {
   check(object({ a: text }, { anyOf: [{ properties: { a: { minLength: 1 } } }, { required: ['a'] }] }))
   check(
     object({ a: text }, { not: { type: 'object', description: 'x', nullable: true } }),
@@ -79,7 +79,7 @@ test('a combination restricts and says nothing new', () => {
   )
 })
 
-test('metadata is what it is everywhere', () => {
+test('a structural schema may restrict only name and generateName in metadata', () => {
   check(object({ metadata: object({ name: text }), kind: text, apiVersion: text }))
   check(
     object({ metadata: object({ labels: { type: 'object' } }) }),
@@ -105,7 +105,7 @@ test('metadata is what it is everywhere', () => {
   )
 })
 
-test('some keywords are not supported', () => {
+test('unsupported JSON schema keywords are rejected', () => {
   check(
     object({ a: { $ref: '#/x', definitions: { b: text } } }),
     's.properties[a].definitions: Forbidden: definitions is not supported',
@@ -135,7 +135,7 @@ test('some keywords are not supported', () => {
   check(object({}, { nullable: true }), 's.nullable: Forbidden: nullable cannot be true at the root')
 })
 
-test('lists and maps are merged in ways that there are', () => {
+test('validation of x-kubernetes list and map types', () => {
   const list = (change: object) => object({ a: { type: 'array', items: text, ...change } })
   const field = 's.properties[a]'
   const name = 'x-kubernetes-list-type'
@@ -174,7 +174,7 @@ test('lists and maps are merged in ways that there are', () => {
   )
 })
 
-test('rules have a text of one line and point at a field', () => {
+test('validation of x-kubernetes-validations message and fieldPath', () => {
   const rule = (change: object) => object({ a: text }, { 'x-kubernetes-validations': [change] })
   const field = 's.x-kubernetes-validations[0]'
   check(rule({ rule: 'self.a != ""', fieldPath: '.a' }))
@@ -192,7 +192,7 @@ test('rules have a text of one line and point at a field', () => {
   )
 })
 
-test('with a status apart the root says little', () => {
+test('with the status subresource the root schema allows few keywords', () => {
   const root = (schema: object) => validateSchema('s', schema as JSONSchemaProps, true).map(formatFieldError)
   assert.deepEqual(root(object({ a: text })), [])
   assertErrors(root(object({ a: text }, { maxProperties: 1 })), ['s: Invalid value: {"type":"object"'])
@@ -202,7 +202,7 @@ test('with a status apart the root says little', () => {
   ])
 })
 
-test('what is no schema is refused and breaks nothing', () => {
+test('malformed schemas are rejected without throwing', () => {
   check(
     { type: 'object', additionalProperties: 7 },
     's.additionalProperties: Invalid value: 7: must be a schema',
@@ -224,7 +224,7 @@ test('what is no schema is refused and breaks nothing', () => {
   check(deep)
 })
 
-test('a pattern is one of Go', () => {
+test('patterns must be valid Go regular expressions', () => {
   const cases: readonly (readonly [string, string?])[] = [
     ['^[a-z]([-a-z0-9]*[a-z0-9])?$'],
     ['(?i)abc'],

@@ -5,12 +5,15 @@
  */
 import { forbiddenField, formatFieldError, invalid, required, type FieldError } from '../../field-error.ts'
 import type { JSONSchemaProps } from '../../generated/apiextensions/v1.ts'
-import { validateCompleteness, validateCombinations } from './nested-schema.ts'
+import { validateStructuralCompleteness, validateNestedValueValidation } from './nested-schema.ts'
 import { itemsOf, propertyOf, valuesOf } from './subschemas.ts'
 
 /** All violations of the structural schema rules, sorted by text. */
 export function validateStructuralSchema(field: string, schema: JSONSchemaProps): FieldError[] {
-  const errors = [...validateStructural(field, schema, 'root'), ...validateCompleteness(field, schema)]
+  const errors = [
+    ...validateStructural(field, schema, 'root'),
+    ...validateStructuralCompleteness(field, schema),
+  ]
   const texts = new Map(errors.map(error => [error, formatFieldError(error)]))
   return errors.sort((a, b) => ((texts.get(a) ?? '') < (texts.get(b) ?? '') ? -1 : 1))
 }
@@ -34,7 +37,7 @@ function validateStructural(field: string, schema: JSONSchemaProps, level: Level
       : []),
     ...(values ? validateStructural(`${field}.additionalProperties`, values, 'field') : []),
     ...validateExtensions(field, schema),
-    ...validateCombinations(field, schema),
+    ...validateNestedValueValidation(field, schema),
     ...validateType(field, schema, level),
     ...validateResource(field, schema, level),
   ]

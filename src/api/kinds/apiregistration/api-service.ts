@@ -1,6 +1,7 @@
 /**
  * Rules of APIService, which registers the server of a group and version. The aggregator sets the Available
  * condition of local ones.
+ * https://kubernetes.io/docs/concepts/extend-kubernetes/api-extension/apiserver-aggregation/
  */
 import { invalid, invalidEach, required, type FieldError } from '../../field-error.ts'
 import type { APIService, APIServiceSpec } from '../../generated/apiregistration/v1.ts'
@@ -14,12 +15,12 @@ import {
 } from '../../names.ts'
 import { quote } from '../../quote.ts'
 import { validateOptionalChoice, validatePresent } from '../core/pod/field-checks.ts'
-import { withField, withMissing } from '../core/pod/structure-sharing.ts'
+import { withField, withMissing } from '../core/pod/copy-on-write.ts'
 import type { Unchecked } from '../unchecked.ts'
 
 export const apiServiceRules: KindRules<APIService> = {
   names: pathSegmentNames,
-  unconditionalUpdate: false,
+  allowUnconditionalUpdate: false,
   withDefaults: service => withField(service, 'spec', withPort),
   validate: validateApiService,
   validateUpdate: validateApiService,

@@ -9,8 +9,8 @@ import type { Unchecked } from '../unchecked.ts'
 const apiServiceColumns: KindColumns<APIService> = {
   columns: [
     nameColumn,
-    textColumn('Service', 'The service that serves the group and version, or Local.'),
-    textColumn('Available', 'Whether the service answers, and why not.'),
+    textColumn('Service', 'The reference to the service that hosts this API endpoint.'),
+    textColumn('Available', 'Whether this service is available.'),
     ageColumn,
   ],
   cells: (object: Unchecked<APIService>, nowMs) => {

@@ -2,15 +2,15 @@
 import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
 import type { StorageVersion } from '../../generated/apiserverinternal/v1alpha1.ts'
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'
-import { fewText, shownMax } from '../cell-text.ts'
+import { formatListWithMore, shownMax } from '../cell-text.ts'
 import { textColumn } from '../make-column.ts'
 import type { Unchecked } from '../unchecked.ts'
 
 const storageVersionColumns: KindColumns<StorageVersion> = {
   columns: [
     nameColumn,
-    textColumn('CommonEncodingVersion', 'The version that all servers write, if they agree.'),
-    textColumn('StorageVersions', 'The version that each server writes.'),
+    textColumn('CommonEncodingVersion', 'Encoding version common to all API servers.'),
+    textColumn('StorageVersions', 'Encoding version of each API server.'),
     ageColumn,
   ],
   cells: (object: Unchecked<StorageVersion>, nowMs) => [
@@ -26,7 +26,7 @@ function versionsText({ status }: Unchecked<StorageVersion>): string {
   const shown = storageVersions.slice(0, shownMax).map(({ apiServerID = '', encodingVersion = '' }) => {
     return `${apiServerID}=${encodingVersion}`
   })
-  return fewText(shown, storageVersions.length) || '<unset>'
+  return formatListWithMore(shown, storageVersions.length) || '<unset>'
 }
 
 export const apiserverinternalColumns: GroupColumns = { StorageVersion: storageVersionColumns }

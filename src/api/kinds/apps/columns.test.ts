@@ -9,7 +9,7 @@ const template = { spec: { nodeSelector: { disk: 'ssd' }, containers } }
 const matchExpressions = [{ key: 'z', operator: 'In', values: ['y', 'x'] }]
 const selector = { matchLabels: { 'a-b': '2', 'a': '1' }, matchExpressions }
 
-test('a deployment shows how far it has come', () => {
+test('the Deployment table shows rollout progress', () => {
   const { row, check } = columnsUnderTest('apps', 'Deployment')
   row({}, 'a', '0/0', 0, 0, '5m', '', '', '')
   row(
@@ -33,7 +33,7 @@ test('a deployment shows how far it has come', () => {
   )
 })
 
-test('sets show their pods', () => {
+test('tables of ReplicaSet, StatefulSet and DaemonSet', () => {
   const replicaSets = columnsUnderTest('apps', 'ReplicaSet')
   replicaSets.row({}, 'a', 0, 0, 0, '5m', '', '', '<none>')
   replicaSets.row(
@@ -87,7 +87,7 @@ test('sets show their pods', () => {
   )
 })
 
-test('a revision shows what it is one of', () => {
+test('the ControllerRevision table shows its controller', () => {
   const { row, check } = columnsUnderTest('apps', 'ControllerRevision')
   row({ revision: 7 }, 'a', '<none>', 7, '5m')
   const owned = (owner: object): object => ({ metadata: { ownerReferences: [{ kind: 'Other' }, owner] } })

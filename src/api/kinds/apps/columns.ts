@@ -16,9 +16,9 @@ import type { Unchecked } from '../unchecked.ts'
 const deploymentColumns: KindColumns<Deployment> = {
   columns: [
     nameColumn,
-    textColumn('Ready', 'How many pods are ready, of how many there should be.'),
-    textColumn('Up-to-date', 'How many pods are made from the present template.'),
-    textColumn('Available', 'How many pods have been ready for long enough.'),
+    textColumn('Ready', 'Number of the pod with ready state.'),
+    textColumn('Up-to-date', 'Number of pods with the current template.'),
+    textColumn('Available', 'Number of available pods.'),
     ageColumn,
     containersColumn,
     imagesColumn,
@@ -45,7 +45,7 @@ const replicaSetColumns = replicaColumns<ReplicaSet>(({ spec }) => selectorText(
 const statefulSetColumns: KindColumns<StatefulSet> = {
   columns: [
     nameColumn,
-    textColumn('Ready', 'How many pods are ready, of how many there should be.'),
+    textColumn('Ready', 'Number of the pod with ready state.'),
     ageColumn,
     containersColumn,
     imagesColumn,
@@ -66,12 +66,12 @@ const statefulSetColumns: KindColumns<StatefulSet> = {
 const daemonSetColumns: KindColumns<DaemonSet> = {
   columns: [
     nameColumn,
-    integerColumn('Desired', 'How many nodes should run a pod.'),
-    integerColumn('Current', 'How many of these nodes have a pod.'),
-    integerColumn('Ready', 'How many of these nodes have a pod that is ready.'),
-    integerColumn('Up-to-date', 'How many of these nodes have a pod made from the present template.'),
-    integerColumn('Available', 'How many of these nodes have a pod that has been ready for long enough.'),
-    textColumn('Node Selector', 'Labels of the nodes that should run a pod.'),
+    integerColumn('Desired', 'Number of nodes that should run a daemon pod.'),
+    integerColumn('Current', 'Number of nodes that run a daemon pod.'),
+    integerColumn('Ready', 'Number of nodes that run a ready daemon pod.'),
+    integerColumn('Up-to-date', 'Number of nodes that run an updated daemon pod.'),
+    integerColumn('Available', 'Number of nodes that run an available daemon pod.'),
+    textColumn('Node Selector', 'Node selector of the pod template.'),
     ageColumn,
     containersColumn,
     imagesColumn,
@@ -99,8 +99,8 @@ const daemonSetColumns: KindColumns<DaemonSet> = {
 const controllerRevisionColumns: KindColumns<ControllerRevision> = {
   columns: [
     nameColumn,
-    textColumn('Controller', 'What the revision is one of.'),
-    textColumn('Revision', 'The number of the revision.'),
+    textColumn('Controller', 'Controller of the revision.'),
+    textColumn('Revision', 'Revision number.'),
     ageColumn,
   ],
   cells: (object: Unchecked<ControllerRevision>, nowMs) => [

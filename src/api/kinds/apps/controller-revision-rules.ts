@@ -10,11 +10,9 @@ export const controllerRevisionRules: KindRules<ControllerRevision> = {
     ...validateNonNegative('revision', object.revision),
     ...validateData('data', object.data),
   ],
-  validateUpdate: (object, before) => [
+  validateUpdate: (object, old) => [
     ...validateNonNegative('revision', object.revision),
-    ...(equalJson(object.data, before.data)
-      ? []
-      : [invalid('data', object.data ?? null, 'field is immutable')]),
+    ...(equalJson(object.data, old.data) ? [] : [invalid('data', object.data ?? null, 'field is immutable')]),
   ],
 }
 

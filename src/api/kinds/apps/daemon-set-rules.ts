@@ -13,15 +13,15 @@ import { validateNonNegative } from '../core/pod/field-checks.ts'
 import { withPodTemplateDefaults } from '../core/pod/pod-defaults.ts'
 import { prepareTemplate } from '../core/pod/pod-preparation.ts'
 import {
-  validateLastingTemplate,
+  validateTemplateRestartsAlways,
   validatePodSelector,
   validatePodTemplate,
 } from '../core/pod/pod-template-validation.ts'
-import { warnAboutTemplate } from '../core/pod/pod-warnings.ts'
+import { warningsForTemplate } from '../core/pod/pod-warnings.ts'
 import { validateCollisionCount } from '../core/pod/replica-counts.ts'
-import { sameMeaning } from '../core/pod/same-meaning.ts'
-import { withDefaults as withNonEmpty, withField, withMissing } from '../core/pod/structure-sharing.ts'
-import { isNothing, validateAmount, validateAtMostAll } from './rolling-update.ts'
+import { semanticEqual } from '../core/pod/semantic-equal.ts'
+import { withDefaults as withNonEmpty, withField, withMissing } from '../core/pod/copy-on-write.ts'
+import { isZero, validatePositiveIntOrPercent, validateNotMoreThan100Percent } from './rolling-update.ts'
 import { validateSelectorUnchanged } from './replicas-validation.ts'
 
 export const daemonSetRules: KindRules<DaemonSet> = {
@@ -31,20 +31,20 @@ export const daemonSetRules: KindRules<DaemonSet> = {
     const generation = Math.max(templateGenerationOf(object), 1)
     return { ...withTemplateGeneration(withPreparedTemplate(object), generation), status: emptyStatus }
   },
-  prepareForUpdate(object, before) {
+  prepareForUpdate(object, old) {
     const prepared = withPreparedTemplate(object)
-    const isSame = sameMeaning(prepared.spec?.template, before.spec?.template)
-    return withTemplateGeneration(prepared, templateGenerationOf(before) + (isSame ? 0 : 1))
+    const isSame = semanticEqual(prepared.spec?.template, old.spec?.template)
+    return withTemplateGeneration(prepared, templateGenerationOf(old) + (isSame ? 0 : 1))
   },
   validate: object => validateSpec('spec', object.spec ?? {}),
-  validateUpdate: (object, before) => [
-    ...validateSelectorUnchanged(object.spec?.selector, before.spec?.selector),
+  validateUpdate: (object, old) => [
+    ...validateSelectorUnchanged(object.spec?.selector, old.spec?.selector),
     ...validateSpec('spec', object.spec ?? {}),
   ],
-  validateStatusUpdate: (object, before) => validateStatus(object.status, before.status),
-  warnings(object, before) {
-    const isSame = before !== undefined && sameMeaning(object.spec?.template, before.spec?.template)
-    return isSame ? [] : warnAboutTemplate('spec.template', object.spec?.template)
+  validateStatusUpdate: (object, old) => validateStatus(object.status, old.status),
+  warnings(object, old) {
+    const isSame = old !== undefined && semanticEqual(object.spec?.template, old.spec?.template)
+    return isSame ? [] : warningsForTemplate('spec.template', object.spec?.template)
   },
 }
 
@@ -94,7 +94,7 @@ function validateSpec(field: string, spec: Partial<DaemonSetSpec>): FieldError[]
     ...(selector === undefined ? [required(`${field}.selector`, '')] : []),
     ...validatePodSelector(field, { selector, template, emptyDetail }),
     ...validatePodTemplate(`${field}.template`, template),
-    ...validateLastingTemplate(`${field}.template`, template, 'DaemonSet'),
+    ...validateTemplateRestartsAlways(`${field}.template`, template, 'DaemonSet'),
     ...validateNonNegative(`${field}.minReadySeconds`, minReadySeconds),
     ...validateUpdateStrategy(`${field}.updateStrategy`, updateStrategy),
     ...validateNonNegative(`${field}.revisionHistoryLimit`, revisionHistoryLimit),
@@ -114,14 +114,14 @@ function validateUpdateStrategy(field: string, strategy: DaemonSetUpdateStrategy
 function validateRollingUpdate(field: string, update: RollingUpdateDaemonSet): FieldError[] {
   const { maxUnavailable = 0, maxSurge = 0 } = update
   const errors = [
-    ...validateAmount(`${field}.maxUnavailable`, maxUnavailable),
-    ...validateAmount(`${field}.maxSurge`, maxSurge),
-    ...validateAtMostAll(`${field}.maxUnavailable`, maxUnavailable),
-    ...validateAtMostAll(`${field}.maxSurge`, maxSurge),
+    ...validatePositiveIntOrPercent(`${field}.maxUnavailable`, maxUnavailable),
+    ...validatePositiveIntOrPercent(`${field}.maxSurge`, maxSurge),
+    ...validateNotMoreThan100Percent(`${field}.maxUnavailable`, maxUnavailable),
+    ...validateNotMoreThan100Percent(`${field}.maxSurge`, maxSurge),
   ]
-  if (isNothing(maxUnavailable) && isNothing(maxSurge)) {
+  if (isZero(maxUnavailable) && isZero(maxSurge)) {
     errors.push(required(`${field}.maxUnavailable`, 'cannot be 0 when maxSurge is 0'))
-  } else if (!isNothing(maxUnavailable) && !isNothing(maxSurge)) {
+  } else if (!isZero(maxUnavailable) && !isZero(maxSurge)) {
     errors.push(invalid(`${field}.maxSurge`, maxSurge, 'may not be set when maxUnavailable is non-zero'))
   }
   return errors
@@ -140,10 +140,10 @@ const counts = [
 
 function validateStatus(
   status: DaemonSetStatus = emptyStatus,
-  before: DaemonSetStatus = emptyStatus,
+  old: DaemonSetStatus = emptyStatus,
 ): FieldError[] {
   return [
     ...counts.flatMap(name => validateNonNegative(`status.${name}`, status[name])),
-    ...validateCollisionCount(status.collisionCount, before.collisionCount),
+    ...validateCollisionCount(status.collisionCount, old.collisionCount),
   ]
 }

@@ -11,11 +11,11 @@ import type { KindRules } from '../../kind-rules.ts'
 import { validateNonNegative } from '../core/pod/field-checks.ts'
 import { withPodTemplateDefaults } from '../core/pod/pod-defaults.ts'
 import { prepareTemplate } from '../core/pod/pod-preparation.ts'
-import { namesOfPods, warnAboutName, warnAboutTemplate } from '../core/pod/pod-warnings.ts'
+import { namesOfPods, warningsForName, warningsForTemplate } from '../core/pod/pod-warnings.ts'
 import { validateCollisionCount, validateReplicaCounts } from '../core/pod/replica-counts.ts'
-import { sameMeaning } from '../core/pod/same-meaning.ts'
-import { withDefaults as withNonEmpty, withField, withMissing } from '../core/pod/structure-sharing.ts'
-import { isNothing, validateAmount, validateAtMostAll } from './rolling-update.ts'
+import { semanticEqual } from '../core/pod/semantic-equal.ts'
+import { withDefaults as withNonEmpty, withField, withMissing } from '../core/pod/copy-on-write.ts'
+import { isZero, validatePositiveIntOrPercent, validateNotMoreThan100Percent } from './rolling-update.ts'
 import { validateReplicas, validateSelectorUnchanged } from './replicas-validation.ts'
 
 export const deploymentRules: KindRules<Deployment> = {
@@ -24,15 +24,15 @@ export const deploymentRules: KindRules<Deployment> = {
   prepareForCreate: object => ({ ...withPreparedTemplate(object), status: {} }),
   prepareForUpdate: withPreparedTemplate,
   validate: object => validateSpec('spec', object.spec ?? {}),
-  validateUpdate: (object, before) => [
+  validateUpdate: (object, old) => [
     ...validateSpec('spec', object.spec ?? {}),
-    ...validateSelectorUnchanged(object.spec?.selector, before.spec?.selector),
+    ...validateSelectorUnchanged(object.spec?.selector, old.spec?.selector),
   ],
-  validateStatusUpdate: (object, before) => validateStatus(object.status ?? {}, before.status ?? {}),
-  warnings(object, before) {
-    if (before !== undefined && sameMeaning(object.spec, before.spec)) return []
-    const ofName = before === undefined ? warnAboutName(object.metadata?.name, namesOfPods) : []
-    return [...ofName, ...warnAboutTemplate('spec.template', object.spec?.template)]
+  validateStatusUpdate: (object, old) => validateStatus(object.status ?? {}, old.status ?? {}),
+  warnings(object, old) {
+    if (old !== undefined && semanticEqual(object.spec, old.spec)) return []
+    const ofName = old === undefined ? warningsForName(object.metadata?.name, namesOfPods) : []
+    return [...ofName, ...warningsForTemplate('spec.template', object.spec?.template)]
   },
 }
 
@@ -94,20 +94,20 @@ function validateStrategy(field: string, strategy: DeploymentStrategy): FieldErr
 function validateRollingUpdate(field: string, update: RollingUpdateDeployment): FieldError[] {
   const { maxUnavailable = 0, maxSurge = 0 } = update
   const errors = [
-    ...validateAmount(`${field}.maxUnavailable`, maxUnavailable),
-    ...validateAmount(`${field}.maxSurge`, maxSurge),
+    ...validatePositiveIntOrPercent(`${field}.maxUnavailable`, maxUnavailable),
+    ...validatePositiveIntOrPercent(`${field}.maxSurge`, maxSurge),
   ]
-  if (isNothing(maxUnavailable) && isNothing(maxSurge)) {
+  if (isZero(maxUnavailable) && isZero(maxSurge)) {
     errors.push(invalid(`${field}.maxUnavailable`, maxUnavailable, 'may not be 0 when `maxSurge` is 0'))
   }
-  return [...errors, ...validateAtMostAll(`${field}.maxUnavailable`, maxUnavailable)]
+  return [...errors, ...validateNotMoreThan100Percent(`${field}.maxUnavailable`, maxUnavailable)]
 }
 
-function validateStatus(status: DeploymentStatus, before: DeploymentStatus): FieldError[] {
+function validateStatus(status: DeploymentStatus, old: DeploymentStatus): FieldError[] {
   return [
     ...validateReplicaCounts('status', status, ['updatedReplicas', 'readyReplicas', 'availableReplicas']),
     ...validateNonNegative('status.unavailableReplicas', status.unavailableReplicas),
     ...validateNonNegative('status.terminatingReplicas', status.terminatingReplicas),
-    ...validateCollisionCount(status.collisionCount, before.collisionCount),
+    ...validateCollisionCount(status.collisionCount, old.collisionCount),
   ]
 }

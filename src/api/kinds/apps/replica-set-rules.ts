@@ -5,10 +5,10 @@ import type { KindRules } from '../../kind-rules.ts'
 import { validateNonNegative } from '../core/pod/field-checks.ts'
 import { withPodTemplateDefaults } from '../core/pod/pod-defaults.ts'
 import { prepareTemplate } from '../core/pod/pod-preparation.ts'
-import { namesOfPods, warnAboutName, warnAboutTemplate } from '../core/pod/pod-warnings.ts'
+import { namesOfPods, warningsForName, warningsForTemplate } from '../core/pod/pod-warnings.ts'
 import { validateReplicaCounts } from '../core/pod/replica-counts.ts'
-import { sameMeaning } from '../core/pod/same-meaning.ts'
-import { withField, withMissing } from '../core/pod/structure-sharing.ts'
+import { semanticEqual } from '../core/pod/semantic-equal.ts'
+import { withField, withMissing } from '../core/pod/copy-on-write.ts'
 import { validateReplicas, validateSelectorUnchanged } from './replicas-validation.ts'
 
 export const replicaSetRules: KindRules<ReplicaSet> = {
@@ -20,15 +20,15 @@ export const replicaSetRules: KindRules<ReplicaSet> = {
   prepareForCreate: object => ({ ...withPreparedTemplate(object), status: { replicas: 0 } }),
   prepareForUpdate: withPreparedTemplate,
   validate: validateReplicaSet,
-  validateUpdate: (object, before) => [
+  validateUpdate: (object, old) => [
     ...validateReplicaSet(object),
-    ...validateSelectorUnchanged(object.spec?.selector, before.spec?.selector),
+    ...validateSelectorUnchanged(object.spec?.selector, old.spec?.selector),
   ],
   validateStatusUpdate: object => validateStatus(object.status ?? { replicas: 0 }),
-  warnings(object, before) {
-    if (before !== undefined && sameMeaning(object.spec, before.spec)) return []
-    const ofName = before === undefined ? warnAboutName(object.metadata?.name, namesOfPods) : []
-    return [...ofName, ...warnAboutTemplate('spec.template', object.spec?.template)]
+  warnings(object, old) {
+    if (old !== undefined && semanticEqual(object.spec, old.spec)) return []
+    const ofName = old === undefined ? warningsForName(object.metadata?.name, namesOfPods) : []
+    return [...ofName, ...warningsForTemplate('spec.template', object.spec?.template)]
   },
   selectableFields: { 'status.replicas': object => String(object.status?.replicas ?? 0) },
 }

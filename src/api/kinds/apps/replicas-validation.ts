@@ -5,11 +5,11 @@ import type { LabelSelector } from '../../selector.ts'
 import { validateImmutable } from '../../validate-metadata.ts'
 import { validateNonNegative } from '../core/pod/field-checks.ts'
 import {
-  validateLastingTemplate,
+  validateTemplateRestartsAlways,
   validatePodSelector,
   validatePodTemplate,
 } from '../core/pod/pod-template-validation.ts'
-import { sameMeaning } from '../core/pod/same-meaning.ts'
+import { semanticEqual } from '../core/pod/semantic-equal.ts'
 
 export interface ReplicasSpec {
   readonly replicas?: number
@@ -27,16 +27,14 @@ export function validateReplicas(
     ...(selector === undefined ? [required(`${field}.selector`, '')] : []),
     ...validatePodSelector(field, { selector, template, emptyDetail }),
     ...validatePodTemplate(`${field}.template`, template),
-    ...validateLastingTemplate(`${field}.template`, template, 'ReplicaSet'),
+    ...validateTemplateRestartsAlways(`${field}.template`, template, 'ReplicaSet'),
   ]
 }
 
 /** The selector is immutable: with another selector the object would lose its pods. */
 export function validateSelectorUnchanged(
   selector: LabelSelector | undefined,
-  before: LabelSelector | undefined,
+  old: LabelSelector | undefined,
 ): FieldError[] {
-  return sameMeaning(selector, before)
-    ? []
-    : validateImmutable(selector ?? null, before ?? null, 'spec.selector')
+  return semanticEqual(selector, old) ? [] : validateImmutable(selector ?? null, old ?? null, 'spec.selector')
 }

@@ -4,18 +4,18 @@ import { checkPercent, percentOf, type IntOrString } from '../../int-or-string.t
 import { parseInt64 } from '../../int64.ts'
 import { validateNonNegative } from '../core/pod/field-checks.ts'
 
-export function validateAmount(field: string, amount: IntOrString): FieldError[] {
+export function validatePositiveIntOrPercent(field: string, amount: IntOrString): FieldError[] {
   return typeof amount === 'number'
     ? validateNonNegative(field, amount)
     : invalidEach(field, amount, checkPercent(amount))
 }
 
-export function validateAtMostAll(field: string, amount: IntOrString): FieldError[] {
+export function validateNotMoreThan100Percent(field: string, amount: IntOrString): FieldError[] {
   const isTooMuch = typeof amount === 'string' && checkPercent(amount).length === 0 && numberOf(amount) > 100
   return isTooMuch ? [invalid(field, amount, 'must not be greater than 100%')] : []
 }
 
-export function isNothing(amount: IntOrString): boolean {
+export function isZero(amount: IntOrString): boolean {
   return numberOf(amount) === 0
 }
 

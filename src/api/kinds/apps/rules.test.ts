@@ -23,7 +23,7 @@ function specOf(object: object): Readonly<Record<string, unknown>> {
   return (object as { spec: Readonly<Record<string, unknown>> }).spec
 }
 
-test('all that makes pods of a template asks the same of it', () => {
+test('all workload kinds validate their pod template', () => {
   const kinds = [
     [deployments, 'ReplicaSet', 'deployment'],
     [replicaSets, 'ReplicaSet', 'deployment'],
@@ -71,7 +71,7 @@ test('all that makes pods of a template asks the same of it', () => {
   }
 })
 
-test('a deployment that says little', () => {
+test('defaults of Deployment', () => {
   const spec = specOf(deployments.withDefaults(workload()))
   const { selector: _, template: __, ...rest } = spec
   assert.deepEqual(rest, {
@@ -82,7 +82,7 @@ test('a deployment that says little', () => {
   })
 })
 
-test('a deployment updates in a way that can end', () => {
+test('validation of Deployment strategy', () => {
   const { check } = deployments
   const rolling = (rollingUpdate: object): object => workload({ strategy: { rollingUpdate } })
   check(rolling({ maxUnavailable: 0, maxSurge: 1 }))
@@ -116,7 +116,7 @@ test('a deployment updates in a way that can end', () => {
   check(workload({ revisionHistoryLimit: -1 }), 'spec.revisionHistoryLimit: Invalid value: -1')
 })
 
-test('selectors do not change', () => {
+test('workload selectors are immutable', () => {
   const other = {
     selector: { matchLabels: { app: 'web', b: 'c' } },
     template: template({}, { labels: { app: 'web', b: 'c' } }),
@@ -130,7 +130,7 @@ test('selectors do not change', () => {
   }
 })
 
-test('counts in a status agree with each other', () => {
+test('replica counts in a workload status must be consistent', () => {
   const { checkStatus } = deployments
   checkStatus({ status: { replicas: 2, readyReplicas: 1, availableReplicas: 1, collisionCount: 1 } }, {})
   checkStatus(
@@ -154,7 +154,7 @@ test('counts in a status agree with each other', () => {
   )
 })
 
-test('a daemon set has either more pods or fewer while it updates', () => {
+test('a DaemonSet rolling update has either maxSurge or maxUnavailable', () => {
   const { check } = daemonSets
   const rolling = (rollingUpdate: object): object => workload({ updateStrategy: { rollingUpdate } })
   const spec = specOf(daemonSets.withDefaults(workload()))
@@ -178,7 +178,7 @@ test('a daemon set has either more pods or fewer while it updates', () => {
   )
 })
 
-test('a daemon set counts the changes of its template', () => {
+test('templateGeneration of a DaemonSet counts template changes', () => {
   const key = 'deprecated.daemonset.template.generation'
   const fill = (object: object): DaemonSet => daemonSets.withDefaults(object) as DaemonSet
   const made = daemonSetRules.prepareForCreate?.(fill(workload())) as DaemonSet
@@ -193,7 +193,7 @@ test('a daemon set counts the changes of its template', () => {
   assert.equal(other?.metadata?.annotations?.[key], '2')
 })
 
-test('a stateful set that says little', () => {
+test('defaults of StatefulSet', () => {
   const claim = {
     metadata: { name: 'data' },
     spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1' } } },
@@ -221,7 +221,7 @@ test('a stateful set that says little', () => {
   assert.deepEqual(typed['updateStrategy'], strategy)
 })
 
-test('a stateful set gives its pods storage', () => {
+test('validation of StatefulSet volume claim templates', () => {
   const { check } = statefulSets
   const claim = (spec: object): object => ({ metadata: { name: 'data' }, spec })
   const mounting = template({
@@ -262,7 +262,7 @@ test('a stateful set gives its pods storage', () => {
   )
 })
 
-test('little may change in a stateful set', () => {
+test('mutable fields of StatefulSet', () => {
   const { checkUpdate } = statefulSets
   checkUpdate(workload({ replicas: 5, minReadySeconds: 1, ordinals: { start: 1 } }), workload())
   const detail =
@@ -280,7 +280,7 @@ test('little may change in a stateful set', () => {
   assert.deepEqual(statefulSetRules.names?.name('a.b'), ['must not contain dots'])
 })
 
-test('a revision keeps an object', () => {
+test('validation of ControllerRevision', () => {
   revisions.check({ revision: 1, data: { spec: {} } })
   revisions.check({ revision: -1 }, 'revision: Invalid value: -1', 'data: Required value: data is mandatory')
   revisions.check({ revision: 1, data: [] }, 'data: Required value: data must be a valid JSON object')
@@ -291,7 +291,7 @@ test('a revision keeps an object', () => {
   )
 })
 
-test('warnings come with a template that is new', () => {
+test('template warnings are returned only for a changed template', () => {
   const old = workload({ template: template({ nodeSelector: { 'beta.kubernetes.io/os': 'linux' } }) })
   const warning =
     'spec.template.spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; ' +
@@ -301,7 +301,7 @@ test('warnings come with a template that is new', () => {
   assert.deepEqual(deploymentRules.warnings?.(old, workload()), [warning])
 })
 
-test('whatever is missing, nothing throws', () => {
+test('apps rules never throw on incomplete objects', () => {
   const odd = [
     {},
     { spec: {} },

@@ -13,21 +13,21 @@ import { validateDnsLabel, validateNonNegative, validateOptionalChoice } from '.
 import { withPodTemplateDefaults } from '../core/pod/pod-defaults.ts'
 import { prepareTemplate } from '../core/pod/pod-preparation.ts'
 import {
-  validateLastingTemplate,
+  validateTemplateRestartsAlways,
   validatePodSelector,
   validatePodTemplate,
 } from '../core/pod/pod-template-validation.ts'
-import { warnAboutTemplate } from '../core/pod/pod-warnings.ts'
+import { warningsForTemplate } from '../core/pod/pod-warnings.ts'
 import { validateCollisionCount, validateReplicaCounts } from '../core/pod/replica-counts.ts'
-import { warnAboutFractions } from '../core/pod/resource-warnings.ts'
-import { sameMeaning } from '../core/pod/same-meaning.ts'
+import { warningsForFractions } from '../core/pod/resource-warnings.ts'
+import { semanticEqual } from '../core/pod/semantic-equal.ts'
 import {
-  mapShared,
+  mapCopyOnWrite,
   withDefaults as withNonEmpty,
   withField,
   withMissing,
   withoutField,
-} from '../core/pod/structure-sharing.ts'
+} from '../core/pod/copy-on-write.ts'
 import { validateVolumeClaimSpec } from '../core/pod/volume-claim-validation.ts'
 import { withClaimSpecDefaults } from '../core/pod/volume-defaults.ts'
 
@@ -47,11 +47,11 @@ export const statefulSetRules: KindRules<StatefulSet> = {
       ...(serviceName ? validateDnsLabel('spec.serviceName', serviceName) : []),
     ]
   },
-  validateUpdate: (object, before) => [
+  validateUpdate: (object, old) => [
     ...validateSpec('spec', object.spec ?? {}),
-    ...validateChanges(object, before),
+    ...validateChanges(object, old),
   ],
-  validateStatusUpdate: (object, before) => validateStatus(object.status, before.status),
+  validateStatusUpdate: (object, old) => validateStatus(object.status, old.status),
   warnings,
 }
 
@@ -70,7 +70,7 @@ function withDefaults(object: StatefulSet): StatefulSet {
     result = withField(result, 'persistentVolumeClaimRetentionPolicy', policy => {
       return withNonEmpty(policy, { whenDeleted: 'Retain', whenScaled: 'Retain' })
     })
-    return withField(result, 'volumeClaimTemplates', claims => mapShared(claims, withClaimDefaults))
+    return withField(result, 'volumeClaimTemplates', claims => mapCopyOnWrite(claims, withClaimDefaults))
   })
 }
 
@@ -126,7 +126,7 @@ function validateSpec(field: string, spec: Partial<StatefulSetSpec>): FieldError
     ...(selector === undefined ? [required(`${field}.selector`, '')] : []),
     ...validatePodSelector(field, { selector, template, emptyDetail }),
     ...validatePodTemplate(`${field}.template`, template),
-    ...validateLastingTemplate(`${field}.template`, template, 'StatefulSet'),
+    ...validateTemplateRestartsAlways(`${field}.template`, template, 'StatefulSet'),
   ]
 }
 
@@ -182,9 +182,9 @@ const mutableFields = [
 ] as const
 
 /** Fields that would not affect existing pods and claims are immutable. */
-function validateChanges({ spec }: StatefulSet, { spec: before }: StatefulSet): FieldError[] {
+function validateChanges({ spec }: StatefulSet, { spec: old }: StatefulSet): FieldError[] {
   const fixed = (['podManagementPolicy', 'selector', 'serviceName', 'volumeClaimTemplates'] as const).some(
-    name => !sameMeaning(spec?.[name], before?.[name]),
+    name => !semanticEqual(spec?.[name], old?.[name]),
   )
   const names = mutableFields.map(name => `'${name}'`)
   const list = `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
@@ -195,23 +195,23 @@ function validateChanges({ spec }: StatefulSet, { spec: before }: StatefulSet): 
 
 function validateStatus(
   status: StatefulSetStatus = { replicas: 0 },
-  before: StatefulSetStatus = { replicas: 0 },
+  old: StatefulSetStatus = { replicas: 0 },
 ): FieldError[] {
   const parts = ['readyReplicas', 'currentReplicas', 'updatedReplicas', 'availableReplicas'] as const
   return [
     ...validateReplicaCounts('status', status, parts, 'status.readyReplicas'),
-    ...validateCollisionCount(status.collisionCount, before.collisionCount),
+    ...validateCollisionCount(status.collisionCount, old.collisionCount),
   ]
 }
 
-function warnings({ spec }: StatefulSet, before: StatefulSet | undefined): string[] {
-  const isSame = before !== undefined && sameMeaning(spec, before.spec)
+function warnings({ spec }: StatefulSet, old: StatefulSet | undefined): string[] {
+  const isSame = old !== undefined && semanticEqual(spec, old.spec)
   const ofClaims = (spec?.volumeClaimTemplates ?? []).flatMap((claim, index) => {
-    const field = `spec.volumeClaimTemplates[${index}]${before === undefined ? '' : '.Spec'}.resources`
+    const field = `spec.volumeClaimTemplates[${index}]${old === undefined ? '' : '.Spec'}.resources`
     const { requests, limits } = claim.spec?.resources ?? {}
     return [
-      ...warnAboutFractions(`${field}.requests`, requests),
-      ...warnAboutFractions(`${field}.limits`, limits),
+      ...warningsForFractions(`${field}.requests`, requests),
+      ...warningsForFractions(`${field}.limits`, limits),
     ]
   })
   const history =
@@ -220,5 +220,5 @@ function warnings({ spec }: StatefulSet, before: StatefulSet | undefined): strin
           'spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended',
         ]
       : []
-  return [...(isSame ? [] : warnAboutTemplate('spec.template', spec?.template)), ...ofClaims, ...history]
+  return [...(isSame ? [] : warningsForTemplate('spec.template', spec?.template)), ...ofClaims, ...history]
 }

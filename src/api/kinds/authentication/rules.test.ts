@@ -5,7 +5,7 @@ import { authentication } from './rules.ts'
 
 const { check, withDefaults } = underTest(authentication['TokenRequest'])
 
-test('a token lasts for an hour, and for ten minutes at least', () => {
+test('a TokenRequest expires after one hour by default and ten minutes at least', () => {
   assert.deepEqual(withDefaults({}), { spec: { expirationSeconds: 3600 } })
   check({})
   check({ spec: { expirationSeconds: 4_294_967_296 } })

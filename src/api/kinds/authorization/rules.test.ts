@@ -6,7 +6,7 @@ import { authorization } from './rules.ts'
 const resourceAttributes = { verb: 'get', resource: 'pods', namespace: 'a' }
 const nonResourceAttributes = { verb: 'get', path: '/healthz' }
 
-test('a review asks about somebody, and about a resource or a path', () => {
+test('a SubjectAccessReview requires a subject, and resource or non-resource attributes', () => {
   const { check } = underTest(authorization['SubjectAccessReview'])
   check({ spec: { user: 'eve', resourceAttributes } })
   check({ spec: { groups: ['a'], nonResourceAttributes } })
@@ -25,13 +25,13 @@ test('a review asks about somebody, and about a resource or a path', () => {
   )
 })
 
-test('a review of oneself names nobody', () => {
+test('a SelfSubjectAccessReview has no subject', () => {
   const { check } = underTest(authorization['SelfSubjectAccessReview'])
   check({ spec: { resourceAttributes } })
   check({ metadata: { managedFields: [] }, spec: {} }, 'spec.resourceAttributes: Invalid value: null')
 })
 
-test('a local review stays in its namespace', () => {
+test('a LocalSubjectAccessReview must match its namespace', () => {
   const { check } = underTest(authorization['LocalSubjectAccessReview'])
   check({ metadata: { namespace: 'a' }, spec: { user: 'eve', resourceAttributes } })
   check(
@@ -45,7 +45,7 @@ test('a local review stays in its namespace', () => {
   )
 })
 
-test('a review asks about what a selector selects', () => {
+test('validation of selectors in access reviews', () => {
   const { check } = underTest(authorization['SelfSubjectAccessReview'])
   const field = 'spec.resourceAttributes'
   const selecting = (selectors: object) => ({
@@ -70,6 +70,6 @@ test('a review asks about what a selector selects', () => {
   )
 })
 
-test('a review of the rules of a namespace is refused by its handler alone', () => {
+test('SelfSubjectRulesReview has no rules', () => {
   assert.equal(authorization['SelfSubjectRulesReview'], undefined)
 })

@@ -10,7 +10,7 @@ function targets(metrics: readonly object[], currentMetrics: readonly object[], 
 const cpu = (target: object): object => ({ type: 'Resource', resource: { name: 'cpu', target } })
 const cpuNow = (current: object): object => ({ type: 'Resource', resource: { name: 'cpu', current } })
 
-test('an autoscaler shows what it scales', () => {
+test('the HPA table shows the scale target', () => {
   row({}, 'a', '/', '<none>', '<unset>', 0, 0, '5m')
   row(
     {
@@ -27,7 +27,7 @@ test('an autoscaler shows what it scales', () => {
   )
 })
 
-test('the use of a resource is a part of what is requested, or an amount', () => {
+test('resource metrics are shown as utilization or average value', () => {
   targets([cpu({ averageUtilization: 80 })], [], 'cpu: <unknown>/80%')
   targets([cpu({ averageUtilization: 80 })], [cpuNow({ averageUtilization: 3 })], 'cpu: 3%/80%')
   targets(
@@ -45,7 +45,7 @@ test('the use of a resource is a part of what is requested, or an amount', () =>
   targets([container], [{ containerResource: { current: { averageUtilization: 20 } } }], 'memory: 20%/70%')
 })
 
-test('other metrics are amounts', () => {
+test('other metrics are shown as values', () => {
   const pods = { type: 'Pods', pods: { target: { averageValue: '100' } } }
   targets([pods], [], '<unknown>/100')
   targets([pods], [{ pods: { current: { averageValue: '50' } } }], '50/100')
@@ -67,7 +67,7 @@ test('other metrics are amounts', () => {
   targets([{ type: 'x' }, { type: 'Pods' }], [], '<unknown type>, <unknown>/<nil>')
 })
 
-test('two metrics are shown and the others counted', () => {
+test('the HPA table shows two metrics and the number of others', () => {
   const use = cpu({ averageUtilization: 80 })
   targets([use, use], [{}, cpuNow({ averageUtilization: 1 })], 'cpu: <unknown>/80%, cpu: 1%/80%')
   targets([use, use, use, use], [], 'cpu: <unknown>/80%, cpu: <unknown>/80% + 2 more...')

@@ -9,11 +9,11 @@ import { metricsText } from './metrics-text.ts'
 const horizontalPodAutoscalerColumns: KindColumns<HorizontalPodAutoscaler> = {
   columns: [
     nameColumn,
-    textColumn('Reference', 'What is scaled.'),
-    textColumn('Targets', 'What is measured, and what it should be.'),
-    textColumn('MinPods', 'The least number of pods.'),
-    textColumn('MaxPods', 'The greatest number of pods.'),
-    textColumn('Replicas', 'How many pods there are.'),
+    textColumn('Reference', 'Scale target.'),
+    textColumn('Targets', 'Current and target metric values.'),
+    textColumn('MinPods', 'Minimum number of replicas.'),
+    textColumn('MaxPods', 'Maximum number of replicas.'),
+    textColumn('Replicas', 'Current number of replicas.'),
     ageColumn,
   ],
   cells: (object: Unchecked<HorizontalPodAutoscaler>, nowMs) => {

@@ -31,7 +31,7 @@ function old(spec: object, annotations?: Readonly<Record<string, string>>): v1.H
   }
 }
 
-test('the use of CPU is a field in v1 and a metric in v2', () => {
+test('CPU utilization is a field in HPA v1 and a metric in v2', () => {
   const converted = toV2(old({ targetCPUUtilizationPercentage: 50 }))
   const target = { type: 'Utilization', averageUtilization: 50 }
   assert.deepEqual(converted.spec.metrics, [{ type: 'Resource', resource: { name: 'cpu', target } }])
@@ -40,7 +40,7 @@ test('the use of CPU is a field in v1 and a metric in v2', () => {
   assert.equal(toV2(old({})).spec.metrics?.[0]?.resource?.target.averageUtilization, 80)
 })
 
-test('what v1 has no field for is in its annotations, as Kubernetes writes it', () => {
+test("HPA v1 stores v2 fields in Kubernetes' annotations", () => {
   const object: v2.HorizontalPodAutoscaler = {
     apiVersion: 'autoscaling/v2',
     kind: 'HorizontalPodAutoscaler',
@@ -73,7 +73,7 @@ test('what v1 has no field for is in its annotations, as Kubernetes writes it', 
   })
 })
 
-test('annotations that Kubernetes wrote are understood', () => {
+test('HPA annotations written by Kubernetes convert to v2', () => {
   const { spec, status } = toV2(
     old(
       { targetCPUUtilizationPercentage: 5 },
@@ -100,7 +100,7 @@ test('annotations that Kubernetes wrote are understood', () => {
   assert.deepEqual(status?.currentMetrics, [{ type: 'Resource', resource }])
 })
 
-test('an annotation that makes no sense is dropped', () => {
+test('malformed HPA annotations are dropped', () => {
   const texts = [
     '',
     'null',
@@ -216,7 +216,7 @@ const autoscalers = fc.record(
   { requiredKeys: ['apiVersion', 'kind', 'metadata', 'spec'] },
 )
 
-test('there and back again nothing is lost but the order of metrics', () => {
+test('HPA round trips between versions keep everything but the order of metrics', () => {
   fc.assert(
     fc.property(autoscalers, given => {
       const object = structuredClone(given) as unknown as v2.HorizontalPodAutoscaler

@@ -20,7 +20,7 @@ const cpu = {
   resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 80 } },
 }
 
-test('an autoscaler has one replica at least and follows the use of CPU', () => {
+test('a HorizontalPodAutoscaler defaults minReplicas to 1 and scales on CPU', () => {
   assert.deepEqual(withDefaults(autoscaler({})), autoscaler({ minReplicas: 1, metrics: [cpu] }))
   const given = { minReplicas: 2, metrics: [{ type: 'Pods' }] }
   assert.deepEqual(withDefaults(autoscaler(given)), autoscaler(given))
@@ -28,7 +28,7 @@ test('an autoscaler has one replica at least and follows the use of CPU', () => 
   assert.deepEqual(withDefaults(old), { ...old, spec: { ...old.spec, minReplicas: 1 } })
 })
 
-test('a behavior is completed as soon as there is one', () => {
+test('scaling behavior is defaulted if set', () => {
   const policies = [{ type: 'Percent', value: 100, periodSeconds: 15 }]
   const scaleUp = {
     stabilizationWindowSeconds: 0,
@@ -52,7 +52,7 @@ test('a behavior is completed as soon as there is one', () => {
   )
 })
 
-test('replicas are between a minimum and a maximum', () => {
+test('validation of minReplicas and maxReplicas', () => {
   check(autoscaler({}))
   check(
     autoscaler({ maxReplicas: 0 }),
@@ -75,7 +75,7 @@ test('replicas are between a minimum and a maximum', () => {
   )
 })
 
-test('what is scaled is named with its group', () => {
+test('validation of scaleTargetRef', () => {
   const target = (change: object) => autoscaler({ scaleTargetRef: { ...scaleTargetRef, ...change } })
   check(
     target({ apiVersion: '' }),
@@ -103,7 +103,7 @@ test('what is scaled is named with its group', () => {
   checkUpdate(target({ apiVersion: 'v1' }), target({}), 'spec.scaleTargetRef.apiVersion: Invalid value: "v1"')
 })
 
-test('a metric has the source that its type says, and no other', () => {
+test('a metric requires exactly the source of its type', () => {
   const field = 'spec.metrics[0]'
   check(
     autoscaler({ metrics: [{}] }),
@@ -123,7 +123,7 @@ test('a metric has the source that its type says, and no other', () => {
   )
 })
 
-test('each kind of metric has its target', () => {
+test('validation of metric targets', () => {
   const field = 'spec.metrics[0]'
   const value = { type: 'Value', value: '10' }
   const average = { type: 'AverageValue', averageValue: '10' }
@@ -183,7 +183,7 @@ test('each kind of metric has its target', () => {
   )
 })
 
-test('a behavior has policies within bounds', () => {
+test('validation of scaling policies', () => {
   const scaleUp = (rules: object) => autoscaler({ behavior: { scaleUp: rules } })
   const field = 'spec.behavior.scaleUp'
   check(scaleUp({ policies: [] }), `${field}.policies: Required value: must specify at least one Policy`)
@@ -206,7 +206,7 @@ test('a behavior has policies within bounds', () => {
   )
 })
 
-test('a status counts no less than nothing', () => {
+test('replica counts in the HPA status must not be negative', () => {
   checkStatus(
     { status: { currentReplicas: -1, desiredReplicas: -1 } },
     {},

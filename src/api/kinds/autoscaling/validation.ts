@@ -21,18 +21,18 @@ export function validateAutoscaler({ spec = {} }: Autoscaler): FieldError[] {
 /** Ratcheting validation: a value stored before a rule was introduced is accepted while unchanged. */
 export function validateAutoscalerUpdate(
   { spec = {} }: Autoscaler,
-  { spec: before = {} }: Autoscaler,
+  { spec: old = {} }: Autoscaler,
 ): FieldError[] {
   const { scaleTargetRef: target = {} } = spec
-  const { scaleTargetRef: oldTarget = {} } = before
+  const { scaleTargetRef: oldTarget = {} } = old
   const isSameTarget = target.apiVersion === oldTarget.apiVersion && target.kind === oldTarget.kind
-  const hadWrongObject = (before.metrics ?? []).some(({ type, object }) => {
+  const hadWrongObject = (old.metrics ?? []).some(({ type, object }) => {
     const apiVersion = object?.describedObject?.apiVersion ?? ''
     return type === 'Object' && object !== undefined && checkVersion(apiVersion, 'version') !== undefined
   })
   const changedTarget = target.kind === 'ReplicationController' ? 'version' : 'group-and-version'
   return validateSpec(spec, {
-    replicasMin: before.minReplicas === 0 ? 0 : 1,
+    replicasMin: old.minReplicas === 0 ? 0 : 1,
     target: isSameTarget ? 'any-version' : changedTarget,
     objects: hadWrongObject ? 'any-version' : 'version',
   })

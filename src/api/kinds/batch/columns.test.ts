@@ -4,7 +4,7 @@ import { ago, columnsUnderTest } from '../testdata/check-columns.ts'
 const template = { spec: { containers: [{ name: 'x', image: 'x:1' }] } }
 const metadata = { deletionTimestamp: ago(1) }
 
-test('a job shows how far it has come', () => {
+test('the Job table shows completions and duration', () => {
   const { row, check } = columnsUnderTest('batch', 'Job')
   row({}, 'a', 'Running', '0/1', '', '5m', '', '', '<none>')
   row(
@@ -28,7 +28,7 @@ test('a job shows how far it has come', () => {
   check({ status: { completionTime: ago(3600) } }, { Duration: '' })
 })
 
-test('what a job has come to goes before what happens to it', () => {
+test('the Job table prefers terminal conditions over transient ones', () => {
   const { check } = columnsUnderTest('batch', 'Job')
   const status = (...types: readonly string[]): object => {
     return { conditions: types.map(type => ({ type, status: 'True' })) }
@@ -42,7 +42,7 @@ test('what a job has come to goes before what happens to it', () => {
   check({ status: { conditions: [{ type: 'Suspended', status: 'False' }] } }, { Status: 'Running' })
 })
 
-test('a cron job shows when it runs', () => {
+test('the CronJob table shows its schedule', () => {
   const { row } = columnsUnderTest('batch', 'CronJob')
   row({}, 'a', '', '<none>', '<unset>', 0, '<none>', '5m', '', '', '<none>')
   row(

@@ -1,5 +1,5 @@
 /** Table columns for `batch`. */
-import { ageColumn, ageOf, nameColumn, nameOf, sinceText } from '../../columns.ts'
+import { ageColumn, ageOf, nameColumn, nameOf, translateTimestampSince } from '../../columns.ts'
 import type { CronJob, Job } from '../../generated/batch/v1.ts'
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'
 import { parseTime } from '../../time.ts'
@@ -17,9 +17,9 @@ import type { Unchecked } from '../unchecked.ts'
 const jobColumns: KindColumns<Job> = {
   columns: [
     nameColumn,
-    textColumn('Status', 'How far the job has come.'),
-    textColumn('Completions', 'How many pods have succeeded, of how many must.'),
-    textColumn('Duration', 'How long the job has run.'),
+    textColumn('Status', 'Status of the job.'),
+    textColumn('Completions', 'Succeeded pods out of the required completions.'),
+    textColumn('Duration', 'Time required to complete the job.'),
     ageColumn,
     containersColumn,
     imagesColumn,
@@ -43,11 +43,11 @@ const jobColumns: KindColumns<Job> = {
 const cronJobColumns: KindColumns<CronJob> = {
   columns: [
     nameColumn,
-    textColumn('Schedule', 'When jobs start.'),
+    textColumn('Schedule', 'Schedule in cron format.'),
     textColumn('Timezone', 'The time zone of the schedule.'),
-    booleanColumn('Suspend', 'Whether no new jobs start.'),
-    integerColumn('Active', 'How many jobs run.'),
-    textColumn('Last Schedule', 'How long ago a job was started last.'),
+    booleanColumn('Suspend', 'True if new jobs are suspended.'),
+    integerColumn('Active', 'Number of active jobs.'),
+    textColumn('Last Schedule', 'Time since the last scheduled job.'),
     ageColumn,
     containersColumn,
     imagesColumn,
@@ -63,7 +63,7 @@ const cronJobColumns: KindColumns<CronJob> = {
       spec.timeZone ?? '<none>',
       suspendText(spec.suspend),
       status.active?.length ?? 0,
-      status.lastScheduleTime ? sinceText(status.lastScheduleTime, nowMs) : '<none>',
+      status.lastScheduleTime ? translateTimestampSince(status.lastScheduleTime, nowMs) : '<none>',
       ageOf(object, nowMs),
       containerNames(containers),
       containerImages(containers),
@@ -94,7 +94,7 @@ function completionsText({ spec = {}, status }: Unchecked<Job>): string {
 function durationText({ status }: Unchecked<Job>, nowMs: number): string {
   const { startTime, completionTime } = status ?? {}
   if (!startTime) return ''
-  return sinceText(startTime, completionTime ? (parseTime(completionTime) ?? nowMs) : nowMs)
+  return translateTimestampSince(startTime, completionTime ? (parseTime(completionTime) ?? nowMs) : nowMs)
 }
 
 function suspendText(suspend: boolean | undefined): string {

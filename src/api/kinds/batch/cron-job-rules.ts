@@ -6,12 +6,12 @@ import type { KindRules } from '../../kind-rules.ts'
 import { isTimeZone } from '../../time-zone.ts'
 import { validateChoice, validateNonNegative } from '../core/pod/field-checks.ts'
 import { prepareTemplate } from '../core/pod/pod-preparation.ts'
-import { namesOfPods, warnAboutName } from '../core/pod/pod-warnings.ts'
-import { sameMeaning } from '../core/pod/same-meaning.ts'
-import { withDefaults, withField, withMissing } from '../core/pod/structure-sharing.ts'
+import { namesOfPods, warningsForName } from '../core/pod/pod-warnings.ts'
+import { semanticEqual } from '../core/pod/semantic-equal.ts'
+import { withDefaults, withField, withMissing } from '../core/pod/copy-on-write.ts'
 import { withJobTemplateDefaults } from './job-defaults.ts'
 import { validateJobSpec } from './job-validation.ts'
-import { warnAboutJobSpec } from './job-warnings.ts'
+import { warningsForJobSpec } from './job-warnings.ts'
 
 export const cronJobRules: KindRules<CronJob> = {
   tracksGeneration: true,
@@ -24,7 +24,7 @@ export const cronJobRules: KindRules<CronJob> = {
     if (name.length <= nameCharactersMax) return errors
     return [...errors, invalid('metadata.name', name, `must be no more than ${nameCharactersMax} characters`)]
   },
-  validateUpdate: (object, before) => validateSpec('spec', object.spec ?? {}, before.spec ?? {}),
+  validateUpdate: (object, old) => validateSpec('spec', object.spec ?? {}, old.spec ?? {}),
   warnings,
 }
 
@@ -57,14 +57,12 @@ function withPreparedTemplate(object: CronJob): CronJob {
 
 type UncheckedSpec = Partial<CronJobSpec>
 
-function validateSpec(field: string, spec: UncheckedSpec, before: UncheckedSpec | undefined): FieldError[] {
+function validateSpec(field: string, spec: UncheckedSpec, old: UncheckedSpec | undefined): FieldError[] {
   const { schedule, timeZone, startingDeadlineSeconds, concurrencyPolicy, jobTemplate } = spec
   const zoneErrors =
-    before === undefined || before.timeZone !== timeZone
-      ? validateTimeZone(`${field}.timeZone`, timeZone)
-      : []
+    old === undefined || old.timeZone !== timeZone ? validateTimeZone(`${field}.timeZone`, timeZone) : []
   return [
-    ...(schedule ? validateSchedule(`${field}.schedule`, spec, before) : [required(`${field}.schedule`, '')]),
+    ...(schedule ? validateSchedule(`${field}.schedule`, spec, old) : [required(`${field}.schedule`, '')]),
     ...validateNonNegative(`${field}.startingDeadlineSeconds`, startingDeadlineSeconds),
     ...zoneErrors,
     ...validateChoice(`${field}.concurrencyPolicy`, concurrencyPolicy, ['Allow', 'Forbid', 'Replace']),
@@ -75,16 +73,12 @@ function validateSpec(field: string, spec: UncheckedSpec, before: UncheckedSpec 
 }
 
 /** A time zone in the schedule is rejected, except in an update of an object that already had one. */
-function validateSchedule(
-  field: string,
-  spec: UncheckedSpec,
-  before: UncheckedSpec | undefined,
-): FieldError[] {
+function validateSchedule(field: string, spec: UncheckedSpec, old: UncheckedSpec | undefined): FieldError[] {
   const { schedule = '', timeZone } = spec
   const problem = scheduleProblem(schedule)
   const errors = problem === undefined ? [] : [invalid(field, schedule, problem)]
   if (!schedule.includes('TZ')) return errors
-  if (!before?.schedule?.includes('TZ')) {
+  if (!old?.schedule?.includes('TZ')) {
     return [
       ...errors,
       invalid(field, schedule, 'cannot use TZ or CRON_TZ in schedule, use timeZone field instead'),
@@ -129,10 +123,10 @@ function validateJobTemplate(field: string, { spec }: JobTemplateSpec): FieldErr
     : errors
 }
 
-function warnings({ metadata, spec }: CronJob, before: CronJob | undefined): string[] {
-  const isSame = before !== undefined && sameMeaning(spec, before.spec)
-  const ofJob = isSame ? [] : warnAboutJobSpec('spec.jobTemplate.spec', spec?.jobTemplate?.spec ?? {})
-  if (before === undefined) return [...warnAboutName(metadata?.name, namesOfPods), ...ofJob]
+function warnings({ metadata, spec }: CronJob, old: CronJob | undefined): string[] {
+  const isSame = old !== undefined && semanticEqual(spec, old.spec)
+  const ofJob = isSame ? [] : warningsForJobSpec('spec.jobTemplate.spec', spec?.jobTemplate?.spec ?? {})
+  if (old === undefined) return [...warningsForName(metadata?.name, namesOfPods), ...ofJob]
   if (!spec?.schedule?.includes('TZ')) return ofJob
   const page = 'https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/'
   return [

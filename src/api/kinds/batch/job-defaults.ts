@@ -2,7 +2,7 @@
 import type { Job, JobSpec, PodFailurePolicy } from '../../generated/batch/v1.ts'
 import { int32Max } from '../../int64.ts'
 import { withPodTemplateDefaults } from '../core/pod/pod-defaults.ts'
-import { mapShared, withDefaults, withField, withMissing } from '../core/pod/structure-sharing.ts'
+import { mapCopyOnWrite, withDefaults, withField, withMissing } from '../core/pod/copy-on-write.ts'
 
 export function withJobDefaults(job: Job): Job {
   return withTemplateLabels(withField(job, 'spec', spec => withCounts(withJobTemplateDefaults(spec))))
@@ -38,9 +38,9 @@ function withCounts(spec: JobSpec): JobSpec {
 
 function withPolicyDefaults(policy: PodFailurePolicy): PodFailurePolicy {
   return withField(policy, 'rules', rules =>
-    mapShared(rules, rule => {
+    mapCopyOnWrite(rules, rule => {
       return withField(rule, 'onPodConditions', patterns =>
-        mapShared(patterns, pattern => {
+        mapCopyOnWrite(patterns, pattern => {
           return withDefaults(pattern, { status: 'True' })
         }),
       )

@@ -2,15 +2,15 @@
 import type { Job } from '../../generated/batch/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { prepareTemplate } from '../core/pod/pod-preparation.ts'
-import { namesOfPods, warnAboutName } from '../core/pod/pod-warnings.ts'
-import { sameMeaning } from '../core/pod/same-meaning.ts'
-import { withField } from '../core/pod/structure-sharing.ts'
+import { namesOfPods, warningsForName } from '../core/pod/pod-warnings.ts'
+import { semanticEqual } from '../core/pod/semantic-equal.ts'
+import { withField } from '../core/pod/copy-on-write.ts'
 import { withJobDefaults, withTemplateLabels } from './job-defaults.ts'
 import { withGeneratedSelector } from './job-selector.ts'
 import { validateJobStatusUpdate } from './job-status-validation.ts'
 import { validateJobUpdate } from './job-update-validation.ts'
 import { validateJob } from './job-validation.ts'
-import { orphaningWarning, warnAboutJobSpec } from './job-warnings.ts'
+import { orphanDependentsWarning, warningsForJobSpec } from './job-warnings.ts'
 
 export const jobRules: KindRules<Job> = {
   tracksGeneration: true,
@@ -23,13 +23,13 @@ export const jobRules: KindRules<Job> = {
   validate: validateJob,
   validateUpdate: validateJobUpdate,
   validateStatusUpdate: validateJobStatusUpdate,
-  warnings(job, before) {
-    if (before !== undefined && sameMeaning(job.spec, before.spec)) return []
-    const ofName = before === undefined ? warnAboutName(job.metadata?.name, namesOfPods) : []
-    return [...ofName, ...warnAboutJobSpec('spec', job.spec ?? {})]
+  warnings(job, old) {
+    if (old !== undefined && semanticEqual(job.spec, old.spec)) return []
+    const ofName = old === undefined ? warningsForName(job.metadata?.name, namesOfPods) : []
+    return [...ofName, ...warningsForJobSpec('spec', job.spec ?? {})]
   },
-  orphansDependents: true,
-  orphaningWarning,
+  orphanDependentsByDefault: true,
+  orphanDependentsWarning,
   selectableFields: { 'status.successful': job => String(job.status?.succeeded ?? 0) },
 }
 

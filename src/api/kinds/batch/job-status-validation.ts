@@ -7,12 +7,12 @@ import type { Job, JobStatus } from '../../generated/batch/v1.ts'
 import { firstOverlap, parseIndexRanges } from '../../index-ranges.ts'
 import { parseTime } from '../../time.ts'
 import { validateNonNegative } from '../core/pod/field-checks.ts'
-import { sameMeaning } from '../core/pod/same-meaning.ts'
+import { semanticEqual } from '../core/pod/semantic-equal.ts'
 import { isConditionFalse, isConditionTrue, type JobConditionType } from './job-conditions.ts'
 import { invalidWhole } from './job-policy-validation.ts'
 
-export function validateJobStatusUpdate(job: Job, before: Job): FieldError[] {
-  const change = changeOf(job, before)
+export function validateJobStatusUpdate(job: Job, old: Job): FieldError[] {
+  const change = changeOf(job, old)
   return [
     ...validateCounts(change),
     ...validateUncounted(change.status),
@@ -27,7 +27,7 @@ export function validateJobStatusUpdate(job: Job, before: Job): FieldError[] {
 interface Change {
   readonly job: Job
   readonly status: JobStatus
-  readonly before: JobStatus
+  readonly old: JobStatus
   /** True if the condition has status True. */
   readonly is: (type: JobConditionType) => boolean
   readonly was: (type: JobConditionType) => boolean
@@ -37,18 +37,18 @@ interface Change {
   readonly changed: (...names: readonly (keyof JobStatus)[]) => boolean
 }
 
-function changeOf(job: Job, { status: before = {} }: Job): Change {
+function changeOf(job: Job, { status: old = {} }: Job): Change {
   const { status = {} } = job
   const is = (type: JobConditionType): boolean => isConditionTrue(status.conditions, type)
-  const was = (type: JobConditionType): boolean => isConditionTrue(before.conditions, type)
+  const was = (type: JobConditionType): boolean => isConditionTrue(old.conditions, type)
   return {
     job,
     status,
-    before,
+    old,
     is,
     was,
     turned: (...types) => types.some(type => is(type) !== was(type)),
-    changed: (...names) => names.some(name => !sameMeaning(status[name], before[name])),
+    changed: (...names) => names.some(name => !semanticEqual(status[name], old[name])),
   }
 }
 
@@ -99,7 +99,7 @@ function validateConditions({ job, is, turned, changed }: Change): FieldError[] 
   return problems.map(problem => invalidWhole('status.conditions', problem))
 }
 
-function validateTimes({ job, status, before, is, turned, changed }: Change): FieldError[] {
+function validateTimes({ job, status, old, is, turned, changed }: Change): FieldError[] {
   const { startTime, completionTime } = status
   const errors: FieldError[] = []
   const refuse = (detail: string): void =>
@@ -117,12 +117,12 @@ function validateTimes({ job, status, before, is, turned, changed }: Change): Fi
       refuse('must be equal to or after `startTime`')
     }
   }
-  if (completionTime !== undefined && before.completionTime !== undefined && changed('completionTime')) {
+  if (completionTime !== undefined && old.completionTime !== undefined && changed('completionTime')) {
     refuse('field is immutable')
   }
   const isResuming =
-    isConditionTrue(before.conditions, 'Suspended') && isConditionFalse(status.conditions, 'Suspended')
-  if (before.startTime !== undefined && changed('startTime') && !isResuming && job.spec?.suspend !== true) {
+    isConditionTrue(old.conditions, 'Suspended') && isConditionFalse(status.conditions, 'Suspended')
+  if (old.startTime !== undefined && changed('startTime') && !isResuming && job.spec?.suspend !== true) {
     const detail = 'field is immutable for unsuspended job once set'
     errors.push(invalid('status.startTime', startTime ?? null, detail))
   }
@@ -184,7 +184,7 @@ function validateIndexes({ job, status, changed }: Change): FieldError[] {
   return errors
 }
 
-function validateOnlyForward({ job, status, before, is, was }: Change): FieldError[] {
+function validateOnlyForward({ job, status, old, is, was }: Change): FieldError[] {
   const { completionMode, completions, parallelism } = job.spec ?? {}
   const problems = (['Failed', 'Complete', 'FailureTarget'] as const)
     .filter(type => was(type) && !is(type))
@@ -198,10 +198,10 @@ function validateOnlyForward({ job, status, before, is, was }: Change): FieldErr
   const errors = problems.map(problem => invalidWhole('status.conditions', problem))
   const mayShrink = completionMode === 'Indexed' && completions === parallelism
   const { failed = 0, succeeded = 0 } = status
-  if (failed < (before.failed ?? 0)) {
+  if (failed < (old.failed ?? 0)) {
     errors.push(invalid('status.failed', failed, 'cannot decrease the failed counter'))
   }
-  if (succeeded < (before.succeeded ?? 0) && !mayShrink) {
+  if (succeeded < (old.succeeded ?? 0) && !mayShrink) {
     errors.push(invalid('status.succeeded', succeeded, 'cannot decrease the succeeded counter'))
   }
   return errors

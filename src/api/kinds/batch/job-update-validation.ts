@@ -2,18 +2,18 @@
 import { invalid, type FieldError } from '../../field-error.ts'
 import type { Job, JobSpec } from '../../generated/batch/v1.ts'
 import type { Affinity, Container, PodSpec, PodTemplateSpec } from '../../generated/core/v1.ts'
-import { sameMeaning } from '../core/pod/same-meaning.ts'
+import { semanticEqual } from '../core/pod/semantic-equal.ts'
 import { isConditionTrue } from './job-conditions.ts'
 import { validateJob } from './job-validation.ts'
 
-export function validateJobUpdate(job: Job, before: Job): FieldError[] {
+export function validateJobUpdate(job: Job, old: Job): FieldError[] {
   const spec: Partial<JobSpec> = job.spec ?? {}
-  const old: Partial<JobSpec> = before.spec ?? {}
-  const fixed = fixedFields.flatMap(name => validateUnchanged(`spec.${name}`, spec[name], old[name]))
+  const oldSpec: Partial<JobSpec> = old.spec ?? {}
+  const fixed = fixedFields.flatMap(name => validateUnchanged(`spec.${name}`, spec[name], oldSpec[name]))
   return [
     ...validateJob(job),
-    ...validateCompletions('spec.completions', spec, old),
-    ...validateTemplateUpdate(spec.template ?? {}, old.template ?? {}, mayChangeTemplate(before)),
+    ...validateCompletions('spec.completions', spec, oldSpec),
+    ...validateTemplateUpdate(spec.template ?? {}, oldSpec.template ?? {}, mayChangeTemplate(old)),
     ...fixed,
   ]
 }
@@ -27,15 +27,15 @@ const fixedFields = [
   'successPolicy',
 ] as const
 
-function validateUnchanged(field: string, value: unknown, before: unknown): FieldError[] {
-  return sameMeaning(value, before) ? [] : [invalid(field, value ?? null, 'field is immutable')]
+function validateUnchanged(field: string, value: unknown, old: unknown): FieldError[] {
+  return semanticEqual(value, old) ? [] : [invalid(field, value ?? null, 'field is immutable')]
 }
 
 /** `completions` of an Indexed job may change if it equals `parallelism`. */
-function validateCompletions(field: string, spec: Partial<JobSpec>, before: Partial<JobSpec>): FieldError[] {
+function validateCompletions(field: string, spec: Partial<JobSpec>, old: Partial<JobSpec>): FieldError[] {
   const { completions, parallelism, completionMode } = spec
-  if (completionMode !== 'Indexed') return validateUnchanged(field, completions, before.completions)
-  if (completions === undefined || completions === before.completions || completions === parallelism) {
+  if (completionMode !== 'Indexed') return validateUnchanged(field, completions, old.completions)
+  if (completions === undefined || completions === old.completions || completions === parallelism) {
     return []
   }
   return [invalid(field, completions, 'can only be modified in tandem with spec.parallelism')]
@@ -49,50 +49,52 @@ function mayChangeTemplate({ spec, status }: Job): boolean {
 
 function validateTemplateUpdate(
   template: PodTemplateSpec,
-  before: PodTemplateSpec,
+  old: PodTemplateSpec,
   mayChange: boolean,
 ): FieldError[] {
-  if (!mayChange) return validateUnchanged('spec.template', template, before)
-  const allowed = withSchedulingOf(before, template)
+  if (!mayChange) return validateUnchanged('spec.template', template, old)
+  const allowed = withSchedulingOf(old, template)
   const spec = allowed.spec && withResourcesOf(allowed.spec, template.spec)
   return validateUnchanged('spec.template.spec', template.spec, spec)
 }
 
 /** The old template with the scheduling directives of the new one. */
-function withSchedulingOf(before: PodTemplateSpec, { spec }: PodTemplateSpec): PodTemplateSpec {
-  if (before.spec === undefined) return before
+function withSchedulingOf(old: PodTemplateSpec, { spec }: PodTemplateSpec): PodTemplateSpec {
+  if (old.spec === undefined) return old
   const { nodeSelector, tolerations, schedulingGates, affinity } = spec ?? {}
   return {
-    ...before,
+    ...old,
     spec: {
-      ...before.spec,
+      ...old.spec,
       nodeSelector,
       tolerations,
       schedulingGates,
-      affinity: withNodeAffinityOf(before.spec.affinity, affinity),
+      affinity: withNodeAffinityOf(old.spec.affinity, affinity),
     },
   }
 }
 
-function withNodeAffinityOf(before: Affinity | undefined, affinity: Affinity | undefined): Affinity {
-  return { ...before, nodeAffinity: affinity?.nodeAffinity }
+function withNodeAffinityOf(old: Affinity | undefined, affinity: Affinity | undefined): Affinity {
+  return { ...old, nodeAffinity: affinity?.nodeAffinity }
 }
 
 /** The old pod spec with the container resources of the new one. */
-function withResourcesOf(before: PodSpec, spec: PodSpec | undefined): PodSpec {
+function withResourcesOf(old: PodSpec, spec: PodSpec | undefined): PodSpec {
   return {
-    ...before,
-    containers: withResources(before.containers ?? [], spec?.containers ?? []),
-    ...(before.initContainers && {
-      initContainers: withResources(before.initContainers, spec?.initContainers ?? []),
+    ...old,
+    containers: withResources(old.containers ?? [], spec?.containers ?? []),
+    ...(old.initContainers && {
+      initContainers: withResources(old.initContainers, spec?.initContainers ?? []),
     }),
   }
 }
 
-function withResources(before: readonly Container[], containers: readonly Container[]): readonly Container[] {
-  if (before.length !== containers.length) return before
-  return before.map((old, index) => {
+function withResources(old: readonly Container[], containers: readonly Container[]): readonly Container[] {
+  if (old.length !== containers.length) return old
+  return old.map((oldContainer, index) => {
     const container = containers[index]
-    return container?.name === old.name ? { ...old, resources: container.resources } : old
+    return container?.name === oldContainer.name
+      ? { ...oldContainer, resources: container.resources }
+      : oldContainer
   })
 }

@@ -3,7 +3,7 @@ import { invalid, notSupported, required, tooLong, type FieldError } from '../..
 import type { Job, JobSpec } from '../../generated/batch/v1.ts'
 import { checkDns1123Label, validateDomainPrefixedPath } from '../../names.ts'
 import { validateNonNegative, validateOptionalChoice } from '../core/pod/field-checks.ts'
-import { validatePodTemplate, validateSelects } from '../core/pod/pod-template-validation.ts'
+import { validatePodTemplate, validateSelectorMatchesTemplate } from '../core/pod/pod-template-validation.ts'
 import { validateSelector } from '../core/pod/selectors.ts'
 import { validatePodFailurePolicy, validateSuccessPolicy } from './job-policy-validation.ts'
 import { validateGeneratedSelector } from './job-selector.ts'
@@ -28,7 +28,7 @@ function validateSelectedSpec(field: string, spec: Partial<JobSpec>): FieldError
   const selectorErrors = validateSelector(`${field}.selector`, selector)
   return selectorErrors.length > 0
     ? [...errors, ...selectorErrors]
-    : [...errors, ...validateSelects(field, selector, template)]
+    : [...errors, ...validateSelectorMatchesTemplate(field, selector, template)]
 }
 
 const managedByBytesMax = 63

@@ -26,7 +26,7 @@ function cronJob(fields: object = {}, jobSpec: object = {}): object {
   return { metadata: { name: 'pi' }, spec: { schedule: '* * * * *', jobTemplate, ...fields } }
 }
 
-test('a job that says little', () => {
+test('defaults of Job', () => {
   const counts = (fields: object): object => {
     const { spec, metadata } = jobs.withDefaults(job(fields)) as Job
     assert.deepEqual(metadata?.labels, { app: 'web' })
@@ -61,7 +61,7 @@ test('a job that says little', () => {
   })
 })
 
-test('a job finds its pods by labels that the server makes', () => {
+test('the server generates the selector and labels of a Job', () => {
   const { spec, status } = stored()
   assert.deepEqual(spec?.selector, { matchLabels: { 'batch.kubernetes.io/controller-uid': 'u1' } })
   assert.deepEqual(spec?.template.metadata?.labels, {
@@ -92,7 +92,7 @@ test('a job finds its pods by labels that the server makes', () => {
   )
 })
 
-test('numbers of a job are not negative, and its pods end', () => {
+test('validation of Job counts and restart policy', () => {
   const { check } = jobs
   const counts = [
     'parallelism',
@@ -120,7 +120,7 @@ test('numbers of a job are not negative, and its pods end', () => {
   )
 })
 
-test('indexes take a mode and a number of completions', () => {
+test('validation of indexed Jobs', () => {
   const { check } = jobs
   const indexed = (fields: object): object => job({ completionMode: 'Indexed', ...fields })
   check(indexed({ completions: 5, backoffLimitPerIndex: 1, maxFailedIndexes: 5 }))
@@ -153,7 +153,7 @@ test('indexes take a mode and a number of completions', () => {
   )
 })
 
-test('a policy for failures looks at exit codes or conditions', () => {
+test('validation of Job podFailurePolicy', () => {
   const { check } = jobs
   const policy = (...rules: readonly object[]): object => job({ podFailurePolicy: { rules } })
   const place = 'spec.podFailurePolicy.rules[0]'
@@ -191,7 +191,7 @@ test('a policy for failures looks at exit codes or conditions', () => {
   )
 })
 
-test('a policy for success counts indexes', () => {
+test('validation of Job successPolicy', () => {
   const { check } = jobs
   const policy = (...rules: readonly object[]): object => {
     return job({ completionMode: 'Indexed', completions: 10, successPolicy: { rules } })
@@ -234,20 +234,20 @@ test('a policy for success counts indexes', () => {
   )
 })
 
-test('what may change in a job', () => {
+test('mutable fields of Job', () => {
   const { checkUpdate } = jobs
-  const before = stored()
-  const after = (fields: object): object => ({ ...before, spec: { ...before.spec, ...fields } })
-  checkUpdate(after({ parallelism: 5, suspend: true, backoffLimit: 1, ttlSecondsAfterFinished: 5 }), before)
-  checkUpdate(after({ completions: 5 }), before, 'spec.completions: Invalid value: 5: field is immutable')
+  const old = stored()
+  const after = (fields: object): object => ({ ...old, spec: { ...old.spec, ...fields } })
+  checkUpdate(after({ parallelism: 5, suspend: true, backoffLimit: 1, ttlSecondsAfterFinished: 5 }), old)
+  checkUpdate(after({ completions: 5 }), old, 'spec.completions: Invalid value: 5: field is immutable')
   checkUpdate(
     after({ managedBy: 'example.com/x' }),
-    before,
+    old,
     'spec.managedBy: Invalid value: "example.com/x": field is immutable',
   )
-  const { template: old } = before.spec ?? {}
-  const renamed = { ...old, spec: { ...old?.spec, hostname: 'x' } }
-  checkUpdate(after({ template: renamed }), before, 'spec.template: Invalid value: ')
+  const { template: oldTemplate } = old.spec ?? {}
+  const renamed = { ...oldTemplate, spec: { ...oldTemplate?.spec, hostname: 'x' } }
+  checkUpdate(after({ template: renamed }), old, 'spec.template: Invalid value: ')
   const indexed = stored({ completionMode: 'Indexed', completions: 3, parallelism: 3 })
   checkUpdate({ ...indexed, spec: { ...indexed.spec, completions: 5, parallelism: 5 } }, indexed)
   checkUpdate(
@@ -257,26 +257,29 @@ test('what may change in a job', () => {
   )
 })
 
-test('a suspended job may still be placed and sized', () => {
+test('scheduling directives and resources of a suspended Job are mutable', () => {
   const { checkUpdate } = jobs
-  const before = stored({ suspend: true })
-  const withTemplate = (spec: object, job = before): Job => {
-    const { template: old } = job.spec ?? {}
-    return { ...job, spec: { ...job.spec, template: { ...old, spec: { ...old?.spec, ...spec } } } } as Job
+  const old = stored({ suspend: true })
+  const withTemplate = (spec: object, job = old): Job => {
+    const { template: oldTemplate } = job.spec ?? {}
+    return {
+      ...job,
+      spec: { ...job.spec, template: { ...oldTemplate, spec: { ...oldTemplate?.spec, ...spec } } },
+    } as Job
   }
   const affinity = {
     nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{}] } },
   }
-  checkUpdate(withTemplate({ nodeSelector: { a: 'b' }, affinity, schedulingGates: [{ name: 'x' }] }), before)
-  checkUpdate(withTemplate({ containers: [container({ resources: { requests: { cpu: '1' } } })] }), before)
+  checkUpdate(withTemplate({ nodeSelector: { a: 'b' }, affinity, schedulingGates: [{ name: 'x' }] }), old)
+  checkUpdate(withTemplate({ containers: [container({ resources: { requests: { cpu: '1' } } })] }), old)
   checkUpdate(
     withTemplate({ containers: [container({ image: 'x' })] }),
-    before,
+    old,
     'spec.template.spec: Invalid value: ',
   )
   const running = stored({ suspend: false })
   checkUpdate(withTemplate({ nodeSelector: { a: 'b' } }, running), running, 'spec.template: Invalid value: ')
-  const stopping = { ...before, status: { startTime: '2026-01-01T00:00:00Z', active: 1 } }
+  const stopping = { ...old, status: { startTime: '2026-01-01T00:00:00Z', active: 1 } }
   checkUpdate(
     withTemplate({ nodeSelector: { a: 'b' } }, stopping),
     stopping,
@@ -284,7 +287,7 @@ test('a suspended job may still be placed and sized', () => {
   )
 })
 
-test('the end of a job is final, and adds up', () => {
+test('validation of Job status', () => {
   const { checkStatus } = jobs
   const condition = (...types: readonly string[]): object[] => types.map(type => ({ type, status: 'True' }))
   const times = { startTime: '2026-01-01T00:00:00Z', completionTime: '2026-01-01T01:00:00Z' }
@@ -357,7 +360,7 @@ test('the end of a job is final, and adds up', () => {
   )
 })
 
-test('a cron job that says little', () => {
+test('defaults of CronJob', () => {
   const { spec } = cronJobs.withDefaults(cronJob()) as unknown as { spec: Record<string, unknown> }
   const { jobTemplate, ...rest } = spec
   assert.deepEqual(rest, {
@@ -370,7 +373,7 @@ test('a cron job that says little', () => {
   assert.deepEqual(Object.keys((jobTemplate as { spec: object }).spec), ['template'])
 })
 
-test('a cron job has a schedule, a place on earth and a job', () => {
+test('validation of CronJob schedule, time zone and job template', () => {
   const { check, checkUpdate } = cronJobs
   check(cronJob())
   check(cronJob({ schedule: '' }), 'spec.schedule: Required value')
@@ -421,7 +424,7 @@ test('a cron job has a schedule, a place on earth and a job', () => {
   checkUpdate(cronJob({ timeZone: 'Gone/Now' }), cronJob({ timeZone: 'Gone/Now' }))
 })
 
-test('whatever is missing, nothing throws', () => {
+test('batch rules never throw on incomplete objects', () => {
   for (const kind of ['Job', 'CronJob']) {
     const { check, checkUpdate, checkStatus } = underTest(batch[kind])
     const rule = { onExitCodes: {}, onPodConditions: [{}] }

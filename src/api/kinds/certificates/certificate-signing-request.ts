@@ -14,7 +14,7 @@ import { pathSegmentNames } from '../../names.ts'
 import { quote } from '../../quote.ts'
 import { conditionStatuses } from '../conditions.ts'
 import { validateChoice, validatePresent } from '../core/pod/field-checks.ts'
-import { mapShared, withDefaults } from '../core/pod/structure-sharing.ts'
+import { mapCopyOnWrite, withDefaults } from '../core/pod/copy-on-write.ts'
 import type { Unchecked } from '../unchecked.ts'
 import { readPemBlocks } from './pem.ts'
 import { validateSignerName } from './signer-name.ts'
@@ -25,20 +25,17 @@ type Condition = Unchecked<CertificateSigningRequestCondition>
 export const certificateSigningRequestRules: KindRules<CertificateSigningRequest> = {
   names: pathSegmentNames,
   prepareForCreate: withoutRequester,
-  prepareForUpdate: (request, before) => ({ ...request, spec: before.spec }),
-  prepareForStatusUpdate: (request, before, now) => withTimes(withDecisionOf(request, before), before, now),
+  prepareForUpdate: (request, old) => ({ ...request, spec: old.spec }),
+  prepareForStatusUpdate: (request, old, now) => withTimes(withDecisionOf(request, old), old, now),
   validate: validateRequest,
-  validateUpdate: (request, before) => [
-    ...validateChange(request, before),
-    ...validateNoDecision(request, before),
-  ],
-  validateStatusUpdate: (request, before) => [
-    ...validateChange(request, before),
-    ...validateNoDecision(request, before),
-    ...validateIssued(request, before),
+  validateUpdate: (request, old) => [...validateChange(request, old), ...validateNoDecision(request, old)],
+  validateStatusUpdate: (request, old) => [
+    ...validateChange(request, old),
+    ...validateNoDecision(request, old),
+    ...validateIssued(request, old),
   ],
   /** Requests can be approved or denied only through the approval subresource. */
-  parts: { approval: { merge: withApprovalOf, validate: validateChange } },
+  subresources: { approval: { merge: withApprovalOf, validate: validateChange } },
   selectableFields: {
     'spec.signerName': request => request.spec?.signerName ?? '',
   },
@@ -143,9 +140,9 @@ function validateCertificate(certificate: string): FieldError[] {
   return blocks.length === 0 ? refuse('must contain at least one CERTIFICATE PEM block') : []
 }
 
-function validateChange(request: Request, before: Request): FieldError[] {
+function validateChange(request: Request, old: Request): FieldError[] {
   const removed = lasting.filter(type => {
-    return conditionsOf(request, type).length < conditionsOf(before, type).length
+    return conditionsOf(request, type).length < conditionsOf(old, type).length
   })
   return [
     ...validateRequest(request),
@@ -155,9 +152,9 @@ function validateChange(request: Request, before: Request): FieldError[] {
   ]
 }
 
-function validateNoDecision(request: Request, before: Request): FieldError[] {
+function validateNoDecision(request: Request, old: Request): FieldError[] {
   return ['Approved', 'Denied'].flatMap(type => {
-    const [now, then] = [conditionsOf(request, type), conditionsOf(before, type)]
+    const [now, then] = [conditionsOf(request, type), conditionsOf(old, type)]
     const verb = now.length > then.length ? 'add' : 'modify'
     if (now.length < then.length || equalJson(now, then)) return []
     return [forbiddenField('status.conditions', `updates may not ${verb} a condition of type ${quote(type)}`)]
@@ -165,8 +162,8 @@ function validateNoDecision(request: Request, before: Request): FieldError[] {
 }
 
 /** The certificate is immutable once issued. */
-function validateIssued({ status }: Request, { status: before }: Request): FieldError[] {
-  if (!before?.certificate || status?.certificate === before.certificate) return []
+function validateIssued({ status }: Request, { status: old }: Request): FieldError[] {
+  if (!old?.certificate || status?.certificate === old.certificate) return []
   return [forbiddenField('status.certificate', 'updates may not modify existing certificate content')]
 }
 
@@ -176,12 +173,12 @@ function validateIssued({ status }: Request, { status: before }: Request): Field
  */
 function withDecisionOf(
   request: CertificateSigningRequest,
-  before: CertificateSigningRequest,
+  old: CertificateSigningRequest,
 ): CertificateSigningRequest {
   const { conditions } = request.status ?? {}
   if (!conditions) return request
   const decisions = ['Approved', 'Denied'].flatMap(type => {
-    const [now, then] = [conditionsOf(request, type), conditionsOf(before, type)]
+    const [now, then] = [conditionsOf(request, type), conditionsOf(old, type)]
     return now.length === then.length ? now.map((condition, index) => [condition, then[index]] as const) : []
   })
   const stored = new Map<Condition, Condition | undefined>(decisions)
@@ -192,18 +189,18 @@ function withDecisionOf(
 /** Sets missing `lastUpdateTime` and `lastTransitionTime` of new and changed conditions. */
 function withTimes(
   request: CertificateSigningRequest,
-  before: CertificateSigningRequest,
+  old: CertificateSigningRequest,
   now: string,
 ): CertificateSigningRequest {
   const { conditions } = request.status ?? {}
   if (!conditions) return request
   const since = new Map(
-    (before.status?.conditions ?? []).map(({ type, status, lastTransitionTime }) => {
+    (old.status?.conditions ?? []).map(({ type, status, lastTransitionTime }) => {
       return [JSON.stringify([type, status]), lastTransitionTime] as const
     }),
   )
-  const stored = new Set(before.status?.conditions)
-  const timed = mapShared(conditions, condition => {
+  const stored = new Set(old.status?.conditions)
+  const timed = mapCopyOnWrite(conditions, condition => {
     if (stored.has(condition)) return condition
     const lastTransitionTime = since.get(JSON.stringify([condition.type, condition.status])) ?? now
     return withDefaults(condition, { lastUpdateTime: now, lastTransitionTime })
@@ -213,13 +210,13 @@ function withTimes(
 
 /** The approval subresource updates only conditions and metadata. */
 function withApprovalOf(
-  before: CertificateSigningRequest,
+  old: CertificateSigningRequest,
   sent: CertificateSigningRequest,
   now: string,
 ): CertificateSigningRequest {
   const { metadata = {} } = sent
   const conditions = sent.status?.conditions ?? []
-  return withTimes({ ...before, metadata, status: { ...before.status, conditions } }, before, now)
+  return withTimes({ ...old, metadata, status: { ...old.status, conditions } }, old, now)
 }
 
 function conditionsOf({ status }: Request, type: string): readonly Condition[] {

@@ -3,7 +3,7 @@ import { columnsUnderTest } from '../testdata/check-columns.ts'
 
 const group = 'certificates.k8s.io'
 
-test('a request for a certificate shows who asks, and what became of it', () => {
+test('the CSR table shows requestor and condition', () => {
   const { row, check } = columnsUnderTest(group, 'CertificateSigningRequest')
   row({}, 'a', '5m', '<none>', '', '<none>', 'Pending')
   row(
@@ -27,7 +27,7 @@ test('a request for a certificate shows who asks, and what became of it', () => 
   condition('Pending,Issued', [], 'eA==')
 })
 
-test('bundles and requests of pods show the signer', () => {
+test('tables of ClusterTrustBundle and PodCertificateRequest show the signer', () => {
   const bundles = columnsUnderTest(group, 'ClusterTrustBundle')
   bundles.row({}, 'a', '<none>')
   bundles.row({ spec: { signerName: 'x/y' } }, 'a', 'x/y')

@@ -8,16 +8,16 @@ import { labelsText } from '../cell-text.ts'
 import { textColumn } from '../make-column.ts'
 import type { Unchecked } from '../unchecked.ts'
 
-const signerNameColumn = textColumn('SignerName', 'Who signs.')
+const signerNameColumn = textColumn('SignerName', 'Name of the signer.')
 
 const certificateSigningRequestColumns: KindColumns<CertificateSigningRequest> = {
   columns: [
     nameColumn,
     ageColumn,
     signerNameColumn,
-    textColumn('Requestor', 'Who asks for the certificate.'),
-    textColumn('RequestedDuration', 'How long the certificate should be valid.'),
-    textColumn('Condition', 'Whether the request is approved and the certificate issued.'),
+    textColumn('Requestor', 'User that created the request.'),
+    textColumn('RequestedDuration', 'Requested validity of the certificate.'),
+    textColumn('Condition', 'Conditions of the request.'),
   ],
   cells: (request: Unchecked<CertificateSigningRequest>, nowMs) => {
     const { signerName, username = '', expirationSeconds } = request.spec ?? {}
@@ -40,12 +40,12 @@ const clusterTrustBundleColumns: KindColumns<ClusterTrustBundle> = {
 const podCertificateRequestColumns: KindColumns<PodCertificateRequest> = {
   columns: [
     nameColumn,
-    textColumn('PodName', 'The pod that asks for the certificate.'),
-    textColumn('ServiceAccountName', 'The service account of the pod.'),
-    textColumn('NodeName', 'The node of the pod.'),
+    textColumn('PodName', 'Pod that requests the certificate.'),
+    textColumn('ServiceAccountName', 'Service account of the pod.'),
+    textColumn('NodeName', 'Node of the pod.'),
     signerNameColumn,
-    textColumn('State', 'Whether the certificate is issued.'),
-    textColumn('UnverifiedUserAnnotations', 'What the pod tells the signer, which nobody has checked.'),
+    textColumn('State', 'State of the request.'),
+    textColumn('UnverifiedUserAnnotations', 'Unverified annotations that the pod passes to the signer.'),
   ],
   cells: (request: Unchecked<PodCertificateRequest>) => {
     const spec = request.spec ?? {}

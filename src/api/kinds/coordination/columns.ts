@@ -7,7 +7,7 @@ import { textColumn } from '../make-column.ts'
 import type { Unchecked } from '../unchecked.ts'
 
 const leaseColumns: KindColumns<Lease> = {
-  columns: [nameColumn, textColumn('Holder', 'Who holds the lease.'), ageColumn],
+  columns: [nameColumn, textColumn('Holder', 'Identity of the holder.'), ageColumn],
   cells: (lease: Unchecked<Lease>, nowMs) => [
     nameOf(lease),
     lease.spec?.holderIdentity ?? '',
@@ -18,9 +18,9 @@ const leaseColumns: KindColumns<Lease> = {
 const leaseCandidateColumns: KindColumns<LeaseCandidate> = {
   columns: [
     nameColumn,
-    textColumn('LeaseName', 'The lease that the candidate wants.'),
-    textColumn('BinaryVersion', 'The version of the candidate.'),
-    textColumn('EmulationVersion', 'The version that the candidate behaves like.'),
+    textColumn('LeaseName', 'Lease of the candidate.'),
+    textColumn('BinaryVersion', 'Binary version.'),
+    textColumn('EmulationVersion', 'Emulation version.'),
     ageColumn,
   ],
   cells: (candidate: Unchecked<LeaseCandidate>, nowMs) => {

@@ -1,13 +1,16 @@
-/** Rules of Lease. Coordinated leader election is off, so its fields are dropped. */
+/**
+ * Rules of Lease. Coordinated leader election is off, so its fields are dropped.
+ * https://kubernetes.io/docs/concepts/architecture/leases/
+ */
 import { invalid, type FieldError } from '../../field-error.ts'
 import type { Lease, LeaseSpec } from '../../generated/coordination/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { validateNonNegative } from '../core/pod/field-checks.ts'
-import { withField, withoutField } from '../core/pod/structure-sharing.ts'
+import { withField, withoutField } from '../core/pod/copy-on-write.ts'
 
 export const leaseRules: KindRules<Lease> = {
-  createOnUpdate: true,
-  unconditionalUpdate: false,
+  allowCreateOnUpdate: true,
+  allowUnconditionalUpdate: false,
   prepareForCreate: withoutStrategy,
   prepareForUpdate: withoutStrategy,
   validate: validateLease,

@@ -3,7 +3,7 @@ import { ago, columnsUnderTest } from '../testdata/check-columns.ts'
 
 const metadata = { deletionTimestamp: ago(1) }
 
-test('pod templates and replication controllers show containers and labels', () => {
+test('tables of PodTemplate and ReplicationController', () => {
   const template = {
     metadata: { labels: { 'b': '2', 'a-b': '3', 'a': '1' } },
     spec: {
@@ -35,7 +35,7 @@ test('pod templates and replication controllers show containers and labels', () 
   )
 })
 
-test('a service shows its addresses', () => {
+test('the Service table shows its addresses', () => {
   const { row, check } = columnsUnderTest('', 'Service')
   const ports = [{ port: 80, protocol: 'TCP' }]
   row(
@@ -90,7 +90,7 @@ test('a service shows its addresses', () => {
   external({ type: 'LoadBalancer', externalIPs: ['3.3.3.3'] }, '1.1.1.1,3.3.3.3', { ip: '1.1.1.1' })
 })
 
-test('a service shows its ports, and those of nodes', () => {
+test('the Service table shows ports and node ports', () => {
   const { check } = columnsUnderTest('', 'Service')
   const ports = [
     { port: 80, nodePort: 30_080, protocol: 'TCP' },
@@ -99,7 +99,7 @@ test('a service shows its ports, and those of nodes', () => {
   check({ spec: { ports } }, { 'Port(s)': '80:30080/TCP,53/UDP' })
 })
 
-test('endpoints show the first three addresses', () => {
+test('the Endpoints table shows the first three addresses', () => {
   const { row, check } = columnsUnderTest('', 'Endpoints')
   const addresses = (...ips: readonly string[]): object[] => ips.map(ip => ({ ip }))
   row({}, 'a', '<none>', '5m')
@@ -118,7 +118,7 @@ test('endpoints show the first three addresses', () => {
   )
 })
 
-test('a node shows its state, roles and machine', () => {
+test('the Node table shows status, roles and system information', () => {
   const { row, check } = columnsUnderTest('', 'Node')
   row({}, 'a', 'Unknown', '<none>', '5m', '', '<none>', '<none>', '<unknown>', '<unknown>', '<unknown>')
   row(
@@ -169,7 +169,7 @@ test('a node shows its state, roles and machine', () => {
   check({ metadata: { labels: { 'kubernetes.io/role': '' } } }, { Roles: '<none>' })
 })
 
-test('an event shows when it happened, how often, and to what', () => {
+test('the Event table', () => {
   const { row, check } = columnsUnderTest('', 'Event')
   row(
     {
@@ -214,7 +214,7 @@ test('an event shows when it happened, how often, and to what', () => {
   )
 })
 
-test('volumes and claims show each other', () => {
+test('tables of PersistentVolume and PersistentVolumeClaim', () => {
   const volumes = columnsUnderTest('', 'PersistentVolume')
   volumes.row({}, 'a', '0', '', '', '', '', '', '<unset>', '', '5m', '<unset>')
   volumes.row(
@@ -279,7 +279,7 @@ test('volumes and claims show each other', () => {
   claims.check({ metadata: { annotations }, spec: { storageClassName: 's' } }, { StorageClass: 'old' })
 })
 
-test('a quota shows what is used, requests and limits apart', () => {
+test('the ResourceQuota table separates requests and limits', () => {
   const { row } = columnsUnderTest('', 'ResourceQuota')
   row({}, 'a', '', '', '5m')
   const hard = { 'pods': '4', 'limits.cpu': '2', 'cpu': '1', 'limits.memory': '1Gi', 'constructor': '1' }
@@ -292,7 +292,7 @@ test('a quota shows what is used, requests and limits apart', () => {
   )
 })
 
-test('kinds that carry data show how much', () => {
+test('tables of ConfigMap and Secret show the number of entries', () => {
   columnsUnderTest('', 'ConfigMap').row({ data: { x: '', y: '' }, binaryData: { z: '' } }, 'a', 3, '5m')
   columnsUnderTest('', 'Secret').row({ type: 'Opaque', data: { x: '' } }, 'a', 'Opaque', 1, '5m')
   columnsUnderTest('', 'ServiceAccount').row({}, 'a', '5m')
@@ -300,7 +300,7 @@ test('kinds that carry data show how much', () => {
   columnsUnderTest('', 'LimitRange').row({}, 'a', '2026-05-04T11:55:00Z')
 })
 
-test('a component shows its health', () => {
+test('the ComponentStatus table shows health', () => {
   const { row } = columnsUnderTest('', 'ComponentStatus')
   row({}, 'a', 'Unknown', '', '')
   row({ conditions: [{ type: 'Healthy', status: 'True', message: 'ok' }] }, 'a', 'Healthy', 'ok', '')

@@ -6,8 +6,8 @@ import { decodedBytes, isChangedData, validateDataKeys } from './data-validation
 
 export const configMapRules: KindRules<ConfigMap> = {
   validate: validateConfigMap,
-  validateUpdate: (configMap, before) => [
-    ...validateImmutability(configMap, before),
+  validateUpdate: (configMap, old) => [
+    ...validateImmutability(configMap, old),
     ...validateConfigMap(configMap),
   ],
 }
@@ -31,13 +31,12 @@ function validateConfigMap({ data = {}, binaryData = {} }: ConfigMap): FieldErro
   return sizeBytes > dataBytesMax ? [...errors, tooLong('[]', dataBytesMax)] : errors
 }
 
-function validateImmutability(configMap: ConfigMap, before: ConfigMap): FieldError[] {
-  if (before.immutable !== true) return []
+function validateImmutability(configMap: ConfigMap, old: ConfigMap): FieldError[] {
+  if (old.immutable !== true) return []
   const errors: FieldError[] = []
   const detail = 'field is immutable when `immutable` is set'
   if (configMap.immutable !== true) errors.push(forbiddenField('immutable', detail))
-  if (isChangedData(configMap.data, before.data)) errors.push(forbiddenField('data', detail))
-  if (isChangedData(configMap.binaryData, before.binaryData))
-    errors.push(forbiddenField('binaryData', detail))
+  if (isChangedData(configMap.data, old.data)) errors.push(forbiddenField('data', detail))
+  if (isChangedData(configMap.binaryData, old.binaryData)) errors.push(forbiddenField('binaryData', detail))
   return errors
 }

@@ -7,7 +7,7 @@ import { core } from './rules.ts'
 const configMaps = underTest(core['ConfigMap'])
 const secrets = underTest(core['Secret'])
 
-test('keys of config maps are names of files, once', () => {
+test('ConfigMap keys must be valid and unique across data and binaryData', () => {
   const { check } = configMaps
   check({ data: { 'a.b_c-D': 'x' }, binaryData: { b: 'AAAA' } })
   check({ data: { 'a b': '' } }, 'data[a b]: Invalid value: "a b": a valid config key must consist of')
@@ -20,7 +20,7 @@ test('keys of config maps are names of files, once', () => {
   check({ data: { ['__proto__']: 'x', constructor: 'y' }, binaryData: { toString: '' } })
 })
 
-test('config maps hold a mebibyte', () => {
+test('a ConfigMap holds at most 1 MiB', () => {
   const { check } = configMaps
   const half = 'x'.repeat(512 * 1024)
   check({ data: { a: half }, binaryData: { b: Buffer.from(half).toString('base64') } })
@@ -30,14 +30,14 @@ test('config maps hold a mebibyte', () => {
   )
 })
 
-test('a config map that is immutable stays so', () => {
+test('an immutable ConfigMap cannot be changed', () => {
   const { checkUpdate } = configMaps
-  const before = { immutable: true, data: { a: 'b' } }
+  const old = { immutable: true, data: { a: 'b' } }
   const detail = 'field is immutable when `immutable` is set'
-  checkUpdate({ immutable: true, data: { a: 'b' } }, before)
+  checkUpdate({ immutable: true, data: { a: 'b' } }, old)
   checkUpdate(
     { data: { a: 'c' }, binaryData: { b: '' } },
-    before,
+    old,
     `immutable: Forbidden: ${detail}`,
     `data: Forbidden: ${detail}`,
     `binaryData: Forbidden: ${detail}`,
@@ -47,7 +47,7 @@ test('a config map that is immutable stays so', () => {
 
 const encode = (text: string) => Buffer.from(text).toString('base64')
 
-test('a secret is opaque, and plain text in it becomes data', () => {
+test('a Secret defaults to type Opaque, and stringData is moved to data', () => {
   const { withDefaults } = secrets
   assert.deepEqual(withDefaults({ data: { a: 'AA==' } }), { data: { a: 'AA==' }, type: 'Opaque' })
   const stringData = { b: 'é', ['__proto__']: 'x' }
@@ -60,7 +60,7 @@ test('a secret is opaque, and plain text in it becomes data', () => {
   assert.equal('stringData' in filled, false)
 })
 
-test('types of secrets promise keys', () => {
+test('Secret types require their keys', () => {
   const { check } = secrets
   const secret = (type: string, data: Record<string, string>) => {
     const encoded = Object.entries(data).map(([key, text]) => [key, encode(text)])
@@ -88,14 +88,14 @@ test('types of secrets promise keys', () => {
   check({ ...secret('service-account-token', {}), metadata: { annotations: { [annotation]: 'a' } } })
 })
 
-test('secrets hold a mebibyte', () => {
+test('a Secret holds at most 1 MiB', () => {
   secrets.check(
     { data: { a: Buffer.alloc(1024 * 1024 + 1).toString('base64') } },
     'data: Too long: may not be more than 1048576 bytes',
   )
 })
 
-test('a secret keeps its type', () => {
+test('the type of a Secret is immutable', () => {
   const { checkUpdate } = secrets
   checkUpdate({ type: 'a/b' }, { type: 'Opaque' }, 'type: Invalid value: "a/b": field is immutable')
   checkUpdate(

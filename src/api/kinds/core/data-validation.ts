@@ -16,6 +16,6 @@ export function decodedBytes(data: Data): number {
   return sizeBytes
 }
 
-export function isChangedData(data: Data = {}, before: Data = {}): boolean {
-  return !equalJson(data, before)
+export function isChangedData(data: Data = {}, old: Data = {}): boolean {
+  return !equalJson(data, old)
 }

@@ -10,12 +10,12 @@ const { check, checkUpdate, withDefaults } = underTest(core['Endpoints'])
 const endpoints = (subset: EndpointSubset) => ({ metadata: { name: 'web' }, subsets: [subset] })
 const addresses = [{ ip: '10.0.0.1' }]
 
-test('ports of endpoints are of TCP', () => {
+test('Endpoints ports default to TCP', () => {
   const filled = withDefaults(endpoints({ ports: [{ port: 80 }] }))
   assert.deepEqual(filled, endpoints({ ports: [{ port: 80, protocol: 'TCP' }] }))
 })
 
-test('endpoints are addresses and ports', () => {
+test('validation of Endpoints', () => {
   check(endpoints({ addresses }))
   check(endpoints({ notReadyAddresses: addresses, ports: [{ port: 80 }] }))
   check(endpoints({}), 'subsets[0]: Required value: must specify `addresses` or `notReadyAddresses`')
@@ -38,7 +38,7 @@ test('endpoints are addresses and ports', () => {
   )
 })
 
-test('endpoints that do not change are not judged again', () => {
+test('unchanged Endpoints subsets are not revalidated', () => {
   const old = endpoints({ addresses: [{ ip: '010.0.0.1' }] })
   checkUpdate({ ...old, metadata: { name: 'web', labels: { a: 'b' } } }, old)
   checkUpdate(
@@ -48,7 +48,7 @@ test('endpoints that do not change are not judged again', () => {
   )
 })
 
-test('addresses that others may misread are warned about', () => {
+test('Endpoints return warnings for ambiguous addresses', () => {
   const warnings = endpointsRules.warnings?.(endpoints({ addresses: [{ ip: '1:0::1' }] }), undefined)
   assert.deepEqual(warnings, [
     'subsets[0].addresses[0].ip: IPv6 address "1:0::1" should be in RFC 5952 canonical format ("1::1")',

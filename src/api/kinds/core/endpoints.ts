@@ -1,30 +1,31 @@
 /** Rules of Endpoints, which EndpointSlice has replaced; kept for old clients. */
 import { required, type FieldError } from '../../field-error.ts'
 import type { EndpointAddress, EndpointPort, Endpoints, EndpointSubset } from '../../generated/core/v1.ts'
-import { validateNonSpecialIp, validateStoredIp, warnAboutIp } from '../../ip.ts'
+import { validateNonSpecialIp, validateIpForLegacyField, warningsForIp } from '../../ip.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { labelOf } from '../../labels.ts'
 import { validateChoice, validateDnsLabel, validateDnsSubdomain } from './pod/field-checks.ts'
-import { sameMeaning } from './pod/same-meaning.ts'
-import { mapShared, withDefaults, withField } from './pod/structure-sharing.ts'
+import { semanticEqual } from './pod/semantic-equal.ts'
+import { mapCopyOnWrite, withDefaults, withField } from './pod/copy-on-write.ts'
 import { portProtocols, validateAppProtocol, validatePortNumber } from './ports.ts'
 
 export const endpointsRules: KindRules<Endpoints> = {
-  withDefaults: endpoints => withField(endpoints, 'subsets', list => mapShared(list, withSubsetDefaults)),
+  withDefaults: endpoints =>
+    withField(endpoints, 'subsets', list => mapCopyOnWrite(list, withSubsetDefaults)),
   validate: validateEndpoints,
   // Unchanged subsets are not validated again: rules may have become stricter since.
-  validateUpdate: (endpoints, before) => {
+  validateUpdate: (endpoints, old) => {
     const errors = validateEndpoints(endpoints)
-    return errors.length > 0 && sameMeaning(endpoints.subsets, before.subsets) ? [] : errors
+    return errors.length > 0 && semanticEqual(endpoints.subsets, old.subsets) ? [] : errors
   },
-  warnings: warnAboutEndpoints,
+  warnings: warningsForEndpoints,
   deprecation: 'is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice',
-  createOnUpdate: true,
+  allowCreateOnUpdate: true,
 }
 
 function withSubsetDefaults(subset: EndpointSubset): EndpointSubset {
   return withField(subset, 'ports', ports =>
-    mapShared(ports, port => withDefaults(port, { protocol: 'TCP' })),
+    mapCopyOnWrite(ports, port => withDefaults(port, { protocol: 'TCP' })),
   )
 }
 
@@ -52,7 +53,7 @@ function validateAddress(field: string, address: EndpointAddress): FieldError[] 
   const { hostname, nodeName } = address
   const ip = address.ip ?? ''
   return [
-    ...validateStoredIp(`${field}.ip`, ip),
+    ...validateIpForLegacyField(`${field}.ip`, ip),
     ...(hostname ? validateDnsLabel(`${field}.hostname`, hostname) : []),
     ...(nodeName === undefined ? [] : validateDnsSubdomain(`${field}.nodeName`, nodeName)),
     ...validateNonSpecialIp(`${field}.ip`, ip),
@@ -72,15 +73,15 @@ function validatePort(field: string, port: EndpointPort, isNameRequired: boolean
   ]
 }
 
-function warnAboutEndpoints({ metadata, subsets = [] }: Endpoints): string[] {
+function warningsForEndpoints({ metadata, subsets = [] }: Endpoints): string[] {
   // The endpoints controller writes canonical addresses and needs no warnings.
   if (labelOf(metadata?.labels, 'endpoints.kubernetes.io/managed-by') === 'endpoint-controller') return []
   return subsets.flatMap(({ addresses = [], notReadyAddresses = [] }, subset) => [
     ...addresses.flatMap(({ ip }, index) => {
-      return warnAboutIp(`subsets[${subset}].addresses[${index}].ip`, ip ?? '')
+      return warningsForIp(`subsets[${subset}].addresses[${index}].ip`, ip ?? '')
     }),
     ...notReadyAddresses.flatMap(({ ip }, index) => {
-      return warnAboutIp(`subsets[${subset}].notReadyAddresses[${index}].ip`, ip ?? '')
+      return warningsForIp(`subsets[${subset}].notReadyAddresses[${index}].ip`, ip ?? '')
     }),
   ])
 }

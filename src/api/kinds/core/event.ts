@@ -26,7 +26,7 @@ export const eventRules: KindRules<Event> = {
     'source': event => event.source?.component || (event.reportingComponent ?? ''),
     'type': event => event.type ?? '',
   },
-  createOnUpdate: true,
+  allowCreateOnUpdate: true,
   ttlMs: eventTtlMs,
 }
 

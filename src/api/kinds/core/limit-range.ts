@@ -15,17 +15,17 @@ import { repetitions } from '../repetitions.ts'
 import { amountsOf, type ResourceList } from './pod/resource-amounts.ts'
 import { roundUp } from './pod/resource-defaults.ts'
 import { isOvercommitAllowed, validateContainerResource } from './pod/resource-names.ts'
-import { mapShared, withField } from './pod/structure-sharing.ts'
+import { mapCopyOnWrite, withField } from './pod/copy-on-write.ts'
 import { validateResourceName } from './resource-quantities.ts'
 
 export const limitRangeRules: KindRules<LimitRange> = {
   withDefaults: range =>
     withField(range, 'spec', spec => {
-      return withField(spec, 'limits', limits => mapShared(limits, withLimitDefaults))
+      return withField(spec, 'limits', limits => mapCopyOnWrite(limits, withLimitDefaults))
     }),
   validate: validateLimitRange,
   validateUpdate: validateLimitRange,
-  createOnUpdate: true,
+  allowCreateOnUpdate: true,
 }
 
 const lists = ['max', 'min', 'default', 'defaultRequest', 'maxLimitRequestRatio'] as const

@@ -8,7 +8,7 @@ const { check, checkStatus, withDefaults } = underTest(core['Namespace'])
 
 const label = 'kubernetes.io/metadata.name'
 
-test('a namespace is labelled with its name and active', () => {
+test('a Namespace defaults the metadata.name label and phase Active', () => {
   assert.deepEqual(withDefaults({ metadata: { name: 'a', labels: { b: 'c', [label]: 'd' } } }), {
     metadata: { name: 'a', labels: { b: 'c', [label]: 'a' } },
     status: { phase: 'Active' },
@@ -19,7 +19,7 @@ test('a namespace is labelled with its name and active', () => {
   })
 })
 
-test('a new namespace is held until it is empty', () => {
+test('a new Namespace gets the kubernetes finalizer', () => {
   const created = namespaceRules.prepareForCreate?.({
     metadata: { name: 'a' },
     spec: { finalizers: ['b/c'] },
@@ -29,36 +29,36 @@ test('a new namespace is held until it is empty', () => {
     spec: { finalizers: ['b/c', 'kubernetes'] },
     status: { phase: 'Active' },
   })
-  assert.ok(created && namespaceRules.isHeld?.(created))
-  assert.equal(namespaceRules.isHeld?.({ spec: {} }), false)
+  assert.ok(created && namespaceRules.hasPendingFinalization?.(created))
+  assert.equal(namespaceRules.hasPendingFinalization?.({ spec: {} }), false)
   const begun = namespaceRules.beginDeletion?.({ status: { phase: 'Active' } })
   assert.deepEqual(begun, { status: { phase: 'Terminating' } })
 })
 
-test('an update leaves the finalizers of the spec alone', () => {
-  const before = { metadata: { name: 'a' }, spec: { finalizers: ['kubernetes'] } }
-  const after = namespaceRules.prepareForUpdate?.({ metadata: { name: 'a' }, spec: {} }, before)
+test('a Namespace update keeps spec.finalizers', () => {
+  const old = { metadata: { name: 'a' }, spec: { finalizers: ['kubernetes'] } }
+  const after = namespaceRules.prepareForUpdate?.({ metadata: { name: 'a' }, spec: {} }, old)
   assert.deepEqual(after, {
     metadata: { name: 'a', labels: { [label]: 'a' } },
     spec: { finalizers: ['kubernetes'] },
   })
 })
 
-test('finalizers of a namespace have prefixes', () => {
+test('Namespace finalizers must be qualified names', () => {
   check({ spec: { finalizers: ['kubernetes', 'orphan', 'a.b/c'] } })
   check(
     { spec: { finalizers: ['mine'] } },
     'spec.finalizers: Invalid value: "mine": name is neither a standard finalizer name nor is it fully quali',
   )
   const finalized = { spec: { finalizers: ['a.b/c', 'mine'] } }
-  const errors = namespaceRules.parts?.['finalize']?.validate?.(finalized, {})
+  const errors = namespaceRules.subresources?.['finalize']?.validate?.(finalized, {})
   assert.deepEqual(
     errors?.map(error => error.field),
     ['spec.finalizers[1]'],
   )
 })
 
-test('the phase of a namespace says whether it is being deleted', () => {
+test('the Namespace phase must match its deletionTimestamp', () => {
   const namespace = (phase: string, deletionTimestamp?: string) => {
     return { metadata: { name: 'a', deletionTimestamp }, status: { phase } }
   }

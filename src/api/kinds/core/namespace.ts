@@ -4,24 +4,30 @@ import type { Namespace } from '../../generated/core/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { isBeingDeleted } from '../../metadata.ts'
 import { checkBuiltInFinalizerName, checkFinalizerName, labelNames } from '../../names.ts'
-import { withDefaults, withoutField } from './pod/structure-sharing.ts'
-import { namespaceFinalize } from './namespace-finalize.ts'
+import { withDefaults, withoutField } from './pod/copy-on-write.ts'
 
 export const namespaceRules: KindRules<Namespace> = {
   names: labelNames,
   withDefaults: namespace => withPhase(withNameLabel(namespace)),
   prepareForCreate: namespace => withPhase(withNameLabel(withKubernetesFinalizer(namespace))),
-  prepareForUpdate: (namespace, before) => withNameLabel(withFinalizersOf(namespace, before)),
+  prepareForUpdate: (namespace, old) => withNameLabel(withFinalizersOf(namespace, old)),
   validate: validateFinalizers,
   validateUpdate: validateFinalizers,
   validateStatusUpdate: validatePhase,
-  parts: { finalize: { ...namespaceFinalize, validate: validateNamespaceFinalize } },
-  isHeld: namespace => (namespace.spec?.finalizers?.length ?? 0) > 0,
+  subresources: { finalize: { merge: mergeFinalizers, validate: validateNamespaceFinalize } },
+  hasPendingFinalization: namespace => (namespace.spec?.finalizers?.length ?? 0) > 0,
   beginDeletion: namespace => ({ ...namespace, status: { ...namespace.status, phase: 'Terminating' } }),
-  returnsDeleted: true,
+  returnDeletedObject: true,
   selectableFields: {
     'status.phase': namespace => namespace.status?.phase ?? '',
   },
+}
+
+/** The finalize subresource updates the finalizers in the spec; without any, the namespace is removed. */
+function mergeFinalizers(old: Namespace, sent: Namespace): Namespace {
+  const { finalizers: _, ...spec } = old.spec ?? {}
+  const finalizers = sent.spec?.finalizers ?? []
+  return { ...old, spec: { ...spec, ...(finalizers.length > 0 && { finalizers }) } }
 }
 
 /** Validates an update through `finalize`, the only way to change `spec.finalizers`. */
@@ -56,8 +62,8 @@ function withKubernetesFinalizer(namespace: Namespace): Namespace {
   return { ...namespace, spec: { ...namespace.spec, finalizers: [...finalizers, kubernetesFinalizer] } }
 }
 
-function withFinalizersOf(namespace: Namespace, before: Namespace): Namespace {
-  const finalizers = before.spec?.finalizers
+function withFinalizersOf(namespace: Namespace, old: Namespace): Namespace {
+  const finalizers = old.spec?.finalizers
   const { spec = {} } = namespace
   if (spec.finalizers === finalizers) return namespace
   return { ...namespace, spec: finalizers ? { ...spec, finalizers } : withoutField(spec, 'finalizers') }

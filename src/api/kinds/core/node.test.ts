@@ -10,7 +10,7 @@ const { check, checkUpdate, checkStatus, withDefaults } = underTest(core['Node']
 const spec = (given: NodeSpec) => ({ metadata: { name: 'n1' }, spec: given })
 const status = (given: NodeStatus) => ({ metadata: { name: 'n1' }, status: given })
 
-test('defaults of a node', () => {
+test('defaults of Node', () => {
   const [podCIDR, podCIDRs] = ['10.0.0.0/24', ['10.0.0.0/24']]
   assert.deepEqual(withDefaults(spec({ podCIDR })), spec({ podCIDR, podCIDRs }))
   assert.deepEqual(withDefaults(spec({ podCIDRs })), spec({ podCIDR, podCIDRs }))
@@ -22,7 +22,7 @@ test('defaults of a node', () => {
   assert.deepEqual(rounded, status({ allocatable: { cpu: '2m' } }))
 })
 
-test('taints of a node', () => {
+test('validation of Node taints', () => {
   check(
     spec({
       taints: [
@@ -53,7 +53,7 @@ test('taints of a node', () => {
   )
 })
 
-test('ranges of addresses of a node', () => {
+test('validation of Node podCIDRs', () => {
   check(spec({ podCIDRs: ['10.0.0.0/24', 'fd00::/64'] }))
   check(
     spec({ podCIDRs: ['10.0.0.0/24', '10.0.1.0/24'] }),
@@ -62,7 +62,7 @@ test('ranges of addresses of a node', () => {
   check(spec({ podCIDR: 'x' }), 'spec.podCIDRs[0]: Invalid value: "x": must be a valid CIDR value')
 })
 
-test('resources and features of a node', () => {
+test('validation of Node capacity, allocatable and declared features', () => {
   check(status({ capacity: { 'cpu': '1500m', 'pods': '110', 'example.com/gpu': '2' } }))
   check(
     status({ capacity: { cpu: '-1', pods: '1500m' }, allocatable: { 'example.com/gpu': '500m' } }),
@@ -80,19 +80,19 @@ test('resources and features of a node', () => {
   check(status({ declaredFeatures: [`A${'/a'.repeat(200)}`] }), 'status.declaredFeatures[0]: Invalid value')
 })
 
-test('what is given to a node once stays', () => {
+test('podCIDRs and providerID of a Node are immutable once set', () => {
   checkUpdate(spec({ podCIDR: '10.0.0.0/24', providerID: 'a', unschedulable: true }), spec({}))
-  const before = spec({ podCIDR: '10.0.0.0/24', providerID: 'a' })
+  const old = spec({ podCIDR: '10.0.0.0/24', providerID: 'a' })
   checkUpdate(
     spec({ podCIDR: '10.0.1.0/24', providerID: 'b' }),
-    before,
+    old,
     'spec.podCIDRs: Forbidden: node updates may not change podCIDR except from "" to valid',
     'spec.providerID: Forbidden: node updates may not change providerID except from "" to valid',
   )
   checkUpdate(spec({ externalID: 'a' }), spec({}), 'spec.externalID: Forbidden: may not be updated')
 })
 
-test('the status of a node', () => {
+test('validation of Node status', () => {
   const address = { type: 'InternalIP', address: '10.0.0.1' }
   checkStatus(status({ addresses: [address, { ...address, type: 'ExternalIP' }] }), status({}))
   checkStatus(
@@ -112,7 +112,7 @@ test('the status of a node', () => {
   )
 })
 
-test('nodes are selected by whether pods may come', () => {
+test('Nodes can be selected by spec.unschedulable', () => {
   const field = nodeRules.selectableFields?.['spec.unschedulable']
   assert.equal(field?.({ spec: { unschedulable: true } }), 'true')
   assert.equal(field?.({}), 'false')

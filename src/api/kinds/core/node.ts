@@ -1,21 +1,21 @@
 /** Rules of Node. A kubelet creates its node with a status, which is dropped for most other kinds. */
-import { warnAboutCidr } from '../../cidr.ts'
+import { warningsForCidr } from '../../cidr.ts'
 import type { Node, NodeSpec, NodeStatus } from '../../generated/core/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { validateNode, validateNodeUpdate } from './node/validation.ts'
 import { roundUp } from './pod/resource-defaults.ts'
-import { withField, withoutField } from './pod/structure-sharing.ts'
+import { withField, withoutField } from './pod/copy-on-write.ts'
 
 export const nodeRules: KindRules<Node> = {
-  createdWithStatus: true,
+  keepStatusOnCreate: true,
   withDefaults: node => withField(withField(node, 'spec', withPodCidrs), 'status', withAllocatable),
   prepareForCreate: node => withoutStatusConfig(withoutConfigSource(node)),
-  prepareForUpdate: (node, before) => (before.spec?.configSource ? node : withoutConfigSource(node)),
-  prepareForStatusUpdate: (node, before) => (before.status?.config ? node : withoutStatusConfig(node)),
+  prepareForUpdate: (node, old) => (old.spec?.configSource ? node : withoutConfigSource(node)),
+  prepareForStatusUpdate: (node, old) => (old.status?.config ? node : withoutStatusConfig(node)),
   validate: validateNode,
-  validateUpdate: (node, before) => [...validateNode(node), ...validateNodeUpdate(node, before)],
+  validateUpdate: (node, old) => [...validateNode(node), ...validateNodeUpdate(node, old)],
   validateStatusUpdate: validateNodeUpdate,
-  warnings: warnAboutNode,
+  warnings: warningsForNode,
   selectableFields: { 'spec.unschedulable': node => String(node.spec?.unschedulable ?? false) },
 }
 
@@ -46,14 +46,14 @@ function withoutStatusConfig(node: Node): Node {
   return withField(node, 'status', status => withoutField(status, 'config'))
 }
 
-function warnAboutNode({ spec = {} }: Node): string[] {
+function warningsForNode({ spec = {} }: Node): string[] {
   const warnings: string[] = []
   if (spec.configSource) warnings.push('spec.configSource: the feature is removed')
   if (spec.externalID) warnings.push('spec.externalID: this field is deprecated, and is unused by Kubernetes')
   return [
     ...warnings,
     ...(spec.podCIDRs?.flatMap((range, index) => {
-      return warnAboutCidr(`spec.podCIDRs[${index}]`, range)
+      return warningsForCidr(`spec.podCIDRs[${index}]`, range)
     }) ?? []),
   ]
 }

@@ -20,13 +20,13 @@ function claim(spec: PersistentVolumeClaimSpec, status?: PersistentVolumeClaimSt
 
 const bound: PersistentVolumeClaimStatus = { phase: 'Bound', capacity: { storage: '1Gi' } }
 
-test('defaults of a claim', () => {
+test('defaults of PersistentVolumeClaim', () => {
   const volumeMode = 'Filesystem'
   assert.deepEqual(withDefaults(claim({})), claim({ volumeMode }, { phase: 'Pending' }))
   assert.deepEqual(withDefaults(claim(sized('1100u'), bound)), claim({ ...sized('2m'), volumeMode }, bound))
 })
 
-test('what a claim asks for', () => {
+test('validation of PersistentVolumeClaim spec', () => {
   check(claim({}))
   check(claim({ accessModes: [] }), 'spec.accessModes: Required value: at least 1 access mode is required')
   check(
@@ -50,7 +50,7 @@ test('what a claim asks for', () => {
 const snapshot = { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name: 's' }
 const foreign = { apiGroup: 'example.com', kind: 'Thing', name: 't' }
 
-test('each of the two sources follows the other', () => {
+test('dataSource and dataSourceRef default to each other', () => {
   const created = (spec: PersistentVolumeClaimSpec) => {
     const prepared = (persistentVolumeClaimRules.prepareForCreate?.(claim(spec)) ??
       {}) as PersistentVolumeClaim
@@ -63,7 +63,7 @@ test('each of the two sources follows the other', () => {
   assert.deepEqual(created({ dataSource: { kind: 'Thing', name: 'a' } }), [undefined, undefined])
 })
 
-test('sources of a claim', () => {
+test('validation of PersistentVolumeClaim data sources', () => {
   check(claim({ dataSource: { kind: 'PersistentVolumeClaim', name: 'a' } }))
   check(
     claim({ dataSourceRef: { kind: 'Thing', name: '' } }),
@@ -78,7 +78,7 @@ test('sources of a claim', () => {
   )
 })
 
-test('a claim hardly changes', () => {
+test('immutable fields of PersistentVolumeClaim', () => {
   const immutable = 'spec: Forbidden: spec is immutable after creation except resources.requests and'
   checkUpdate(claim({ volumeName: 'v' }), claim({}))
   checkUpdate(claim({ volumeName: 'w' }), claim({ volumeName: 'v' }), immutable)
@@ -96,7 +96,7 @@ test('a claim hardly changes', () => {
   )
 })
 
-test('a bound claim may ask for more, and take back what it did not get', () => {
+test('a bound claim may be expanded, and an unfulfilled request reduced', () => {
   const small = 'spec.resources.requests.storage: Forbidden: field can not be less than status.capacity'
   checkUpdate(claim(sized('2Gi'), bound), claim({}, bound))
   checkUpdate(claim(sized('2Gi'), bound), claim(sized('3Gi'), bound))
@@ -104,7 +104,7 @@ test('a bound claim may ask for more, and take back what it did not get', () => 
   checkUpdate(claim(sized('512Mi'), bound), claim({}, bound), small)
 })
 
-test('the class of attributes of a bound claim', () => {
+test('VolumeAttributesClass of a bound claim', () => {
   const current = { ...bound, currentVolumeAttributesClassName: 'a' }
   const of = (volumeAttributesClassName: string, status?: PersistentVolumeClaimStatus) => {
     return claim({ volumeAttributesClassName }, status)
@@ -123,7 +123,7 @@ test('the class of attributes of a bound claim', () => {
   )
 })
 
-test('the class moves from the annotation to the field', () => {
+test('the storage class may move from the annotation to the field', () => {
   const annotation = 'volume.beta.kubernetes.io/storage-class'
   const annotated = (name: string, spec: PersistentVolumeClaimSpec = {}) => {
     return { ...claim(spec), metadata: { name: 'c1', annotations: { [annotation]: name } } }
@@ -138,24 +138,24 @@ test('the class moves from the annotation to the field', () => {
   checkUpdate(annotated('a', { storageClassName: 'b' }), annotated('a'), 'spec: Forbidden')
 })
 
-test('the status of a claim', () => {
-  const before = claim({}, bound)
-  checkStatus(claim({}, { ...bound, allocatedResources: { 'storage': '2Gi', 'a.b/c': '1' } }), before)
+test('validation of PersistentVolumeClaim status', () => {
+  const old = claim({}, bound)
+  checkStatus(claim({}, { ...bound, allocatedResources: { 'storage': '2Gi', 'a.b/c': '1' } }), old)
   checkStatus(
     claim({}, { capacity: { storage: '-1' } }),
-    before,
+    old,
     'status.capacity[storage]: Invalid value: -1: must be a valid resource quantity',
   )
   const odd = { allocatedResources: { cpu: '1' }, allocatedResourceStatuses: { storage: 'Any' } }
   checkStatus(
     claim({}, odd),
-    before,
+    old,
     'status.allocatedResourceStatuses: Unsupported value: "storage": supported values: "ControllerResizeInPr',
     'status.allocatedResources: Unsupported value: "cpu": supported values: "storage"',
   )
 })
 
-test('parts of bytes are warned about', () => {
+test('fractional byte values return warnings', () => {
   assert.deepEqual(persistentVolumeClaimRules.warnings?.(claim(sized('100m')), undefined), [
     'spec.resources.requests[storage]: fractional byte value "100m" is invalid, must be an integer',
   ])

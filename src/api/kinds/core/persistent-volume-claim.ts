@@ -7,33 +7,33 @@ import type {
 import type { KindRules } from '../../kind-rules.ts'
 import { formatQuantity, quantityMilliValue } from '../../quantity.ts'
 import { annotationOf } from '../annotation-of.ts'
-import { withDataSources, withoutForeignSource } from './persistent-volume-claim/data-sources.ts'
+import { normalizeDataSources, dropUnsupportedDataSource } from './persistent-volume-claim/data-sources.ts'
 import { validateClaimStatus } from './persistent-volume-claim/status-validation.ts'
 import { storageClassAnnotation, validateClaimUpdate } from './persistent-volume-claim/update-validation.ts'
 import { quantityOf } from './pod/resource-amounts.ts'
 import { roundUp } from './pod/resource-defaults.ts'
-import { withDefaults, withField } from './pod/structure-sharing.ts'
+import { withDefaults, withField } from './pod/copy-on-write.ts'
 import { validateVolumeClaimSpec } from './pod/volume-claim-validation.ts'
 import { withClaimSpecDefaults } from './pod/volume-defaults.ts'
 
 export const persistentVolumeClaimRules: KindRules<PersistentVolumeClaim> = {
   withDefaults: withClaimDefaults,
   prepareForCreate: claim => ({
-    ...withField(claim, 'spec', spec => withDataSources(withoutForeignSource(spec, undefined))),
+    ...withField(claim, 'spec', spec => normalizeDataSources(dropUnsupportedDataSource(spec, undefined))),
     status: { phase: 'Pending' },
   }),
-  prepareForUpdate: (claim, before) =>
+  prepareForUpdate: (claim, old) =>
     withField(claim, 'spec', spec => {
-      return withDataSources(withoutForeignSource(spec, before.spec))
+      return normalizeDataSources(dropUnsupportedDataSource(spec, old.spec))
     }),
   validate: claim => validateVolumeClaimSpec('spec', claim.spec ?? {}),
-  validateUpdate: (claim, before) => [
+  validateUpdate: (claim, old) => [
     ...validateVolumeClaimSpec('spec', claim.spec ?? {}),
-    ...validateClaimUpdate(claim, before),
+    ...validateClaimUpdate(claim, old),
   ],
   validateStatusUpdate: validateClaimStatus,
-  warnings: warnAboutClaim,
-  returnsDeleted: true,
+  warnings: warningsForClaim,
+  returnDeletedObject: true,
 }
 
 function withClaimDefaults(claim: PersistentVolumeClaim): PersistentVolumeClaim {
@@ -43,15 +43,15 @@ function withClaimDefaults(claim: PersistentVolumeClaim): PersistentVolumeClaim 
   return spec === claim.spec && status === claim.status ? claim : { ...claim, spec, status }
 }
 
-function warnAboutClaim(claim: PersistentVolumeClaim): string[] {
-  const warnings = warnAboutFractions(claim.spec ?? {})
+function warningsForClaim(claim: PersistentVolumeClaim): string[] {
+  const warnings = warningsForFractions(claim.spec ?? {})
   if (annotationOf(claim, storageClassAnnotation) === undefined) return warnings
   const advice = 'deprecated since v1.8; use "storageClassName" attribute instead'
   return [`metadata.annotations[${storageClassAnnotation}]: ${advice}`, ...warnings]
 }
 
 /** Warns about quantities that are not a whole number of bytes. */
-function warnAboutFractions({ resources = {} }: PersistentVolumeClaimSpec): string[] {
+function warningsForFractions({ resources = {} }: PersistentVolumeClaimSpec): string[] {
   const kinds: readonly (keyof VolumeResourceRequirements)[] = ['requests', 'limits']
   return kinds.flatMap(kind => {
     const amount = quantityOf(resources[kind]?.['storage'] ?? '0')

@@ -18,7 +18,7 @@ const zone = (key: string) => ({
   required: { nodeSelectorTerms: [{ matchExpressions: [{ key, operator: 'In', values: ['z1'] }] }] },
 })
 
-test('defaults of a volume', () => {
+test('defaults of PersistentVolume', () => {
   const filled = (spec: PersistentVolumeSpec) => withDefaults(volume(spec)) as PersistentVolume
   assert.deepEqual(filled({ hostPath }), {
     ...volume({
@@ -42,7 +42,7 @@ test('defaults of a volume', () => {
   assert.deepEqual(created, { ...volume({ hostPath }), status: { phase: 'Pending' } })
 })
 
-test('a volume has one source', () => {
+test('a PersistentVolume requires exactly one source', () => {
   check(volume({ hostPath }))
   check(volume({}), 'spec: Required value: must specify a volume type')
   check(
@@ -55,7 +55,7 @@ test('a volume has one source', () => {
   )
 })
 
-test('access modes and capacity of a volume', () => {
+test('validation of access modes and capacity', () => {
   check(volume({ hostPath, accessModes: [] }), 'spec.accessModes: Required value')
   check(
     volume({ hostPath, accessModes: ['Any'] }),
@@ -85,7 +85,7 @@ test('access modes and capacity of a volume', () => {
   )
 })
 
-test('policies, modes and classes of a volume', () => {
+test('validation of reclaim policy, volume mode and storage class', () => {
   check(
     volume({ hostPath, persistentVolumeReclaimPolicy: 'Any' }),
     'spec.persistentVolumeReclaimPolicy: Unsupported value: "Any": supported values: "Delete", "Recycle", "R',
@@ -107,7 +107,7 @@ test('policies, modes and classes of a volume', () => {
   )
 })
 
-test('nodes that reach a volume', () => {
+test('validation of PersistentVolume node affinity', () => {
   check(volume({ local: { path: '/a' }, nodeAffinity: zone('topology.kubernetes.io/zone') }))
   check(
     volume({ local: { path: '/a' } }),
@@ -123,7 +123,7 @@ test('nodes that reach a volume', () => {
   )
 })
 
-test('what each kind of storage needs', () => {
+test('validation of each PersistentVolume source', () => {
   check(
     volume({ csi: { driver: '', volumeHandle: '' } }),
     'spec.csi.driver: Required value',
@@ -185,7 +185,7 @@ test('what each kind of storage needs', () => {
   )
 })
 
-test('mount options in an annotation are for volumes that are mounted', () => {
+test('the mount options annotation is allowed only for mountable volumes', () => {
   const annotation = 'volume.beta.kubernetes.io/mount-options'
   check(volume({ nfs: { server: 'a', path: '/b' } }, { [annotation]: 'ro' }))
   check(
@@ -194,37 +194,37 @@ test('mount options in an annotation are for volumes that are mounted', () => {
   )
 })
 
-test('a volume stays what it is', () => {
-  const before = volume({ csi })
+test('immutable fields of PersistentVolume', () => {
+  const old = volume({ csi })
   const claimed = { claimRef: { name: 'a' }, storageClassName: 'a' }
-  checkUpdate(volume({ csi, capacity: { storage: '2Gi' }, ...claimed }), before)
+  checkUpdate(volume({ csi, capacity: { storage: '2Gi' }, ...claimed }), old)
   checkUpdate(
     volume({ csi: { ...csi, volumeHandle: '2' } }),
-    before,
+    old,
     'spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation',
   )
-  checkUpdate(volume({ hostPath }), before, 'spec.persistentvolumesource: Forbidden')
+  checkUpdate(volume({ hostPath }), old, 'spec.persistentvolumesource: Forbidden')
   const secret = { name: 'a', namespace: 'b' }
-  checkUpdate(volume({ csi: { ...csi, controllerExpandSecretRef: secret } }), before)
+  checkUpdate(volume({ csi: { ...csi, controllerExpandSecretRef: secret } }), old)
   checkUpdate(
     volume({ csi: { ...csi, nodePublishSecretRef: secret } }),
-    before,
+    old,
     'spec.persistentvolumesource: Forbidden',
   )
   checkUpdate(
     volume({ csi, volumeMode: 'Block' }),
-    before,
+    old,
     'volumeMode: Invalid value: "Block": field is immutable',
   )
-  checkUpdate(volume({ csi, volumeAttributesClassName: 'a' }), before)
+  checkUpdate(volume({ csi, volumeAttributesClassName: 'a' }), old)
   checkUpdate(
-    before,
+    old,
     volume({ csi, volumeAttributesClassName: 'a' }),
     'spec.volumeAttributesClassName: Forbidden: update from non-nil value to nil is forbidden',
   )
 })
 
-test('nodes that reach a volume stay, but for new names of labels', () => {
+test('node affinity is immutable except for replaced label keys', () => {
   const old = volume({ csi, nodeAffinity: zone('failure-domain.beta.kubernetes.io/zone') })
   checkUpdate(old, volume({ csi }))
   checkUpdate(volume({ csi, nodeAffinity: zone('topology.kubernetes.io/zone') }), old)
@@ -240,7 +240,7 @@ test('nodes that reach a volume stay, but for new names of labels', () => {
   )
 })
 
-test('the time of a phase stays with the phase', () => {
+test('lastPhaseTransitionTime changes with the phase', () => {
   const at = (phase: string, time?: string) => {
     return { ...volume({ csi }), status: { phase, ...(time && { lastPhaseTransitionTime: time }) } }
   }
@@ -249,7 +249,7 @@ test('the time of a phase stays with the phase', () => {
   assert.deepEqual(prepare?.(at('Failed'), at('Bound', 't1'), 't2'), at('Failed', 't2'))
 })
 
-test('what a client hears about a volume', () => {
+test('warnings for PersistentVolume', () => {
   const warn = (given: PersistentVolume) => persistentVolumeRules.warnings?.(given, undefined)
   assert.deepEqual(warn(volume({ csi })), [])
   const nodeAffinity = zone('beta.kubernetes.io/os')

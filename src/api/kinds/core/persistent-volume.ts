@@ -7,22 +7,22 @@ import { annotationOf } from '../annotation-of.ts'
 import { validateNodeAffinityUpdate } from './persistent-volume/node-affinity.ts'
 import { validatePersistentVolumeSpec } from './persistent-volume/spec-validation.ts'
 import { hasMountOptions, sourceOf } from './persistent-volume/sources.ts'
-import { warnAboutPersistentVolume } from './persistent-volume/warnings.ts'
+import { warningsForPersistentVolume } from './persistent-volume/warnings.ts'
 import { roundUp } from './pod/resource-defaults.ts'
-import { sameMeaning } from './pod/same-meaning.ts'
-import { withDefaults, withField, withMissing, withoutField } from './pod/structure-sharing.ts'
+import { semanticEqual } from './pod/semantic-equal.ts'
+import { withDefaults, withField, withMissing, withoutField } from './pod/copy-on-write.ts'
 
 export const persistentVolumeRules: KindRules<PersistentVolume> = {
   withDefaults: withVolumeDefaults,
   prepareForCreate: pending,
   prepareForStatusUpdate: withPhaseTime,
   validate: validateVolume,
-  validateUpdate: (volume, before) => [
+  validateUpdate: (volume, old) => [
     ...validateVolume(volume),
-    ...validateUnchanged(volume.spec ?? {}, before.spec ?? {}),
+    ...validateUnchanged(volume.spec ?? {}, old.spec ?? {}),
   ],
-  warnings: warnAboutPersistentVolume,
-  returnsDeleted: true,
+  warnings: warningsForPersistentVolume,
+  returnDeletedObject: true,
 }
 
 function withVolumeDefaults(volume: PersistentVolume): PersistentVolume {
@@ -53,12 +53,12 @@ function pending(volume: PersistentVolume): PersistentVolume {
 }
 
 /** Keeps `lastPhaseTransitionTime` while the phase is unchanged. */
-function withPhaseTime(volume: PersistentVolume, before: PersistentVolume, now: string): PersistentVolume {
+function withPhaseTime(volume: PersistentVolume, old: PersistentVolume, now: string): PersistentVolume {
   const { phase, lastPhaseTransitionTime: time } = volume.status ?? {}
   // A client that writes back the old value has not set a time explicitly.
-  const isGiven = time !== undefined && time !== before.status?.lastPhaseTransitionTime
+  const isGiven = time !== undefined && time !== old.status?.lastPhaseTransitionTime
   if (isGiven) return volume
-  const last = phase === before.status?.phase ? before.status?.lastPhaseTransitionTime : now
+  const last = phase === old.status?.phase ? old.status?.lastPhaseTransitionTime : now
   return last === undefined
     ? volume
     : { ...volume, status: { ...volume.status, lastPhaseTransitionTime: last } }
@@ -74,17 +74,17 @@ function validateVolume(volume: PersistentVolume): FieldError[] {
   return [...errors, forbiddenField(`metadata.annotations.${mountOptionsAnnotation}`, detail)]
 }
 
-function validateUnchanged(spec: PersistentVolumeSpec, before: PersistentVolumeSpec): FieldError[] {
+function validateUnchanged(spec: PersistentVolumeSpec, old: PersistentVolumeSpec): FieldError[] {
   const errors: FieldError[] = []
-  if (!sameMeaning(sourceOf(withSecretOf(spec, before)), sourceOf(before))) {
+  if (!semanticEqual(sourceOf(withSecretOf(spec, old)), sourceOf(old))) {
     const detail = 'spec.persistentvolumesource is immutable after creation'
     errors.push(forbiddenField('spec.persistentvolumesource', detail))
   }
   errors.push(
-    ...validateImmutable(spec.volumeMode, before.volumeMode, 'volumeMode'),
-    ...validateNodeAffinityUpdate('nodeAffinity', spec.nodeAffinity, before.nodeAffinity),
+    ...validateImmutable(spec.volumeMode, old.volumeMode, 'volumeMode'),
+    ...validateNodeAffinityUpdate('nodeAffinity', spec.nodeAffinity, old.nodeAffinity),
   )
-  if (before.volumeAttributesClassName !== undefined && spec.volumeAttributesClassName === undefined) {
+  if (old.volumeAttributesClassName !== undefined && spec.volumeAttributesClassName === undefined) {
     const detail = 'update from non-nil value to nil is forbidden'
     errors.push(forbiddenField('spec.volumeAttributesClassName', detail))
   }
@@ -92,7 +92,7 @@ function validateUnchanged(spec: PersistentVolumeSpec, before: PersistentVolumeS
 }
 
 /** `controllerExpandSecretRef` may be added if it was unset. */
-function withSecretOf(spec: PersistentVolumeSpec, before: PersistentVolumeSpec): PersistentVolumeSpec {
-  const isAdded = before.csi !== undefined && before.csi.controllerExpandSecretRef === undefined
+function withSecretOf(spec: PersistentVolumeSpec, old: PersistentVolumeSpec): PersistentVolumeSpec {
+  const isAdded = old.csi !== undefined && old.csi.controllerExpandSecretRef === undefined
   return isAdded ? withField(spec, 'csi', csi => withoutField(csi, 'controllerExpandSecretRef')) : spec
 }

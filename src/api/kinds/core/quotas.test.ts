@@ -11,7 +11,7 @@ const quotas = underTest(core['ResourceQuota'])
 const range = (limit: Partial<LimitRangeItem>) => ({ spec: { limits: [{ type: 'Container', ...limit }] } })
 const quota = (spec: ResourceQuotaSpec) => ({ spec })
 
-test('for containers a limit is a default, and a default limit is a default request', () => {
+test('defaults of LimitRange for containers', () => {
   const filled = (limit: Partial<LimitRangeItem>) => {
     return (ranges.withDefaults(range(limit)) as LimitRange).spec?.limits[0]
   }
@@ -27,7 +27,7 @@ test('for containers a limit is a default, and a default limit is a default requ
   assert.deepEqual(filled({ type: 'Pod', max: { cpu: '1u' } }), { type: 'Pod', max: { cpu: '1m' } })
 })
 
-test('limits speak of resources that there are', () => {
+test('LimitRange resource names are validated', () => {
   const { check } = ranges
   check(
     range({ type: 'any' }),
@@ -64,7 +64,7 @@ test('limits speak of resources that there are', () => {
   )
 })
 
-test('the least is not more than the most', () => {
+test('LimitRange min, default and max must be ordered', () => {
   const { check } = ranges
   check(
     range({ type: 'Pod', min: { cpu: '2' }, max: { cpu: '1' } }),
@@ -91,7 +91,7 @@ test('the least is not more than the most', () => {
   )
 })
 
-test('the ratio of a limit to a request', () => {
+test('validation of LimitRange maxLimitRequestRatio', () => {
   const { check } = ranges
   const ratio = (text: string) =>
     range({
@@ -111,7 +111,7 @@ test('the ratio of a limit to a request', () => {
   )
 })
 
-test('what quotas count', () => {
+test('validation of ResourceQuota resources', () => {
   const { check } = quotas
   check(
     quota({ hard: { 'cpu': '1500m', 'pods': '10', 'requests.hugepages-2Mi': '1', 'count/jobs.batch': '1' } }),
@@ -126,7 +126,7 @@ test('what quotas count', () => {
   check(quota({ hard: { pods: '1500m' } }), 'spec.hard[pods]: Invalid value: "1500m": must be an integer')
 })
 
-test('scopes of quotas', () => {
+test('validation of ResourceQuota scopes', () => {
   const { check } = quotas
   check(quota({ hard: { pods: '1' }, scopes: ['BestEffort'] }))
   check(quota({ scopes: ['Any'] }), 'spec.scopes: Invalid value: ["Any"]: unsupported scope')
@@ -141,7 +141,7 @@ test('scopes of quotas', () => {
   )
 })
 
-test('selectors of scopes', () => {
+test('validation of ResourceQuota scope selectors', () => {
   const { check } = quotas
   const selected = (...matchExpressions: { scopeName: string; operator: string; values?: string[] }[]) => {
     return quota({ scopeSelector: { matchExpressions } })
@@ -167,7 +167,7 @@ test('selectors of scopes', () => {
   )
 })
 
-test('scopes of a quota stay', () => {
+test('ResourceQuota scopes are immutable', () => {
   const { checkUpdate, checkStatus } = quotas
   checkUpdate(quota({ scopes: ['BestEffort', 'BestEffort'] }), quota({ scopes: ['BestEffort'] }))
   checkUpdate(
@@ -178,14 +178,14 @@ test('scopes of a quota stay', () => {
   checkStatus({ status: { used: { pods: '-1' } } }, {}, 'status.used[pods]: Invalid value: "-1"')
 })
 
-test('requests above limits are warned about', () => {
+test('a ResourceQuota returns warnings for requests above limits', () => {
   const hard = { 'limits.cpu': '1', 'cpu': '2' }
   assert.deepEqual(resourceQuotaRules.warnings?.({ spec: { hard } }, undefined), [
     'ResourceQuota cpu (2) should be less than limits.cpu (1)',
   ])
 })
 
-test('many scopes and many resources take no time', () => {
+test('ResourceQuota validation takes linear time', () => {
   const many = Array.from({ length: 50_000 }, (_, index) => `hugepages-${index}`)
   const hard = Object.fromEntries(many.map(name => [name, '1']))
   const errors = resourceQuotaRules.validate?.({ spec: { hard, scopes: many } }) ?? []

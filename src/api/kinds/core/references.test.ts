@@ -4,7 +4,7 @@ import { underTest } from '../testdata/check-rules.ts'
 import { core } from './rules.ts'
 import { serviceAccountRules } from './service-account.ts'
 
-test('a binding names a node', () => {
+test('a Binding requires a node as target', () => {
   const { check } = underTest(core['Binding'])
   check({ target: { kind: 'Node', name: 'n1' } })
   check({ target: { name: 'n1' } })
@@ -16,7 +16,7 @@ test('a binding names a node', () => {
   check({}, 'target.name: Required value')
 })
 
-test('service accounts refer to secrets by name', () => {
+test('validation of ServiceAccount secrets', () => {
   const given = { metadata: {}, secrets: [{ name: 'a', namespace: 'b' }, { name: 'c' }] }
   assert.deepEqual(serviceAccountRules.prepareForCreate?.(given), {
     metadata: {},
@@ -26,7 +26,7 @@ test('service accounts refer to secrets by name', () => {
   assert.equal(serviceAccountRules.prepareForUpdate?.(plain, plain), plain)
 })
 
-test('restricting secrets by an annotation is deprecated', () => {
+test('the enforce-mountable-secrets annotation returns a deprecation warning', () => {
   const account = { metadata: { annotations: { 'kubernetes.io/enforce-mountable-secrets': 'true' } } }
   const [warning] = serviceAccountRules.warnings?.(account, undefined) ?? []
   assert.equal(

@@ -11,11 +11,11 @@ import { selectorFromLabels } from '../../selector.ts'
 import { validateNonNegative } from './pod/field-checks.ts'
 import { withPodTemplateDefaults } from './pod/pod-defaults.ts'
 import { prepareTemplate } from './pod/pod-preparation.ts'
-import { validateLastingTemplate, validatePodTemplate } from './pod/pod-template-validation.ts'
-import { namesOfPods, warnAboutName, warnAboutTemplate } from './pod/pod-warnings.ts'
+import { validateTemplateRestartsAlways, validatePodTemplate } from './pod/pod-template-validation.ts'
+import { namesOfPods, warningsForName, warningsForTemplate } from './pod/pod-warnings.ts'
 import { validateReplicaCounts } from './pod/replica-counts.ts'
-import { sameMeaning } from './pod/same-meaning.ts'
-import { withField, withMissing } from './pod/structure-sharing.ts'
+import { semanticEqual } from './pod/semantic-equal.ts'
+import { withField, withMissing } from './pod/copy-on-write.ts'
 
 export const replicationControllerRules: KindRules<ReplicationController> = {
   tracksGeneration: true,
@@ -25,12 +25,12 @@ export const replicationControllerRules: KindRules<ReplicationController> = {
   validate: object => validateSpec('spec', object.spec ?? {}),
   validateUpdate: object => validateSpec('spec', object.spec ?? {}),
   validateStatusUpdate: object => validateStatus('status', object.status ?? { replicas: 0 }),
-  warnings(object, before) {
-    if (before !== undefined && sameMeaning(object.spec, before.spec)) return []
-    const ofName = before === undefined ? warnAboutName(object.metadata?.name, namesOfPods) : []
-    return [...ofName, ...warnAboutTemplate('spec.template', object.spec?.template)]
+  warnings(object, old) {
+    if (old !== undefined && semanticEqual(object.spec, old.spec)) return []
+    const ofName = old === undefined ? warningsForName(object.metadata?.name, namesOfPods) : []
+    return [...ofName, ...warningsForTemplate('spec.template', object.spec?.template)]
   },
-  orphansDependents: true,
+  orphanDependentsByDefault: true,
   selectableFields: { 'status.replicas': object => String(object.status?.replicas ?? 0) },
 }
 
@@ -79,7 +79,7 @@ function validateTemplate(
   return [
     ...(isSelected ? [] : [invalid(`${field}.metadata.labels`, labels ?? null, detail)]),
     ...validatePodTemplate(field, template),
-    ...validateLastingTemplate(field, template, 'ReplicationController'),
+    ...validateTemplateRestartsAlways(field, template, 'ReplicationController'),
   ]
 }
 

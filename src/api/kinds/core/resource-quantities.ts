@@ -3,7 +3,7 @@ import { invalid, invalidEach, type FieldError } from '../../field-error.ts'
 import { checkQualifiedName } from '../../names.ts'
 import { formatQuantity, quantityMilliValue, quantityValue } from '../../quantity.ts'
 import { quantityOf, type ResourceList } from './pod/resource-amounts.ts'
-import { hugePagesPrefix, isWholeNumber } from './pod/resource-names.ts'
+import { hugePagesPrefix, isIntegerResourceName } from './pod/resource-names.ts'
 
 export function validateNonNegativeQuantity(field: string, text: string): FieldError[] {
   const quantity = quantityOf(text)
@@ -19,7 +19,7 @@ export function validatePositiveQuantity(field: string, text: string): FieldErro
 /** The quantity must not be negative, and must be an integer for countable resources. */
 export function validateAmount(field: string, name: string, text: string): FieldError[] {
   const errors = validateNonNegativeQuantity(field, text)
-  const isWhole = !isWholeNumber(name) || quantityMilliValue(quantityOf(text)) % 1_000n === 0n
+  const isWhole = !isIntegerResourceName(name) || quantityMilliValue(quantityOf(text)) % 1_000n === 0n
   return isWhole ? errors : [...errors, invalid(field, text, 'must be an integer')]
 }
 

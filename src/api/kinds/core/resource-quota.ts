@@ -12,19 +12,19 @@ import type { KindRules } from '../../kind-rules.ts'
 import { compareQuantities, formatQuantity } from '../../quantity.ts'
 import { quantityOf, type ResourceList } from './pod/resource-amounts.ts'
 import { roundUp } from './pod/resource-defaults.ts'
-import { withField } from './pod/structure-sharing.ts'
+import { withField } from './pod/copy-on-write.ts'
 import { isStandardQuotaResource, validateQuotaAmounts } from './resource-quantities.ts'
 
 export const resourceQuotaRules: KindRules<ResourceQuota> = {
   withDefaults: withRoundedAmounts,
   validate: quota => [...validateSpec(quota.spec ?? {}), ...validateStatus(quota)],
-  validateUpdate: (quota, before) => [
+  validateUpdate: (quota, old) => [
     ...validateSpec(quota.spec ?? {}),
-    ...validateSameScopes(quota.spec?.scopes ?? [], before.spec?.scopes ?? []),
+    ...validateSameScopes(quota.spec?.scopes ?? [], old.spec?.scopes ?? []),
   ],
   validateStatusUpdate: validateStatus,
-  warnings: (quota, before) => (before ? [] : warnAboutLimits(quota.spec?.hard ?? {})),
-  returnsDeleted: true,
+  warnings: (quota, old) => (old ? [] : warningsForLimits(quota.spec?.hard ?? {})),
+  returnDeletedObject: true,
 }
 
 function withRoundedAmounts(quota: ResourceQuota): ResourceQuota {
@@ -148,13 +148,13 @@ function validateConflicts(field: string, scopes: readonly string[], shown: unkn
     .map(() => invalid(field, shown, 'conflicting scopes'))
 }
 
-function validateSameScopes(scopes: readonly string[], before: readonly string[]): FieldError[] {
-  const isSame = new Set(scopes).symmetricDifference(new Set(before)).size === 0
+function validateSameScopes(scopes: readonly string[], old: readonly string[]): FieldError[] {
+  const isSame = new Set(scopes).symmetricDifference(new Set(old)).size === 0
   return isSame ? [] : [invalid('spec.scopes', scopes, 'field is immutable')]
 }
 
 /** Warns if the quota for requests exceeds the quota for limits, since it can never be used up. */
-function warnAboutLimits(hard: ResourceList): string[] {
+function warningsForLimits(hard: ResourceList): string[] {
   return ['cpu', 'memory', 'storage', 'ephemeral-storage'].flatMap(name => {
     const isPlain = name === 'cpu' || name === 'memory'
     const requested = hard[`requests.${name}`] === undefined && isPlain ? name : `requests.${name}`

@@ -7,15 +7,15 @@ import { validateImmutable } from '../../validate-metadata.ts'
 import { annotationOf } from '../annotation-of.ts'
 import { dataBytesMax } from './config-map.ts'
 import { decodedBytes, isChangedData, validateDataKeys, type Data } from './data-validation.ts'
-import { withDefaults } from './pod/structure-sharing.ts'
+import { withDefaults } from './pod/copy-on-write.ts'
 
 export const secretRules: KindRules<Secret> = {
   withDefaults: secret => withDefaults(withStringData(secret), { type: 'Opaque' }),
   prepareForUpdate: (secret, { type }) => withDefaults(secret, { ...(type && { type }) }),
   validate: validateSecret,
-  validateUpdate: (secret, before) => [
-    ...validateImmutable(secret.type ?? '', before.type ?? '', 'type'),
-    ...validateImmutability(secret, before),
+  validateUpdate: (secret, old) => [
+    ...validateImmutable(secret.type ?? '', old.type ?? '', 'type'),
+    ...validateImmutability(secret, old),
     ...validateSecret(secret),
   ],
   selectableFields: { type: secret => secret.type ?? '' },
@@ -94,11 +94,11 @@ function describeJsonProblem(text: string): string | undefined {
   }
 }
 
-function validateImmutability(secret: Secret, before: Secret): FieldError[] {
-  if (before.immutable !== true) return []
+function validateImmutability(secret: Secret, old: Secret): FieldError[] {
+  if (old.immutable !== true) return []
   const errors: FieldError[] = []
   const detail = 'field is immutable when `immutable` is set'
   if (secret.immutable !== true) errors.push(forbiddenField('immutable', detail))
-  if (isChangedData(secret.data, before.data)) errors.push(forbiddenField('data', detail))
+  if (isChangedData(secret.data, old.data)) errors.push(forbiddenField('data', detail))
   return errors
 }

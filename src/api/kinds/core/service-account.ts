@@ -2,13 +2,13 @@
 import type { ServiceAccount } from '../../generated/core/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { annotationOf } from '../annotation-of.ts'
-import { mapShared, withField } from './pod/structure-sharing.ts'
+import { mapCopyOnWrite, withField } from './pod/copy-on-write.ts'
 
 export const serviceAccountRules: KindRules<ServiceAccount> = {
   prepareForCreate: withPlainSecrets,
   prepareForUpdate: withPlainSecrets,
-  warnings: warnAboutServiceAccount,
-  returnsDeleted: true,
+  warnings: warningsForServiceAccount,
+  returnDeletedObject: true,
 }
 
 const enforceMountableSecrets = 'kubernetes.io/enforce-mountable-secrets'
@@ -16,7 +16,7 @@ const enforceMountableSecrets = 'kubernetes.io/enforce-mountable-secrets'
 /** Keeps only the names of the secret references. */
 function withPlainSecrets(account: ServiceAccount): ServiceAccount {
   return withField(account, 'secrets', secrets =>
-    mapShared(secrets, secret => {
+    mapCopyOnWrite(secrets, secret => {
       const { name } = secret
       const isPlain = Object.keys(secret).every(key => key === 'name')
       return isPlain ? secret : { ...(name && { name }) }
@@ -24,8 +24,8 @@ function withPlainSecrets(account: ServiceAccount): ServiceAccount {
   )
 }
 
-function warnAboutServiceAccount(account: ServiceAccount, before: ServiceAccount | undefined): string[] {
-  const isOld = before !== undefined && annotationOf(before, enforceMountableSecrets) !== undefined
+function warningsForServiceAccount(account: ServiceAccount, old: ServiceAccount | undefined): string[] {
+  const isOld = old !== undefined && annotationOf(old, enforceMountableSecrets) !== undefined
   if (isOld || annotationOf(account, enforceMountableSecrets) === undefined) return []
   const advice = 'prefer separate namespaces to isolate access to mounted secrets'
   return [`metadata.annotations[${enforceMountableSecrets}]: deprecated in v1.32+; ${advice}`]

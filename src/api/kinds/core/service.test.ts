@@ -47,7 +47,7 @@ test('defaults of a service follow from its type', () => {
   ])
 })
 
-test('a load balancer that has an address has it for itself', () => {
+test('load balancer ingress IPs default to ipMode VIP', () => {
   const status = { loadBalancer: { ingress: [{ ip: '1.2.3.4' }, { hostname: 'a.b' }] } }
   const filled = withDefaults({ ...service({ type: 'LoadBalancer' }), status }) as Service
   assert.deepEqual(filled.status?.loadBalancer?.ingress, [
@@ -56,7 +56,7 @@ test('a load balancer that has an address has it for itself', () => {
   ])
 })
 
-test('ports of a service', () => {
+test('validation of Service ports', () => {
   check(service({}))
   check(service({ ports: [] }), 'spec.ports: Required value')
   check(
@@ -107,7 +107,7 @@ test('ports of a service', () => {
   )
 })
 
-test('node ports are for types that have them', () => {
+test('node ports are allowed only for NodePort and LoadBalancer', () => {
   const ports = [
     { port: 80, name: 'a', nodePort: 30_000 },
     { port: 81, name: 'b', nodePort: 30_000 },
@@ -120,7 +120,7 @@ test('node ports are for types that have them', () => {
   check(service({ type: 'NodePort', ports }), 'spec.ports[1].nodePort: Duplicate value: 30000')
 })
 
-test('types of services', () => {
+test('validation of Service types', () => {
   const unknown =
     'spec.type: Unsupported value: "Any": supported values: "ClusterIP", "ExternalName", ' +
     '"LoadBalancer", "NodePort"'
@@ -149,7 +149,7 @@ test('types of services', () => {
   )
 })
 
-test('session affinity', () => {
+test('validation of Service session affinity', () => {
   check(service({ sessionAffinity: 'Any' }), 'spec.sessionAffinity: Unsupported value: "Any"')
   const affinity = (timeoutSeconds: number) => {
     return service({ sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds } } })
@@ -162,7 +162,7 @@ test('session affinity', () => {
   check(affinity(86_401), 'spec.sessionAffinityConfig.clientIP.timeoutSeconds: Invalid value: 86401')
 })
 
-test('addresses of a service and their families', () => {
+test('validation of cluster IPs and IP families', () => {
   const dual = { ipFamilyPolicy: 'RequireDualStack', ipFamilies: ['IPv4', 'IPv6'] }
   check(service({ clusterIP: '10.0.0.1', clusterIPs: ['10.0.0.1', 'fd00::1'], ...dual }))
   check(
@@ -210,7 +210,7 @@ test('addresses of a service and their families', () => {
   )
 })
 
-test('traffic from outside', () => {
+test('validation of external traffic policy and external IPs', () => {
   check(
     service({ externalIPs: ['127.0.0.1'] }),
     'spec.externalIPs[0]: Invalid value: "127.0.0.1": may not be in the loopback range (127.0.0.0/8, ::1/128',
@@ -245,7 +245,7 @@ test('traffic from outside', () => {
   )
 })
 
-test('what only load balancers have', () => {
+test('validation of fields of LoadBalancer services', () => {
   const only = "may only be used when `type` is 'LoadBalancer'"
   check(service({ type: 'LoadBalancer', loadBalancerSourceRanges: [' 10.0.0.0/8 '] }))
   check(service({ type: 'LoadBalancer', loadBalancerClass: 'a.b/c' }))
@@ -274,7 +274,7 @@ test('what only load balancers have', () => {
   check(service({}, { [annotation]: '' }), `metadata.annotations[${annotation}]: Forbidden: ${only}`)
 })
 
-test('two annotations for one thing agree', () => {
+test('topology annotations of a Service must agree', () => {
   const [hints, mode] = ['service.kubernetes.io/topology-aware-hints', 'service.kubernetes.io/topology-mode']
   check(service({}, { [hints]: 'Auto', [mode]: 'Auto' }))
   check(
@@ -283,7 +283,7 @@ test('two annotations for one thing agree', () => {
   )
 })
 
-test('the selector of a service', () => {
+test('validation of the Service selector', () => {
   check(
     service({ selector: { 'a b': 'c d' } }),
     'spec.selector: Invalid value: "a b": name part must consist of',
@@ -293,7 +293,7 @@ test('the selector of a service', () => {
 
 const stored = service({ clusterIP: '10.0.0.1', clusterIPs: ['10.0.0.1'], ipFamilies: ['IPv4'] })
 
-test('addresses of a service stay', () => {
+test('cluster IPs are immutable', () => {
   checkUpdate(service({}), stored)
   checkUpdate(
     service({ clusterIP: '10.0.0.2', clusterIPs: ['10.0.0.2'] }),
@@ -332,13 +332,13 @@ test('addresses of a service stay', () => {
   checkUpdate(service({ ipFamilyPolicy: 'SingleStack' }), service({ clusterIP: '10.0.0.1', ...both }))
 })
 
-test('addresses that a service had are not judged again', () => {
+test('unchanged Service addresses are not revalidated', () => {
   const old = service({ clusterIP: '010.0.0.1', clusterIPs: ['010.0.0.1'], externalIPs: ['1.2.3.04'] })
   checkUpdate(service({ externalIPs: ['1.2.3.04'] }), old)
   checkUpdate(service({ externalIPs: ['1.2.3.05'] }), old, 'spec.externalIPs[0]: Invalid value: "1.2.3.05"')
 })
 
-test('a load balancer keeps its class and its port for health checks', () => {
+test('loadBalancerClass and healthCheckNodePort are immutable', () => {
   const old = service({ type: 'LoadBalancer', loadBalancerClass: 'a.b/c' })
   checkUpdate(
     service({ type: 'LoadBalancer', loadBalancerClass: 'a.b/d' }),
@@ -358,40 +358,40 @@ test('a load balancer keeps its class and its port for health checks', () => {
   )
 })
 
-test('the status of a service is a load balancer', () => {
+test('validation of Service status', () => {
   const balanced = (ingress: object[], type = 'LoadBalancer') => {
     return { ...service({ type }), status: { loadBalancer: { ingress } } }
   }
-  const before = balanced([])
-  checkStatus(balanced([{ ip: '1.2.3.4', ipMode: 'Proxy' }, { hostname: 'a.b' }]), before)
+  const old = balanced([])
+  checkStatus(balanced([{ ip: '1.2.3.4', ipMode: 'Proxy' }, { hostname: 'a.b' }]), old)
   checkStatus(
     balanced([{ ip: 'x', ipMode: 'Any' }]),
-    before,
+    old,
     'status.loadBalancer.ingress[0].ip: Invalid value: "x": must be a valid IP address',
     'status.loadBalancer.ingress[0].ipMode: Unsupported value: "Any": supported values: "Proxy", "VIP"',
   )
   checkStatus(
     balanced([{ ipMode: 'VIP', hostname: '1.2.3.4' }]),
-    before,
+    old,
     'status.loadBalancer.ingress[0].ipMode: Forbidden: may not be specified when `ip` is not set',
     'status.loadBalancer.ingress[0].hostname: Invalid value: "1.2.3.4": must be a DNS name, not an IP addres',
   )
   checkStatus(
     balanced([{ ip: '1.2.3.4' }], 'NodePort'),
-    before,
+    old,
     "status.loadBalancer.ingress: Forbidden: may only be used when `spec.type` is 'LoadBalancer'",
   )
 })
 
-function updated(spec: ServiceSpec, before: Service): ServiceSpec | undefined {
-  const [given, old] = [withDefaults(service(spec)) as Service, withDefaults(before) as Service]
-  const prepared = (serviceRules.prepareForUpdate?.(given, old) ?? {}) as Service
+function updated(spec: ServiceSpec, old: Service): ServiceSpec | undefined {
+  const [given, stored] = [withDefaults(service(spec)) as Service, withDefaults(old) as Service]
+  const prepared = (serviceRules.prepareForUpdate?.(given, stored) ?? {}) as Service
   return prepared.spec
 }
 
-test('what was allocated stays when a client does not say it', () => {
+test('a Service update keeps allocated values that the client omits', () => {
   const named = (nodePort?: number) => ({ port: 80, name: 'http', ...(nodePort && { nodePort }) })
-  const before = service({
+  const old = service({
     type: 'LoadBalancer',
     externalTrafficPolicy: 'Local',
     healthCheckNodePort: 31_000,
@@ -400,17 +400,17 @@ test('what was allocated stays when a client does not say it', () => {
     clusterIPs: ['10.0.0.1'],
     ipFamilyPolicy: 'SingleStack',
   })
-  const after = updated({ type: 'LoadBalancer', externalTrafficPolicy: 'Local', ports: [named()] }, before)
-  assert.deepEqual(after, (withDefaults(before) as Service).spec)
+  const after = updated({ type: 'LoadBalancer', externalTrafficPolicy: 'Local', ports: [named()] }, old)
+  assert.deepEqual(after, (withDefaults(old) as Service).spec)
   const taken = { port: 81, name: 'b', nodePort: 30_000 }
-  const moved = updated({ type: 'NodePort', ports: [named(), taken] }, before)
+  const moved = updated({ type: 'NodePort', ports: [named(), taken] }, old)
   assert.deepEqual(
     moved?.ports?.map(port => port.nodePort),
     [undefined, 30_000],
   )
 })
 
-test('a change of type clears what only the old type had', () => {
+test('a change of the Service type clears fields of the old type', () => {
   const balanced: ServiceSpec = {
     type: 'LoadBalancer',
     externalTrafficPolicy: 'Local',
@@ -423,8 +423,8 @@ test('a change of type clears what only the old type had', () => {
     ipFamilyPolicy: 'SingleStack',
     allocateLoadBalancerNodePorts: true,
   }
-  const before = service(balanced)
-  assert.deepEqual(updated({ ...balanced, type: 'ClusterIP' }, before), {
+  const old = service(balanced)
+  assert.deepEqual(updated({ ...balanced, type: 'ClusterIP' }, old), {
     ...defaults,
     type: 'ClusterIP',
     ports: [filledPort],
@@ -433,26 +433,26 @@ test('a change of type clears what only the old type had', () => {
     ipFamilies: ['IPv4'],
     ipFamilyPolicy: 'SingleStack',
   })
-  assert.deepEqual(updated({ ...balanced, type: 'ExternalName', externalName: 'a' }, before), {
+  assert.deepEqual(updated({ ...balanced, type: 'ExternalName', externalName: 'a' }, old), {
     type: 'ExternalName',
     externalName: 'a',
     sessionAffinity: 'None',
     ports: [filledPort],
   })
   const ports = [{ ...filledPort, nodePort: 30_001 }]
-  const changed = updated({ ...balanced, type: 'ClusterIP', ports }, before)
+  const changed = updated({ ...balanced, type: 'ClusterIP', ports }, old)
   assert.equal(changed?.ports?.[0]?.nodePort, 30_001)
 })
 
-test('a service without load balancer has no status of one', () => {
+test('a Service of another type has no load balancer status', () => {
   const status = { loadBalancer: { ingress: [{ ip: '1.2.3.4', ipMode: 'VIP' }] } }
-  const before: Service = { ...service({ type: 'LoadBalancer' }), status }
+  const old: Service = { ...service({ type: 'LoadBalancer' }), status }
   const given: Service = { ...service({ type: 'ClusterIP' }), status }
-  const after = (serviceRules.prepareForUpdate?.(given, before) ?? {}) as Service
+  const after = (serviceRules.prepareForUpdate?.(given, old) ?? {}) as Service
   assert.deepEqual(after.status, { loadBalancer: {} })
 })
 
-test('what a client hears about a service', () => {
+test('warnings for Service', () => {
   const warn = (spec: ServiceSpec) =>
     serviceRules.warnings?.(withDefaults(service(spec)) as Service, undefined)
   assert.deepEqual(warn({}), [])
@@ -465,7 +465,7 @@ test('what a client hears about a service', () => {
   ])
 })
 
-test('services are selected by type and address, and named by labels', () => {
+test('Services are selected by type and cluster IP, and names are DNS labels', () => {
   assert.equal(serviceRules.selectableFields?.['spec.type']?.(stored), '')
   assert.equal(serviceRules.selectableFields?.['spec.clusterIP']?.(stored), '10.0.0.1')
   assert.deepEqual(serviceRules.names?.name('1-web'), [])

@@ -8,7 +8,7 @@ import { labelNames } from '../../names.ts'
 import { withServiceDefaults } from './service/defaults.ts'
 import { prepareServiceForCreate, prepareServiceForUpdate } from './service/prepare.ts'
 import { validateService, validateServiceStatusUpdate, validateServiceUpdate } from './service/validation.ts'
-import { warnAboutService } from './service/warnings.ts'
+import { warningsForService } from './service/warnings.ts'
 
 export const serviceRules: KindRules<Service> = {
   names: labelNames,
@@ -18,11 +18,11 @@ export const serviceRules: KindRules<Service> = {
   validate: service => validateService(service),
   validateUpdate: validateServiceUpdate,
   validateStatusUpdate: validateServiceStatusUpdate,
-  warnings: warnAboutService,
+  warnings: warningsForService,
   selectableFields: {
     'spec.clusterIP': service => service.spec?.clusterIP ?? '',
     'spec.type': service => service.spec?.type ?? '',
   },
-  createOnUpdate: true,
-  returnsDeleted: true,
+  allowCreateOnUpdate: true,
+  returnDeletedObject: true,
 }

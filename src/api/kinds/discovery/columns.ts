@@ -2,16 +2,16 @@
 import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
 import type { EndpointSlice } from '../../generated/discovery/v1.ts'
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'
-import { fewText, shownMax } from '../cell-text.ts'
+import { formatListWithMore, shownMax } from '../cell-text.ts'
 import { textColumn } from '../make-column.ts'
 import type { Unchecked } from '../unchecked.ts'
 
 const endpointSliceColumns: KindColumns<EndpointSlice> = {
   columns: [
     nameColumn,
-    textColumn('AddressType', 'IPv4, IPv6 or names.'),
-    textColumn('Ports', 'Ports of every endpoint.'),
-    textColumn('Endpoints', 'Addresses that serve.'),
+    textColumn('AddressType', 'IPv4, IPv6 or FQDN.'),
+    textColumn('Ports', 'Ports of the endpoints.'),
+    textColumn('Endpoints', 'Addresses of the endpoints.'),
     ageColumn,
   ],
   cells: (slice: Unchecked<EndpointSlice>, nowMs) => [
@@ -25,7 +25,7 @@ const endpointSliceColumns: KindColumns<EndpointSlice> = {
 
 function portsText({ ports = [] }: Unchecked<EndpointSlice>): string {
   const shown = ports.slice(0, shownMax).map(({ port, name }) => String(port ?? name ?? '*'))
-  return fewText(shown, ports.length) || '<unset>'
+  return formatListWithMore(shown, ports.length) || '<unset>'
 }
 
 function endpointsText({ endpoints = [] }: Unchecked<EndpointSlice>): string {
@@ -38,7 +38,7 @@ function endpointsText({ endpoints = [] }: Unchecked<EndpointSlice>): string {
       shown.push(address)
     }
   }
-  return fewText(shown, count) || '<unset>'
+  return formatListWithMore(shown, count) || '<unset>'
 }
 
 export const discoveryColumns: GroupColumns = { EndpointSlice: endpointSliceColumns }

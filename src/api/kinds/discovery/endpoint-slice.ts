@@ -1,33 +1,33 @@
 /** Rules of EndpointSlice. */
-import { mapShared, withField, withMissing, withoutField } from '../core/pod/structure-sharing.ts'
+import { mapCopyOnWrite, withField, withMissing, withoutField } from '../core/pod/copy-on-write.ts'
 import type { Endpoint, EndpointSlice } from '../../generated/discovery/v1.ts'
-import { warnAboutIp } from '../../ip.ts'
+import { warningsForIp } from '../../ip.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { labelOf } from '../../labels.ts'
 import { checkDns1123Subdomain } from '../../names.ts'
 import { validateImmutable } from '../../validate-metadata.ts'
-import { sameMeaning } from '../core/pod/same-meaning.ts'
-import { validateEndpoints, validateSlice } from './endpoint-slice/validation.ts'
+import { semanticEqual } from '../core/pod/semantic-equal.ts'
+import { validateEndpoints, validateSlice } from './endpoint-slice-validation.ts'
 
 export const endpointSliceRules: KindRules<EndpointSlice> = {
   withDefaults: slice =>
     withField(slice, 'ports', ports => {
-      return mapShared(ports, port => withMissing(port, { name: '', protocol: 'TCP' }))
+      return mapCopyOnWrite(ports, port => withMissing(port, { name: '', protocol: 'TCP' }))
     }),
   prepareForCreate: slice => withoutTopology(slice, undefined),
   prepareForUpdate: withoutTopology,
   validate: slice => [...validateSlice(slice), ...validateEndpoints(slice)],
-  validateUpdate: (slice, before) => {
+  validateUpdate: (slice, old) => {
     const errors = validateEndpoints(slice)
     // Unchanged endpoints are not validated again: rules may have become stricter since.
-    const isKnown = errors.length > 0 && sameMeaning(slice.endpoints, before.endpoints)
+    const isKnown = errors.length > 0 && semanticEqual(slice.endpoints, old.endpoints)
     return [
       ...validateSlice(slice),
       ...(isKnown ? [] : errors),
-      ...validateImmutable(slice.addressType ?? '', before.addressType ?? '', 'addressType'),
+      ...validateImmutable(slice.addressType ?? '', old.addressType ?? '', 'addressType'),
     ]
   },
-  warnings: warnAboutSlice,
+  warnings: warningsForSlice,
   tracksGeneration: true,
 }
 
@@ -37,24 +37,22 @@ const hostnameLabel = 'kubernetes.io/hostname'
  * Drops `deprecatedTopology`. If a client sets the hostname label there for a node that the old object had
  * there, it becomes `nodeName`.
  */
-function withoutTopology(slice: EndpointSlice, before: EndpointSlice | undefined): EndpointSlice {
-  if (before !== undefined && sameMeaning(slice.endpoints, before.endpoints)) return slice
-  const known = new Set(
-    before?.endpoints?.map(endpoint => labelOf(endpoint.deprecatedTopology, hostnameLabel)),
-  )
+function withoutTopology(slice: EndpointSlice, old: EndpointSlice | undefined): EndpointSlice {
+  if (old !== undefined && semanticEqual(slice.endpoints, old.endpoints)) return slice
+  const known = new Set(old?.endpoints?.map(endpoint => labelOf(endpoint.deprecatedTopology, hostnameLabel)))
   const withoutLabels = (endpoint: Endpoint): Endpoint => {
     const nodeName = labelOf(endpoint.deprecatedTopology, hostnameLabel)
     const left = withoutField(endpoint, 'deprecatedTopology')
     const isNode = nodeName && known.has(nodeName) && checkDns1123Subdomain(nodeName).length === 0
     return isNode ? withMissing<Endpoint>(left, { nodeName }) : left
   }
-  return withField(slice, 'endpoints', endpoints => mapShared(endpoints, withoutLabels))
+  return withField(slice, 'endpoints', endpoints => mapCopyOnWrite(endpoints, withoutLabels))
 }
 
 const ownControllers = ['endpointslice-controller.k8s.io', 'endpointslicemirroring-controller.k8s.io']
 
-function warnAboutSlice(slice: EndpointSlice, before: EndpointSlice | undefined): string[] {
-  const isNewName = before === undefined && slice.addressType === 'FQDN'
+function warningsForSlice(slice: EndpointSlice, old: EndpointSlice | undefined): string[] {
+  const isNewName = old === undefined && slice.addressType === 'FQDN'
   const warnings = isNewName ? ['spec.addressType: FQDN endpoints are deprecated'] : []
   // The endpoint slice controllers write canonical addresses and need no warnings.
   const manager = labelOf(slice.metadata?.labels, 'endpointslice.kubernetes.io/managed-by') ?? ''
@@ -63,7 +61,8 @@ function warnAboutSlice(slice: EndpointSlice, before: EndpointSlice | undefined)
     ...warnings,
     ...(slice.endpoints?.flatMap(({ addresses }, endpoint) => {
       return (
-        addresses?.flatMap((ip, index) => warnAboutIp(`endpoints[${endpoint}].addresses[${index}]`, ip)) ?? []
+        addresses?.flatMap((ip, index) => warningsForIp(`endpoints[${endpoint}].addresses[${index}]`, ip)) ??
+        []
       )
     }) ?? []),
   ]

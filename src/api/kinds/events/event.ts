@@ -15,9 +15,9 @@ export const eventRules: KindRules<Event> = {
     ...validateSeries(event),
     ...validateNew(event),
   ],
-  validateUpdate: (event, before) => [
+  validateUpdate: (event, old) => [
     ...validateEvent(event, 'reportingController'),
-    ...validateUnchanged(event, before),
+    ...validateUnchanged(event, old),
   ],
   selectableFields: {
     'regarding.kind': event => event.involvedObject?.kind ?? '',
@@ -31,7 +31,7 @@ export const eventRules: KindRules<Event> = {
     'reportingController': event => event.reportingComponent ?? '',
     'type': event => event.type ?? '',
   },
-  createOnUpdate: true,
+  allowCreateOnUpdate: true,
   ttlMs: eventTtlMs,
 }
 
@@ -73,12 +73,12 @@ const immutableFields: readonly (readonly [field: keyof Event, empty: unknown, s
   ['reportingInstance', ''],
 ]
 
-function validateUnchanged(event: Event, before: Event): FieldError[] {
-  const errors = equalJson(event.series, before.series) ? [] : validateSeries(event)
+function validateUnchanged(event: Event, old: Event): FieldError[] {
+  const errors = equalJson(event.series, old.series) ? [] : validateSeries(event)
   return [
     ...errors,
     ...immutableFields.flatMap(([field, empty, shown = field]) => {
-      return validateImmutable(event[field] ?? empty, before[field] ?? empty, shown)
+      return validateImmutable(event[field] ?? empty, old[field] ?? empty, shown)
     }),
   ]
 }

@@ -9,11 +9,11 @@ import type { Unchecked } from '../unchecked.ts'
 const flowSchemaColumns: KindColumns<FlowSchema> = {
   columns: [
     nameColumn,
-    textColumn('PriorityLevel', 'The priority level of the requests.'),
-    textColumn('MatchingPrecedence', 'Of the schemas that match a request, the least holds.'),
-    textColumn('DistinguisherMethod', 'What tells one flow of requests from another.'),
+    textColumn('PriorityLevel', 'Referenced priority level.'),
+    textColumn('MatchingPrecedence', 'Precedence: the lowest number among matching schemas wins.'),
+    textColumn('DistinguisherMethod', 'Flow distinguisher method.'),
     ageColumn,
-    textColumn('MissingPL', 'Whether the priority level does not exist.'),
+    textColumn('MissingPL', 'True if the referenced priority level does not exist.'),
   ],
   cells: (schema: Unchecked<FlowSchema>, nowMs) => {
     const { priorityLevelConfiguration, matchingPrecedence = 0, distinguisherMethod } = schema.spec ?? {}
@@ -32,11 +32,11 @@ const flowSchemaColumns: KindColumns<FlowSchema> = {
 const priorityLevelConfigurationColumns: KindColumns<PriorityLevelConfiguration> = {
   columns: [
     nameColumn,
-    textColumn('Type', 'Whether requests are limited.'),
-    textColumn('NominalConcurrencyShares', 'The share of the requests that may run at once.'),
-    textColumn('Queues', 'How many queues there are.'),
-    textColumn('HandSize', 'How many queues a flow is spread over.'),
-    textColumn('QueueLengthLimit', 'How many requests may wait in a queue.'),
+    textColumn('Type', 'Exempt or Limited.'),
+    textColumn('NominalConcurrencyShares', 'Nominal concurrency shares.'),
+    textColumn('Queues', 'Number of queues.'),
+    textColumn('HandSize', 'Hand size for shuffle sharding.'),
+    textColumn('QueueLengthLimit', 'Maximum queue length.'),
     ageColumn,
   ],
   cells: (level: Unchecked<PriorityLevelConfiguration>, nowMs) => {

@@ -3,8 +3,8 @@ import { invalid, invalidEach, notSupported, required, type FieldError } from '.
 import type { FlowSchema, FlowSchemaSpec, PolicyRulesWithSubjects } from '../../generated/flowcontrol/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { checkDns1123Subdomain } from '../../names.ts'
-import { sameMeaning } from '../core/pod/same-meaning.ts'
-import { withDefaults } from '../core/pod/structure-sharing.ts'
+import { semanticEqual } from '../core/pod/semantic-equal.ts'
+import { withDefaults } from '../core/pod/copy-on-write.ts'
 import type { Unchecked } from '../unchecked.ts'
 import { validateConditionTypes } from './conditions.ts'
 import { mandatoryFlowSchemas } from './mandatory.ts'
@@ -32,7 +32,7 @@ function withPrecedence(schema: FlowSchema): FlowSchema {
 function validateFlowSchema({ metadata, spec = {} }: Unchecked<FlowSchema>): FieldError[] {
   const name = metadata?.name ?? ''
   const mandatory = mandatoryFlowSchemas.get(name)
-  const isChanged = mandatory !== undefined && !sameMeaning(spec, mandatory)
+  const isChanged = mandatory !== undefined && !semanticEqual(spec, mandatory)
   return [
     ...validatePrecedence(name, spec.matchingPrecedence ?? 0),
     ...validateDistinguisher(spec),

@@ -10,12 +10,11 @@ import type {
 } from '../../generated/flowcontrol/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { annotationOf } from '../annotation-of.ts'
-import { sameMeaning } from '../core/pod/same-meaning.ts'
-import { withDefaults, withField, withMissing } from '../core/pod/structure-sharing.ts'
+import { semanticEqual } from '../core/pod/semantic-equal.ts'
+import { withDefaults, withField, withMissing } from '../core/pod/copy-on-write.ts'
 import type { Unchecked } from '../unchecked.ts'
 import { validateConditionTypes } from './conditions.ts'
 import { mandatoryPriorityLevels } from './mandatory.ts'
-import { validateQueuing } from './queuing.ts'
 
 export const priorityLevelRules: KindRules<PriorityLevelConfiguration> = {
   tracksGeneration: true,
@@ -122,10 +121,39 @@ function validateMandatory(name: string, spec: Spec): FieldError[] {
   const mandatory = mandatoryPriorityLevels.get(name)
   if (!mandatory) return []
   if (name !== 'exempt') {
-    if (sameMeaning(spec, mandatory)) return []
+    if (semanticEqual(spec, mandatory)) return []
     return [invalid('spec', spec, `spec of '${name}' must equal the fixed value`)]
   }
-  if (sameMeaning({ ...spec, exempt: mandatory.exempt }, mandatory)) return []
+  if (semanticEqual({ ...spec, exempt: mandatory.exempt }, mandatory)) return []
   const detail = `spec of '${name}' except the 'spec.exempt' field must equal the fixed value`
   return [invalid('spec', spec, detail)]
+}
+
+/** By shuffle sharding, each flow is dealt a hand of queues and uses the shortest. */
+function validateQueuing(field: string, queuing: QueuingConfiguration): FieldError[] {
+  const { queueLengthLimit = 0, queues = 0, handSize = 0 } = queuing
+  const errors: FieldError[] = []
+  if (queueLengthLimit <= 0) {
+    errors.push(invalid(`${field}.queueLengthLimit`, queueLengthLimit, 'must be positive'))
+  }
+  if (queues <= 0) errors.push(invalid(`${field}.queues`, queues, 'must be positive'))
+  if (queues > queuesMax) {
+    errors.push(invalid(`${field}.queues`, queues, `must not be greater than ${queuesMax}`))
+  }
+  const problem = checkHand(handSize, queues)
+  return problem === undefined ? errors : [...errors, invalid(`${field}.handSize`, handSize, problem)]
+}
+
+const queuesMax = 10_000_000
+/** Number of hash bits available for dealing a hand. */
+const hashBits = 60
+
+function checkHand(handSize: number, queues: number): string | undefined {
+  if (handSize <= 0) return 'must be positive'
+  if (handSize > queues) return `should not be greater than queues (${queues})`
+  if (Math.ceil(Math.log2(queues) * handSize) <= hashBits) return undefined
+  return (
+    `required entropy bits of deckSize ${queues} and handSize ${handSize} should not be greater than ` +
+    String(hashBits)
+  )
 }

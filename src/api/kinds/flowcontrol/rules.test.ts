@@ -23,7 +23,7 @@ function limited(fields: object, name = 'mine'): object {
   return { metadata: { name }, spec: { type: 'Limited', limited: { limitResponse, ...fields } } }
 }
 
-test('a schema refers to a level and has a precedence', () => {
+test('a FlowSchema requires a priority level and a matching precedence', () => {
   const { check, withDefaults } = schemas
   assert.deepEqual(withDefaults(schema({})), schema({ matchingPrecedence: 1000 }))
   check(schema({}))
@@ -46,7 +46,7 @@ test('a schema refers to a level and has a precedence', () => {
   )
 })
 
-test('a rule of a schema has subjects, each in the field of its kind', () => {
+test('validation of FlowSchema subjects', () => {
   const { check } = schemas
   const by = (...subjects: readonly object[]) => schema({ rules: [{ ...rule, subjects }] })
   const field = 'spec.rules[0].subjects'
@@ -70,7 +70,7 @@ test('a rule of a schema has subjects, each in the field of its kind', () => {
   )
 })
 
-test('a rule of a schema is about requests, and a star stands alone', () => {
+test('validation of FlowSchema resource rules', () => {
   const { check } = schemas
   const field = 'spec.rules[0]'
   const about = (change: object) => schema({ rules: [{ subjects: [subject], ...change }] })
@@ -100,7 +100,7 @@ test('a rule of a schema is about requests, and a star stands alone', () => {
   )
 })
 
-test('a path outside the resources begins with a slash and may end with a star', () => {
+test('validation of FlowSchema non-resource URLs', () => {
   const { check } = schemas
   const paths = (...nonResourceURLs: readonly string[]) => {
     return schema({
@@ -121,7 +121,7 @@ test('a path outside the resources begins with a slash and may end with a star',
   )
 })
 
-test('a level has shares and queues unless it says otherwise', () => {
+test('defaults of PriorityLevelConfiguration', () => {
   const { withDefaults } = levels
   assert.deepEqual(
     withDefaults(limited({ limitResponse: { type: 'Queue', queuing: {} } })),
@@ -136,7 +136,7 @@ test('a level has shares and queues unless it says otherwise', () => {
   })
 })
 
-test('a level is limited, and only one is exempt', () => {
+test('only the exempt priority level may have type Exempt', () => {
   const { check } = levels
   check(limited({ nominalConcurrencyShares: 0 }))
   check({ metadata: { name: 'mine' }, spec: {} }, 'spec.type: Required value')
@@ -159,7 +159,7 @@ test('a level is limited, and only one is exempt', () => {
   )
 })
 
-test('a level queues within bounds, or rejects', () => {
+test('validation of PriorityLevelConfiguration queuing', () => {
   const { check } = levels
   const queue = (queuing: object) => limited({ limitResponse: { type: 'Queue', queuing } })
   const field = 'spec.limited.limitResponse'
@@ -192,7 +192,7 @@ test('a level queues within bounds, or rejects', () => {
   )
 })
 
-test('mandatory objects are as they are', () => {
+test('specs of mandatory flow control objects are fixed', () => {
   for (const [name, spec] of mandatoryFlowSchemas) {
     schemas.check({ metadata: { name }, spec })
     schemas.check({ metadata: { name }, spec: { ...spec, rules: [rule] } }, 'spec: Invalid value: ')
@@ -207,7 +207,7 @@ test('mandatory objects are as they are', () => {
   )
 })
 
-test('each type of condition occurs once', () => {
+test('duplicate condition types of flow control objects are rejected', () => {
   for (const { checkStatus } of [schemas, levels]) {
     checkStatus(
       { status: { conditions: [{ type: 'a' }, { type: 'a' }, {}] } },

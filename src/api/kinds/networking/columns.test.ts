@@ -3,7 +3,7 @@ import { columnsUnderTest } from '../testdata/check-columns.ts'
 
 const group = 'networking.k8s.io'
 
-test('an ingress shows hosts and addresses', () => {
+test('the Ingress table shows hosts, addresses and ports', () => {
   const { row, check } = columnsUnderTest(group, 'Ingress')
   row({}, 'a', '<none>', '*', '', '80', '5m')
   row(
@@ -26,7 +26,7 @@ test('an ingress shows hosts and addresses', () => {
   hosts('x,y,z + 3 more...', 'x', 'y', '', 'z', 'v', 'w')
 })
 
-test('an ingress class shows its parameters, and whether it is the default', () => {
+test('the IngressClass table shows parameters and the default class', () => {
   const { row, check } = columnsUnderTest(group, 'IngressClass')
   row({ spec: { controller: 'x/y' } }, 'a', 'x/y', '<none>', '5m')
   check({ spec: { parameters: { kind: 'Config', name: 'c' } } }, { Parameters: 'Config/c' })
@@ -40,7 +40,7 @@ test('an ingress class shows its parameters, and whether it is the default', () 
   check({ metadata: named('false') }, { Name: 'a' })
 })
 
-test('policies and addresses show whom they are for', () => {
+test('tables of NetworkPolicy, ServiceCIDR and IPAddress', () => {
   const policies = columnsUnderTest(group, 'NetworkPolicy')
   policies.row({ spec: { podSelector: {} } }, 'a', '<none>', '5m')
   const matchExpressions = [{ key: 'b', operator: 'DoesNotExist' }]

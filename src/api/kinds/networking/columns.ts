@@ -8,17 +8,23 @@ import type {
   ServiceCIDR,
 } from '../../generated/networking/v1.ts'
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'
-import { balancerText, fewText, selectorText, shownMax, withGroup } from '../cell-text.ts'
+import {
+  loadBalancerStatusText,
+  formatListWithMore,
+  selectorText,
+  shownMax,
+  withGroup,
+} from '../cell-text.ts'
 import { textColumn } from '../make-column.ts'
 import type { Unchecked } from '../unchecked.ts'
 
 const ingressColumns: KindColumns<Ingress> = {
   columns: [
     nameColumn,
-    textColumn('Class', 'The class that says who serves the ingress.'),
-    textColumn('Hosts', 'Names of hosts that have rules.'),
-    textColumn('Address', 'Addresses at which the ingress can be reached.'),
-    textColumn('Ports', 'Ports that are open: 443 as well once there are certificates.'),
+    textColumn('Class', 'Name of the IngressClass.'),
+    textColumn('Hosts', 'Hosts of the rules.'),
+    textColumn('Address', 'Load balancer addresses.'),
+    textColumn('Ports', 'Ports: 80, and 443 with TLS.'),
     ageColumn,
   ],
   cells: (ingress: Unchecked<Ingress>, nowMs) => {
@@ -27,7 +33,7 @@ const ingressColumns: KindColumns<Ingress> = {
       nameOf(ingress),
       spec.ingressClassName ?? '<none>',
       hostsText(ingress),
-      balancerText(status?.loadBalancer?.ingress),
+      loadBalancerStatusText(status?.loadBalancer?.ingress),
       (spec.tls?.length ?? 0) > 0 ? '80, 443' : '80',
       ageOf(ingress, nowMs),
     ]
@@ -37,8 +43,8 @@ const ingressColumns: KindColumns<Ingress> = {
 const ingressClassColumns: KindColumns<IngressClass> = {
   columns: [
     nameColumn,
-    textColumn('Controller', 'Who serves ingresses of the class.'),
-    textColumn('Parameters', 'An object with further settings.'),
+    textColumn('Controller', 'Controller of the class.'),
+    textColumn('Parameters', 'Reference to the parameters object.'),
     ageColumn,
   ],
   cells: (object: Unchecked<IngressClass>, nowMs) => {
@@ -54,7 +60,7 @@ const ingressClassColumns: KindColumns<IngressClass> = {
 }
 
 const networkPolicyColumns: KindColumns<NetworkPolicy> = {
-  columns: [nameColumn, textColumn('Pod-Selector', 'Labels of the pods that the policy is for.'), ageColumn],
+  columns: [nameColumn, textColumn('Pod-Selector', 'Pods that the policy applies to.'), ageColumn],
   cells: (policy: Unchecked<NetworkPolicy>, nowMs) => [
     nameOf(policy),
     selectorText(policy.spec?.podSelector),
@@ -63,7 +69,7 @@ const networkPolicyColumns: KindColumns<NetworkPolicy> = {
 }
 
 const serviceCidrColumns: KindColumns<ServiceCIDR> = {
-  columns: [nameColumn, textColumn('CIDRs', 'Ranges of addresses for services.'), ageColumn],
+  columns: [nameColumn, textColumn('CIDRs', 'CIDRs for service cluster IPs.'), ageColumn],
   cells: (object: Unchecked<ServiceCIDR>, nowMs) => [
     nameOf(object),
     (object.spec?.cidrs ?? []).join(','),
@@ -72,7 +78,7 @@ const serviceCidrColumns: KindColumns<ServiceCIDR> = {
 }
 
 const ipAddressColumns: KindColumns<IPAddress> = {
-  columns: [nameColumn, textColumn('ParentRef', 'The object that has the address.')],
+  columns: [nameColumn, textColumn('ParentRef', 'Reference to the object that uses the address.')],
   cells: (address: Unchecked<IPAddress>) => [nameOf(address), parentText(address)],
 }
 
@@ -86,7 +92,7 @@ function parametersText({ spec }: Unchecked<IngressClass>): string {
 function hostsText({ spec: { rules = [] } = {} }: Unchecked<Ingress>): string {
   const hosts: string[] = []
   for (const { host } of rules) {
-    if (hosts.length === shownMax) return fewText(hosts, rules.length)
+    if (hosts.length === shownMax) return formatListWithMore(hosts, rules.length)
     if (host) hosts.push(host)
   }
   return hosts.join(',') || '*'

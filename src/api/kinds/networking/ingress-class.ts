@@ -5,7 +5,7 @@ import type { KindRules } from '../../kind-rules.ts'
 import { checkPathSegmentName, validateDomainPrefixedPath } from '../../names.ts'
 import { validateImmutable } from '../../validate-metadata.ts'
 import { validateDnsLabel, validateDnsSubdomain, validateRequiredName } from '../core/pod/field-checks.ts'
-import { withField, withMissing } from '../core/pod/structure-sharing.ts'
+import { withField, withMissing } from '../core/pod/copy-on-write.ts'
 
 export const ingressClassRules: KindRules<IngressClass> = {
   withDefaults: ingressClass =>
@@ -13,12 +13,8 @@ export const ingressClassRules: KindRules<IngressClass> = {
       return withField(spec, 'parameters', parameters => withMissing(parameters, { scope: 'Cluster' }))
     }),
   validate: validateIngressClass,
-  validateUpdate: (ingressClass, before) => [
-    ...validateImmutable(
-      ingressClass.spec?.controller ?? '',
-      before.spec?.controller ?? '',
-      'spec.controller',
-    ),
+  validateUpdate: (ingressClass, old) => [
+    ...validateImmutable(ingressClass.spec?.controller ?? '', old.spec?.controller ?? '', 'spec.controller'),
     ...validateIngressClass(ingressClass),
   ],
   tracksGeneration: true,

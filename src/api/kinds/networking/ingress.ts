@@ -1,22 +1,22 @@
 /** Rules of Ingress. https://kubernetes.io/docs/concepts/services-networking/ingress/ */
 import { invalid, type FieldError } from '../../field-error.ts'
 import type { Ingress } from '../../generated/networking/v1.ts'
-import { validateStoredIp } from '../../ip.ts'
+import { validateIpForLegacyField } from '../../ip.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { annotationOf } from '../annotation-of.ts'
 import { validateBalancerHostname } from '../core/service/load-balancer-validation.ts'
-import { strictly, toleranceOf, validateIngressSpec } from './ingress/spec-validation.ts'
+import { strictOptions, validationOptionsOf, validateIngressSpec } from './ingress-validation.ts'
 
 export const ingressRules: KindRules<Ingress> = {
   prepareForCreate: ingress => ({ ...ingress, status: { loadBalancer: {} } }),
   validate: ingress => [
-    ...validateIngressSpec(ingress.spec ?? {}, strictly),
+    ...validateIngressSpec(ingress.spec ?? {}, strictOptions),
     ...validateClassAnnotation(ingress),
   ],
-  validateUpdate: (ingress, before) =>
-    validateIngressSpec(ingress.spec ?? {}, toleranceOf(before.spec ?? {})),
+  validateUpdate: (ingress, old) =>
+    validateIngressSpec(ingress.spec ?? {}, validationOptionsOf(old.spec ?? {})),
   validateStatusUpdate: validateStatus,
-  warnings: (ingress, before) => (before ? [] : warnAboutIngress(ingress)),
+  warnings: (ingress, old) => (old ? [] : warningsForIngress(ingress)),
   tracksGeneration: true,
 }
 
@@ -31,20 +31,20 @@ function validateClassAnnotation(ingress: Ingress): FieldError[] {
   return [invalid(`annotations.${classAnnotation}`, annotation, detail)]
 }
 
-function validateStatus({ status }: Ingress, before: Ingress): FieldError[] {
-  const known = new Set(before.status?.loadBalancer?.ingress?.flatMap(each => each.ip ?? []))
+function validateStatus({ status }: Ingress, old: Ingress): FieldError[] {
+  const known = new Set(old.status?.loadBalancer?.ingress?.flatMap(each => each.ip ?? []))
   return (
     status?.loadBalancer?.ingress?.flatMap(({ ip, hostname }, index) => {
       const field = `status.loadBalancer.ingress[${index}]`
       return [
-        ...(ip && !known.has(ip) ? validateStoredIp(`${field}.ip`, ip) : []),
+        ...(ip && !known.has(ip) ? validateIpForLegacyField(`${field}.ip`, ip) : []),
         ...validateBalancerHostname(`${field}.hostname`, hostname),
       ]
     }) ?? []
   )
 }
 
-function warnAboutIngress(ingress: Ingress): string[] {
+function warningsForIngress(ingress: Ingress): string[] {
   const hasField = ingress.spec?.ingressClassName !== undefined
   if (hasField || annotationOf(ingress, classAnnotation) === undefined) return []
   return [`annotation "${classAnnotation}" is deprecated, please use 'spec.ingressClassName' instead`]

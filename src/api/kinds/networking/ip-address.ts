@@ -10,9 +10,9 @@ import { validateDnsSubdomain, validateRequiredName } from '../core/pod/field-ch
 export const ipAddressRules: KindRules<IPAddress> = {
   names: addressNames(),
   validate: validateIpAddress,
-  validateUpdate: (address, before) => [
+  validateUpdate: (address, old) => [
     ...validateIpAddress(address),
-    ...validateImmutable(address.spec?.parentRef, before.spec?.parentRef, 'spec.parentRef'),
+    ...validateImmutable(address.spec?.parentRef, old.spec?.parentRef, 'spec.parentRef'),
   ],
 }
 

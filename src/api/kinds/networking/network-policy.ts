@@ -1,5 +1,5 @@
 /** Rules of NetworkPolicy. https://kubernetes.io/docs/concepts/services-networking/network-policies/ */
-import { warnAboutCidr } from '../../cidr.ts'
+import { warningsForCidr } from '../../cidr.ts'
 import type {
   IPBlock,
   NetworkPolicy,
@@ -8,21 +8,18 @@ import type {
   NetworkPolicySpec,
 } from '../../generated/networking/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
-import { mapShared, withField, withMissing } from '../core/pod/structure-sharing.ts'
-import { validateNetworkPolicySpec } from './network-policy/validation.ts'
+import { mapCopyOnWrite, withField, withMissing } from '../core/pod/copy-on-write.ts'
+import { validateNetworkPolicySpec } from './network-policy-validation.ts'
 
 export const networkPolicyRules: KindRules<NetworkPolicy> = {
   withDefaults: withPolicyDefaults,
   validate: policy => validateNetworkPolicySpec(policy.spec ?? {}, new Set()),
   // CIDRs of the old object remain valid.
-  validateUpdate: (policy, before) => {
-    const known = blocksOf(before.spec ?? {}).flatMap(({ block }) => [
-      block.cidr ?? '',
-      ...(block.except ?? []),
-    ])
+  validateUpdate: (policy, old) => {
+    const known = blocksOf(old.spec ?? {}).flatMap(({ block }) => [block.cidr ?? '', ...(block.except ?? [])])
     return validateNetworkPolicySpec(policy.spec ?? {}, new Set(known))
   },
-  warnings: policy => blocksOf(policy.spec ?? {}).flatMap(warnAboutBlock),
+  warnings: policy => blocksOf(policy.spec ?? {}).flatMap(warningsForBlock),
   tracksGeneration: true,
 }
 
@@ -33,8 +30,8 @@ function withPolicyDefaults(policy: NetworkPolicy): NetworkPolicy {
 
 function withSpecDefaults(given: NetworkPolicySpec): NetworkPolicySpec {
   let spec = withMissing(given, { podSelector: {} })
-  spec = withField(spec, 'ingress', rules => mapShared(rules, withPorts))
-  spec = withField(spec, 'egress', rules => mapShared(rules, withPorts))
+  spec = withField(spec, 'ingress', rules => mapCopyOnWrite(rules, withPorts))
+  spec = withField(spec, 'egress', rules => mapCopyOnWrite(rules, withPorts))
   if (spec.policyTypes?.length) return spec
   return { ...spec, policyTypes: spec.egress?.length ? ['Ingress', 'Egress'] : ['Ingress'] }
 }
@@ -42,7 +39,7 @@ function withSpecDefaults(given: NetworkPolicySpec): NetworkPolicySpec {
 function withPorts<T extends { readonly ports?: readonly NetworkPolicyPort[] }>(rule: T): T {
   const { ports } = rule
   if (ports === undefined) return rule
-  const filled = mapShared(ports, port => withMissing(port, { protocol: 'TCP' }))
+  const filled = mapCopyOnWrite(ports, port => withMissing(port, { protocol: 'TCP' }))
   return filled === ports ? rule : { ...rule, ports: filled }
 }
 
@@ -63,9 +60,9 @@ function blocksOf({ ingress = [], egress = [] }: NetworkPolicySpec): FoundBlock[
   ]
 }
 
-function warnAboutBlock({ field, block }: FoundBlock): string[] {
+function warningsForBlock({ field, block }: FoundBlock): string[] {
   return [
-    ...warnAboutCidr(`${field}.cidr`, block.cidr ?? ''),
-    ...(block.except?.flatMap((range, index) => warnAboutCidr(`${field}.except[${index}]`, range)) ?? []),
+    ...warningsForCidr(`${field}.cidr`, block.cidr ?? ''),
+    ...(block.except?.flatMap((range, index) => warningsForCidr(`${field}.except[${index}]`, range)) ?? []),
   ]
 }

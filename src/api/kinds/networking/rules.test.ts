@@ -30,7 +30,7 @@ const ingress = (spec: IngressSpec, annotations?: Record<string, string>) => {
 }
 const pathField = 'spec.rules[0].http.paths[0]'
 
-test('an ingress leads somewhere', () => {
+test('an Ingress requires rules or a default backend', () => {
   const { check } = ingresses
   check(ingress({ defaultBackend: backend }))
   check(ingress({ rules: [rule({}, 'a.example')] }))
@@ -39,7 +39,7 @@ test('an ingress leads somewhere', () => {
   check(ingress({ rules: [{ http: { paths: [] } }] }), 'spec.rules[0].http.paths: Required value')
 })
 
-test('paths of an ingress', () => {
+test('validation of Ingress paths', () => {
   const { check } = ingresses
   const path = (path: string, pathType = 'Prefix') => ingress({ rules: [rule({ path, pathType })] })
   check(path('/a/b', 'Exact'))
@@ -67,7 +67,7 @@ test('paths of an ingress', () => {
   )
 })
 
-test('hosts of an ingress', () => {
+test('validation of Ingress hosts', () => {
   const { check } = ingresses
   const host = (name: string) => ingress({ rules: [{ host: name }] })
   check(host('*.example.com'))
@@ -87,7 +87,7 @@ test('hosts of an ingress', () => {
   )
 })
 
-test('backends of an ingress', () => {
+test('validation of Ingress backends', () => {
   const { check } = ingresses
   const to = (given: IngressBackend) => ingress({ defaultBackend: given })
   const resource = { apiGroup: 'a.example', kind: 'Bucket', name: 'b' }
@@ -126,7 +126,7 @@ test('backends of an ingress', () => {
   )
 })
 
-test('the class of an ingress is said once', () => {
+test('an Ingress must not set both the class annotation and ingressClassName', () => {
   const { check, checkUpdate } = ingresses
   const annotation = 'kubernetes.io/ingress.class'
   const spec = { defaultBackend: backend, ingressClassName: 'a' }
@@ -143,7 +143,7 @@ test('the class of an ingress is said once', () => {
   ])
 })
 
-test('what an ingress had wrong before may stay', () => {
+test('Ingress updates tolerate errors that the old object already had', () => {
   const { checkUpdate } = ingresses
   const wrong = ingress({ tls: [{ secretName: 'A' }], rules: [rule({ path: 'a' }, '*.a')] })
   checkUpdate(wrong, wrong)
@@ -155,14 +155,14 @@ test('what an ingress had wrong before may stay', () => {
   )
 })
 
-test('the status of an ingress', () => {
+test('validation of Ingress status', () => {
   const status = (ip: string) => ({ ...ingress({}), status: { loadBalancer: { ingress: [{ ip }] } } })
   ingresses.checkStatus(status('1.2.3.4'), ingress({}))
   ingresses.checkStatus(status('1.2.3.04'), status('1.2.3.04'))
   ingresses.checkStatus(status('x'), ingress({}), 'status.loadBalancer.ingress[0].ip: Invalid value: "x"')
 })
 
-test('classes of ingresses', () => {
+test('validation of IngressClass', () => {
   const { check, checkUpdate, withDefaults } = underTest(networking['IngressClass'])
   const parameters = { kind: 'Config', name: 'c' }
   const named = (given: Partial<IngressClassParametersReference>, controller = 'a.example/b') => {
@@ -205,7 +205,7 @@ const policy = (spec: NetworkPolicySpec) => ({ metadata: { name: 'p' }, spec: { 
 const from = (peer: NetworkPolicyPeer) => policy({ ingress: [{ from: [peer] }] })
 const ports = (port: NetworkPolicyPort) => policy({ egress: [{ ports: [port] }] })
 
-test('types of a network policy follow from its rules', () => {
+test('policyTypes of a NetworkPolicy default from its rules', () => {
   const types = (spec: NetworkPolicySpec) => {
     return (policies.withDefaults(policy(spec)) as NetworkPolicy).spec?.policyTypes
   }
@@ -216,7 +216,7 @@ test('types of a network policy follow from its rules', () => {
   assert.deepEqual(filled.spec?.egress, [{ ports: [{ port: 53, protocol: 'TCP' }] }])
 })
 
-test('ports of a network policy', () => {
+test('validation of NetworkPolicy ports', () => {
   const { check } = policies
   const field = 'spec.egress[0].ports[0]'
   check(ports({ port: 80, endPort: 90 }))
@@ -242,7 +242,7 @@ test('ports of a network policy', () => {
   )
 })
 
-test('peers of a network policy', () => {
+test('validation of NetworkPolicy peers', () => {
   const { check, checkUpdate } = policies
   const field = 'spec.ingress[0].from[0]'
   check(from({ podSelector: {}, namespaceSelector: {} }))
@@ -271,7 +271,7 @@ test('peers of a network policy', () => {
   checkUpdate(loose, loose)
 })
 
-test('types and pods of a network policy', () => {
+test('validation of NetworkPolicy types and pod selector', () => {
   const { check } = policies
   check(
     policy({ policyTypes: ['Any'] }),
@@ -288,7 +288,7 @@ test('types and pods of a network policy', () => {
   assert.equal(networkPolicyRules.tracksGeneration, true)
 })
 
-test('addresses that are taken', () => {
+test('validation of IPAddress', () => {
   const { check, checkUpdate } = underTest(networking['IPAddress'])
   const taken = (parentRef?: object) => ({ metadata: { name: '10.0.0.1' }, spec: { parentRef } })
   const parent = { resource: 'services', namespace: 'default', name: 'web' }
@@ -310,7 +310,7 @@ test('addresses that are taken', () => {
   assert.deepEqual(ipAddressRules.names?.name('fd00:0::1'), ['must be in canonical form ("fd00::1")'])
 })
 
-test('ranges of addresses of services', () => {
+test('validation of ServiceCIDR', () => {
   const { check, checkUpdate } = underTest(networking['ServiceCIDR'])
   const ranges = (...cidrs: string[]) => ({ spec: { cidrs } })
   check(ranges('10.0.0.0/8', 'fd00::/64'))

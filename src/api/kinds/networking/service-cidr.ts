@@ -6,7 +6,7 @@ import type { KindRules } from '../../kind-rules.ts'
 
 export const serviceCidrRules: KindRules<ServiceCIDR> = {
   validate: ({ spec }) => validateRanges(spec?.cidrs ?? []),
-  validateUpdate: ({ spec }, before) => validateUpdate(spec?.cidrs ?? [], before.spec?.cidrs ?? []),
+  validateUpdate: ({ spec }, old) => validateUpdate(spec?.cidrs ?? [], old.spec?.cidrs ?? []),
 }
 
 const field = 'spec.cidrs'
@@ -21,10 +21,10 @@ function validateRanges(ranges: readonly string[]): FieldError[] {
   return [...errors, invalid(field, ranges, detail)]
 }
 
-function validateUpdate(ranges: readonly string[], before: readonly string[]): FieldError[] {
-  const isExtended = before.length === 1 && ranges.length === 2
-  if (ranges.length !== before.length && !isExtended) return [invalid(field, ranges, 'field is immutable')]
-  const errors = before.flatMap((range, index) => {
+function validateUpdate(ranges: readonly string[], old: readonly string[]): FieldError[] {
+  const isExtended = old.length === 1 && ranges.length === 2
+  if (ranges.length !== old.length && !isExtended) return [invalid(field, ranges, 'field is immutable')]
+  const errors = old.flatMap((range, index) => {
     return range === ranges[index] ? [] : [invalid(`${field}[${index}]`, ranges[index], 'field is immutable')]
   })
   return isExtended ? [...errors, ...validateRanges(ranges)] : errors

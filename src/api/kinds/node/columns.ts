@@ -6,7 +6,7 @@ import { textColumn } from '../make-column.ts'
 import type { Unchecked } from '../unchecked.ts'
 
 const runtimeClassColumns: KindColumns<RuntimeClass> = {
-  columns: [nameColumn, textColumn('Handler', 'What the container runtime calls the class.'), ageColumn],
+  columns: [nameColumn, textColumn('Handler', 'Runtime handler.'), ageColumn],
   cells: (object: Unchecked<RuntimeClass>, nowMs) => [
     nameOf(object),
     object.handler ?? '',

@@ -1,4 +1,4 @@
-/** Rules of RuntimeClass. */
+/** Rules of RuntimeClass. https://kubernetes.io/docs/concepts/containers/runtime-class/ */
 import { duplicate, type FieldError } from '../../field-error.ts'
 import type { Toleration } from '../../generated/core/v1.ts'
 import type { RuntimeClass } from '../../generated/node/v1.ts'
@@ -12,14 +12,14 @@ import { validateOverhead } from '../core/pod/resource-validation.ts'
 import { validateTolerations } from '../core/pod/scheduling-validation.ts'
 
 export const runtimeClassRules: KindRules<RuntimeClass> = {
-  createOnUpdate: true,
-  unconditionalUpdate: false,
+  allowCreateOnUpdate: true,
+  allowUnconditionalUpdate: false,
   validate: validateRuntimeClass,
-  validateUpdate: (runtimeClass, before) => [
+  validateUpdate: (runtimeClass, old) => [
     ...validateRuntimeClass(runtimeClass),
-    ...validateImmutable(runtimeClass.handler, before.handler, 'handler'),
+    ...validateImmutable(runtimeClass.handler, old.handler, 'handler'),
   ],
-  warnings: warnAboutLabels,
+  warnings: warningsForLabels,
 }
 
 function validateRuntimeClass({ handler, overhead, scheduling }: RuntimeClass): FieldError[] {
@@ -44,7 +44,7 @@ function validateDistinct(field: string, tolerations: readonly Toleration[]): Fi
   return [...validateTolerations(field, tolerations), ...repeated]
 }
 
-function warnAboutLabels({ scheduling }: RuntimeClass): string[] {
+function warningsForLabels({ scheduling }: RuntimeClass): string[] {
   return Object.keys(scheduling?.nodeSelector ?? {}).flatMap(key => {
     const advice = deprecatedNodeLabels.get(key)
     return advice === undefined ? [] : [`scheduling.nodeSelector: ${advice}`]

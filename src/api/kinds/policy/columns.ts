@@ -8,9 +8,9 @@ import type { Unchecked } from '../unchecked.ts'
 const podDisruptionBudgetColumns: KindColumns<PodDisruptionBudget> = {
   columns: [
     nameColumn,
-    textColumn('Min Available', 'How many pods, or what part of them, must stay available.'),
-    textColumn('Max Unavailable', 'How many pods, or what part of them, may be unavailable.'),
-    integerColumn('Allowed Disruptions', 'How many pods may be evicted now.'),
+    textColumn('Min Available', 'Number or percentage of pods that must be available.'),
+    textColumn('Max Unavailable', 'Number or percentage of pods that may be unavailable.'),
+    integerColumn('Allowed Disruptions', 'Calculated number of pods that may be disrupted at this time.'),
     ageColumn,
   ],
   cells: (budget: Unchecked<PodDisruptionBudget>, nowMs) => [

@@ -1,4 +1,7 @@
-/** Rules of PodDisruptionBudget. */
+/**
+ * Rules of PodDisruptionBudget. Eviction has no rules: the pod and its disruption budgets decide.
+ * https://kubernetes.io/docs/concepts/workloads/pods/disruptions/
+ */
 import { invalid, invalidEach, type FieldError } from '../../field-error.ts'
 import type { PodDisruptionBudget, PodDisruptionBudgetSpec } from '../../generated/policy/v1.ts'
 import { checkPercent, percentOf, type IntOrString } from '../../int-or-string.ts'
@@ -13,7 +16,7 @@ type Budget = Unchecked<PodDisruptionBudget>
 
 export const podDisruptionBudgetRules: KindRules<PodDisruptionBudget> = {
   tracksGeneration: true,
-  unconditionalUpdate: false,
+  allowUnconditionalUpdate: false,
   validate: validateBudget,
   validateUpdate: validateBudget,
   validateStatusUpdate: validateStatus,

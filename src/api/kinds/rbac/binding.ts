@@ -10,7 +10,7 @@ import {
   validateOptionalChoice,
   validateRequiredName,
 } from '../core/pod/field-checks.ts'
-import { mapShared, withDefaults, withField } from '../core/pod/structure-sharing.ts'
+import { mapCopyOnWrite, withDefaults, withField } from '../core/pod/copy-on-write.ts'
 import type { Unchecked } from '../unchecked.ts'
 
 type Binding = RoleBinding | ClusterRoleBinding
@@ -19,7 +19,7 @@ export function withBindingDefaults<T extends Binding>(binding: T): T {
   const roleRef = withDefaults<RoleRef>(binding.roleRef ?? {}, { apiGroup: rbacGroup })
   const referring = roleRef === binding.roleRef ? binding : { ...binding, roleRef }
   return withField<Binding, 'subjects'>(referring, 'subjects', subjects => {
-    return mapShared(subjects, withSubjectDefaults)
+    return mapCopyOnWrite(subjects, withSubjectDefaults)
   }) as T
 }
 
@@ -35,9 +35,9 @@ export function validateClusterRoleBinding(binding: Unchecked<ClusterRoleBinding
   return [...validateRoleRef(binding, ['ClusterRole']), ...validateSubjects(binding), ...homeless]
 }
 
-export function validateSameRole(binding: Unchecked<Binding>, before: Unchecked<Binding>): FieldError[] {
+export function validateSameRole(binding: Unchecked<Binding>, old: Unchecked<Binding>): FieldError[] {
   const { apiGroup, kind, name } = binding.roleRef ?? {}
-  const { apiGroup: oldGroup, kind: oldKind, name: oldName } = before.roleRef ?? {}
+  const { apiGroup: oldGroup, kind: oldKind, name: oldName } = old.roleRef ?? {}
   if (apiGroup === oldGroup && kind === oldKind && name === oldName) return []
   return [invalid('roleRef', { apiGroup, kind, name }, 'cannot change roleRef')]
 }

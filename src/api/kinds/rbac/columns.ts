@@ -9,11 +9,11 @@ import type { Unchecked } from '../unchecked.ts'
 const bindingColumns: KindColumns<RoleBinding | ClusterRoleBinding> = {
   columns: [
     nameColumn,
-    textColumn('Role', 'The role that is granted.'),
+    textColumn('Role', 'The referenced role.'),
     ageColumn,
-    wideColumn('Users', 'Users who get the role.'),
-    wideColumn('Groups', 'Groups whose members get the role.'),
-    wideColumn('ServiceAccounts', 'Service accounts that get the role.'),
+    wideColumn('Users', 'Users in the roleBinding.'),
+    wideColumn('Groups', 'Groups in the roleBinding.'),
+    wideColumn('ServiceAccounts', 'Service accounts in the roleBinding.'),
   ],
   cells: (binding: Unchecked<RoleBinding | ClusterRoleBinding>, nowMs) => {
     const { roleRef: { kind = '', name = '' } = {}, subjects } = binding

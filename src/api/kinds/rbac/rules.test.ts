@@ -6,7 +6,7 @@ import { rbac } from './rules.ts'
 const apiGroup = 'rbac.authorization.k8s.io'
 const read = { verbs: ['get'], apiGroups: [''], resources: ['pods'] }
 
-test('a rule of a role names verbs, and resources in groups', () => {
+test('a Role rule requires verbs, API groups and resources', () => {
   const { check } = underTest(rbac['Role'])
   check({})
   check({ rules: [read] })
@@ -26,7 +26,7 @@ test('a rule of a role names verbs, and resources in groups', () => {
   )
 })
 
-test('a rule of a cluster role names resources or paths, not both', () => {
+test('a ClusterRole rule has resources or nonResourceURLs, not both', () => {
   const { check } = underTest(rbac['ClusterRole'])
   check({ rules: [{ verbs: ['get'], nonResourceURLs: ['/healthz'] }] })
   check(
@@ -44,7 +44,7 @@ test('a rule of a cluster role names resources or paths, not both', () => {
   )
 })
 
-test('a binding refers to a role and to subjects in their groups', () => {
+test('a RoleBinding requires a role reference and valid subjects', () => {
   const { check, withDefaults } = underTest(rbac['RoleBinding'])
   const roleRef = { kind: 'Role', name: 'reader' }
   const [eve, account] = [
@@ -77,7 +77,7 @@ test('a binding refers to a role and to subjects in their groups', () => {
   )
 })
 
-test('a cluster role binding refers to a cluster role, and to service accounts with their namespace', () => {
+test('a ClusterRoleBinding refers to a ClusterRole, and to service accounts with a namespace', () => {
   const { check } = underTest(rbac['ClusterRoleBinding'])
   const account = { kind: 'ServiceAccount', name: 'a' }
   check({ roleRef: { kind: 'ClusterRole', name: 'x' }, subjects: [{ ...account, namespace: 'b' }] })
@@ -88,14 +88,14 @@ test('a cluster role binding refers to a cluster role, and to service accounts w
   )
 })
 
-test('the role of a binding never changes', () => {
+test('roleRef of a binding is immutable', () => {
   for (const kind of ['RoleBinding', 'ClusterRoleBinding']) {
     const { checkUpdate } = underTest(rbac[kind])
-    const before = { roleRef: { kind: 'ClusterRole', name: 'view' } }
-    checkUpdate({ ...before, subjects: [{ kind: 'User', name: 'eve' }] }, before)
+    const old = { roleRef: { kind: 'ClusterRole', name: 'view' } }
+    checkUpdate({ ...old, subjects: [{ kind: 'User', name: 'eve' }] }, old)
     checkUpdate(
       { roleRef: { kind: 'ClusterRole', name: 'admin' } },
-      before,
+      old,
       `roleRef: Invalid value: {"apiGroup":"${apiGroup}","kind":"ClusterRole","name":"admin"}: cannot change roleRef`,
     )
   }

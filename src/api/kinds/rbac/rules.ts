@@ -13,7 +13,7 @@ import {
 } from './binding.ts'
 import { validateClusterRole, validateRole } from './role-validation.ts'
 
-const shared = { names: pathSegmentNames, createOnUpdate: true } as const
+const shared = { names: pathSegmentNames, allowCreateOnUpdate: true } as const
 
 const role: KindRules<Role> = { ...shared, validate: validateRole, validateUpdate: validateRole }
 
@@ -27,19 +27,16 @@ const roleBinding: KindRules<RoleBinding> = {
   ...shared,
   withDefaults: withBindingDefaults,
   validate: validateRoleBinding,
-  validateUpdate: (binding, before) => [
-    ...validateRoleBinding(binding),
-    ...validateSameRole(binding, before),
-  ],
+  validateUpdate: (binding, old) => [...validateRoleBinding(binding), ...validateSameRole(binding, old)],
 }
 
 const clusterRoleBinding: KindRules<ClusterRoleBinding> = {
   ...shared,
   withDefaults: withBindingDefaults,
   validate: validateClusterRoleBinding,
-  validateUpdate: (binding, before) => [
+  validateUpdate: (binding, old) => [
     ...validateClusterRoleBinding(binding),
-    ...validateSameRole(binding, before),
+    ...validateSameRole(binding, old),
   ],
 }
 

@@ -24,10 +24,10 @@ import { validateLabelName, validatePoolName, validateUuid } from './names.ts'
 import { validateNodes } from './node-selection.ts'
 import { requestNamesOf, validateRequestReference, type RequestNames } from './request-names.ts'
 
-export function validateClaimStatus(claim: ResourceClaim, before: ResourceClaim): FieldError[] {
+export function validateClaimStatus(claim: ResourceClaim, old: ResourceClaim): FieldError[] {
   const { status = {}, spec } = claim as Unchecked<ResourceClaim>
   const { allocation, reservedFor = [], devices } = status
-  const old = before.status ?? {}
+  const oldStatus = old.status ?? {}
   const allocated = new Set((allocation?.devices?.results ?? []).map(deviceOf))
   const errors = [
     ...validateSet('status.reservedFor', reservedFor, {
@@ -43,24 +43,24 @@ export function validateClaimStatus(claim: ResourceClaim, before: ResourceClaim)
   ]
   if (reservedFor.length > 0 && !allocation) {
     errors.push(forbiddenField('status.reservedFor', 'may not be specified when `allocated` is not set'))
-  } else if (isBeingDeleted(claim) && hasNewConsumer(reservedFor, old.reservedFor ?? [])) {
+  } else if (isBeingDeleted(claim) && hasNewConsumer(reservedFor, oldStatus.reservedFor ?? [])) {
     const detail = 'new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set'
     errors.push(forbiddenField('status.reservedFor', detail))
   }
   if (!allocation) return errors
-  if (old.allocation) {
-    return [...errors, ...validateImmutable(allocation, old.allocation, 'status.allocation')]
+  if (oldStatus.allocation) {
+    return [...errors, ...validateImmutable(allocation, oldStatus.allocation, 'status.allocation')]
   }
   const names = requestNamesOf(spec?.devices ?? {})
   return [...errors, ...validateAllocation('status.allocation', allocation, names)]
 }
 
 /** Drops the status of devices that are no longer allocated. */
-export function withoutReleasedDevices(claim: ResourceClaim, before: ResourceClaim): ResourceClaim {
+export function withoutReleasedDevices(claim: ResourceClaim, old: ResourceClaim): ResourceClaim {
   const { status = {} } = claim
   const held = new Set((status.allocation?.devices?.results ?? []).map(deviceOf))
   const released = new Set(
-    (before.status?.allocation?.devices?.results ?? []).map(deviceOf).filter(device => !held.has(device)),
+    (old.status?.allocation?.devices?.results ?? []).map(deviceOf).filter(device => !held.has(device)),
   )
   const { devices = [], ...rest } = status
   const kept = devices.filter(device => !released.has(deviceOf(device)))
@@ -94,9 +94,9 @@ function validateConsumer(field: string, consumer: Unchecked<ResourceClaimConsum
 
 function hasNewConsumer(
   consumers: readonly Unchecked<ResourceClaimConsumerReference>[],
-  before: readonly ResourceClaimConsumerReference[],
+  old: readonly ResourceClaimConsumerReference[],
 ): boolean {
-  const known = new Set(before.map(({ uid }) => uid))
+  const known = new Set(old.map(({ uid }) => uid))
   return consumers.some(({ uid = '' }) => !known.has(uid))
 }
 

@@ -3,7 +3,7 @@ import { ago, columnsUnderTest } from '../testdata/check-columns.ts'
 
 const group = 'resource.k8s.io'
 
-test('a claim shows whether it has devices', () => {
+test('the ResourceClaim table shows the allocation state', () => {
   const { row, check } = columnsUnderTest(group, 'ResourceClaim')
   row({}, 'a', 'pending', '5m')
   check({ status: { allocation: {} } }, { State: 'allocated' })
@@ -14,7 +14,7 @@ test('a claim shows whether it has devices', () => {
   check({ metadata, status: { allocation: {}, reservedFor: [{}] } }, { State: 'deleted,allocated,reserved' })
 })
 
-test('devices show where they are, and what is wrong with them', () => {
+test('tables of ResourceSlice and DeviceTaintRule', () => {
   columnsUnderTest(group, 'DeviceClass').row({}, 'a', '5m')
   columnsUnderTest(group, 'ResourceClaimTemplate').row({}, 'a', '5m')
   const slices = columnsUnderTest(group, 'ResourceSlice')
@@ -33,7 +33,7 @@ test('devices show where they are, and what is wrong with them', () => {
   rules.check({ spec: { taint: { timeAdded: ago(60) } } }, { TimeAdded: '60s' })
 })
 
-test('the answer to a question about pools adds them up', () => {
+test('the ResourcePoolStatusRequest table sums up the pools', () => {
   const { row, check } = columnsUnderTest(group, 'ResourcePoolStatusRequest')
   row({ spec: { driver: 'd' } }, 'a', 'd', '-', '-', '-', '-', '-', 0, 'Pending', '<none>')
   row({ status: {} }, 'a', '', '0', '0', '0', '0', '0', 0, 'Pending', '<none>')

@@ -1,5 +1,5 @@
 /** Table columns for `resource.k8s.io`. */
-import { ageColumn, ageOf, nameColumn, nameOf, sinceText } from '../../columns.ts'
+import { ageColumn, ageOf, nameColumn, nameOf, translateTimestampSince } from '../../columns.ts'
 import type {
   DeviceClass,
   ResourceClaim,
@@ -20,16 +20,16 @@ const plainColumns: KindColumns<Plain> = {
 }
 
 const resourceClaimColumns: KindColumns<ResourceClaim> = {
-  columns: [nameColumn, textColumn('State', 'Whether devices are set aside, and for somebody.'), ageColumn],
+  columns: [nameColumn, textColumn('State', 'Allocation and reservation state.'), ageColumn],
   cells: (claim: Unchecked<ResourceClaim>, nowMs) => [nameOf(claim), claimState(claim), ageOf(claim, nowMs)],
 }
 
 const resourceSliceColumns: KindColumns<ResourceSlice> = {
   columns: [
     nameColumn,
-    textColumn('Node', 'The node that has the devices.'),
-    textColumn('Driver', 'The driver of the devices.'),
-    textColumn('Pool', 'The pool that the slice is part of.'),
+    textColumn('Node', 'Node of the devices.'),
+    textColumn('Driver', 'Driver of the devices.'),
+    textColumn('Pool', 'Pool of the slice.'),
     ageColumn,
   ],
   cells: (slice: Unchecked<ResourceSlice>, nowMs) => {
@@ -41,15 +41,15 @@ const resourceSliceColumns: KindColumns<ResourceSlice> = {
 const deviceTaintRuleColumns: KindColumns<DeviceTaintRule> = {
   columns: [
     nameColumn,
-    textColumn('Key', 'The key of the taint.'),
-    textColumn('Value', 'The value of the taint.'),
-    textColumn('Effect', 'What the taint does to pods that do not tolerate it.'),
-    textColumn('TimeAdded', 'How long ago the taint was added.'),
+    textColumn('Key', 'Key of the taint.'),
+    textColumn('Value', 'Value of the taint.'),
+    textColumn('Effect', 'Effect of the taint.'),
+    textColumn('TimeAdded', 'Time since the taint was added.'),
     ageColumn,
   ],
   cells: (rule: Unchecked<DeviceTaintRule>, nowMs) => {
     const { key = '', value = '', effect = '', timeAdded } = rule.spec?.taint ?? {}
-    const added = timeAdded ? sinceText(timeAdded, nowMs) : ''
+    const added = timeAdded ? translateTimestampSince(timeAdded, nowMs) : ''
     return [nameOf(rule), key, value, effect, added, ageOf(rule, nowMs)]
   },
 }

@@ -11,7 +11,7 @@ import type {
 } from '../../generated/resource/v1.ts'
 import { validateLabelName as validateLabelKey } from '../../labels.ts'
 import { checkLabelValue } from '../../names.ts'
-import { mapShared, withDefaults, withField } from '../core/pod/structure-sharing.ts'
+import { mapCopyOnWrite, withDefaults, withField } from '../core/pod/copy-on-write.ts'
 import type { Unchecked } from '../unchecked.ts'
 import { configurationsMax, validateConfiguration, validateSelectors } from './configuration.ts'
 import { validateList, validateSet } from './limits.ts'
@@ -25,9 +25,9 @@ export const taintEffects: readonly string[] = ['NoExecute', 'NoSchedule', 'None
 
 export function withClaimDefaults(claim: DeviceClaim): DeviceClaim {
   return withField(claim, 'requests', requests =>
-    mapShared(requests, request => {
+    mapCopyOnWrite(requests, request => {
       const exact = withField(request, 'exactly', withCount)
-      return withField(exact, 'firstAvailable', list => mapShared(list, withCount))
+      return withField(exact, 'firstAvailable', list => mapCopyOnWrite(list, withCount))
     }),
   )
 }

@@ -2,13 +2,13 @@
 import { invalid, type FieldError } from '../../field-error.ts'
 import type { DeviceClass } from '../../generated/resource/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
-import { isExtended } from '../core/pod/resource-names.ts'
+import { isExtendedResourceName } from '../core/pod/resource-names.ts'
 import type { Unchecked } from '../unchecked.ts'
 import { configurationsMax, validateConfiguration, validateSelectors } from './configuration.ts'
 import { validateList } from './limits.ts'
 
 export const deviceClassRules: KindRules<DeviceClass> = {
-  returnsDeleted: true,
+  returnDeletedObject: true,
   tracksGeneration: true,
   validate: validateDeviceClass,
   validateUpdate: validateDeviceClass,
@@ -22,7 +22,7 @@ function validateDeviceClass({ spec = {} }: Unchecked<DeviceClass>): FieldError[
       itemsMax: configurationsMax,
       validateItem: validateConfiguration,
     }),
-    ...(name === undefined || isExtended(name)
+    ...(name === undefined || isExtendedResourceName(name)
       ? []
       : [invalid('spec.extendedResourceName', name, 'must be a valid extended resource name')]),
   ]

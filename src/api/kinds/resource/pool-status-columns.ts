@@ -1,5 +1,5 @@
 /** Table columns of ResourcePoolStatusRequest. */
-import { nameColumn, nameOf, sinceText } from '../../columns.ts'
+import { nameColumn, nameOf, translateTimestampSince } from '../../columns.ts'
 import type { PoolStatus, ResourcePoolStatusRequest } from '../../generated/resource/v1alpha3.ts'
 import type { KindColumns } from '../../table-columns.ts'
 import { integerColumn, textColumn } from '../make-column.ts'
@@ -8,15 +8,15 @@ import type { Unchecked } from '../unchecked.ts'
 export const resourcePoolStatusRequestColumns: KindColumns<ResourcePoolStatusRequest> = {
   columns: [
     nameColumn,
-    textColumn('Driver', 'The driver that is asked about.'),
-    textColumn('Total', 'How many devices there are.'),
-    textColumn('Available', 'How many devices are free.'),
-    textColumn('Allocated', 'How many devices are taken.'),
-    textColumn('Unavailable', 'How many devices cannot be used.'),
-    textColumn('Errors', 'How many pools are not as they should be.'),
-    integerColumn('Pools', 'How many pools there are.'),
-    textColumn('Status', 'Whether the question is answered.'),
-    textColumn('Completed', 'How long ago it was answered.'),
+    textColumn('Driver', 'Driver of the pools.'),
+    textColumn('Total', 'Number of devices.'),
+    textColumn('Available', 'Number of available devices.'),
+    textColumn('Allocated', 'Number of allocated devices.'),
+    textColumn('Unavailable', 'Number of unavailable devices.'),
+    textColumn('Errors', 'Number of pools with validation errors.'),
+    integerColumn('Pools', 'Number of pools.'),
+    textColumn('Status', 'Status of the request.'),
+    textColumn('Completed', 'Time since completion.'),
   ],
   cells: (request: Unchecked<ResourcePoolStatusRequest>, nowMs) => {
     const decision = request.status?.conditions?.find(({ type, status }) => {
@@ -29,7 +29,7 @@ export const resourcePoolStatusRequestColumns: KindColumns<ResourcePoolStatusReq
       ...devicesOf(request, decision?.type === 'Failed'),
       request.status?.poolCount ?? 0,
       isComplete ? completeText(request) : (decision?.type ?? 'Pending'),
-      isComplete ? sinceText(decision?.lastTransitionTime, nowMs) : '<none>',
+      isComplete ? translateTimestampSince(decision?.lastTransitionTime, nowMs) : '<none>',
     ]
   },
 }

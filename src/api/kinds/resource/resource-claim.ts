@@ -7,27 +7,27 @@ import type { ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate } from '..
 import type { KindRules } from '../../kind-rules.ts'
 import { validateLabels } from '../../labels.ts'
 import { validateAnnotations, validateImmutable } from '../../validate-metadata.ts'
-import { withField } from '../core/pod/structure-sharing.ts'
+import { withField } from '../core/pod/copy-on-write.ts'
 import type { Unchecked } from '../unchecked.ts'
 import { validateClaimStatus, withoutReleasedDevices } from './claim-status.ts'
 import { validateDeviceClaim, withClaimDefaults } from './device-claim.ts'
 
 export const resourceClaimRules: KindRules<ResourceClaim> = {
-  returnsDeleted: true,
+  returnDeletedObject: true,
   withDefaults: claim => withField(claim, 'spec', withSpecDefaults),
   prepareForStatusUpdate: withoutReleasedDevices,
   validate: validateClaim,
-  validateUpdate: (claim, before) => validateImmutable(claim.spec, before.spec, 'spec'),
+  validateUpdate: (claim, old) => validateImmutable(claim.spec, old.spec, 'spec'),
   validateStatusUpdate: validateClaimStatus,
 }
 
 export const resourceClaimTemplateRules: KindRules<ResourceClaimTemplate> = {
-  returnsDeleted: true,
+  returnDeletedObject: true,
   withDefaults: template => withField(template, 'spec', spec => withField(spec, 'spec', withSpecDefaults)),
   validate: validateTemplate,
-  validateUpdate: (template, before) => [
+  validateUpdate: (template, old) => [
     ...validateTemplate(template),
-    ...validateImmutable(template.spec, before.spec, 'spec'),
+    ...validateImmutable(template.spec, old.spec, 'spec'),
   ],
 }
 

@@ -12,7 +12,7 @@ import type { KindRules } from '../../kind-rules.ts'
 import { quote } from '../../quote.ts'
 import { validateImmutable } from '../../validate-metadata.ts'
 import { validateCsiDriverName } from '../core/persistent-volume/sources.ts'
-import { mapShared, withField } from '../core/pod/structure-sharing.ts'
+import { mapCopyOnWrite, withField } from '../core/pod/copy-on-write.ts'
 import type { Unchecked } from '../unchecked.ts'
 import { validateCounters, validateDevice } from './device.ts'
 import { validateSet } from './limits.ts'
@@ -20,13 +20,13 @@ import { validateLabelName, validatePoolName } from './names.ts'
 import { validateOneSelection, validateSelection } from './node-selection.ts'
 
 export const resourceSliceRules: KindRules<ResourceSlice> = {
-  returnsDeleted: true,
+  returnDeletedObject: true,
   tracksGeneration: true,
   prepareForCreate: withoutAlphaFields,
   prepareForUpdate: withoutAlphaFields,
   validate: validateSlice,
-  validateUpdate: (slice, before) => [...validateSlice(slice), ...validateUnchanged(slice, before)],
-  warnings: warnAboutDriver,
+  validateUpdate: (slice, old) => [...validateSlice(slice), ...validateUnchanged(slice, old)],
+  warnings: warningsForDriver,
   selectableFields: {
     'spec.nodeName': slice => slice.spec?.nodeName ?? '',
     'spec.driver': slice => slice.spec?.driver ?? '',
@@ -48,7 +48,7 @@ const counterSetsMax = 8
 function withoutAlphaFields(slice: ResourceSlice): ResourceSlice {
   return withField(slice, 'spec', spec =>
     withField(spec, 'devices', devices =>
-      mapShared(devices, device => {
+      mapCopyOnWrite(devices, device => {
         const { nodeAllocatableResourceMappings: mappings, ...plain } = device
         const cleared: Device = mappings === undefined ? device : plain
         return withField(cleared, 'attributes', withoutLists)
@@ -126,15 +126,15 @@ function validateCounterSet(field: string, { name = '', counters }: Unchecked<Co
   ]
 }
 
-function validateUnchanged({ spec = {} }: Slice, { spec: before = {} }: Slice): FieldError[] {
+function validateUnchanged({ spec = {} }: Slice, { spec: old = {} }: Slice): FieldError[] {
   return [
-    ...validateImmutable(spec.pool?.name, before.pool?.name, 'spec.pool.name'),
-    ...validateImmutable(spec.driver, before.driver, 'spec.driver'),
-    ...validateImmutable(spec.nodeName, before.nodeName, 'spec.nodeName'),
+    ...validateImmutable(spec.pool?.name, old.pool?.name, 'spec.pool.name'),
+    ...validateImmutable(spec.driver, old.driver, 'spec.driver'),
+    ...validateImmutable(spec.nodeName, old.nodeName, 'spec.nodeName'),
   ]
 }
 
-function warnAboutDriver({ spec }: ResourceSlice): string[] {
+function warningsForDriver({ spec }: ResourceSlice): string[] {
   const driver = spec?.driver ?? ''
   if (driver === driver.toLowerCase()) return []
   return [`spec.driver: driver names should be lowercase; ${quote(driver)} contains uppercase characters`]

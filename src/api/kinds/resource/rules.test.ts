@@ -17,7 +17,7 @@ function requesting(exactly: object): object {
   return claim({ requests: [{ name: 'gpu', exactly: { deviceClassName: 'a', ...exactly } }] })
 }
 
-test('a request is for one device unless it says otherwise', () => {
+test('a device request defaults to one device', () => {
   const { withDefaults } = claims
   const counted = { allocationMode: 'ExactCount', count: 1 }
   const exactly = { ...request.exactly, ...counted }
@@ -35,7 +35,7 @@ test('a request is for one device unless it says otherwise', () => {
   })
 })
 
-test('a request is exact or has alternatives', () => {
+test('a device request requires exactly one of exactly and firstAvailable', () => {
   const { check } = claims
   const field = 'spec.devices.requests'
   check({})
@@ -63,7 +63,7 @@ test('a request is exact or has alternatives', () => {
   )
 })
 
-test('a request names a class, an amount, selectors and tolerations', () => {
+test('validation of device class, allocation mode, selectors and tolerations', () => {
   const { check } = claims
   const field = 'spec.devices.requests[0].exactly'
   check(requesting({ deviceClassName: 'A' }), `${field}.deviceClassName: Invalid value: "A"`)
@@ -91,7 +91,7 @@ test('a request names a class, an amount, selectors and tolerations', () => {
   )
 })
 
-test('constraints and configuration refer to requests', () => {
+test('constraints and configuration must refer to existing requests', () => {
   const { check } = claims
   const field = 'spec.devices'
   const opaque = { driver: 'a.example.com', parameters: { kind: 'x' } }
@@ -116,7 +116,7 @@ test('constraints and configuration refer to requests', () => {
   )
 })
 
-test('what a claim asks for never changes', () => {
+test('the spec of a ResourceClaim is immutable', () => {
   claims.checkUpdate(claim({}), claim({}))
   claims.checkUpdate(claim({ requests: [] }), claim({}), 'spec: Invalid value: ')
   const metadata = { name: 'a', labels: { b: '-' } }
@@ -134,7 +134,7 @@ function withStatus(status: object, metadata?: object): object {
   return { ...claim({}), ...(metadata && { metadata }), status }
 }
 
-test('devices are allocated to requests, and then for good', () => {
+test('the allocation of a ResourceClaim is immutable once set', () => {
   const { checkStatus } = claims
   const field = 'status.allocation'
   checkStatus(withStatus({ allocation }), claim({}))
@@ -158,7 +158,7 @@ test('devices are allocated to requests, and then for good', () => {
   )
 })
 
-test('a claim is reserved once it is allocated, and not while it is deleted', () => {
+test('reservedFor requires an allocation and gains no entries during deletion', () => {
   const { checkStatus } = claims
   const consumer = { resource: 'pods', name: 'a', uid: '1' }
   checkStatus(
@@ -182,7 +182,7 @@ test('a claim is reserved once it is allocated, and not while it is deleted', ()
   )
 })
 
-test('drivers tell how allocated devices are', () => {
+test('validation of device status', () => {
   const { checkStatus } = claims
   const reporting = (...devices: readonly object[]) => withStatus({ allocation, devices })
   checkStatus(reporting({ ...device, data: {}, networkData: { ips: ['10.0.0.1/24'] } }), claim({}))
@@ -201,7 +201,7 @@ test('drivers tell how allocated devices are', () => {
   checkStatus(withStatus({ devices: [device] }), withStatus({ allocation, devices: [device] }))
 })
 
-test('a class has selectors and configuration', () => {
+test('validation of DeviceClass', () => {
   const { check } = underTest(resource['DeviceClass'])
   check({ spec: {} })
   check({ spec: { extendedResourceName: 'example.com/gpu' } })
@@ -221,7 +221,7 @@ function sliceOf(change: object): object {
   return slice({ devices: [{ name: 'gpu-0', ...change }] })
 }
 
-test('a slice is of a driver, a pool and certain nodes', () => {
+test('validation of ResourceSlice driver, pool and node selection', () => {
   const { check, checkUpdate } = slices
   const rule = 'exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required'
   check(slice({}))
@@ -260,7 +260,7 @@ test('a slice is of a driver, a pool and certain nodes', () => {
   )
 })
 
-test('a device has a name, attributes, taints and counters', () => {
+test('validation of devices in a ResourceSlice', () => {
   const { check } = slices
   const field = 'spec.devices[0]'
   check(sliceOf({ attributes: { 'model': { string: 'x' }, 'example.com/v': { version: '1.2.3-rc.1+5' } } }))
@@ -313,7 +313,7 @@ test('a device has a name, attributes, taints and counters', () => {
   )
 })
 
-test('a device waits for conditions, or gives up', () => {
+test('validation of binding conditions of a device', () => {
   const { check } = slices
   const field = 'spec.devices[0]'
   check(sliceOf({ bindingConditions: ['Ready'], bindingFailureConditions: ['Broken'] }))
@@ -328,7 +328,7 @@ test('a device waits for conditions, or gives up', () => {
   )
 })
 
-test('a shared device is given away in amounts', () => {
+test('validation of consumable device capacity', () => {
   const { check } = slices
   const field = 'spec.devices[0].capacity[memory].requestPolicy'
   const sharing = (requestPolicy: object, allowMultipleAllocations = true) => {
@@ -366,7 +366,7 @@ test('a shared device is given away in amounts', () => {
   )
 })
 
-test('fields of features that are off are not stored, and slices are selected by node and driver', () => {
+test('fields of disabled features are dropped, and ResourceSlices are selected by node and driver', () => {
   const given = sliceOf({
     nodeAllocatableResourceMappings: { cpu: {} },
     attributes: { a: { ints: [1], int: 1 } },

@@ -5,9 +5,9 @@ import { resourceSliceRules } from './resource-slice.ts'
 
 export const resource: GroupRules = {
   DeviceClass: deviceClassRules,
-  DeviceTaintRule: { returnsDeleted: true },
+  DeviceTaintRule: { returnDeletedObject: true },
   ResourceClaim: resourceClaimRules,
   ResourceClaimTemplate: resourceClaimTemplateRules,
-  ResourcePoolStatusRequest: { returnsDeleted: true },
+  ResourcePoolStatusRequest: { returnDeletedObject: true },
   ResourceSlice: resourceSliceRules,
 }

@@ -9,10 +9,10 @@ import type { Unchecked } from '../unchecked.ts'
 const priorityClassColumns: KindColumns<PriorityClass> = {
   columns: [
     nameColumn,
-    integerColumn('Value', 'The priority of pods of the class.'),
-    booleanColumn('Global-Default', 'Whether pods that name no class are of this one.'),
+    integerColumn('Value', 'Priority value.'),
+    booleanColumn('Global-Default', 'True if used for pods without a priority class.'),
     ageColumn,
-    textColumn('PreemptionPolicy', 'Whether pods of the class take the place of others.'),
+    textColumn('PreemptionPolicy', 'Policy for preempting pods with lower priority.'),
   ],
   cells: (object: Unchecked<PriorityClass>, nowMs) => [
     nameOf(object),
@@ -31,9 +31,9 @@ const workloadColumns: KindColumns<Workload> = {
 const podGroupColumns: KindColumns<PodGroup> = {
   columns: [
     nameColumn,
-    textColumn('Policy', 'Whether pods are placed one by one or all at once.'),
-    textColumn('Workload', 'The workload that the group is part of.'),
-    textColumn('Status', 'Whether the pods of the group have places.'),
+    textColumn('Policy', 'Scheduling policy of the group.'),
+    textColumn('Workload', 'Workload of the group.'),
+    textColumn('Status', 'Scheduling status of the group.'),
     ageColumn,
   ],
   cells: (group: Unchecked<PodGroup>, nowMs) => {

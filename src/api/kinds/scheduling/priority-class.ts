@@ -1,10 +1,13 @@
-/** Rules of PriorityClass. */
+/**
+ * Rules of PriorityClass.
+ * https://kubernetes.io/docs/concepts/scheduling-eviction/pod-priority-preemption/
+ */
 import { forbiddenField, type FieldError } from '../../field-error.ts'
 import type { PriorityClass } from '../../generated/scheduling/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { validateImmutable } from '../../validate-metadata.ts'
 import { validateChoice } from '../core/pod/field-checks.ts'
-import { withMissing } from '../core/pod/structure-sharing.ts'
+import { withMissing } from '../core/pod/copy-on-write.ts'
 
 export const priorityClassRules: KindRules<PriorityClass> = {
   withDefaults: priorityClass => withMissing(priorityClass, { preemptionPolicy: 'PreemptLowerPriority' }),
@@ -52,10 +55,10 @@ function validatePreemption({ preemptionPolicy }: PriorityClass): FieldError[] {
 }
 
 /** Pods copy the priority on creation, so the value must not change afterwards. */
-function validateUnchanged(priorityClass: PriorityClass, before: PriorityClass): FieldError[] {
-  const isSame = (priorityClass.value ?? 0) === (before.value ?? 0)
+function validateUnchanged(priorityClass: PriorityClass, old: PriorityClass): FieldError[] {
+  const isSame = (priorityClass.value ?? 0) === (old.value ?? 0)
   return [
     ...(isSame ? [] : [forbiddenField('value', 'may not be changed in an update.')]),
-    ...validateImmutable(priorityClass.preemptionPolicy, before.preemptionPolicy, 'preemptionPolicy'),
+    ...validateImmutable(priorityClass.preemptionPolicy, old.preemptionPolicy, 'preemptionPolicy'),
   ]
 }

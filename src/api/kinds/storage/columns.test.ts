@@ -3,7 +3,7 @@ import { columnsUnderTest } from '../testdata/check-columns.ts'
 
 const group = 'storage.k8s.io'
 
-test('a storage class shows what is not said as it is meant, and whether it is the default', () => {
+test('the StorageClass table shows defaults and the default class', () => {
   const { row, check } = columnsUnderTest(group, 'StorageClass')
   row({ provisioner: 'x/y' }, 'a', 'x/y', 'Delete', 'Immediate', false, '5m')
   row(
@@ -26,7 +26,7 @@ test('a storage class shows what is not said as it is meant, and whether it is t
   check(named('storageclass.kubernetes.io/is-default-class', 'True'), { Name: 'a' })
 })
 
-test('a driver shows what it can do', () => {
+test('the CSIDriver table shows its capabilities', () => {
   const { row } = columnsUnderTest(group, 'CSIDriver')
   row({}, 'a', true, false, false, '<unset>', false, '<none>', '5m')
   row(
@@ -51,7 +51,7 @@ test('a driver shows what it can do', () => {
   )
 })
 
-test('what drivers have done is shown', () => {
+test('tables of VolumeAttachment, CSINode and CSIStorageCapacity', () => {
   columnsUnderTest(group, 'CSINode').row({ spec: { drivers: [{}, {}] } }, 'a', 2, '5m')
   columnsUnderTest(group, 'CSIStorageCapacity').row({ capacity: '1Gi' }, 'a', '2026-05-04T11:55:00Z')
   const attachments = columnsUnderTest(group, 'VolumeAttachment')

@@ -15,10 +15,10 @@ import type { Unchecked } from '../unchecked.ts'
 const storageClassColumns: KindColumns<StorageClass> = {
   columns: [
     nameColumn,
-    textColumn('Provisioner', 'Who makes volumes of the class.'),
-    textColumn('ReclaimPolicy', 'What becomes of a volume when its claim is gone.'),
-    textColumn('VolumeBindingMode', 'Whether a volume is made at once or for the first pod that needs it.'),
-    textColumn('AllowVolumeExpansion', 'Whether volumes may grow.'),
+    textColumn('Provisioner', 'Provisioner of the class.'),
+    textColumn('ReclaimPolicy', 'What happens to the volume when released from its claim.'),
+    textColumn('VolumeBindingMode', 'Immediate or WaitForFirstConsumer.'),
+    textColumn('AllowVolumeExpansion', 'True if volumes can be expanded.'),
     ageColumn,
   ],
   cells: (object: Unchecked<StorageClass>, nowMs) => [
@@ -32,7 +32,7 @@ const storageClassColumns: KindColumns<StorageClass> = {
 }
 
 const volumeAttributesClassColumns: KindColumns<VolumeAttributesClass> = {
-  columns: [nameColumn, textColumn('DriverName', 'The driver that knows the attributes.'), ageColumn],
+  columns: [nameColumn, textColumn('DriverName', 'CSI driver of the class.'), ageColumn],
   cells: (object: Unchecked<VolumeAttributesClass>, nowMs) => [
     nameOf(object),
     object.driverName ?? '',
@@ -43,10 +43,10 @@ const volumeAttributesClassColumns: KindColumns<VolumeAttributesClass> = {
 const volumeAttachmentColumns: KindColumns<VolumeAttachment> = {
   columns: [
     nameColumn,
-    { ...textColumn('Attacher', 'The driver that attaches the volume.'), format: 'name' },
-    textColumn('PV', 'The volume.'),
-    textColumn('Node', 'The node to attach it to.'),
-    booleanColumn('Attached', 'Whether it is attached.'),
+    { ...textColumn('Attacher', 'CSI driver that attaches the volume.'), format: 'name' },
+    textColumn('PV', 'PersistentVolume to attach.'),
+    textColumn('Node', 'Node to attach to.'),
+    booleanColumn('Attached', 'True if attached.'),
     ageColumn,
   ],
   cells: (object: Unchecked<VolumeAttachment>, nowMs) => {
@@ -65,12 +65,12 @@ const volumeAttachmentColumns: KindColumns<VolumeAttachment> = {
 const csiDriverColumns: KindColumns<CSIDriver> = {
   columns: [
     nameColumn,
-    booleanColumn('AttachRequired', 'Whether volumes must be attached before they are mounted.'),
-    booleanColumn('PodInfoOnMount', 'Whether the driver is told of the pod.'),
-    booleanColumn('StorageCapacity', 'Whether the scheduler looks at the capacity that is left.'),
-    textColumn('TokenRequests', 'Audiences of the tokens that the driver gets.'),
-    booleanColumn('RequiresRepublish', 'Whether mounted volumes are published again and again.'),
-    textColumn('Modes', 'Kinds of volumes that the driver knows.'),
+    booleanColumn('AttachRequired', 'True if volumes need an attach operation.'),
+    booleanColumn('PodInfoOnMount', 'True if pod information is passed on mount.'),
+    booleanColumn('StorageCapacity', 'True if storage capacity is considered in scheduling.'),
+    textColumn('TokenRequests', 'Audiences of requested tokens.'),
+    booleanColumn('RequiresRepublish', 'True if NodePublishVolume is called periodically.'),
+    textColumn('Modes', 'Supported volume lifecycle modes.'),
     ageColumn,
   ],
   cells: (driver: Unchecked<CSIDriver>, nowMs) => {
@@ -89,7 +89,7 @@ const csiDriverColumns: KindColumns<CSIDriver> = {
 }
 
 const csiNodeColumns: KindColumns<CSINode> = {
-  columns: [nameColumn, integerColumn('Drivers', 'How many drivers the node has.'), ageColumn],
+  columns: [nameColumn, integerColumn('Drivers', 'Number of CSI drivers on the node.'), ageColumn],
   cells: (node: Unchecked<CSINode>, nowMs) => [
     nameOf(node),
     node.spec?.drivers?.length ?? 0,

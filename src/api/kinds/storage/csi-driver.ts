@@ -6,28 +6,28 @@ import type { KindRules } from '../../kind-rules.ts'
 import { validateImmutable } from '../../validate-metadata.ts'
 import { validateOptionalChoice } from '../core/pod/field-checks.ts'
 import { repetitions } from '../repetitions.ts'
-import { withField, withMissing, withoutField } from '../core/pod/structure-sharing.ts'
+import { withField, withMissing, withoutField } from '../core/pod/copy-on-write.ts'
 
 export const csiDriverRules: KindRules<CSIDriver> = {
   withDefaults: withDriverDefaults,
   prepareForCreate: withoutAlphaFields,
-  prepareForUpdate: (driver, before) => {
-    return before.spec?.preventPodSchedulingIfMissing === undefined ? withoutAlphaFields(driver) : driver
+  prepareForUpdate: (driver, old) => {
+    return old.spec?.preventPodSchedulingIfMissing === undefined ? withoutAlphaFields(driver) : driver
   },
   validate: driver => validateSpec(driver.spec ?? {}),
-  validateUpdate: (driver, before) => [
+  validateUpdate: (driver, old) => [
     ...validateSpec(driver.spec ?? {}),
     // The misspelled path is Kubernetes'.
-    ...validateImmutable(driver.spec?.attachRequired, before.spec?.attachRequired, 'spec.attachedRequired'),
+    ...validateImmutable(driver.spec?.attachRequired, old.spec?.attachRequired, 'spec.attachedRequired'),
     ...validateImmutable(
       driver.spec?.volumeLifecycleModes,
-      before.spec?.volumeLifecycleModes,
+      old.spec?.volumeLifecycleModes,
       'spec.volumeLifecycleModes',
     ),
   ],
-  warnings: warnAboutDriver,
-  unconditionalUpdate: false,
-  returnsDeleted: true,
+  warnings: warningsForDriver,
+  allowUnconditionalUpdate: false,
+  returnDeletedObject: true,
   tracksGeneration: true,
 }
 
@@ -104,10 +104,10 @@ function validateTokenRequests(field: string, requests: readonly TokenRequest[])
   })
 }
 
-function warnAboutDriver(driver: CSIDriver, before: CSIDriver | undefined): string[] {
+function warningsForDriver(driver: CSIDriver, old: CSIDriver | undefined): string[] {
   const { tokenRequests = [], serviceAccountTokenInSecrets } = driver.spec ?? {}
   if (tokenRequests.length === 0 || serviceAccountTokenInSecrets !== undefined) return []
-  if (before !== undefined && equalJson(tokenRequests, before.spec?.tokenRequests)) return []
+  if (old !== undefined && equalJson(tokenRequests, old.spec?.tokenRequests)) return []
   return [
     'spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to ' +
       'prevent possible logging of tokens in volume attributes',

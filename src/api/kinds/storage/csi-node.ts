@@ -7,13 +7,13 @@ import { validateImmutable } from '../../validate-metadata.ts'
 import { validateCsiDriverName } from '../core/persistent-volume/sources.ts'
 import { validateNonNegative } from '../core/pod/field-checks.ts'
 import { repetitions } from '../repetitions.ts'
-import { withoutField } from '../core/pod/structure-sharing.ts'
+import { withoutField } from '../core/pod/copy-on-write.ts'
 
 export const csiNodeRules: KindRules<CSINode> = {
   validate: validateCsiNode,
-  validateUpdate: (node, before) => [...validateCsiNode(node), ...validateSameDrivers(node, before)],
-  unconditionalUpdate: false,
-  returnsDeleted: true,
+  validateUpdate: (node, old) => [...validateCsiNode(node), ...validateSameDrivers(node, old)],
+  allowUnconditionalUpdate: false,
+  returnDeletedObject: true,
 }
 
 function validateCsiNode({ spec }: CSINode): FieldError[] {
@@ -51,12 +51,12 @@ function validateTopologyKeys(field: string, keys: readonly string[]): FieldErro
   ])
 }
 
-function validateSameDrivers(node: CSINode, before: CSINode): FieldError[] {
-  const old = new Map(before.spec?.drivers?.map(driver => [driver.name, driver]))
+function validateSameDrivers(node: CSINode, old: CSINode): FieldError[] {
+  const oldDrivers = new Map(old.spec?.drivers?.map(driver => [driver.name, driver]))
   return (
     node.spec?.drivers?.flatMap(driver => {
-      const was = old.get(driver.name)
-      return was ? validateImmutable(withoutCount(driver), withoutCount(was), 'spec.drivers') : []
+      const oldDriver = oldDrivers.get(driver.name)
+      return oldDriver ? validateImmutable(withoutCount(driver), withoutCount(oldDriver), 'spec.drivers') : []
     }) ?? []
   )
 }

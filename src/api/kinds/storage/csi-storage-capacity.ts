@@ -5,21 +5,21 @@ import type { KindRules } from '../../kind-rules.ts'
 import { validateImmutable } from '../../validate-metadata.ts'
 import { deprecatedNodeLabels } from '../core/persistent-volume/warnings.ts'
 import { validateDnsSubdomain } from '../core/pod/field-checks.ts'
-import { sameMeaning } from '../core/pod/same-meaning.ts'
+import { semanticEqual } from '../core/pod/semantic-equal.ts'
 import { validateSelector } from '../core/pod/selectors.ts'
 import { validateNonNegativeQuantity } from '../core/resource-quantities.ts'
 
 export const csiStorageCapacityRules: KindRules<CSIStorageCapacity> = {
   validate: validateCapacity,
-  validateUpdate: (capacity, before) => [
+  validateUpdate: (capacity, old) => [
     ...validateCapacity(capacity),
-    ...(sameMeaning(capacity.nodeTopology, before.nodeTopology)
+    ...(semanticEqual(capacity.nodeTopology, old.nodeTopology)
       ? []
-      : validateImmutable(capacity.nodeTopology, before.nodeTopology, 'nodeTopology')),
-    ...validateImmutable(capacity.storageClassName ?? '', before.storageClassName ?? '', 'storageClassName'),
+      : validateImmutable(capacity.nodeTopology, old.nodeTopology, 'nodeTopology')),
+    ...validateImmutable(capacity.storageClassName ?? '', old.storageClassName ?? '', 'storageClassName'),
   ],
-  warnings: warnAboutCapacity,
-  unconditionalUpdate: false,
+  warnings: warningsForCapacity,
+  allowUnconditionalUpdate: false,
 }
 
 function validateCapacity(given: CSIStorageCapacity): FieldError[] {
@@ -31,7 +31,7 @@ function validateCapacity(given: CSIStorageCapacity): FieldError[] {
   ]
 }
 
-function warnAboutCapacity({ nodeTopology }: CSIStorageCapacity): string[] {
+function warningsForCapacity({ nodeTopology }: CSIStorageCapacity): string[] {
   const { matchExpressions = [], matchLabels = {} } = nodeTopology ?? {}
   const warnings = matchExpressions.flatMap(({ key }, index) => {
     const advice = deprecatedNodeLabels.get(key)

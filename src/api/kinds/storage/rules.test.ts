@@ -17,7 +17,7 @@ const classes = underTest(storage['StorageClass'])
 const storageClass = (change: Partial<StorageClass>) => ({ provisioner: 'a.example/b', ...change })
 const term = (key: string, ...values: string[]) => ({ matchLabelExpressions: [{ key, values }] })
 
-test('a storage class deletes and binds at once', () => {
+test('a StorageClass defaults to Delete and Immediate', () => {
   assert.deepEqual(
     classes.withDefaults(storageClass({})),
     storageClass({
@@ -27,7 +27,7 @@ test('a storage class deletes and binds at once', () => {
   )
 })
 
-test('what a storage class says', () => {
+test('validation of StorageClass', () => {
   const { check } = classes
   check(storageClass({ parameters: { a: 'b' }, reclaimPolicy: 'Retain' }))
   check(storageClass({ volumeBindingMode: 'WaitForFirstConsumer' }))
@@ -48,7 +48,7 @@ test('what a storage class says', () => {
   check(storageClass({ volumeBindingMode: 'Any' }), 'volumeBindingMode: Unsupported value: "Any"')
 })
 
-test('where volumes of a class may be', () => {
+test('validation of StorageClass allowedTopologies', () => {
   const { check } = classes
   const field = 'allowedTopologies[0].matchLabelExpressions[0]'
   check(storageClass({ allowedTopologies: [term('a', 'b', 'c'), term('a', 'b')] }))
@@ -64,7 +64,7 @@ test('where volumes of a class may be', () => {
   )
 })
 
-test('a storage class stays', () => {
+test('immutable fields of StorageClass', () => {
   const { checkUpdate } = classes
   checkUpdate(storageClass({ allowVolumeExpansion: true, mountOptions: ['ro'] }), storageClass({}))
   const changed = storageClass({ parameters: { a: 'b' }, provisioner: 'c', reclaimPolicy: 'Retain' })
@@ -82,7 +82,7 @@ test('a storage class stays', () => {
   )
 })
 
-test('classes of attributes', () => {
+test('validation of VolumeAttributesClass', () => {
   const { check, checkUpdate } = underTest(storage['VolumeAttributesClass'])
   const attributes = (parameters: object, driverName = 'a.example') => ({ driverName, parameters })
   check(attributes({ a: 'b' }))
@@ -99,7 +99,7 @@ test('classes of attributes', () => {
   )
 })
 
-test('attachments of volumes', () => {
+test('validation of VolumeAttachment', () => {
   const { check, checkUpdate, checkStatus } = underTest(storage['VolumeAttachment'])
   const attachment = (source: VolumeAttachmentSource, change?: Partial<VolumeAttachment>) => ({
     spec: { attacher: 'a.example', nodeName: 'n1', source },
@@ -144,7 +144,7 @@ test('attachments of volumes', () => {
 
 const driver = (spec: CSIDriverSpec): CSIDriver => ({ metadata: { name: 'a.example' }, spec })
 
-test('CSI drivers', () => {
+test('validation of CSIDriver', () => {
   const { check, checkUpdate, withDefaults } = underTest(storage['CSIDriver'])
   assert.deepEqual(
     withDefaults(driver({})),
@@ -189,7 +189,7 @@ test('CSI drivers', () => {
   assert.deepEqual(created, driver({}))
 })
 
-test('CSI drivers of a node', () => {
+test('validation of CSINode', () => {
   const { check, checkUpdate } = underTest(storage['CSINode'])
   const node = (...drivers: Partial<CSINodeDriver>[]) => ({
     spec: { drivers: drivers.map(given => ({ name: 'a.example', nodeID: 'n1', ...given })) },
@@ -222,7 +222,7 @@ test('CSI drivers of a node', () => {
   )
 })
 
-test('how much can be stored where', () => {
+test('validation of CSIStorageCapacity', () => {
   const { check, checkUpdate } = underTest(storage['CSIStorageCapacity'])
   const capacity = (change: object) => ({
     storageClassName: 'a',

@@ -8,7 +8,7 @@ import { validateImmutable } from '../../validate-metadata.ts'
 import { deprecatedNodeLabels } from '../core/persistent-volume/warnings.ts'
 import { validateChoice, validateOptionalChoice } from '../core/pod/field-checks.ts'
 import { repetitions } from '../repetitions.ts'
-import { withMissing } from '../core/pod/structure-sharing.ts'
+import { withMissing } from '../core/pod/copy-on-write.ts'
 import { validateDriver, validateParameters } from './parameters.ts'
 
 export const storageClassRules: KindRules<StorageClass> = {
@@ -16,15 +16,15 @@ export const storageClassRules: KindRules<StorageClass> = {
     return withMissing(storageClass, { reclaimPolicy: 'Delete', volumeBindingMode: 'Immediate' })
   },
   validate: validateStorageClass,
-  validateUpdate: (storageClass, before) => [
+  validateUpdate: (storageClass, old) => [
     ...validateStorageClass(storageClass),
-    ...validateImmutable(storageClass.parameters ?? {}, before.parameters ?? {}, 'parameters'),
-    ...validateImmutable(storageClass.provisioner ?? '', before.provisioner ?? '', 'provisioner'),
-    ...validateImmutable(storageClass.reclaimPolicy, before.reclaimPolicy, 'reclaimPolicy'),
-    ...validateImmutable(storageClass.volumeBindingMode, before.volumeBindingMode, 'volumeBindingMode'),
+    ...validateImmutable(storageClass.parameters ?? {}, old.parameters ?? {}, 'parameters'),
+    ...validateImmutable(storageClass.provisioner ?? '', old.provisioner ?? '', 'provisioner'),
+    ...validateImmutable(storageClass.reclaimPolicy, old.reclaimPolicy, 'reclaimPolicy'),
+    ...validateImmutable(storageClass.volumeBindingMode, old.volumeBindingMode, 'volumeBindingMode'),
   ],
-  warnings: warnAboutStorageClass,
-  returnsDeleted: true,
+  warnings: warningsForStorageClass,
+  returnDeletedObject: true,
 }
 
 const bindingModes = ['Immediate', 'WaitForFirstConsumer']
@@ -75,7 +75,7 @@ function meaningOf({ matchLabelExpressions = [] }: TopologySelectorTerm): string
     .join('\n')
 }
 
-function warnAboutStorageClass({ allowedTopologies = [] }: StorageClass): string[] {
+function warningsForStorageClass({ allowedTopologies = [] }: StorageClass): string[] {
   return allowedTopologies.flatMap(({ matchLabelExpressions = [] }, index) => {
     return matchLabelExpressions.flatMap(({ key }, position) => {
       const advice = deprecatedNodeLabels.get(key)

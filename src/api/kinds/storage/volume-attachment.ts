@@ -13,12 +13,12 @@ export const volumeAttachmentRules: KindRules<VolumeAttachment> = {
   validate: validateAttachment,
   validateUpdate: validateAttachmentUpdate,
   validateStatusUpdate: validateAttachmentUpdate,
-  unconditionalUpdate: false,
-  returnsDeleted: true,
+  allowUnconditionalUpdate: false,
+  returnDeletedObject: true,
 }
 
-function validateAttachmentUpdate(attachment: VolumeAttachment, before: VolumeAttachment): FieldError[] {
-  return [...validateAttachment(attachment), ...validateImmutable(attachment.spec, before.spec, 'spec')]
+function validateAttachmentUpdate(attachment: VolumeAttachment, old: VolumeAttachment): FieldError[] {
+  return [...validateAttachment(attachment), ...validateImmutable(attachment.spec, old.spec, 'spec')]
 }
 
 const metadataBytesMax = 256 * 1024

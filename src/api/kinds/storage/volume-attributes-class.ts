@@ -7,17 +7,17 @@ import { validateDriver, validateParameters } from './parameters.ts'
 
 export const volumeAttributesClassRules: KindRules<VolumeAttributesClass> = {
   validate: validateAttributesClass,
-  validateUpdate: (attributesClass, before) => {
+  validateUpdate: (attributesClass, old) => {
     const errors: FieldError[] = []
-    if ((attributesClass.driverName ?? '') !== (before.driverName ?? '')) {
+    if ((attributesClass.driverName ?? '') !== (old.driverName ?? '')) {
       errors.push(forbiddenField('driverName', 'updates to driverName are forbidden.'))
     }
-    if (!equalJson(attributesClass.parameters ?? {}, before.parameters ?? {})) {
+    if (!equalJson(attributesClass.parameters ?? {}, old.parameters ?? {})) {
       errors.push(forbiddenField('parameters', 'updates to parameters are forbidden.'))
     }
     return [...errors, ...validateAttributesClass(attributesClass)]
   },
-  returnsDeleted: true,
+  returnDeletedObject: true,
 }
 
 function validateAttributesClass({ driverName, parameters = {} }: VolumeAttributesClass): FieldError[] {

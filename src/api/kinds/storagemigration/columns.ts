@@ -8,9 +8,9 @@ import type { Unchecked } from '../unchecked.ts'
 
 const storageVersionMigrationColumns: KindColumns<StorageVersionMigration> = {
   columns: [
-    textColumn('Name', 'The name of the migration.'),
-    textColumn('Resource', 'What is migrated.'),
-    textColumn('Status', 'How far the migration has come.'),
+    textColumn('Name', 'Name of the migration.'),
+    textColumn('Resource', 'Resource to migrate.'),
+    textColumn('Status', 'Status of the migration.'),
   ],
   cells: (migration: Unchecked<StorageVersionMigration>) => {
     const { resource = '', group } = migration.spec?.resource ?? {}

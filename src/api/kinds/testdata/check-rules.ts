@@ -11,9 +11,9 @@ export interface RulesUnderTest {
    */
   readonly check: (object: object, ...errors: readonly string[]) => void
   /** The same for an update. */
-  readonly checkUpdate: (object: object, before: object, ...errors: readonly string[]) => void
+  readonly checkUpdate: (object: object, old: object, ...errors: readonly string[]) => void
   /** The same for a status update. */
-  readonly checkStatus: (object: object, before: object, ...errors: readonly string[]) => void
+  readonly checkStatus: (object: object, old: object, ...errors: readonly string[]) => void
   /** The object after defaulting; also checks that defaulting is idempotent. */
   readonly withDefaults: (object: object) => KubernetesObject
 }
@@ -28,12 +28,12 @@ export function underTest(rules: KindRules<never> | undefined): RulesUnderTest {
     check(object, ...errors) {
       assertErrors(rest.validate?.(create(object)), errors)
     },
-    checkUpdate(object, before, ...errors) {
-      const [given, stored] = [fill(object), fill(before)]
+    checkUpdate(object, old, ...errors) {
+      const [given, stored] = [fill(object), fill(old)]
       assertErrors(rest.validateUpdate?.(prepareForUpdate?.(given, stored) ?? given, stored), errors)
     },
-    checkStatus(object, before, ...errors) {
-      const [given, stored] = [fill(object), fill(before)]
+    checkStatus(object, old, ...errors) {
+      const [given, stored] = [fill(object), fill(old)]
       const prepared = prepareForStatusUpdate?.(given, stored, now) ?? given
       assertErrors(rest.validateStatusUpdate?.(prepared, stored), errors)
     },

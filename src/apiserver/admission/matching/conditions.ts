@@ -2,26 +2,26 @@
 import { LruMap } from '#/base/lru-map.ts'
 import type { MatchCondition } from '#/api/generated/admissionregistration/v1.ts'
 import type { Compiled } from '#/cel/compile-expression.ts'
-import { ExpressionRun, OutOfBudget } from '#/cel/expression-run.ts'
+import { ExpressionRun, CostBudgetExceeded } from '#/cel/expression-run.ts'
 import type { Value } from '#/cel/value.ts'
 import type { Authorizer } from '../../authz/authorizer.ts'
 import type { UserInfo } from '../../request.ts'
-import { authorizerValue, compileCondition, variablesOf, type ExpressionInput } from './expressions.ts'
+import { authorizerValue, compileCondition, admissionVariables, type ExpressionInput } from './expressions.ts'
 
 /** Cost budget of all matchConditions of one webhook or policy, as in Kubernetes. */
 const costMax = 2_500_000
 
-export interface ConditionsVerdict {
+export interface MatchResult {
   /** False if a condition evaluated to false. */
   readonly matches: boolean
   readonly errors: readonly string[]
 }
 
 /** A single false condition excludes the request, regardless of errors in other conditions. */
-export async function evaluateConditions(
+export async function evaluateMatchConditions(
   conditions: readonly Compiled[],
   inputs: Readonly<Record<string, Value>>,
-): Promise<ConditionsVerdict> {
+): Promise<MatchResult> {
   const run = new ExpressionRun({ inputs, costMax })
   const errors: string[] = []
   try {
@@ -32,13 +32,13 @@ export async function evaluateConditions(
     }
     return { matches: true, errors }
   } catch (error) {
-    if (!(error instanceof OutOfBudget)) throw error
+    if (!(error instanceof CostBudgetExceeded)) throw error
     return { matches: true, errors: [error.message] }
   }
 }
 
 /** Evaluates the matchConditions of webhooks, caching compiled expressions. */
-export class ConditionEvaluator {
+export class MatchConditionEvaluator {
   readonly #authorizer: Authorizer
   readonly #compiled = new LruMap<string, Compiled>(compiledMax)
 
@@ -49,9 +49,9 @@ export class ConditionEvaluator {
   evaluate(
     conditions: readonly MatchCondition[],
     { user, ...input }: ExpressionInput & { readonly user: UserInfo },
-  ): Promise<ConditionsVerdict> {
-    const variables = variablesOf(input, authorizerValue(this.#authorizer, user))
-    return evaluateConditions(
+  ): Promise<MatchResult> {
+    const variables = admissionVariables(input, authorizerValue(this.#authorizer, user))
+    return evaluateMatchConditions(
       conditions.map(({ expression }) => this.#program(expression)),
       variables,
     )

@@ -4,10 +4,10 @@
  */
 import { admissionEnvironment, namespaceType, requestType } from '#/cel/admission-environment.ts'
 import {
-  AuthorizationAnswers,
+  AuthorizationDecisions,
   AuthorizerValue,
   ResourceCheck,
-  type AuthorizationQuestion,
+  type AuthorizationCheck,
 } from '#/cel/authorizer.ts'
 import { type Compiled, compileExpression } from '#/cel/compile-expression.ts'
 import { fromJson } from '#/cel/json.ts'
@@ -33,7 +33,7 @@ export interface ExpressionInput {
 }
 
 /** Without `authorizer`, the CEL variables `authorizer` and `authorizer.requestResource` are absent. */
-export function variablesOf(
+export function admissionVariables(
   { object, oldObject, request, params = null, namespaceObject = null }: ExpressionInput,
   authorizer?: AuthorizerValue,
 ): Readonly<Record<string, Value>> {
@@ -53,15 +53,15 @@ export function variablesOf(
 /** Authorization checks run as the user of the request unless the expression names a service account. */
 export function authorizerValue(authorizer: Authorizer, user: UserInfo): AuthorizerValue {
   return new AuthorizerValue(
-    new AuthorizationAnswers(question => authorizer.authorize(attributesOf(question, user))),
+    new AuthorizationDecisions(check => authorizer.authorize(attributesOf(check, user))),
   )
 }
 
-function attributesOf({ serviceAccount, ...question }: AuthorizationQuestion, user: UserInfo): Attributes {
-  if (serviceAccount === undefined) return { user, ...question }
+function attributesOf({ serviceAccount, ...check }: AuthorizationCheck, user: UserInfo): Attributes {
+  if (serviceAccount === undefined) return { user, ...check }
   const { namespace, name } = serviceAccount
   const groups = [...serviceAccountGroups(namespace), 'system:authenticated']
-  return { user: { username: serviceAccountUsername(namespace, name), groups }, ...question }
+  return { user: { username: serviceAccountUsername(namespace, name), groups }, ...check }
 }
 
 function requestResource(authorizer: AuthorizerValue, request: RequestFields): ResourceCheck {

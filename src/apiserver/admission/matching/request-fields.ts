@@ -1,8 +1,8 @@
 import type { JsonValue } from '#/api/json-value.ts'
 import type { GroupVersionKind, Resource } from '#/api/resource.ts'
 import type { UserInfo } from '../../request.ts'
-import type { AdmissionRequest } from '../admission.ts'
-import { spokenIn, type Spoken } from './resource-rules.ts'
+import type { AdmissionRequest } from '../admission-chain.ts'
+import { matchedResource, type MatchedResource } from './resource-rules.ts'
 import { namespaceOf } from './selectors.ts'
 
 export interface RequestFields {
@@ -14,9 +14,9 @@ export interface RequestFields {
  */
 export function requestFields(
   request: AdmissionRequest,
-  { resource, subresource, kind }: Spoken,
+  { resource, subresource, kind }: MatchedResource,
 ): RequestFields {
-  const asked = spokenIn(request.resource, request.subresource)
+  const asked = matchedResource(request.resource, request.subresource)
   const namespace = namespaceOf(request)
   const { name } = request
   return {

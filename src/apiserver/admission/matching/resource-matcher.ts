@@ -1,11 +1,11 @@
 /** Matches writes against the matchConstraints of a policy or the matchResources of a binding. */
 import type { MatchResources, NamedRuleWithOperations } from '#/api/generated/admissionregistration/v1.ts'
+import type { Resource } from '#/api/resource.ts'
 import type { Scheme } from '#/api/scheme.ts'
 import { compileLabelSelector, type Selector } from '#/api/selector.ts'
 import type { Registry } from '../../registry/registry.ts'
-import type { AdmissionRequest } from '../admission.ts'
-import { TargetMemo } from '../target-memo.ts'
-import { matchRules, spokenIn, type Spoken } from './resource-rules.ts'
+import type { AdmissionAttributes, AdmissionRequest } from '../admission-chain.ts'
+import { matchRules, matchedResource, type MatchedResource } from './resource-rules.ts'
 import { selectsNamespace, selectsObject } from './selectors.ts'
 
 export class ResourceMatcher {
@@ -18,7 +18,9 @@ export class ResourceMatcher {
    * target.
    */
   readonly #hasNames: boolean
-  readonly #spoken = new TargetMemo<Spoken | undefined>(target => this.#find({ ...target, name: '' }))
+  readonly #matched = new AttributesMemo<MatchedResource | undefined>(target =>
+    this.#find({ ...target, name: '' }),
+  )
 
   constructor(match: MatchResources, scheme: Scheme) {
     const { resourceRules = [], excludeResourceRules = [], objectSelector, namespaceSelector } = match
@@ -33,9 +35,9 @@ export class ResourceMatcher {
    * The resource and version in which the policy receives the write; undefined if the rules or the
    * objectSelector do not match.
    */
-  spoken(request: AdmissionRequest): Spoken | undefined {
-    const spoken = this.#hasNames ? this.#find(request) : this.#spoken.get(request)
-    return spoken && selectsObject(this.#objects, request) ? spoken : undefined
+  match(request: AdmissionRequest): MatchedResource | undefined {
+    const matched = this.#hasNames ? this.#find(request) : this.#matched.get(request)
+    return matched && selectsObject(this.#objects, request) ? matched : undefined
   }
 
   /** Evaluates the namespaceSelector. Throws ApiError 404 if the namespace does not exist. */
@@ -46,14 +48,14 @@ export class ResourceMatcher {
     return this.#namespaces.isEmpty || selectsNamespace(objects, this.#namespaces, request)
   }
 
-  #find(target: Target): Spoken | undefined {
+  #find(target: Target): MatchedResource | undefined {
     const { resourceRules = [], excludeResourceRules = [] } = this.#match
     if (this.#matchRules(target, excludeResourceRules)) return undefined
-    if (resourceRules.length === 0) return spokenIn(target.resource, target.subresource)
+    if (resourceRules.length === 0) return matchedResource(target.resource, target.subresource)
     return this.#matchRules(target, resourceRules)
   }
 
-  #matchRules(target: Target, rules: readonly NamedRuleWithOperations[]): Spoken | undefined {
+  #matchRules(target: Target, rules: readonly NamedRuleWithOperations[]): MatchedResource | undefined {
     const named = rules.filter(({ resourceNames = [] }) => {
       return resourceNames.length === 0 || resourceNames.includes(target.name)
     })
@@ -66,3 +68,23 @@ export class ResourceMatcher {
 }
 
 type Target = Pick<AdmissionRequest, 'operation' | 'resource' | 'subresource' | 'name'>
+
+/** Caches a value that depends only on resource, operation and subresource. */
+class AttributesMemo<V> {
+  readonly #find: (attributes: AdmissionAttributes) => V
+  readonly #known = new WeakMap<Resource, Map<string, { readonly value: V }>>()
+
+  constructor(find: (attributes: AdmissionAttributes) => V) {
+    this.#find = find
+  }
+
+  get(attributes: AdmissionAttributes): V {
+    const { resource, operation, subresource } = attributes
+    let ofResource = this.#known.get(resource)
+    if (ofResource === undefined) this.#known.set(resource, (ofResource = new Map()))
+    const key = subresource === '' ? operation : `${operation}/${subresource}`
+    let known = ofResource.get(key)
+    if (known === undefined) ofResource.set(key, (known = { value: this.#find(attributes) }))
+    return known.value
+  }
+}

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { defaultResources } from '#/api/builtin.ts'
 import { apiVersionOf } from '#/api/resource.ts'
 import { Scheme } from '#/api/scheme.ts'
-import type { Operation } from '../admission.ts'
+import type { Operation } from '../admission-chain.ts'
 import { matchRules } from './resource-rules.ts'
 
 const scheme = new Scheme(defaultResources())
@@ -18,12 +18,12 @@ function check(write: string, rules: readonly string[], expected: string, matchP
   const [version = '', group = ''] = apiVersion.split('/').reverse()
   const resource = scheme.byResource({ group, version, resource: plural })
   assert.ok(resource, write)
-  const spoken = matchRules(
+  const matched = matchRules(
     { operation: operation as Operation, resource, subresource },
     { scheme, matchPolicy, rules: rules.map(readRule) },
   )
-  const outcome = spoken
-    ? `${apiVersionOf(spoken.resource)} ${apiVersionOf(spoken.kind)} ${spoken.kind.kind}`
+  const outcome = matched
+    ? `${apiVersionOf(matched.resource)} ${apiVersionOf(matched.kind)} ${matched.kind.kind}`
     : 'no'
   assert.equal(outcome, expected, `${write} with ${rules.join(' and ')}`)
 }
@@ -41,7 +41,7 @@ function readRule(text: string) {
   }
 }
 
-test('rules are about operations, groups, versions, resources with their subresources, and scopes', () => {
+test('rules match operations, groups, versions, resources, subresources and scopes', () => {
   const pod = 'v1 v1 Pod'
   check('CREATE v1 pods', ['CREATE core v1 pods'], pod)
   check('CREATE v1 pods', ['* * * *'], pod)
@@ -65,7 +65,7 @@ test('rules are about operations, groups, versions, resources with their subreso
   check('CONNECT v1 pods/exec', ['CONNECT core v1 pods/exec'], 'v1 v1 PodExecOptions')
 })
 
-test('rules are about what is in namespaces, what is not, or both; namespaces are not in one', () => {
+test('rules match namespaced resources, cluster-scoped resources or both; Namespace is cluster-scoped', () => {
   const rule = (scope: string): string => `* * * * ${scope}`
   check('CREATE v1 pods', [rule('Namespaced')], 'v1 v1 Pod')
   check('CREATE v1 pods', [rule('Cluster')], 'no')
@@ -76,7 +76,7 @@ test('rules are about what is in namespaces, what is not, or both; namespaces ar
   check('CREATE v1 namespaces', [rule('Namespaced')], 'no')
 })
 
-test('with Equivalent a rule about one version is about the same objects in others, the earliest rule first', () => {
+test('with matchPolicy Equivalent a rule matches other versions of a resource, in rule order', () => {
   const autoscaler = 'horizontalpodautoscalers'
   const first = `* autoscaling v1 ${autoscaler}`
   check(`CREATE autoscaling/v2 ${autoscaler}`, [first], 'no')

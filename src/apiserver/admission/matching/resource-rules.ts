@@ -3,10 +3,10 @@ import type { RuleWithOperations } from '#/api/generated/admissionregistration/v
 import type { GroupVersionKind, Resource } from '#/api/resource.ts'
 import type { Scheme } from '#/api/scheme.ts'
 import { prefixOf } from '../../registry/store-keys.ts'
-import type { AdmissionTarget } from '../admission.ts'
+import type { AdmissionAttributes } from '../admission-chain.ts'
 
 /** A versioned resource, and the kind of the request for it. */
-export interface Spoken {
+export interface MatchedResource {
   readonly resource: Resource
   readonly subresource: string
   readonly kind: GroupVersionKind
@@ -23,33 +23,36 @@ export interface MatchOptions {
  * The resource and version in which the webhook or policy receives the write; undefined if no rule matches.
  */
 export function matchRules(
-  target: AdmissionTarget,
+  target: AdmissionAttributes,
   { rules, matchPolicy, scheme }: MatchOptions,
-): Spoken | undefined {
-  if (rules.some(rule => matches(rule, target))) return spokenIn(target.resource, target.subresource)
+): MatchedResource | undefined {
+  if (rules.some(rule => matches(rule, target))) return matchedResource(target.resource, target.subresource)
   if (matchPolicy !== 'Equivalent') return undefined
   const equivalents = equivalentsOf(scheme, target)
   for (const rule of rules) {
     const found = equivalents.find(resource => matches(rule, { ...target, resource }))
-    if (found) return spokenIn(found, target.subresource)
+    if (found) return matchedResource(found, target.subresource)
   }
   return undefined
 }
 
 /** Resolves the kind of a resource or subresource; `pods/eviction` has the kind Eviction, for example. */
-export function spokenIn(resource: Resource, subresource: string): Spoken {
+export function matchedResource(resource: Resource, subresource: string): MatchedResource {
   const { group, version, kind } = resource.subresources.get(subresource) ?? resource
   return { resource, subresource, kind: { group, version, kind } }
 }
 
-function matches(rule: RuleWithOperations, { operation, resource, subresource }: AdmissionTarget): boolean {
+function matches(
+  rule: RuleWithOperations,
+  { operation, resource, subresource }: AdmissionAttributes,
+): boolean {
   const { scope = '*', operations = [], apiGroups = [], apiVersions = [], resources = [] } = rule
   return (
     (scope === '*' || scope === resource.scope) &&
     includes(operations, operation) &&
     includes(apiGroups, resource.group) &&
     includes(apiVersions, resource.version) &&
-    resources.some(each => isAbout(each, resource.plural, subresource))
+    resources.some(each => matchesResource(each, resource.plural, subresource))
   )
 }
 
@@ -61,7 +64,7 @@ function includes(items: readonly string[], wanted: string): boolean {
  * Rule resources are `pods`, `pods/status`, `pods/*` or `*` (which excludes subresources); before a slash,
  * `*` stands for every resource.
  */
-function isAbout(rule: string, plural: string, subresource: string): boolean {
+function matchesResource(rule: string, plural: string, subresource: string): boolean {
   const slash = rule.indexOf('/')
   const wantedPlural = slash === -1 ? rule : rule.slice(0, slash)
   const wantedSubresource = slash === -1 ? '' : rule.slice(slash + 1)
@@ -72,7 +75,7 @@ function isAbout(rule: string, plural: string, subresource: string): boolean {
 }
 
 /** Other group-versions that serve the same stored objects. */
-function equivalentsOf(scheme: Scheme, { resource, subresource }: AdmissionTarget): readonly Resource[] {
+function equivalentsOf(scheme: Scheme, { resource, subresource }: AdmissionAttributes): readonly Resource[] {
   const prefix = prefixOf(resource, '')
   return scheme
     .resources()

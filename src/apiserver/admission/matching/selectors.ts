@@ -5,8 +5,8 @@ import type { Labels } from '#/api/labels.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Selector } from '#/api/selector.ts'
 import type { Registry } from '../../registry/registry.ts'
-import type { AdmissionRequest } from '../admission.ts'
-import { find, findLatest } from '../lookup.ts'
+import type { AdmissionRequest } from '../admission-chain.ts'
+import { getCached, getCachedOrStored } from '../lookup.ts'
 
 /** For a Namespace object, its own name. */
 export function namespaceOf({ resource, namespace, name, object }: AdmissionRequest): string {
@@ -37,7 +37,8 @@ async function namespaceLabels(
   const isWritten = (operation === 'CREATE' || operation === 'UPDATE') && subresource === ''
   if (isNamespace && isWritten) return object?.metadata?.labels
   const name = namespaceOf(request)
-  const found = find(objects, namespaces, { name }) ?? (await findLatest(objects, namespaces, { name }))
+  const found =
+    getCached(objects, namespaces, { name }) ?? (await getCachedOrStored(objects, namespaces, { name }))
   if (found === undefined) throw notFound({ group: '', kind: 'namespaces', name })
   return found.metadata?.labels
 }
@@ -46,9 +47,9 @@ async function namespaceLabels(
  * Matches if the new or the old object is selected, so that removing a label does not evade the webhook or
  * policy.
  */
-export function selectsObject(selector: Selector, { object, before }: AdmissionRequest): boolean {
+export function selectsObject(selector: Selector, { object, oldObject }: AdmissionRequest): boolean {
   if (selector.isEmpty) return true
   const isSelected = (each: KubernetesObject | undefined): boolean =>
     each !== undefined && selector.matches(each.metadata?.labels)
-  return isSelected(object) || isSelected(before)
+  return isSelected(object) || isSelected(oldObject)
 }

@@ -8,11 +8,11 @@ import { parseGroupVersion } from '#/api/group-version.ts'
 import { equalJson } from '#/api/json-value.ts'
 import { quote } from '#/api/quote.ts'
 import type { Resource } from '#/api/resource.ts'
-import { administratorsGroup } from '../../authz/always.ts'
+import { systemMastersGroup } from '../../authz/always.ts'
 import type { ResourceAttributes } from '../../authz/authorizer.ts'
 import type { UserInfo } from '../../request.ts'
-import type { AdmissionRequest } from '../admission.ts'
-import { findLatest } from '../lookup.ts'
+import type { AdmissionRequest } from '../admission-chain.ts'
+import { getCachedOrStored } from '../lookup.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import type { Binding, Policy } from './policy-source.ts'
 
@@ -36,7 +36,7 @@ export async function authorizeParams(
 ): Promise<void> {
   const { resource, operation, subresource, user } = request
   if ((operation !== 'CREATE' && operation !== 'UPDATE') || subresource !== '') return
-  if (user.groups.includes(administratorsGroup)) return
+  if (user.groups.includes(systemMastersGroup)) return
   if (resource.plural === policies.plural) await authorizePolicy(context, request)
   else await authorizeBinding(context, policies, request)
 }
@@ -44,13 +44,13 @@ export async function authorizeParams(
 /** Narrows the objects of the request to their kind. */
 interface Written<T> {
   readonly object: T | undefined
-  readonly before: T | undefined
+  readonly oldObject: T | undefined
 }
 
 async function authorizePolicy(context: PluginContext, request: AdmissionRequest): Promise<void> {
-  const { object, before }: Written<Policy> = request
+  const { object, oldObject }: Written<Policy> = request
   const paramKind = object?.spec?.paramKind
-  if (paramKind === undefined || equalJson(paramKind, before?.spec?.paramKind)) return
+  if (paramKind === undefined || equalJson(paramKind, oldObject?.spec?.paramKind)) return
   const wanted = { verb: 'get', ...resourceOf(context, paramKind).attributes, namespace: '*', name: '*' }
   if (await mayRead(context, request.user, wanted)) return
   const { kind = '', apiVersion = '' } = paramKind
@@ -67,11 +67,11 @@ async function authorizeBinding(
   policies: Resource<Policy>,
   request: AdmissionRequest,
 ): Promise<void> {
-  const { object, before }: Written<Binding> = request
+  const { object, oldObject }: Written<Binding> = request
   const { policyName = '', paramRef } = object?.spec ?? {}
   if (paramRef === undefined) return
-  if (before?.spec?.policyName === policyName && equalJson(paramRef, before.spec.paramRef)) return
-  const policy = await findLatest(context, policies, { name: policyName })
+  if (oldObject?.spec?.policyName === policyName && equalJson(paramRef, oldObject.spec.paramRef)) return
+  const policy = await getCachedOrStored(context, policies, { name: policyName })
   const { attributes, isKnown } = resourceOf(context, policy?.spec?.paramKind)
   const { name = '', namespace = '' } = paramRef
   const verb = name === '' ? 'list' : 'get'

@@ -7,7 +7,7 @@ import type { Resource } from '#/api/resource.ts'
 import type { Scheme } from '#/api/scheme.ts'
 import { compileLabelSelector } from '#/api/selector.ts'
 import type { Registry } from '../../registry/registry.ts'
-import { findAll, findLatest } from '../lookup.ts'
+import { listCached, getCachedOrStored } from '../lookup.ts'
 import { PolicyError } from './policy-error.ts'
 
 /**
@@ -25,7 +25,7 @@ export function findParamResource(scheme: Scheme, paramKind: ParamKind | undefin
   )
 }
 
-export interface ParamsWanted {
+export interface ParamsRequest {
   readonly resource: Resource | undefined
   readonly paramRef: ParamRef | undefined
   /** Namespace of the request. */
@@ -38,7 +38,7 @@ export interface ParamsWanted {
  */
 export async function collectParams(
   objects: Pick<Registry, 'cache' | 'store'>,
-  { resource, paramRef, namespace }: ParamsWanted,
+  { resource, paramRef, namespace }: ParamsRequest,
 ): Promise<readonly (KubernetesObject | null)[]> {
   if (resource === undefined || paramRef === undefined) return [null]
   const found = await findParams(objects, resource, {
@@ -58,11 +58,11 @@ async function findParams(
 ): Promise<readonly KubernetesObject[]> {
   const { name = '', selector } = paramRef
   if (name !== '') {
-    const found = await findLatest(objects, resource, { name, namespace })
+    const found = await getCachedOrStored(objects, resource, { name, namespace })
     return found ? [found] : []
   }
   const wanted = compileLabelSelector(selector ?? {})
-  return findAll(objects, resource, namespace).filter(({ metadata }) => wanted.matches(metadata?.labels))
+  return listCached(objects, resource, namespace).filter(({ metadata }) => wanted.matches(metadata?.labels))
 }
 
 function namespaceOfParams({ scope }: Resource, paramRef: ParamRef, ofRequest: string): string {

@@ -1,5 +1,5 @@
 import type { JsonValue } from '#/api/json-value.ts'
-import { readConfiguration, text, topStruct } from '../plugin-configuration.ts'
+import { readConfiguration, text, versionedStruct } from '../plugin-configuration.ts'
 import { ConfigurationError } from '../plugin-context.ts'
 
 /** Validates the configuration of a policy plugin. Throws ConfigurationError. */
@@ -9,10 +9,10 @@ export function checkPolicyConfiguration(plugin: string, configuration: JsonValu
   const { staticManifestsDir = '' } = readConfiguration<{ readonly staticManifestsDir?: string }>(
     configuration,
     {
-      of: plugin,
+      name: plugin,
       kind,
       versions: ['apiserver.config.k8s.io/v1'],
-      schema: topStruct(kind, { staticManifestsDir: text }),
+      schema: versionedStruct(kind, { staticManifestsDir: text }),
     },
   )
   if (staticManifestsDir === '') return

@@ -2,7 +2,7 @@
  * Evaluates a validating policy for one request: a decision for each validation, and the audit annotations.
  */
 import type { Clock } from '#/platform/platform.ts'
-import { ExpressionRun, OutOfBudget, type Outcome } from '#/cel/expression-run.ts'
+import { ExpressionRun, CostBudgetExceeded, type Outcome } from '#/cel/expression-run.ts'
 import type { PolicyVariables } from '#/cel/policy-variables.ts'
 import type { Value } from '#/cel/value.ts'
 import type { CompiledValidatingPolicy, CompiledValidation } from './compile-policy.ts'
@@ -47,7 +47,7 @@ export async function evaluateValidations(
     const denials = await decide(policy, evaluation)
     return { denials, ...(await annotate(policy, evaluation)) }
   } catch (error) {
-    if (!(error instanceof OutOfBudget)) throw error
+    if (!(error instanceof CostBudgetExceeded)) throw error
     return failed(error.message)
   }
 }
@@ -57,7 +57,7 @@ export function failed(message: string): Validated {
   return { denials: [{ index: 0, message, seconds: 0 }], annotationErrors: [], annotations: [] }
 }
 
-/** Throws OutOfBudget. */
+/** Throws CostBudgetExceeded. */
 async function decide(
   { validations, variables }: CompiledValidatingPolicy,
   { inputs, inputsWithoutAuthorizer, clock }: Evaluation,
@@ -87,7 +87,7 @@ async function timed<T extends object>(
 /** Failure messages of validations. */
 class Messages {
   readonly #run: ExpressionRun
-  #exceeded: OutOfBudget | undefined
+  #exceeded: CostBudgetExceeded | undefined
 
   constructor(options: {
     readonly inputs: Readonly<Record<string, Value>>
@@ -114,14 +114,14 @@ class Messages {
       const text = typeof value === 'string' ? value.trim() : ''
       return text.includes('\n') || Buffer.byteLength(text) > messageBytesMax ? '' : text
     } catch (error) {
-      if (!(error instanceof OutOfBudget)) throw error
+      if (!(error instanceof CostBudgetExceeded)) throw error
       this.#exceeded = error
       return ''
     }
   }
 }
 
-/** Throws OutOfBudget. */
+/** Throws CostBudgetExceeded. */
 async function annotate(
   { auditAnnotations, variables }: CompiledValidatingPolicy,
   { inputsWithoutAuthorizer: inputs, clock }: Evaluation,

@@ -8,73 +8,73 @@ import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Compiled } from '#/cel/compile-expression.ts'
 import type { Value } from '#/cel/value.ts'
-import type { AdmissionRequest } from '../admission.ts'
-import { find, findLatest } from '../lookup.ts'
-import { evaluateConditions, joinErrors } from '../matching/conditions.ts'
+import type { AdmissionRequest } from '../admission-chain.ts'
+import { getCached, getCachedOrStored } from '../lookup.ts'
+import { evaluateMatchConditions, joinErrors } from '../matching/conditions.ts'
 import type { ExpressionInput } from '../matching/expressions.ts'
 import { requestFields } from '../matching/request-fields.ts'
-import type { Spoken } from '../matching/resource-rules.ts'
+import type { MatchedResource } from '../matching/resource-rules.ts'
 import { namespaceOf } from '../matching/selectors.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { versioned } from '../webhooks/versioned-object.ts'
 import { collectParams, findParamResource } from './collect-params.ts'
 import { PolicyError } from './policy-error.ts'
-import type { ActiveBinding, Binding, BoundPolicy, Policy } from './policy-source.ts'
+import type { CompiledBinding, Binding, BoundPolicy, Policy } from './policy-source.ts'
 
 /** One evaluation of a policy: a matching binding with one of its params objects. */
 export interface Invocation<P, B, C> {
   readonly bound: BoundPolicy<P, B, C>
-  readonly binding: ActiveBinding<B>
-  readonly spoken: Spoken
+  readonly binding: CompiledBinding<B>
+  readonly matched: MatchedResource
   readonly params: KubernetesObject | null
 }
 
 /** A policy or binding that cannot be evaluated for the request. */
-export interface Misconfiguration<P, B, C> {
+export interface PolicyConfigurationError<P, B, C> {
   readonly bound: BoundPolicy<P, B, C>
   /** Undefined if the policy itself is misconfigured. */
-  readonly binding?: ActiveBinding<B>
+  readonly binding?: CompiledBinding<B>
   readonly message: string
 }
 
-export type Finding<P, B, C> =
+export type InvocationResult<P, B, C> =
   | { readonly invocation: Invocation<P, B, C>; readonly failure?: undefined }
-  | { readonly invocation?: undefined; readonly failure: Misconfiguration<P, B, C> }
+  | { readonly invocation?: undefined; readonly failure: PolicyConfigurationError<P, B, C> }
 
 /** One result for each matching binding and params object of the policy. */
 export async function invocationsOf<P extends Policy, B extends Binding, C>(
   context: PluginContext,
   bound: BoundPolicy<P, B, C>,
   request: AdmissionRequest,
-): Promise<readonly Finding<P, B, C>[]> {
-  const matched = await attempt('policy', async () => {
-    const spoken = bound.matcher.spoken(request)
-    if (spoken === undefined || !(await bound.matcher.selectsNamespace(context, request))) return undefined
-    return { spoken, resource: findParamResource(context.scheme, bound.policy.spec?.paramKind) }
+): Promise<readonly InvocationResult<P, B, C>[]> {
+  const match = await attempt('policy', async () => {
+    const matched = bound.matcher.match(request)
+    if (matched === undefined || !(await bound.matcher.selectsNamespace(context, request))) return undefined
+    return { matched, resource: findParamResource(context.scheme, bound.policy.spec?.paramKind) }
   })
-  if (matched === undefined) return []
-  if ('problem' in matched) return [{ failure: { bound, message: matched.problem } }]
-  const findings: Finding<P, B, C>[] = []
+  if (match === undefined) return []
+  if ('problem' in match) return [{ failure: { bound, message: match.problem } }]
+  const results: InvocationResult<P, B, C>[] = []
   for (const binding of bound.bindings) {
-    const params = await attempt('binding', () => paramsOf(context, binding, { request, ...matched }))
+    const params = await attempt('binding', () => paramsOf(context, binding, { request, ...match }))
     if (params === undefined) continue
-    if ('problem' in params) findings.push({ failure: { bound, binding, message: params.problem } })
+    if ('problem' in params) results.push({ failure: { bound, binding, message: params.problem } })
     else {
       for (const each of params)
-        findings.push({ invocation: { bound, binding, spoken: matched.spoken, params: each } })
+        results.push({ invocation: { bound, binding, matched: match.matched, params: each } })
     }
   }
-  return findings
+  return results
 }
 
 /** Undefined if the binding does not match the request. */
 async function paramsOf<B extends Binding>(
   context: PluginContext,
-  { binding, matcher }: ActiveBinding<B>,
+  { binding, matcher }: CompiledBinding<B>,
   { request, resource }: { readonly request: AdmissionRequest; readonly resource: Resource | undefined },
 ): Promise<readonly (KubernetesObject | null)[] | undefined> {
   if (matcher) {
-    if (!matcher.spoken(request) || !(await matcher.selectsNamespace(context, request))) return undefined
+    if (!matcher.match(request) || !(await matcher.selectsNamespace(context, request))) return undefined
   }
   return collectParams(context, {
     resource,
@@ -104,7 +104,8 @@ export async function namespaceObjectOf(
   { namespace: name }: AdmissionRequest,
 ): Promise<KubernetesObject | null> {
   if (name === '') return null
-  const found = find(context, namespaces, { name }) ?? (await findLatest(context, namespaces, { name }))
+  const found =
+    getCached(context, namespaces, { name }) ?? (await getCachedOrStored(context, namespaces, { name }))
   if (found === undefined) throw notFound({ group: '', kind: 'namespaces', name })
   return found
 }
@@ -112,20 +113,20 @@ export async function namespaceObjectOf(
 /** The CEL variables of a request, without `authorizer`. */
 export function inputOf(
   request: AdmissionRequest,
-  { spoken, params }: Pick<Invocation<never, never, never>, 'spoken' | 'params'>,
+  { matched, params }: Pick<Invocation<never, never, never>, 'matched' | 'params'>,
   namespaceObject: KubernetesObject | null,
 ): ExpressionInput {
-  const { object, before } = request
+  const { object, oldObject } = request
   return {
-    object: object ? versioned(object, spoken) : null,
-    oldObject: before ? versioned(before, spoken) : null,
-    request: requestFields(request, spoken),
+    object: object ? versioned(object, matched) : null,
+    oldObject: oldObject ? versioned(oldObject, matched) : null,
+    request: requestFields(request, matched),
     params,
     namespaceObject,
   }
 }
 
-export interface ConditionsAsked {
+export interface MatchConditionInput {
   readonly bound: BoundPolicy<Policy, unknown, { readonly conditions: readonly Compiled[] }>
   readonly inputs: Readonly<Record<string, Value>>
   readonly type: 'admit' | 'validate'
@@ -135,15 +136,15 @@ export interface ConditionsAsked {
  * True if the matchConditions hold. On errors, returns false with failurePolicy Ignore and otherwise throws
  * PolicyError.
  */
-export async function fulfils(
+export async function matchesConditions(
   { platform, metrics }: PluginContext,
   { operation }: AdmissionRequest,
-  { bound: { name, policy, compiled }, inputs, type }: ConditionsAsked,
+  { bound: { name, policy, compiled }, inputs, type }: MatchConditionInput,
 ): Promise<boolean> {
   if (compiled.conditions.length === 0) return true
   const startedMs = platform.clock.monotonicMs()
   // `namespaceObject` is null in matchConditions, as in Kubernetes.
-  const { matches, errors } = await evaluateConditions(compiled.conditions, {
+  const { matches, errors } = await evaluateMatchConditions(compiled.conditions, {
     ...inputs,
     namespaceObject: null,
   })

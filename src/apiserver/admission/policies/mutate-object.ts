@@ -1,26 +1,26 @@
 /** Applies one mutation of a policy to an object. */
 import { ApiError, apiError, internalError } from '#/api/errors.ts'
 import type { JsonValue } from '#/api/json-value.ts'
-import { MergeError, mergeConfiguration } from '#/api/merge-configuration.ts'
+import { StructuredMergeError, applyStructuredMerge } from '#/api/structured-merge.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { applyPatch, JsonPatchTestError } from '#/api/patch.ts'
 import { apiVersionOf } from '#/api/resource.ts'
 import { EvaluationError } from '#/cel/evaluation-error.ts'
-import { ExpressionRun, OutOfBudget } from '#/cel/expression-run.ts'
+import { ExpressionRun, CostBudgetExceeded } from '#/cel/expression-run.ts'
 import { toJson } from '#/cel/json.ts'
 import { checkConstructed } from '#/cel/object-constructors.ts'
 import type { PolicyVariables } from '#/cel/policy-variables.ts'
 import { InvalidExpression } from '#/cel/compile-expression.ts'
 import { ListValue, ObjectValue, type Value } from '#/cel/value.ts'
-import type { Spoken } from '../matching/resource-rules.ts'
-import { reread, schemaOf, versioned } from '../webhooks/versioned-object.ts'
+import type { MatchedResource } from '../matching/resource-rules.ts'
+import { decodeMutated, schemaOf, versioned } from '../webhooks/versioned-object.ts'
 import type { CompiledMutation } from './compile-policy.ts'
 import { policyCostMax } from './evaluate-validations.ts'
 import { PolicyError } from './policy-error.ts'
 
 export interface MutationInput {
   readonly object: KubernetesObject
-  readonly spoken: Spoken
+  readonly matched: MatchedResource
   /** CEL variables. */
   readonly inputs: Readonly<Record<string, Value>>
   readonly variables: PolicyVariables
@@ -32,15 +32,15 @@ export interface MutationInput {
  */
 export async function mutateObject(
   { type, expression }: CompiledMutation,
-  { object, spoken, inputs, variables }: MutationInput,
+  { object, matched, inputs, variables }: MutationInput,
 ): Promise<KubernetesObject> {
   // The same message that validation reports when the policy is written.
   if (expression instanceof InvalidExpression) throw new PolicyError(expression.message)
   const value = await evaluate(new ExpressionRun({ inputs, costMax: policyCostMax, variables }), expression)
-  const before = versioned(object, spoken)
-  const made = type === 'apply' ? applied(value, before, spoken) : patched(value, before)
+  const before = versioned(object, matched)
+  const made = type === 'apply' ? applied(value, before, matched) : patched(value, before)
   if (made === undefined) return object
-  const { object: after, unknownFields } = reread(object, made, spoken)
+  const { object: after, unknownFields } = decodeMutated(object, made, matched)
   if (unknownFields.length === 0) return after
   const names = unknownFields.map(field => `unknown field ${JSON.stringify(field)}`)
   throw internalError(`strict decoding error: ${names.join(', ')}`)
@@ -55,28 +55,28 @@ async function evaluate(
     if (error === undefined) return value
     throw new PolicyError(error)
   } catch (error) {
-    if (error instanceof OutOfBudget) throw new PolicyError(error.message)
+    if (error instanceof CostBudgetExceeded) throw new PolicyError(error.message)
     throw error
   }
 }
 
-function applied(value: Value, object: KubernetesObject, spoken: Spoken): JsonValue {
-  const schema = schemaOf(spoken)
-  if (schema === undefined) throw unknownKind(spoken)
+function applied(value: Value, object: KubernetesObject, matched: MatchedResource): JsonValue {
+  const schema = schemaOf(matched)
+  if (schema === undefined) throw unknownKind(matched)
   const configuration = {
     ...(jsonOf(value) as { [name: string]: JsonValue }),
-    apiVersion: apiVersionOf(spoken.kind),
-    kind: spoken.kind.kind,
+    apiVersion: apiVersionOf(matched.kind),
+    kind: matched.kind.kind,
   }
   try {
-    return mergeConfiguration(object as unknown as { [name: string]: JsonValue }, configuration, schema)
+    return applyStructuredMerge(object as unknown as { [name: string]: JsonValue }, configuration, schema)
   } catch (error) {
-    if (!(error instanceof MergeError)) throw error
+    if (!(error instanceof StructuredMergeError)) throw error
     throw new PolicyError(`error applying patch: ${error.message}`)
   }
 }
 
-function unknownKind({ kind: { group, version, kind } }: Spoken): ApiError {
+function unknownKind({ kind: { group, version, kind } }: MatchedResource): ApiError {
   return apiError(
     'ServiceUnavailable',
     `Resource kind ${group}/${version}, Kind=${kind} not found. There can be a delay between when ` +
@@ -87,7 +87,7 @@ function unknownKind({ kind: { group, version, kind } }: Spoken): ApiError {
 /** Undefined if a `test` operation of the JSON patch fails. */
 function patched(value: Value, object: KubernetesObject): JsonValue | undefined {
   try {
-    return applyPatch('json', object as unknown as JsonValue, operationsOf(value))
+    return applyPatch('json', { current: object as unknown as JsonValue, patch: operationsOf(value) })
   } catch (error) {
     if (error instanceof JsonPatchTestError) return undefined
     if (!(error instanceof ApiError)) throw error
@@ -123,6 +123,6 @@ function jsonOf(value: Value): JsonValue {
     return toJson(value)
   } catch (error) {
     if (!(error instanceof EvaluationError)) throw error
-    throw new PolicyError(`the value of the expression is no JSON: ${error.message}`)
+    throw new PolicyError(`expression result cannot be converted to JSON: ${error.message}`)
   }
 }

@@ -3,7 +3,7 @@ import type { MatchResources, ParamKind, ParamRef } from '#/api/generated/admiss
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Scheme } from '#/api/scheme.ts'
-import { Derived } from '../derived.ts'
+import { CachedDerivation } from '../cached-derivation.ts'
 import { ResourceMatcher } from '../matching/resource-matcher.ts'
 import type { PluginContext } from '../plugin-context.ts'
 
@@ -29,10 +29,10 @@ export interface BoundPolicy<P, B, C> {
   readonly policy: P
   readonly matcher: ResourceMatcher
   readonly compiled: C
-  readonly bindings: readonly ActiveBinding<B>[]
+  readonly bindings: readonly CompiledBinding<B>[]
 }
 
-export interface ActiveBinding<B> {
+export interface CompiledBinding<B> {
   readonly name: string
   readonly binding: B
   /** Undefined if the binding has no matchResources and matches whatever the policy matches. */
@@ -47,8 +47,8 @@ export interface PolicySourceOptions<P extends Policy, B extends Binding, C> {
 
 export class PolicySource<P extends Policy, B extends Binding, C> {
   readonly #scheme: Scheme
-  readonly #policies: Derived<P, readonly P[]>
-  readonly #bindings: Derived<B, readonly B[]>
+  readonly #policies: CachedDerivation<P, readonly P[]>
+  readonly #bindings: CachedDerivation<B, readonly B[]>
   readonly #compile: (policy: P) => C
   /** Keyed by object identity: the cache returns the same object until the policy changes. */
   readonly #compiled = new WeakMap<P, C>()
@@ -59,8 +59,8 @@ export class PolicySource<P extends Policy, B extends Binding, C> {
     { policies, bindings, compile }: PolicySourceOptions<P, B, C>,
   ) {
     this.#scheme = scheme
-    this.#policies = new Derived(cache, policies, all => all)
-    this.#bindings = new Derived(cache, bindings, all => all)
+    this.#policies = new CachedDerivation(cache, policies, all => all)
+    this.#bindings = new CachedDerivation(cache, bindings, all => all)
     this.#compile = compile
     // With matchPolicy Equivalent, the match depends on the served versions of a resource.
     scheme.onChange(() => (this.#made = undefined))
@@ -95,7 +95,7 @@ export class PolicySource<P extends Policy, B extends Binding, C> {
     })
   }
 
-  #activate(binding: B): ActiveBinding<B> {
+  #activate(binding: B): CompiledBinding<B> {
     const { matchResources } = binding.spec ?? {}
     return {
       name: binding.metadata?.name ?? '',
@@ -123,7 +123,7 @@ interface Made<P, B, C> {
  * Policy objects are exempt, so that a policy cannot block its own repair; review resources are exempt
  * because they store nothing.
  */
-export function isBeyondPolicies({ group, plural }: Resource): boolean {
+export function isExemptFromPolicies({ group, plural }: Resource): boolean {
   return group === '' ? false : resourcesBeyond.has(`${plural}.${group}`)
 }
 

@@ -1,21 +1,21 @@
 /** Collects the results of validations and produces rejections, warnings, audit annotations and metrics. */
 import { apiError, type ApiError, type StatusReason } from '#/api/errors.ts'
 import { errorTypeOf, type EnforcementAction } from '../../metrics/admission-policies.ts'
-import { refused, type AdmissionRequest } from '../admission.ts'
+import { admissionForbidden, type AdmissionRequest } from '../admission-chain.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import type { Denial, Validated } from './evaluate-validations.ts'
 
 /** Maximum number of failures in the audit annotation. */
 const failuresMax = 50
 
-export interface Place {
+export interface PolicyReference {
   readonly policy: string
   /** Undefined if the policy itself is misconfigured. */
   readonly binding?: string
 }
 
 export interface Enforcement {
-  readonly place: Place & { readonly binding: string }
+  readonly reference: PolicyReference & { readonly binding: string }
   readonly actions: readonly string[]
   /** True with failurePolicy Ignore: evaluation errors count as passed. */
   readonly ignoresErrors: boolean
@@ -43,53 +43,53 @@ export class ValidationReport {
   }
 
   /** Only the first rejection is reported. */
-  refuse({ policy, binding }: Place, message: string, reason = 'Invalid'): void {
+  deny({ policy, binding }: PolicyReference, message: string, reason = 'Invalid'): void {
     if (this.#refusal) return
     const by = binding === undefined ? '' : ` with binding '${binding}'`
     const text = `ValidatingAdmissionPolicy '${policy}'${by} denied request: ${message}`
-    const { status } = refused(this.#request, text, [{ message: text }])
+    const { status } = admissionForbidden(this.#request, text, [{ message: text }])
     this.#refusal = apiError(reason as StatusReason, status.message ?? '', status.details)
   }
 
   add({ denials, annotations, annotationErrors }: Validated, enforcement: Enforcement): void {
-    const { place, ignoresErrors } = enforcement
+    const { reference, ignoresErrors } = enforcement
     for (const denial of denials) {
       if (denial.reason !== undefined || !ignoresErrors) this.#enforce(denial, enforcement)
-      else this.#measure(place, denial, 'allow')
+      else this.#measure(reference, denial, 'allow')
     }
-    for (const [key, value] of annotations) this.#annotate(`${place.policy}/${key}`, value)
+    for (const [key, value] of annotations) this.#annotate(`${reference.policy}/${key}`, value)
     for (const error of ignoresErrors ? [] : annotationErrors) {
-      this.refuse(place, error.message)
-      this.#measure(place, error, 'deny')
+      this.deny(reference, error.message)
+      this.#measure(reference, error, 'deny')
     }
   }
 
   /** Writes the audit annotations. Throws ApiError if the request is rejected. */
   finish(): void {
     const request = this.#request
-    for (const [key, values] of this.#annotations) request.annotate(key, [...values].join(', '))
+    for (const [key, values] of this.#annotations) request.addAuditAnnotation(key, [...values].join(', '))
     if (this.#failures.length > 0) {
       const failures = JSON.stringify(this.#failures.slice(0, failuresMax))
-      request.annotate('validation.policy.admission.k8s.io/validation_failure', failures)
+      request.addAuditAnnotation('validation.policy.admission.k8s.io/validation_failure', failures)
     }
     if (this.#refusal) throw this.#refusal
   }
 
-  #enforce(denial: Denial, { place, actions }: Enforcement): void {
+  #enforce(denial: Denial, { reference, actions }: Enforcement): void {
     const { message, reason, index: expressionIndex } = denial
     for (const action of actions) {
       if (action === 'Deny') {
-        this.refuse(place, message, reason)
-        this.#measure(place, denial, 'deny')
+        this.deny(reference, message, reason)
+        this.#measure(reference, denial, 'deny')
       } else if (action === 'Audit') {
-        this.#failures.push({ message, ...place, expressionIndex, validationActions: actions })
-        this.#measure(place, denial, 'audit')
+        this.#failures.push({ message, ...reference, expressionIndex, validationActions: actions })
+        this.#measure(reference, denial, 'audit')
       } else if (action === 'Warn') {
-        const { policy, binding } = place
+        const { policy, binding } = reference
         this.#request.warn(
           `Validation failed for ValidatingAdmissionPolicy '${policy}' with binding '${binding}': ${message}`,
         )
-        this.#measure(place, denial, 'warn')
+        this.#measure(reference, denial, 'warn')
       }
     }
   }
@@ -101,7 +101,7 @@ export class ValidationReport {
   }
 
   #measure(
-    { policy, binding }: Enforcement['place'],
+    { policy, binding }: Enforcement['reference'],
     { message, seconds }: { readonly message: string; readonly seconds: number },
     action: EnforcementAction,
   ): void {

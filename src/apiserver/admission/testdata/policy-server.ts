@@ -2,10 +2,10 @@
 import type { TestContext } from 'node:test'
 import { nodePlatform } from '#/platform/node.ts'
 import type { Platform } from '#/platform/platform.ts'
-import type { AdmissionPlugin } from '../admission.ts'
-import { mutatingAdmissionPolicy } from '../mutating-admission-policy.ts'
+import type { AdmissionPlugin } from '../admission-chain.ts'
+import { mutatingAdmissionPolicy } from '../plugins/mutating-admission-policy.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import { validatingAdmissionPolicy } from '../validating-admission-policy.ts'
+import { validatingAdmissionPolicy } from '../plugins/validating-admission-policy.ts'
 import { startWith, type PluginServer } from './plugin-server.ts'
 
 export interface PolicyServer extends PluginServer {
@@ -31,7 +31,10 @@ export async function startPolicies(
     return {
       ...plugin,
       validate: request =>
-        plugin.validate?.({ ...request, annotate: (key, value) => void (annotations[key] ??= value) }),
+        plugin.validate?.({
+          ...request,
+          addAuditAnnotation: (key, value) => void (annotations[key] ??= value),
+        }),
     }
   }
   const server = await startWith(t, [mutatingAdmissionPolicy, validating], { context, platform: quiet() })

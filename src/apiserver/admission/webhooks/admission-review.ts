@@ -5,7 +5,7 @@ import type { Status } from '#/api/errors.ts'
 import { parseGroupVersion } from '#/api/group-version.ts'
 import type { JsonValue } from '#/api/json-value.ts'
 import { quote } from '#/api/quote.ts'
-import { flag, listOf, mapOf, struct, text, topStruct } from '../plugin-configuration.ts'
+import { flag, listOf, mapOf, struct, text, versionedStruct } from '../plugin-configuration.ts'
 import type { RequestFields } from '../matching/request-fields.ts'
 
 export type ReviewVersion = 'v1' | 'v1beta1'
@@ -115,7 +115,7 @@ interface Review {
   readonly response?: Response
 }
 
-const reviewSchema = topStruct('AdmissionReview', {
+const reviewSchema = versionedStruct('AdmissionReview', {
   response: struct('AdmissionResponse', {
     uid: text,
     allowed: flag,

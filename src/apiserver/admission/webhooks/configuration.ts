@@ -5,8 +5,8 @@ import {
   checkConfiguration,
   readConfiguration,
   text,
-  topStruct,
-  type ConfigurationForm,
+  versionedStruct,
+  type ConfigurationType,
 } from '../plugin-configuration.ts'
 import { ConfigurationError } from '../plugin-context.ts'
 
@@ -23,7 +23,7 @@ export function kubeConfigFileOf(plugin: string, configuration: JsonValue | unde
   if (configuration === undefined) return undefined
   const { kubeConfigFile = '', staticManifestsDir = '' } = readConfiguration(configuration, {
     ...form,
-    of: plugin,
+    name: plugin,
   })
   if (staticManifestsDir !== '') {
     throw new ConfigurationError(
@@ -40,8 +40,11 @@ export function kubeConfigFileOf(plugin: string, configuration: JsonValue | unde
   return kubeConfigFile
 }
 
-const form: Omit<ConfigurationForm<Written>, 'of'> = {
+const form: Omit<ConfigurationType<Written>, 'name'> = {
   kind: 'WebhookAdmissionConfiguration',
   versions: ['apiserver.config.k8s.io/v1'],
-  schema: topStruct('WebhookAdmissionConfiguration', { kubeConfigFile: text, staticManifestsDir: text }),
+  schema: versionedStruct('WebhookAdmissionConfiguration', {
+    kubeConfigFile: text,
+    staticManifestsDir: text,
+  }),
 }

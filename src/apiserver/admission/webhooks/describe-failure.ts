@@ -1,14 +1,15 @@
 /** Describes failed webhook calls in the wording of client-go. */
+import { messageOf } from '#/base/message-of.ts'
 import { parseJson } from '#/api/json.ts'
 import { quote } from '#/api/quote.ts'
 import { HttpClientError } from '#/platform/http-client.ts'
-import { RemoteTimeoutError, type RemoteAnswer } from '../../remote-server.ts'
+import { RemoteTimeoutError, type RemoteResponse } from '../../remote-server.ts'
 
 /** Describes a call that got no response. */
 export function describeFailure(error: unknown, address: string): string {
   if (error instanceof RemoteTimeoutError) return 'context deadline exceeded'
   if (isAbortion(error)) return 'context canceled'
-  if (!(error instanceof HttpClientError)) return error instanceof Error ? error.message : String(error)
+  if (!(error instanceof HttpClientError)) return messageOf(error)
   const { code = '', message } = rootOf(error)
   const known = networkTexts[code]
   if (known !== undefined) return error.reason === 'unreachable' ? `dial tcp ${address}: ${known}` : known
@@ -63,7 +64,7 @@ function untrusted(why: string): string {
 }
 
 /** Describes a response with an error status; a Status body provides the message. */
-export function describeRefusal({ status, headers, bytes }: RemoteAnswer): string {
+export function describeRefusal({ status, headers, bytes }: RemoteResponse): string {
   const said = statusMessage(bytes)
   if (said !== undefined) return said
   const type = headers['content-type'] ?? ''

@@ -7,18 +7,18 @@ import { compileLabelSelector } from '#/api/selector.ts'
 import { ThrottledLog } from '#/platform/throttled-log.ts'
 import type { AdmissionType, WebhookResult } from '../../metrics/admission.ts'
 import { LoggedApiError } from '../../pipeline.ts'
-import type { AdmissionRequest, AdmissionTarget } from '../admission.ts'
-import { Derived } from '../derived.ts'
-import { ConditionEvaluator, joinErrors } from '../matching/conditions.ts'
+import type { AdmissionRequest, AdmissionAttributes } from '../admission-chain.ts'
+import { CachedDerivation } from '../cached-derivation.ts'
+import { MatchConditionEvaluator, joinErrors } from '../matching/conditions.ts'
 import { selectsNamespace, selectsObject } from '../matching/selectors.ts'
-import { ConfigurationError, type Callers, type PluginContext } from '../plugin-context.ts'
+import { ConfigurationError, type WebhookCredentials, type PluginContext } from '../plugin-context.ts'
 import { WebhookCallError } from './call-error.ts'
 import { kubeConfigFileOf } from './configuration.ts'
 import { requestFields } from '../matching/request-fields.ts'
 import { reviewByWebhook, WebhookDenial, type Reviewer } from './review-by-webhook.ts'
 import { versioned } from './versioned-object.ts'
 import { WebhookClient } from './webhook-client.ts'
-import { Webhooks, type Candidate, type WebhookConfiguration } from './webhook.ts'
+import { Webhooks, type MatchedWebhook, type WebhookConfiguration } from './webhook.ts'
 
 export interface DispatcherOptions {
   readonly context: PluginContext
@@ -32,13 +32,13 @@ export interface DispatcherOptions {
 
 export class WebhookDispatcher {
   readonly #options: DispatcherOptions
-  readonly #webhooks: Derived<WebhookConfiguration, Webhooks>
-  readonly #conditions: ConditionEvaluator
+  readonly #webhooks: CachedDerivation<WebhookConfiguration, Webhooks>
+  readonly #conditions: MatchConditionEvaluator
   readonly #client: WebhookClient
   readonly #reviewer: Reviewer
   readonly #kubeConfigFile: string | undefined
   readonly #failures: ThrottledLog
-  #callers: Promise<Callers> | undefined
+  #callers: Promise<WebhookCredentials> | undefined
 
   /** Throws ConfigurationError. */
   constructor(options: DispatcherOptions) {
@@ -47,20 +47,20 @@ export class WebhookDispatcher {
     this.#options = options
     this.#failures = new ThrottledLog(platform)
     this.#kubeConfigFile = kubeConfigFileOf(name, configuration)
-    this.#webhooks = new Derived(cache, resource, objects => new Webhooks(objects, scheme))
+    this.#webhooks = new CachedDerivation(cache, resource, objects => new Webhooks(objects, scheme))
     // With matchPolicy Equivalent, the match depends on the served versions of a resource.
     scheme.onChange(() => this.#webhooks.onReset())
-    this.#conditions = new ConditionEvaluator(context.authorizer)
-    this.#client = new WebhookClient(context, () => this.#readCallers())
+    this.#conditions = new MatchConditionEvaluator(context.authorizer)
+    this.#client = new WebhookClient(context, () => this.#readWebhookCredentials())
     this.#reviewer = { client: this.#client, random: platform.random, isMutating: type === 'admit' }
   }
 
   async start(): Promise<void> {
     try {
-      await this.#readCallers()
+      await this.#readWebhookCredentials()
     } catch (error) {
       const reason = error instanceof Error ? error.message : ''
-      throw new ConfigurationError(`${this.#options.name} cannot use its kubeConfigFile: ${reason}`, {
+      throw new ConfigurationError(`${this.#options.name}: invalid kubeConfigFile: ${reason}`, {
         cause: error,
       })
     }
@@ -71,7 +71,7 @@ export class WebhookDispatcher {
   }
 
   /** Webhooks with rules that match the write. */
-  candidates(target: AdmissionTarget): readonly Candidate[] {
+  candidates(target: AdmissionAttributes): readonly MatchedWebhook[] {
     return this.#webhooks.value.candidates(target)
   }
 
@@ -79,26 +79,29 @@ export class WebhookDispatcher {
    * Evaluates objectSelector, namespaceSelector and matchConditions. Throws ApiError if they cannot be
    * evaluated.
    */
-  async applies(candidate: Candidate, request: AdmissionRequest): Promise<boolean> {
-    const { namespaceSelector, objectSelector, matchConditions = [] } = candidate.webhook
+  async shouldCall(matchedWebhook: MatchedWebhook, request: AdmissionRequest): Promise<boolean> {
+    const { namespaceSelector, objectSelector, matchConditions = [] } = matchedWebhook.webhook
     if (!selectsObject(compileLabelSelector(objectSelector), request)) return false
     const isSelected = await selectsNamespace(
       this.#options.context,
       compileLabelSelector(namespaceSelector),
       request,
     )
-    return isSelected && (matchConditions.length === 0 || this.#fulfils(candidate, request))
+    return isSelected && (matchConditions.length === 0 || this.#matchesConditions(matchedWebhook, request))
   }
 
-  async #fulfils({ webhook, spoken }: Candidate, request: AdmissionRequest): Promise<boolean> {
+  async #matchesConditions(
+    { webhook, matched }: MatchedWebhook,
+    request: AdmissionRequest,
+  ): Promise<boolean> {
     const { context, type } = this.#options
     const { clock } = context.platform
-    const { object, before, user, operation } = request
+    const { object, oldObject, user, operation } = request
     const startedMs = clock.monotonicMs()
     const { matches, errors } = await this.#conditions.evaluate(webhook.matchConditions ?? [], {
-      object: object ? versioned(object, spoken) : null,
-      oldObject: before ? versioned(before, spoken) : null,
-      request: requestFields(request, spoken),
+      object: object ? versioned(object, matched) : null,
+      oldObject: oldObject ? versioned(oldObject, matched) : null,
+      request: requestFields(request, matched),
       user,
     })
     context.metrics?.admission.conditions(
@@ -120,7 +123,7 @@ export class WebhookDispatcher {
    * rejected.
    */
   async review<T>(
-    candidate: Candidate,
+    matchedWebhook: MatchedWebhook,
     request: AdmissionRequest,
     {
       failedOpenKey,
@@ -130,19 +133,22 @@ export class WebhookDispatcher {
     const { clock } = this.#options.context.platform
     const startedMs = clock.monotonicMs()
     const measure = (result: Omit<WebhookResult, 'seconds'>): void => {
-      this.#measure(candidate, request, { ...result, seconds: (clock.monotonicMs() - startedMs) / 1_000 })
+      this.#measure(matchedWebhook, request, {
+        ...result,
+        seconds: (clock.monotonicMs() - startedMs) / 1_000,
+      })
     }
     try {
-      const used = use(await reviewByWebhook(this.#reviewer, candidate, request))
+      const used = use(await reviewByWebhook(this.#reviewer, matchedWebhook, request))
       measure({ code: 200 })
       return used
     } catch (error) {
       if (error instanceof WebhookCallError) {
-        const isIgnored = candidate.webhook.failurePolicy === 'Ignore'
+        const isIgnored = matchedWebhook.webhook.failurePolicy === 'Ignore'
         measure({ code: error.code, ...(!isIgnored && { rejection: 'calling_webhook_error' }) })
-        if (isIgnored) return this.#failOpen(candidate, request, { failedOpenKey, error })
-        this.#warn(candidate, 'Failed calling webhook, failing closed', error)
-        throw failure(candidate, error)
+        if (isIgnored) return this.#failOpen(matchedWebhook, request, { failedOpenKey, error })
+        this.#warn(matchedWebhook, 'Failed calling webhook, failing closed', error)
+        throw failure(matchedWebhook, error)
       }
       const isDenied = error instanceof WebhookDenial
       measure({
@@ -150,52 +156,56 @@ export class WebhookDispatcher {
         rejection: isDenied ? 'no_error' : 'apiserver_internal_error',
       })
       if (isDenied || !isApiError(error, 'InternalError')) throw error
-      this.#warn(candidate, 'Failed applying the patch of a webhook', error)
+      this.#warn(matchedWebhook, 'Failed applying the patch of a webhook', error)
       throw new LoggedApiError(error.status, { cause: error })
     }
   }
 
   #failOpen(
-    candidate: Candidate,
+    matchedWebhook: MatchedWebhook,
     request: AdmissionRequest,
     { failedOpenKey, error }: { readonly failedOpenKey: string; readonly error: WebhookCallError },
   ): undefined {
     const { context, type } = this.#options
-    const { name } = candidate.webhook
+    const { name } = matchedWebhook.webhook
     if (request.signal?.aborted) throw timeout('request did not complete within requested timeout', 0)
-    this.#warn(candidate, 'Failed calling webhook, failing open', error)
+    this.#warn(matchedWebhook, 'Failed calling webhook, failing open', error)
     context.metrics?.admission.failedOpen({ name, type, operation: request.operation })
-    request.annotate(failedOpenKey, name)
+    request.addAuditAnnotation(failedOpenKey, name)
   }
 
   /** The error is not part of the key: it may quote the answer of the webhook, which may differ each time. */
-  #warn({ webhook }: Candidate, message: string, error: Error): void {
+  #warn({ webhook }: MatchedWebhook, message: string, error: Error): void {
     const { id, name, configuration } = webhook
     // The causes of the error only repeat its message.
     const fields = { webhook: name, configuration, error: error.message }
     this.#failures.warn(`${id} ${message}`, message, fields)
   }
 
-  #measure({ webhook: { name } }: Candidate, { operation }: AdmissionRequest, result: WebhookResult): void {
+  #measure(
+    { webhook: { name } }: MatchedWebhook,
+    { operation }: AdmissionRequest,
+    result: WebhookResult,
+  ): void {
     const { context, type } = this.#options
     context.metrics?.admission.called({ name, type, operation }, result)
   }
 
-  #readCallers(): Promise<Callers> {
+  #readWebhookCredentials(): Promise<WebhookCredentials> {
     this.#callers ??= this.#kubeConfigFile === undefined ? nobody : this.#readKubeconfig(this.#kubeConfigFile)
     return this.#callers
   }
 
-  async #readKubeconfig(path: string): Promise<Callers> {
+  async #readKubeconfig(path: string): Promise<WebhookCredentials> {
     const { remote } = this.#options.context
-    if (remote === undefined) throw new Error('this server does not call others')
-    return remote.readCallers(path)
+    if (remote === undefined) throw new Error('outgoing HTTP is not configured')
+    return remote.readWebhookCredentials(path)
   }
 }
 
-const nobody: Promise<Callers> = Promise.resolve({ users: new Map() })
+const nobody: Promise<WebhookCredentials> = Promise.resolve({ users: new Map() })
 
-function failure({ webhook: { name } }: Candidate, error: WebhookCallError): ApiError {
+function failure({ webhook: { name } }: MatchedWebhook, error: WebhookCallError): ApiError {
   const { status } = internalError(`failed calling webhook ${quote(name)}: ${error.message}`)
   return new LoggedApiError(status, { cause: error })
 }

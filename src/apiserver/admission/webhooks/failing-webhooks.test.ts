@@ -3,11 +3,11 @@ import { test } from 'node:test'
 import type { JsonValue } from '#/api/json-value.ts'
 import { nodePlatform } from '#/platform/node.ts'
 import type { Log } from '#/platform/platform.ts'
-import { mutatingAdmissionWebhook } from '../mutating-admission-webhook.ts'
+import { mutatingAdmissionWebhook } from '../plugins/mutating-admission-webhook.ts'
 import { fakeRemote } from '../testdata/fake-remote.ts'
 import { configMap, startWith } from '../testdata/plugin-server.ts'
 
-test('a webhook that fails again and again is a warning, once in a while', async t => {
+test('repeated webhook failures are logged as throttled warnings', async t => {
   const check = async (
     answer: Answer,
     { failurePolicy, outcome }: { readonly failurePolicy: 'Fail' | 'Ignore'; readonly outcome: RegExp },

@@ -3,20 +3,22 @@ import { test } from 'node:test'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import type { JsonValue } from '#/api/json-value.ts'
 import type { HttpClientOptions } from '#/platform/http-client.ts'
-import { admitPosted } from '../../registry/write.ts'
-import { writeBySystem } from '../../registry/write-by-system.ts'
-import { Admission, type AdmissionPlugin } from '../admission.ts'
-import { mutatingAdmissionWebhook } from '../mutating-admission-webhook.ts'
-import type { Callers, PluginContext } from '../plugin-context.ts'
+import { admitConnectOrCreate } from '../../registry/admit.ts'
+import { systemWriteRequest } from '../../registry/system-write-request.ts'
+import { AdmissionChain, type AdmissionPlugin } from '../admission-chain.ts'
+import { mutatingAdmissionWebhook } from '../plugins/mutating-admission-webhook.ts'
+import type { WebhookCredentials, PluginContext } from '../plugin-context.ts'
 import { fakeRemote } from '../testdata/fake-remote.ts'
 import { configMap, startWith } from '../testdata/plugin-server.ts'
-import { validatingAdmissionWebhook } from '../validating-admission-webhook.ts'
-import { credentialsFor } from './caller-credentials.ts'
+import { validatingAdmissionWebhook } from '../plugins/validating-admission-webhook.ts'
+import { credentialsFor } from './client-credentials.ts'
 
-test('a webhook gets the credentials of the user with its name, or with the end of it', () => {
+test('webhook credentials are selected by exact host or wildcard user name', () => {
   const check = (names: string, target: string, expected: string | undefined, current?: string): void => {
     const credentials = (name: string) => ({ current: async () => ({ headers: { name } }) })
-    const users: Callers['users'] = new Map(names.split(' ').map(name => [name, credentials(name)]))
+    const users: WebhookCredentials['users'] = new Map(
+      names.split(' ').map(name => [name, credentials(name)]),
+    )
     const found = credentialsFor({ users, ...(current && { current }) }, target)
     assert.equal(found, expected && users.get(expected), `${target} of ${names}`)
   }
@@ -50,7 +52,7 @@ const slice = (name: string, endpoints: readonly object[], fields: object = {}):
   ...fields,
 })
 
-test('a service is reached at an endpoint that is ready, or at its own address when it has none', async t => {
+test('a webhook service resolves to a ready endpoint, or to its cluster IP', async t => {
   const check = async (expected: string, ...objects: readonly object[]): Promise<void> => {
     let connected: HttpClientOptions | undefined
     const remote = fakeRemote(async () => null)
@@ -90,16 +92,16 @@ test('a service is reached at an endpoint that is ready, or at its own address w
   await check('https://example.com:443', service({ type: 'ExternalName', externalName: 'example.com' }))
 })
 
-test('without a way to call others webhooks cannot be asked', async t => {
+test('webhooks fail without outgoing HTTP', async t => {
   const { given, create } = await startWith(t, validatingAdmissionWebhook)
   await given(configurations('validating'), configuration({}))
   assert.match(
     await create('/api/v1/namespaces/default/configmaps', configMap('m')),
-    /^500 .*Post "https:\/\/example\.com\/\?timeout=10s": this server does not call others$/u,
+    /^500 .*Post "https:\/\/example\.com\/\?timeout=10s": outgoing HTTP is not configured$/u,
   )
 })
 
-test('webhooks hear of connections, and change with what is connected', async t => {
+test('webhooks receive and mutate CONNECT requests', async t => {
   const asked: JsonValue[] = []
   const remote = fakeRemote(async (_, question) => {
     asked.push(question)
@@ -114,8 +116,13 @@ test('webhooks hear of connections, and change with what is connected', async t 
   const rules = [{ operations: ['CONNECT'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods/exec'] }]
   await given(configurations('mutating'), configuration({ rules }))
   const options = { kind: 'PodExecOptions', apiVersion: 'v1', container: 'a', command: ['sh'] }
-  const request = { ...writeBySystem(pods, 'p', 'default'), subresource: 'exec' }
-  const admitted = await admitPosted({ admission: new Admission([plugin!]) }, request, options, 'CONNECT')
+  const request = { ...systemWriteRequest(pods, 'p', 'default'), subresource: 'exec' }
+  const admitted = await admitConnectOrCreate(
+    { admission: new AdmissionChain([plugin!]) },
+    request,
+    options,
+    'CONNECT',
+  )
   assert.deepEqual(admitted, { ...options, container: 'b' })
   const {
     object,

@@ -6,7 +6,7 @@ import type { JsonValue } from '#/api/json-value.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { quote } from '#/api/quote.ts'
 import type { Random } from '#/platform/platform.ts'
-import type { AdmissionRequest } from '../admission.ts'
+import type { AdmissionRequest } from '../admission-chain.ts'
 import {
   admissionReview,
   checkResponse,
@@ -20,7 +20,7 @@ import { WebhookCallError } from './call-error.ts'
 import { requestFields } from '../matching/request-fields.ts'
 import { versioned } from './versioned-object.ts'
 import type { WebhookClient } from './webhook-client.ts'
-import type { Candidate, Webhook } from './webhook.ts'
+import type { MatchedWebhook, Webhook } from './webhook.ts'
 
 export interface Reviewer {
   readonly client: WebhookClient
@@ -38,7 +38,7 @@ export class WebhookDenial extends ApiError {}
  */
 export async function reviewByWebhook(
   { client, random, isMutating }: Reviewer,
-  { webhook, spoken }: Candidate,
+  { webhook, matched }: MatchedWebhook,
   request: AdmissionRequest,
 ): Promise<readonly JsonValue[]> {
   checkDryRun(webhook, request)
@@ -49,21 +49,21 @@ export async function reviewByWebhook(
   }
   const uid = random.uuid('admission review uid')
   const shown = (object: KubernetesObject | undefined): JsonValue =>
-    object === undefined ? null : (versioned(object, spoken) as unknown as JsonValue)
-  const answer = await client.ask(webhook.clientConfig, {
+    object === undefined ? null : (versioned(object, matched) as unknown as JsonValue)
+  const answer = await client.call(webhook.clientConfig, {
     body: admissionReview({
       version,
       uid,
-      fields: requestFields(request, spoken),
+      fields: requestFields(request, matched),
       object: shown(request.object),
-      oldObject: shown(request.before),
+      oldObject: shown(request.oldObject),
     }),
     timeoutSeconds: webhook.timeoutSeconds ?? timeoutSecondsDefault,
     ...(request.signal && { signal: request.signal }),
   })
   const response = readResponse(answer, { version, uid, isMutating })
   for (const [key, value] of Object.entries(response.auditAnnotations))
-    request.annotate(`${webhook.name}/${key}`, value)
+    request.addAuditAnnotation(`${webhook.name}/${key}`, value)
   for (const warning of response.warnings) request.warn(warning)
   if (!response.allowed) throw denial(webhook, response.status)
   return readPatch(response)
@@ -127,5 +127,5 @@ function parsePatch(patch: Uint8Array): readonly JsonValue[] {
     if (!(error instanceof DecodeError)) throw error
     throw undecodable(error.message, error)
   }
-  throw undecodable('it is not a list of operations')
+  throw undecodable('expected a list of operations')
 }

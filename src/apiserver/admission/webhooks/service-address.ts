@@ -10,7 +10,7 @@ import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
 import { quote } from '#/api/quote.ts'
 import type { Random } from '#/platform/platform.ts'
 import type { Registry } from '../../registry/registry.ts'
-import { find, findAll } from '../lookup.ts'
+import { getCached, listCached } from '../lookup.ts'
 
 export interface ServiceName {
   readonly namespace: string
@@ -24,12 +24,12 @@ export function addressOfService(
   random: Random,
   { namespace, name, port }: ServiceName,
 ): string {
-  const service = find(objects, services, { namespace, name })
+  const service = getCached(objects, services, { namespace, name })
   if (service === undefined) throw new Error(`service ${quote(name)} not found`)
   const { type = 'ClusterIP', externalName = '', clusterIP = '' } = service.spec ?? {}
   if (type === 'ExternalName') return hostAndPort(externalName, port)
   const servicePort = portOf(service, port)
-  const slices = findAll(objects, endpointSlices, namespace).filter(
+  const slices = listCached(objects, endpointSlices, namespace).filter(
     ({ metadata }) => metadata?.labels?.['kubernetes.io/service-name'] === name,
   )
   const endpoint = chooseEndpoint(random, preferred(service, slices), servicePort.name ?? '')

@@ -9,11 +9,11 @@ import type { KubernetesObject } from '#/api/metadata.ts'
 import { applyPatch } from '#/api/patch.ts'
 import { apiVersionOf, isCustomKind, type GroupVersionKind } from '#/api/resource.ts'
 import type { StructSchema } from '#/api/schema.ts'
-import { rulesOf, withDefaults } from '../../registry/write.ts'
-import type { Spoken } from '../matching/resource-rules.ts'
+import { rulesOf, withDefaults } from '../../registry/resource-strategy.ts'
+import type { MatchedResource } from '../matching/resource-rules.ts'
 
 /** Objects of another kind than the resource's, such as Scale, are not converted. */
-export function versioned(object: KubernetesObject, { resource, kind }: Spoken): KubernetesObject {
+export function versioned(object: KubernetesObject, { resource, kind }: MatchedResource): KubernetesObject {
   return object.kind === resource.kind ? convertObject(object, kind) : object
 }
 
@@ -30,27 +30,35 @@ export interface PatchedObject {
  * Applies a webhook's JSON patch. The result is decoded and defaulted like a client's object. Throws ApiError
  * 500 if it is invalid.
  */
-export function patched(object: KubernetesObject, patch: JsonValue, spoken: Spoken): PatchedObject {
-  return reread(object, performed(versioned(object, spoken), patch), spoken)
+export function applyJsonPatch(
+  object: KubernetesObject,
+  patch: JsonValue,
+  matched: MatchedResource,
+): PatchedObject {
+  return decodeMutated(object, performed(versioned(object, matched), patch), matched)
 }
 
 /**
  * Decodes, defaults and converts back an object that a webhook or policy has changed. Throws ApiError 500 if
  * it is invalid.
  */
-export function reread(object: KubernetesObject, made: JsonValue, spoken: Spoken): PatchedObject {
-  const before = versioned(object, spoken)
-  const { value: after, unknownFields } = decoded(made, spoken)
+export function decodeMutated(
+  object: KubernetesObject,
+  made: JsonValue,
+  matched: MatchedResource,
+): PatchedObject {
+  const before = versioned(object, matched)
+  const { value: after, unknownFields } = decoded(made, matched)
   const isChanged = !equalJson(before, after)
   if (!isChanged) return { object, isChanged, unknownFields }
-  if (object.kind !== spoken.resource.kind) return { object: after, isChanged, unknownFields }
-  const filled = withDefaults(rulesOf(spoken.resource), after)
-  return { object: convertObject(filled, spoken.resource.storage), isChanged, unknownFields }
+  if (object.kind !== matched.resource.kind) return { object: after, isChanged, unknownFields }
+  const filled = withDefaults(rulesOf(matched.resource), after)
+  return { object: convertObject(filled, matched.resource.storage), isChanged, unknownFields }
 }
 
 function performed(object: KubernetesObject, patch: JsonValue): JsonValue {
   try {
-    return applyPatch('json', object as unknown as JsonValue, patch)
+    return applyPatch('json', { current: object as unknown as JsonValue, patch })
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     throw internalError(error.message, error)
@@ -58,7 +66,7 @@ function performed(object: KubernetesObject, patch: JsonValue): JsonValue {
 }
 
 /** Undefined if the kind has no known schema. */
-export function schemaOf({ resource, kind }: Spoken): StructSchema | undefined {
+export function schemaOf({ resource, kind }: MatchedResource): StructSchema | undefined {
   return resource.kind === kind.kind && resource.group === kind.group ? resource.schema : definitionOf(kind)
 }
 
@@ -67,16 +75,17 @@ interface ReadObject {
   readonly unknownFields: readonly string[]
 }
 
-function decoded(value: JsonValue, spoken: Spoken): ReadObject {
-  const { resource, kind } = spoken
-  const schema = schemaOf(spoken)
+function decoded(value: JsonValue, matched: MatchedResource): ReadObject {
+  const { resource, kind } = matched
+  const schema = schemaOf(matched)
   const read = schema
     ? decodedAs(value, schema, schema === resource.schema && isCustomKind(resource))
     : { value: value as KubernetesObject, unknownFields: [] }
   const { value: object } = read
   if (object.kind !== kind.kind || object.apiVersion !== apiVersionOf(kind)) {
     throw internalError(
-      `the patch makes ${object.kind}, version ${object.apiVersion}, of ${kind.kind}, version ${apiVersionOf(kind)}`,
+      `patch must not change kind or apiVersion: expected ${kind.kind} ${apiVersionOf(kind)}, ` +
+        `got ${object.kind} ${object.apiVersion}`,
     )
   }
   return read

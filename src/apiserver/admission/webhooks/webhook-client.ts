@@ -5,14 +5,14 @@ import { parseJson, stringifyJson } from '#/api/json.ts'
 import type { JsonValue } from '#/api/json-value.ts'
 import { quote } from '#/api/quote.ts'
 import type { HttpClientTls } from '#/platform/http-client.ts'
-import { RemoteServer, type RemoteAnswer } from '../../remote-server.ts'
-import type { Callers, PluginContext } from '../plugin-context.ts'
+import { RemoteServer, type RemoteResponse } from '../../remote-server.ts'
+import type { WebhookCredentials, PluginContext } from '../plugin-context.ts'
 import { WebhookCallError } from './call-error.ts'
-import { credentialsFor } from './caller-credentials.ts'
+import { credentialsFor } from './client-credentials.ts'
 import { describeFailure, describeRefusal } from './describe-failure.ts'
 import { addressOfService } from './service-address.ts'
 
-export interface WebhookQuestion {
+export interface WebhookRequest {
   readonly body: JsonValue
   readonly timeoutSeconds: number
   readonly signal?: AbortSignal
@@ -20,28 +20,28 @@ export interface WebhookQuestion {
 
 export class WebhookClient {
   readonly #context: PluginContext
-  readonly #callers: () => Promise<Callers>
+  readonly #callers: () => Promise<WebhookCredentials>
   /** By origin and TLS configuration, least recently used first. */
   readonly #servers = new Map<string, RemoteServer>()
 
-  constructor(context: PluginContext, callers: () => Promise<Callers>) {
+  constructor(context: PluginContext, callers: () => Promise<WebhookCredentials>) {
     this.#context = context
     this.#callers = callers
   }
 
   /** Throws WebhookCallError. */
-  async ask(config: WebhookClientConfig, question: WebhookQuestion): Promise<JsonValue> {
+  async call(config: WebhookClientConfig, question: WebhookRequest): Promise<JsonValue> {
     const { body, timeoutSeconds, signal } = question
     const target = targetOf(config)
     const path = `${target.path}?timeout=${timeoutSeconds}s`
     let address = target.host
-    let answer: RemoteAnswer
+    let answer: RemoteResponse
     try {
       address = target.service
         ? addressOfService(this.#context, this.#context.platform.random, target.service)
         : target.host
       const { tls, headers } = await this.#credentials(target, signal)
-      answer = await this.#server(`https://${address}`, tls).ask({
+      answer = await this.#server(`https://${address}`, tls).request({
         path,
         headers: { ...headers, 'host': target.host, 'user-agent': 'kube-apiserver-admission' },
         body: Buffer.from(stringifyJson(body)),
@@ -69,7 +69,7 @@ export class WebhookClient {
 
   #server(origin: string, tls: HttpClientTls): RemoteServer {
     const { platform, remote } = this.#context
-    if (remote === undefined) throw new Error('this server does not call others')
+    if (remote === undefined) throw new Error('outgoing HTTP is not configured')
     const key = JSON.stringify([origin, tls.serverName, ...[tls.ca, tls.cert, tls.key].map(textOf)])
     const known = this.#servers.get(key)
     this.#servers.delete(key)
@@ -149,7 +149,7 @@ function textOf(content: Uint8Array | string | undefined): string {
   return content === undefined ? '' : Buffer.from(content).toString()
 }
 
-function read(answer: RemoteAnswer): JsonValue {
+function read(answer: RemoteResponse): JsonValue {
   const { status, bytes, headers } = answer
   if (status < 200 || status > 206) throw failed(describeRefusal(answer), status)
   if (bytes.length === 0) {

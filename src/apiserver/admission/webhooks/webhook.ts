@@ -5,8 +5,8 @@ import type {
 } from '#/api/generated/admissionregistration/v1.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Scheme } from '#/api/scheme.ts'
-import type { AdmissionTarget } from '../admission.ts'
-import { matchRules, type Spoken } from '../matching/resource-rules.ts'
+import type { AdmissionAttributes } from '../admission-chain.ts'
+import { matchRules, type MatchedResource } from '../matching/resource-rules.ts'
 
 /** A mutating or validating webhook; validating webhooks have no reinvocationPolicy. */
 export interface Webhook extends MutatingWebhook {
@@ -18,9 +18,9 @@ export interface Webhook extends MutatingWebhook {
 }
 
 /** A webhook with matching rules, and the resource version in which it receives the object. */
-export interface Candidate {
+export interface MatchedWebhook {
   readonly webhook: Webhook
-  readonly spoken: Spoken
+  readonly matched: MatchedResource
 }
 
 export type WebhookConfiguration = MutatingWebhookConfiguration | ValidatingWebhookConfiguration
@@ -32,14 +32,14 @@ export type WebhookConfiguration = MutatingWebhookConfiguration | ValidatingWebh
 export class Webhooks {
   readonly #all: readonly Webhook[]
   readonly #scheme: Scheme
-  readonly #candidates = new WeakMap<Resource, Map<string, readonly Candidate[]>>()
+  readonly #candidates = new WeakMap<Resource, Map<string, readonly MatchedWebhook[]>>()
 
   constructor(configurations: readonly WebhookConfiguration[], scheme: Scheme) {
     this.#all = configurations.flatMap(webhooksOf).map((webhook, index) => ({ ...webhook, index }))
     this.#scheme = scheme
   }
 
-  candidates(target: AdmissionTarget): readonly Candidate[] {
+  candidates(target: AdmissionAttributes): readonly MatchedWebhook[] {
     if (this.#all.length === 0) return none
     const { resource, operation, subresource } = target
     let ofResource = this.#candidates.get(resource)
@@ -52,16 +52,16 @@ export class Webhooks {
     return found
   }
 
-  #find(target: AdmissionTarget): readonly Candidate[] {
+  #find(target: AdmissionAttributes): readonly MatchedWebhook[] {
     return this.#all.flatMap(webhook => {
       const { rules = [], matchPolicy } = webhook
-      const spoken = matchRules(target, { rules, matchPolicy, scheme: this.#scheme })
-      return spoken ? [{ webhook, spoken }] : []
+      const matched = matchRules(target, { rules, matchPolicy, scheme: this.#scheme })
+      return matched ? [{ webhook, matched }] : []
     })
   }
 }
 
-const none: readonly Candidate[] = []
+const none: readonly MatchedWebhook[] = []
 
 /** Names may repeat in old configurations, so the id contains a counter. */
 function webhooksOf({ metadata, webhooks = [] }: WebhookConfiguration): Omit<Webhook, 'index'>[] {
@@ -78,7 +78,7 @@ function webhooksOf({ metadata, webhooks = [] }: WebhookConfiguration): Omit<Web
  * Admission configuration objects are exempt from webhooks, so that a broken webhook cannot block its own
  * repair.
  */
-export function isBeyondWebhooks({ group, kind }: Resource): boolean {
+export function isExemptFromWebhooks({ group, kind }: Resource): boolean {
   return group === 'admissionregistration.k8s.io' && configurationKinds.has(kind)
 }
 

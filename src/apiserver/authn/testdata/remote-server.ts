@@ -1,5 +1,5 @@
 /** A fake external server for authenticators: no sockets, and every request is counted. */
-import { HttpClientError, wholeBody, type HttpConnect } from '#/platform/http-client.ts'
+import { HttpClientError, readWholeBody, type HttpConnect } from '#/platform/http-client.ts'
 
 export interface RemoteRequest {
   readonly url: string
@@ -27,11 +27,12 @@ export function remoteServer(answer: (request: RemoteRequest) => RemoteAnswer): 
         url: `${origin}${path}`,
         method,
         headers,
-        body: body && (JSON.parse(Buffer.from(await wholeBody(body)).toString()) as unknown),
+        body: body && (JSON.parse(Buffer.from(await readWholeBody(body)).toString()) as unknown),
       }
       requests.push(request)
       const given = answer(request)
-      if (given === 'unreachable') throw new HttpClientError('unreachable', 'nobody listens', { sent: false })
+      if (given === 'unreachable')
+        throw new HttpClientError('unreachable', 'connection refused', { sent: false })
       const text = typeof given === 'string' ? given : typeof given === 'number' ? '' : JSON.stringify(given)
       return {
         status: typeof given === 'number' ? given : 200,
@@ -42,7 +43,7 @@ export function remoteServer(answer: (request: RemoteRequest) => RemoteAnswer): 
         discard: () => undefined,
       }
     },
-    upgrade: () => Promise.reject(new Error('nobody upgrades')),
+    upgrade: () => Promise.reject(new Error('upgrade is not supported')),
     close: () => undefined,
     [Symbol.asyncDispose]: async () => undefined,
   })

@@ -70,8 +70,8 @@ export async function startTokenServer(
       }
     },
     whoHas: async (token, audiences = server.authentication.audiences) => {
-      const outcome = await server.authentication.reviewToken(token, audiences)
-      return 'user' in outcome ? outcome.user : outcome.refused
+      const result = await server.authentication.reviewToken(token, audiences)
+      return 'user' in result ? result.user : result.failure
     },
     advance: milliseconds => {
       aheadMs += milliseconds

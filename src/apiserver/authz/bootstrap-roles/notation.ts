@@ -56,7 +56,7 @@ function parseRule(line: string): PolicyRule {
   const equals = rest.indexOf('=')
   const resources = equals === -1 ? rest : rest.slice(0, equals)
   const resourceNames = equals === -1 ? [] : rest.slice(equals + 1)
-  assert(resources.length > 0, `a rule names resources: ${line}`)
+  assert(resources.length > 0, `rule without resources: ${line}`)
   return {
     verbs,
     apiGroups: groupWords.split(',').map(group => (group === 'core' ? '' : group)),
@@ -68,7 +68,7 @@ function parseRule(line: string): PolicyRule {
 function parseSubject(kind: string, value: string): Subject {
   if (kind === 'user') return { apiGroup, kind: 'User', name: value }
   if (kind === 'group') return { apiGroup, kind: 'Group', name: value }
-  assert(kind === 'account', `a subject is a user, a group or an account: ${kind}`)
+  assert(kind === 'account', `subject must be a user, a group or an account: ${kind}`)
   const [namespace = '', name = ''] = value.split('/')
   return { kind: 'ServiceAccount', name, namespace }
 }

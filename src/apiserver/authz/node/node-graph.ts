@@ -4,7 +4,7 @@
  */
 import type { PersistentVolume, Pod } from '#/api/generated/core/v1.ts'
 import { persistentVolumes, pods } from '#/api/generated/core/v1-resources.ts'
-import type { ObjectCache } from '../../registry/object-cache.ts'
+import type { WatchCache } from '../../registry/watch-cache.ts'
 import { keyOf, prefixOf } from '../../registry/store-keys.ts'
 import { CacheIndex } from '../cache-index.ts'
 import {
@@ -17,11 +17,11 @@ import {
 import { volumeSecrets } from './volume-secrets.ts'
 
 export class NodeGraph {
-  readonly #cache: ObjectCache
+  readonly #cache: WatchCache
   readonly #pods: CacheIndex<PodsByReference>
   readonly #volumes: CacheIndex<VolumesBySecret>
 
-  constructor(cache: ObjectCache) {
+  constructor(cache: WatchCache) {
     this.#cache = cache
     this.#pods = new CacheIndex<PodsByReference>({
       cache,
@@ -41,7 +41,7 @@ export class NodeGraph {
   }
 
   /** True if a pod on the node references the object, directly or through the volume of its claim. */
-  needs(node: string, resource: ReferencedResource, { namespace, name }: ObjectName): boolean {
+  isReferencedBy(node: string, resource: ReferencedResource, { namespace, name }: ObjectName): boolean {
     const key = referenceKey(resource, namespace, name)
     if (this.#pods.current.get(key)?.has(node)) return true
     if (resource !== 'secrets') return false
@@ -53,7 +53,10 @@ export class NodeGraph {
     const volume = this.#cache.get(keyOf(persistentVolumes, '', name))?.object as PersistentVolume | undefined
     const claim = volume?.spec?.claimRef
     if (!claim?.name) return false
-    return this.needs(node, 'persistentvolumeclaims', { namespace: claim.namespace ?? '', name: claim.name })
+    return this.isReferencedBy(node, 'persistentvolumeclaims', {
+      namespace: claim.namespace ?? '',
+      name: claim.name,
+    })
   }
 }
 

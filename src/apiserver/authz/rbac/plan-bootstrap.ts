@@ -6,7 +6,7 @@ import type { ClusterRole, ClusterRoleBinding, Role, RoleBinding, Subject } from
 import { equalJson } from '#/api/json-value.ts'
 import { autoUpdateAnnotation, type BootstrapRoles } from '../bootstrap-roles.ts'
 import { withAggregatedRules } from './aggregation.ts'
-import { missingRules } from './missing-rules.ts'
+import { uncoveredRules } from './uncovered-rules.ts'
 
 export type RbacObject = ClusterRole | ClusterRoleBinding | Role | RoleBinding
 
@@ -76,7 +76,7 @@ function planObject<T extends RbacObject>(
 /** Returns the same object if nothing is missing. */
 function reconcileRole<T extends ClusterRole | Role>(before: T, wanted: T): T {
   if (isProtected(before)) return before
-  const missing = missingRules(before.rules ?? [], wanted.rules ?? [])
+  const missing = uncoveredRules(before.rules ?? [], wanted.rules ?? [])
   const { aggregationRule: gathers, ...rest } = withMetadataOf(before, wanted) as ClusterRole
   const gathered = aggregationOf(gathers, (wanted as ClusterRole).aggregationRule)
   const object = {

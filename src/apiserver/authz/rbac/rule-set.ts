@@ -25,7 +25,7 @@ export class RuleSet {
   }
 
   /** True if the rules allow everything that a rule with this single verb, group and resource allows. */
-  covers({ resource: path, ...target }: RulePart): boolean {
+  covers({ resource: path, ...target }: BrokenDownRule): boolean {
     const slash = path.indexOf('/')
     return slash === -1
       ? this.#holdsAny(path, '', target)
@@ -81,7 +81,7 @@ interface Target {
 }
 
 /** A single permission of a resource rule. */
-export interface RulePart extends Target {
+export interface BrokenDownRule extends Target {
   /** Includes the subresource: `pods/log`. */
   readonly resource: string
 }

@@ -8,7 +8,7 @@ import { MemoryStore } from '#/store/memory.ts'
 import { flowControlObjects } from '../../bootstrap/flow-control.ts'
 import { FlowControl } from '../../flow-control.ts'
 import { pipeline, type Handle } from '../../pipeline.ts'
-import { ObjectCache } from '../../registry/object-cache.ts'
+import { WatchCache } from '../../registry/watch-cache.ts'
 import { encodeForStore } from '../../registry/stored-object.ts'
 import { storeRoot } from '../../registry/store-keys.ts'
 import type { ApiResponse, UserInfo } from '../../request.ts'
@@ -36,7 +36,7 @@ export class LimitedServer {
 
   private constructor(simulation: Simulation, store: MemoryStore, options: LimitedServerOptions) {
     const platform = simulation.host('api')
-    const cache = new ObjectCache({ store, platform, prefix: storeRoot })
+    const cache = new WatchCache({ store, platform, prefix: storeRoot })
     this.simulation = simulation
     this.store = store
     this.#stopping = new AbortController()

@@ -49,7 +49,7 @@ export class UnifiedTree {
       if (this.#folders.has(path)) return status('folder')
       return this.#files.has(path) ? status('file') : undefined
     },
-    makeFolderPlain: async path => this.#make(path),
+    makeFolderUnsynced: async path => this.#make(path),
     removeFolder: async path => {
       if (!this.#folders.has(path)) fail('ENOENT', path)
       if ([...this.#folders].some(each => dirname(each) === path)) fail('EBUSY', path)

@@ -1,10 +1,10 @@
 /** Complete input for container configuration tests; tests override the fields that they are about. */
 import type { ConfigMap, Container, Pod, PodSpec, Secret } from '#/api/generated/core/v1.ts'
 import type { ContainerInput, ContainerSources, ContainerVolume } from '../../container-input.ts'
-import type { NodeMachine } from '../../node-machine.ts'
-import { nodeSettings, type NodeSettings } from '../../node-settings.ts'
+import type { MachineInfo } from '../../machine-info.ts'
+import { kubeletConfiguration, type KubeletConfiguration } from '../../kubelet-configuration.ts'
 
-export const machine: NodeMachine = {
+export const machine: MachineInfo = {
   memoryBytes: 8 * 1024 ** 3,
   cgroupVersion: 1,
   canLimitSwap: false,
@@ -14,12 +14,12 @@ export const machine: NodeMachine = {
   allocatable: { 'cpu': '4', 'memory': '7Gi', 'ephemeral-storage': '90Gi' },
 }
 
-export const node: NodeSettings = nodeSettings({
+export const node: KubeletConfiguration = kubeletConfiguration({
   name: 'node-1',
   addresses: ['192.168.0.7'],
-  folder: '/node',
+  rootDirectory: '/node',
   cgroupRoot: '/k8ts-0',
-  clusterDns: ['10.96.0.10'],
+  clusterDNS: ['10.96.0.10'],
 })
 
 export function podWith(spec: Partial<PodSpec> = {}): Pod {

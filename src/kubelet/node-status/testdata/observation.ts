@@ -1,9 +1,9 @@
 /** Machine facts for tests. */
-import type { NodeMachine } from '../../node-machine.ts'
-import { machineFacts } from '../../testdata/machine-facts.ts'
+import type { MachineInfo } from '../../machine-info.ts'
+import { hostInfo } from '../../testdata/host-info.ts'
 
-export const machine: NodeMachine = {
-  memoryBytes: machineFacts.memoryBytes,
+export const machine: MachineInfo = {
+  memoryBytes: hostInfo.memoryBytes,
   cgroupVersion: 2,
   canLimitSwap: true,
   hugePageSizes: [],

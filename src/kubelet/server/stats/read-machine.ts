@@ -1,5 +1,5 @@
 /** Parses machine usage from kernel files. */
-import type { InterfaceUsage } from './summary.ts'
+import type { InterfaceStats } from './summary.ts'
 
 export interface MachineTexts {
   readonly stat: string
@@ -23,7 +23,7 @@ export interface MachineUsage {
   }
   readonly swap: { readonly totalBytes: number; readonly usedBytes: number }
   readonly processes: number
-  readonly interfaces: readonly InterfaceUsage[]
+  readonly interfaces: readonly InterfaceStats[]
   /** Interface of the default route. */
   readonly defaultInterface: string | undefined
 }
@@ -67,7 +67,7 @@ function figures(text: string, unit: number): (name: string) => number {
   return name => found.get(name) ?? 0
 }
 
-function readInterfaces(text: string): readonly InterfaceUsage[] {
+function readInterfaces(text: string): readonly InterfaceStats[] {
   return [...text.matchAll(/^\s*([^\s:]+):\s*([\d ]+)$/gm)].flatMap(([, name = '', values = '']) => {
     const [rxBytes = 0, , rxErrors = 0, , , , , , txBytes = 0, , txErrors = 0] = values
       .trim()

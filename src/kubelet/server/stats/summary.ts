@@ -1,40 +1,40 @@
 /** Types of the kubelet's summary API. https://kubernetes.io/docs/reference/instrumentation/node-metrics/ */
 export interface Summary {
-  readonly node: NodeUsage
-  readonly pods: readonly PodUsage[]
+  readonly node: NodeStats
+  readonly pods: readonly PodStats[]
 }
 
-export interface NodeUsage {
+export interface NodeStats {
   readonly nodeName: string
   readonly startTime: string
-  readonly cpu: CpuUsage
-  readonly memory: MemoryUsage
-  readonly swap?: SwapUsage
-  readonly network?: NetworkUsage
-  readonly fs?: DiskUsage
-  readonly runtime?: { readonly imageFs: DiskUsage; readonly containerFs: DiskUsage }
+  readonly cpu: CpuStats
+  readonly memory: MemoryStats
+  readonly swap?: SwapStats
+  readonly network?: NetworkStats
+  readonly fs?: FsStats
+  readonly runtime?: { readonly imageFs: FsStats; readonly containerFs: FsStats }
   readonly rlimit?: { readonly time: string; readonly maxpid: number; readonly curproc: number }
 }
 
-export interface PodUsage {
+export interface PodStats {
   readonly 'podRef': { readonly name: string; readonly namespace: string; readonly uid: string }
   readonly 'startTime': string
-  readonly 'containers': readonly ContainerUsage[]
-  readonly 'cpu': CpuUsage
-  readonly 'memory': MemoryUsage
-  readonly 'ephemeral-storage'?: DiskUsage
+  readonly 'containers': readonly ContainerStats[]
+  readonly 'cpu': CpuStats
+  readonly 'memory': MemoryStats
+  readonly 'ephemeral-storage'?: FsStats
 }
 
-export interface ContainerUsage {
+export interface ContainerStats {
   readonly name: string
   readonly startTime: string
-  readonly cpu: CpuUsage
-  readonly memory: MemoryUsage
-  readonly rootfs?: DiskUsage
-  readonly logs?: DiskUsage
+  readonly cpu: CpuStats
+  readonly memory: MemoryStats
+  readonly rootfs?: FsStats
+  readonly logs?: FsStats
 }
 
-export interface CpuUsage {
+export interface CpuStats {
   readonly time: string
   /** Current rate; 1e9 is one core. */
   readonly usageNanoCores?: number
@@ -42,7 +42,7 @@ export interface CpuUsage {
   readonly usageCoreNanoSeconds: number
 }
 
-export interface MemoryUsage {
+export interface MemoryStats {
   readonly time: string
   readonly availableBytes?: number
   readonly usageBytes: number
@@ -52,13 +52,13 @@ export interface MemoryUsage {
   readonly majorPageFaults: number
 }
 
-export interface SwapUsage {
+export interface SwapStats {
   readonly time: string
   readonly swapAvailableBytes: number
   readonly swapUsageBytes: number
 }
 
-export interface DiskUsage {
+export interface FsStats {
   readonly time: string
   readonly availableBytes: number
   readonly capacityBytes: number
@@ -68,12 +68,12 @@ export interface DiskUsage {
   readonly inodesUsed: number
 }
 
-export interface NetworkUsage extends Partial<InterfaceUsage> {
+export interface NetworkStats extends Partial<InterfaceStats> {
   readonly time: string
-  readonly interfaces: readonly InterfaceUsage[]
+  readonly interfaces: readonly InterfaceStats[]
 }
 
-export interface InterfaceUsage {
+export interface InterfaceStats {
   readonly name: string
   readonly rxBytes: number
   readonly rxErrors: number

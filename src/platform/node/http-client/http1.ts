@@ -6,7 +6,7 @@ import {
   type HttpClientRequest,
   type HttpClientResponse,
 } from '../../http-client.ts'
-import { answerOf } from './answer.ts'
+import { responseOf } from './response.ts'
 import { sendBody } from './send-body.ts'
 import { connectTimeoutMs, endpointOf, unreachable } from './tls.ts'
 
@@ -17,7 +17,7 @@ export function requestHttp1(
   request: HttpClientRequest,
 ): Promise<HttpClientResponse> {
   const { promise, resolve, reject } = Promise.withResolvers<HttpClientResponse>()
-  const { signal, body, keepsEncoding } = request
+  const { signal, body, keepContentEncoding } = request
   const origin = new URL(options.origin)
   const send = origin.protocol === 'http:' ? requestPlain : requestTls
   const outgoing = send({
@@ -43,14 +43,14 @@ export function requestHttp1(
     const status = incoming.statusCode ?? 0
     const ends = { isCut: () => !incoming.complete, cancel: () => void incoming.destroy() }
     const head = { status, headers: plain(incoming), setCookies: incoming.headers['set-cookie'] }
-    resolve(answerOf({ stream: incoming, ...head, keepsEncoding, failed, signal, ...ends }))
+    resolve(responseOf({ stream: incoming, ...head, keepContentEncoding, failed, signal, ...ends }))
   })
   let isConnected = false
   outgoing.once('socket', socket => {
     isConnected = outgoing.reusedSocket
     if (isConnected) return
     const limitMs = options.connectTimeoutMs ?? connectTimeoutMs
-    const late = (): void => void socket.destroy(new Error(`no connection within ${limitMs} ms`))
+    const late = (): void => void socket.destroy(new Error(`connection timed out after ${limitMs} ms`))
     const timer = setTimeout(late, limitMs)
     socket.once('close', () => clearTimeout(timer))
     socket.once(origin.protocol === 'http:' ? 'connect' : 'secureConnect', () => {
@@ -85,10 +85,14 @@ export function failureOf(
   cause: NodeJS.ErrnoException,
 ): HttpClientError {
   if (garbageCodes.test(cause.code ?? '')) {
-    return new HttpClientError('garbage', `${origin.origin} does not speak HTTP: ${cause.message}`, {
-      cause,
-      sent: true,
-    })
+    return new HttpClientError(
+      'invalid-response',
+      `invalid HTTP response from ${origin.origin}: ${cause.message}`,
+      {
+        cause,
+        sent: true,
+      },
+    )
   }
   // The server closed a kept-alive connection while it was being reused; a GET is safe to retry (RFC 9110,
   // 9.2.2).

@@ -5,7 +5,7 @@ import {
   type OutgoingHttpHeaders,
 } from 'node:http2'
 import { HttpClientError, type HttpClientRequest, type HttpClientResponse } from '../../http-client.ts'
-import { answerOf } from './answer.ts'
+import { responseOf } from './response.ts'
 import { sendBody } from './send-body.ts'
 import type { SessionLease } from './session-pool.ts'
 
@@ -44,13 +44,13 @@ export function requestHttp2(
       status,
       headers: plain(headers),
       setCookies: headers['set-cookie'],
-      keepsEncoding: request.keepsEncoding,
+      keepsEncoding: request.keepContentEncoding,
       failed,
       signal,
       isCut,
       cancel: () => cancel(stream),
     }
-    resolve(answerOf(answer))
+    resolve(responseOf(answer))
   })
   stream.once('error', cause => reject(interrupted(origin, stream, cause)))
   stream.once('close', () => {

@@ -36,7 +36,7 @@ export function keepAlive(
     bytesSeen = socket.bytesRead
     if (!isSilent || deadline !== undefined) return
     deadline = setTimeout(
-      () => session.destroy(new Error(`no sign of life within ${timeoutMs} ms`)),
+      () => session.destroy(new Error(`no ping response within ${timeoutMs} ms`)),
       timeoutMs,
     ).unref()
     session.ping(() => {

@@ -61,7 +61,10 @@ function connected<T extends Socket>(
   socket.setNoDelay(true)
   socket.setKeepAlive(true, keepAliveDelayMs)
   const limitMs = options.connectTimeoutMs ?? connectTimeoutMs
-  const timer = setTimeout(() => socket.destroy(new Error(`no connection within ${limitMs} ms`)), limitMs)
+  const timer = setTimeout(
+    () => socket.destroy(new Error(`connection timed out after ${limitMs} ms`)),
+    limitMs,
+  )
   const abort = (): void => {
     socket.destroy()
     reject(signal?.reason)
@@ -78,7 +81,7 @@ function connected<T extends Socket>(
   })
   const failed = (cause?: Error): void => {
     settle()
-    reject(unreachable(options.origin, cause ?? new Error('the server hung up')))
+    reject(unreachable(options.origin, cause ?? new Error('the server closed the connection')))
   }
   // Never removed: an error on an idle connection must not end the process.
   socket.on('error', failed)

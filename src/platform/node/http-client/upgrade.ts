@@ -1,6 +1,6 @@
 import { request as requestPlain, type IncomingMessage } from 'node:http'
 import type { HttpClientOptions, HttpUpgrade, HttpUpgradeRequest } from '../../http-client.ts'
-import { answerOf } from './answer.ts'
+import { responseOf } from './response.ts'
 import { failureOf, interrupted, plain } from './http1.ts'
 import { connectHttp1 } from './tls.ts'
 
@@ -40,15 +40,20 @@ export async function requestUpgrade(
     const failed = (cause: Error): Error => interrupted(origin, cause, true)
     const ends = { isCut: () => !incoming.complete, cancel: () => void socket.destroy() }
     const answer = { stream: incoming, status: incoming.statusCode ?? 0, headers: plain(incoming) }
-    const { keepsEncoding } = request
-    resolve({ type: 'refused', response: answerOf({ ...answer, keepsEncoding, failed, signal, ...ends }) })
+    const { keepContentEncoding } = request
+    resolve({
+      type: 'refused',
+      response: responseOf({ ...answer, keepContentEncoding, failed, signal, ...ends }),
+    })
   })
   outgoing.on('error', cause => {
     settle()
     socket.destroy()
     reject(failureOf(origin, outgoing, cause))
   })
-  outgoing.once('close', () => reject(interrupted(origin, new Error('the server hung up'), true)))
+  outgoing.once('close', () =>
+    reject(interrupted(origin, new Error('the server closed the connection'), true)),
+  )
   if (signal?.aborted) abort()
   outgoing.end()
   return promise

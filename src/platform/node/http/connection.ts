@@ -1,7 +1,6 @@
 /** One connection with its limits and open requests. */
 import type { ClientCertificate, HttpConnection, HttpLimits, HttpRejection } from '../../http.ts'
 import type { CheckedCertificate } from './client-certificate.ts'
-import { RateBound } from './rate-bound.ts'
 
 export interface OpenExchange {
   /** Bytes of the response that the client has not read yet. */
@@ -32,8 +31,8 @@ export class Connection implements HttpConnection {
   readonly limits: HttpLimits
   readonly #transport: Transport
   readonly #onRejected: (reason: HttpRejection) => void
-  readonly #resets: RateBound
-  readonly #controlFrames: RateBound
+  readonly #resets: RateLimiter
+  readonly #controlFrames: RateLimiter
   /** With the unsent bytes at the last sweep, if any. */
   readonly #open = new Map<OpenExchange, Unsent | undefined>()
   /** Time since which no request is open. */
@@ -52,8 +51,8 @@ export class Connection implements HttpConnection {
     this.#transport = options.transport
     this.#onRejected = options.onRejected
     const { resetsBurst, resetsPerSecond, controlFramesBurst, controlFramesPerSecond } = options.limits
-    this.#resets = new RateBound(resetsBurst, resetsPerSecond)
-    this.#controlFrames = new RateBound(controlFramesBurst, controlFramesPerSecond)
+    this.#resets = new RateLimiter(resetsBurst, resetsPerSecond)
+    this.#controlFrames = new RateLimiter(controlFramesBurst, controlFramesPerSecond)
   }
 
   /** True if no further request is accepted. */
@@ -156,3 +155,28 @@ interface Unsent {
 
 /** Grace period after closing an idle connection, before it is destroyed. */
 const closingGraceMs = 5_000
+
+/** Rate limit with a burst. */
+class RateLimiter {
+  readonly #burst: number
+  readonly #perSecond: number
+  #left: number
+  #filledMs: number
+
+  constructor(burst: number, perSecond: number) {
+    this.#burst = burst
+    this.#perSecond = perSecond
+    this.#left = burst
+    this.#filledMs = performance.now()
+  }
+
+  /** Returns false if the limit is exceeded. */
+  take(): boolean {
+    const nowMs = performance.now()
+    this.#left = Math.min(this.#burst, this.#left + ((nowMs - this.#filledMs) / 1_000) * this.#perSecond)
+    this.#filledMs = nowMs
+    if (this.#left < 1) return false
+    this.#left -= 1
+    return true
+  }
+}

@@ -1,7 +1,7 @@
 /** An HTTP/1.1 request, one of several in sequence on a connection. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { HttpBodyError, type HttpExchange, type HttpHeaders, type TakenConnection } from '../../http.ts'
+import { HttpBodyError, type HttpExchange, type HttpHeaders, type HijackedConnection } from '../../http.ts'
 import type { Connection, OpenExchange } from './connection.ts'
 import { isExpectingContinue, nothing, unsentBytesMax } from './http2-exchange.ts'
 import { declaredBytes, readBody } from './read-body.ts'
@@ -12,16 +12,16 @@ export interface Http1ExchangeOptions {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   /** Present for an upgrade request. */
-  readonly upgrade?: TakenConnection
+  readonly upgrade?: HijackedConnection
 }
 
 export class Http1Exchange implements HttpExchange, OpenExchange {
   readonly connection: Connection
   readonly headers: Readonly<Record<string, string | undefined>>
-  readonly takeOver?: () => TakenConnection
+  readonly hijack?: () => HijackedConnection
   readonly #request: IncomingMessage
   readonly #response: ServerResponse
-  readonly #upgrade: TakenConnection | undefined
+  readonly #upgrade: HijackedConnection | undefined
   #onClose: (() => void)[] = []
   #isClosed = false
   #stallTimeoutMs: number | undefined
@@ -37,7 +37,7 @@ export class Http1Exchange implements HttpExchange, OpenExchange {
     request.on('error', ignore)
     response.on('error', ignore)
     response.once('close', () => this.#close())
-    if (upgrade !== undefined) this.takeOver = () => this.#handOver(upgrade)
+    if (upgrade !== undefined) this.hijack = () => this.#hijack(upgrade)
   }
 
   headerValues(name: string): readonly string[] {
@@ -169,7 +169,7 @@ export class Http1Exchange implements HttpExchange, OpenExchange {
     this.#request.resume()
   }
 
-  #handOver(upgrade: TakenConnection): TakenConnection {
+  #hijack(upgrade: HijackedConnection): HijackedConnection {
     this.connection.taken()
     this.#response.detachSocket(this.#request.socket)
     this.#close()
@@ -194,7 +194,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 /** Avoids an uncaught error when a client disconnects. */
-export function surviving<T extends Duplex>(socket: T): T {
+export function ignoringErrors<T extends Duplex>(socket: T): T {
   return socket.on('error', ignore)
 }
 

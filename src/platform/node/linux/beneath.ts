@@ -4,7 +4,7 @@
  */
 import { constants } from 'node:fs'
 import { chmod, lstat, mkdir, open, opendir, readlink, type FileHandle } from 'node:fs/promises'
-import type { HeldPath, Visit } from '../../linux.ts'
+import type { OpenPath, Visit } from '../../linux.ts'
 import { statusOf } from './file-status.ts'
 
 /** O_PATH: a handle that identifies a file without opening its content. Node does not export the constant. */
@@ -20,7 +20,7 @@ const pathLengthMax = 4_096
 /** Maximum depth of visited folders, each of which is held open. */
 const depthMax = 500
 
-export async function openBeneath(root: string, path: string): Promise<HeldPath> {
+export async function openBeneath(root: string, path: string): Promise<OpenPath> {
   const handle = await walkBeneath(root, path)
   const status = statusOf(await handle.stat({ bigint: true }))
   return {

@@ -28,9 +28,9 @@ export function linuxFiles(): LinuxFiles {
     lstat: path => status(path, lstat),
     stat: path => status(path, stat),
     writeInPlace,
-    writePlain,
-    makeFolderPlain,
-    renamePlain: rename,
+    writeUnsynced,
+    makeFolderUnsynced,
+    renameUnsynced: rename,
     symlink: (target, path) => symlink(target, path),
     readLink: readlink,
     realPath: path => realpath(path),
@@ -68,7 +68,7 @@ async function writeInPlace(path: string, content: string): Promise<void> {
   }
 }
 
-async function writePlain(path: string, content: Uint8Array | string, mode: number): Promise<void> {
+async function writeUnsynced(path: string, content: Uint8Array | string, mode: number): Promise<void> {
   const file = await open(path, 'w', mode)
   try {
     // The mode given to `open` is masked by the umask and ignored for an existing file.
@@ -79,7 +79,7 @@ async function writePlain(path: string, content: Uint8Array | string, mode: numb
   }
 }
 
-async function makeFolderPlain(path: string, mode: number): Promise<void> {
+async function makeFolderUnsynced(path: string, mode: number): Promise<void> {
   const topmostMade = await mkdir(path, { recursive: true })
   if (topmostMade !== undefined) await chmod(path, mode)
 }

@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process'
+import { execFile, type ExecFileException } from 'node:child_process'
 import { assert } from '#/base/assert.ts'
 import type { RunOptions } from '../../linux.ts'
 
@@ -16,7 +16,7 @@ const environment = {
 
 export function run(command: readonly string[], options: RunOptions = {}): Promise<string> {
   const [program, ...parameters] = command
-  assert(program, 'a command has at least the name of a program')
+  assert(program, 'the command must not be empty')
   const { stdin = '', signal, timeoutMs = timeoutMsUsual } = options
   return new Promise((resolve, reject) => {
     const child = execFile(
@@ -35,9 +35,16 @@ export function run(command: readonly string[], options: RunOptions = {}): Promi
   })
 }
 
-function failure(command: readonly string[], cause: Error, said: string): Error {
-  const { code, killed } = cause as Error & { readonly code?: string | number; readonly killed?: boolean }
-  const reason = said || (killed ? 'it took too long or said too much' : cause.message)
-  const error = new Error(`${command.join(' ')}: ${reason}`, { cause })
+function failure(command: readonly string[], cause: ExecFileException, output: string): Error {
+  const { code } = cause
+  const error = new Error(`${command.join(' ')}: ${reasonOf(cause, output)}`, { cause })
   return Object.assign(error, typeof code === 'number' ? { exitCode: code } : code && { code })
+}
+
+/** A program that was killed has often printed nothing, or only part of its message. */
+function reasonOf({ killed, signal, message, code }: ExecFileException, output: string): string {
+  if (code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return `output exceeds ${outputBytesMax} bytes`
+  if (!signal) return output || message
+  const how = killed ? 'timed out and was killed' : `killed by signal ${signal}`
+  return output === '' ? how : `${how}: ${output}`
 }

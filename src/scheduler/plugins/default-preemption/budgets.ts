@@ -13,7 +13,7 @@ interface Budget {
 
 const none: readonly Budget[] = []
 
-export class Budgets {
+export class DisruptionBudgets {
   readonly #byNamespace: ReadonlyMap<string, readonly Budget[]>
   readonly #ofPods = new Map<PodInfo, readonly Budget[]>()
 
@@ -28,7 +28,7 @@ export class Budgets {
   }
 
   /** Splits the pods by whether evicting them in order would violate a PodDisruptionBudget. */
-  split(pods: readonly PodInfo[]): {
+  splitByPdbViolation(pods: readonly PodInfo[]): {
     readonly violating: readonly PodInfo[]
     readonly fine: readonly PodInfo[]
   } {
@@ -43,7 +43,7 @@ export class Budgets {
 
   /** True if all of them can be evicted without a violation. */
   allow(pods: readonly PodInfo[]): boolean {
-    return this.split(pods).violating.length === 0
+    return this.splitByPdbViolation(pods).violating.length === 0
   }
 
   #use(pod: PodInfo, used: Map<Budget, number>): boolean {

@@ -3,7 +3,7 @@ import { parseTime } from '#/api/time.ts'
 import type { PodInfo } from '../../pod-info.ts'
 
 /** Orders pods by importance: higher priority first, then earlier start. */
-export function byImportance(nowMs: number): (left: PodInfo, right: PodInfo) => number {
+export function moreImportantPod(nowMs: number): (left: PodInfo, right: PodInfo) => number {
   return (left, right) => right.priority - left.priority || startMs(left, nowMs) - startMs(right, nowMs)
 }
 

@@ -9,19 +9,19 @@ import { equalJson } from '#/api/json-value.ts'
 import { formatQuantity } from '#/api/quantity.ts'
 import type { Candidate } from './pools.ts'
 import type { Alternative } from './prepare-claims.ts'
-import type { Allotment } from './search.ts'
+import type { DeviceAllocation } from './allocate-devices.ts'
 
 /** The allocation result of a claim. */
 export function allocationOf(
   claim: ResourceClaim,
-  found: { readonly allotments: readonly Allotment[]; readonly chosen: readonly Alternative[] },
+  found: { readonly allocations: readonly DeviceAllocation[]; readonly chosen: readonly Alternative[] },
   { node, shareId }: { readonly node: string; readonly shareId: () => string },
 ): AllocationResult {
   const config = [...configOfClasses(found.chosen), ...configOfClaim(claim, found.chosen)]
-  const nodeSelector = nodeSelectorOf(found.allotments, node)
+  const nodeSelector = nodeSelectorOf(found.allocations, node)
   return {
     devices: {
-      results: found.allotments.map(allotment => resultOf(allotment, shareId)),
+      results: found.allocations.map(allocation => resultOf(allocation, shareId)),
       ...(config.length > 0 && { config }),
     },
     ...(nodeSelector && { nodeSelector }),
@@ -29,7 +29,7 @@ export function allocationOf(
 }
 
 function resultOf(
-  { alternative, candidate, consumed }: Allotment,
+  { alternative, candidate, consumed }: DeviceAllocation,
   shareId: () => string,
 ): DeviceRequestAllocationResult {
   const { bindingConditions = [], bindingFailureConditions = [] } = candidate.device
@@ -39,7 +39,7 @@ function resultOf(
     driver: candidate.driver,
     pool: candidate.pool.name,
     device: candidate.device.name,
-    ...(alternative.isAdministrative && { adminAccess: true }),
+    ...(alternative.adminAccess && { adminAccess: true }),
     ...(tolerations.length > 0 && { tolerations }),
     ...(bindingConditions.length > 0 && { bindingConditions }),
     ...(bindingFailureConditions.length > 0 && { bindingFailureConditions }),
@@ -48,7 +48,7 @@ function resultOf(
   }
 }
 
-function amounts(consumed: NonNullable<Allotment['consumed']>): Readonly<Record<string, string>> {
+function amounts(consumed: NonNullable<DeviceAllocation['consumed']>): Readonly<Record<string, string>> {
   return Object.fromEntries([...consumed].map(([name, amount]) => [name, formatQuantity(amount)]))
 }
 
@@ -75,8 +75,8 @@ function configOfClaim(
 }
 
 /** Selects the nodes where all of the devices are available; undefined if that is everywhere. */
-function nodeSelectorOf(allotments: readonly Allotment[], node: string): NodeSelector | undefined {
-  const candidates = allotments.map(({ candidate }) => candidate)
+function nodeSelectorOf(allocations: readonly DeviceAllocation[], node: string): NodeSelector | undefined {
+  const candidates = allocations.map(({ candidate }) => candidate)
   if (candidates.some(isForOneNode)) {
     const onNode = { key: 'metadata.name', operator: 'In', values: [node] }
     return { nodeSelectorTerms: [{ matchFields: [onNode] }] }

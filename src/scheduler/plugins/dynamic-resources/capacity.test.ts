@@ -21,7 +21,7 @@ function check(
   assert.equal(shown, expected, `${requested} with ${JSON.stringify(policy)} beside ${used}`)
 }
 
-test('how much of a device a request takes', () => {
+test('consumed capacity of a device request', () => {
   check(undefined, undefined, '10Gi')
   check(undefined, undefined, undefined, '1')
   check('3Gi', undefined, '3Gi')
@@ -44,7 +44,7 @@ test('how much of a device a request takes', () => {
   check('2Gi', { validRange: { min: '1Gi', step: '0' } }, '2Gi')
 })
 
-test('what a device does not have cannot be had, whatever it is called', () => {
+test('a capacity that the device does not have cannot be requested', () => {
   for (const name of ['gone', '__proto__', 'constructor', 'toString']) {
     const requests = Object.fromEntries([[name, '1']])
     assert.equal(takeCapacity({ name: 'd', capacity: {} }, requests, []), undefined)

@@ -1,22 +1,22 @@
 import type { AllocationResult, ResourceClaim } from '#/api/generated/resource/v1.ts'
 import { keyOf } from '#/api/metadata.ts'
 import type { Informer } from '#/client/informer.ts'
-import { Assumed } from '../assumed.ts'
+import { AssumeCache } from '../assume-cache.ts'
 import { AllocatedDevices } from './allocated-devices.ts'
 
 /** The assume cache of claims, and the devices allocated to them. */
 export class Claims {
   readonly allocated = new AllocatedDevices()
-  readonly #assumed: Assumed<ResourceClaim>
+  readonly #assumed: AssumeCache<ResourceClaim>
   /** Keys of claims with an allocation in progress that is not written yet, by uid. */
   readonly #pending = new Map<string, string>()
 
   constructor(informer: Informer<ResourceClaim>) {
-    this.#assumed = new Assumed(informer)
-    informer.onChange((key, { before, after }) => {
-      const uid = (after ?? before)?.metadata?.uid ?? ''
-      if (after === undefined) this.allocated.set(uid, undefined)
-      else if (!this.#pending.has(uid) || after.status?.allocation) this.#showAgain(uid, key)
+    this.#assumed = new AssumeCache(informer)
+    informer.addEventHandler((key, { oldObject, newObject }) => {
+      const uid = (newObject ?? oldObject)?.metadata?.uid ?? ''
+      if (newObject === undefined) this.allocated.set(uid, undefined)
+      else if (!this.#pending.has(uid) || newObject.status?.allocation) this.#showAgain(uid, key)
     })
   }
 

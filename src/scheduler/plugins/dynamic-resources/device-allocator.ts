@@ -4,90 +4,91 @@ import type { DeviceClass, ResourceClaim } from '#/api/generated/resource/v1.ts'
 import { deviceClasses, resourceClaims, resourceSlices } from '#/api/generated/resource/v1-resources.ts'
 import { controllerOf, formatKey, isBeingDeleted, keyOf } from '#/api/metadata.ts'
 import { compileNodeSelector } from '#/api/node-selector.ts'
-import { claimNameOf, isUsableBy } from '#/api/pod-resource-claims.ts'
+import { resourceClaimNameOf, isClaimUsableByPod } from '#/api/pod-resource-claims.ts'
 import { quote } from '#/api/quote.ts'
 import type { Informer } from '#/client/informer.ts'
-import type { ObjectIndex } from '#/client/object-store.ts'
+import type { Index } from '#/client/indexer.ts'
 import { deviceClassOf, type DeviceClassOf } from '../../device-classes.ts'
-import type { PluginContext, Refusal } from '../../framework.ts'
+import type { PluginHandle, Unschedulable } from '../../framework.ts'
 import type { NodeInfo } from '../../node-info.ts'
 import type { PodInfo } from '../../pod-info.ts'
 import { isHopeless } from './binding-conditions.ts'
 import { Claims } from './claims.ts'
 import { SelectorCache, type DeviceSelectors } from './device-selectors.ts'
-import { extendedClaim, extendedClaimMark } from './extended-resources.ts'
-import { PodDevices, type DevicesWorld, type HeldClaim } from './pod-devices.ts'
+import { extendedClaim, extendedResourceClaimAnnotation } from './extended-resources.ts'
+import { PodDevices, type DevicesWorld, type AllocatedClaim } from './pod-devices.ts'
 import { gatherPools, isUsableOn, type Pool, type SlicesWorld } from './pools.ts'
 import { prepareClaim, waysOf, type PreparedClaim } from './prepare-claims.ts'
-import { findDevices, type Solution } from './search.ts'
+import { allocateDevices, type Solution } from './allocate-devices.ts'
 
 export class DeviceAllocator {
   readonly claims: Claims
   /** Timeout for the binding conditions of devices. */
   readonly timeoutMs: number
   readonly informer: Informer<ResourceClaim>
-  readonly #context: PluginContext
+  readonly #handle: PluginHandle
   readonly #classes: Informer<DeviceClass>
   readonly #classOf: DeviceClassOf
   readonly #selectors: SelectorCache
   readonly #slices: SlicesWorld
   /** Claims created for extended resources, by pod uid. */
-  readonly #madeFor: ObjectIndex<ResourceClaim>
+  readonly #madeFor: Index<ResourceClaim>
 
-  constructor(context: PluginContext, selectors: DeviceSelectors, timeoutMs: number) {
-    this.#context = context
+  constructor(handle: PluginHandle, selectors: DeviceSelectors, timeoutMs: number) {
+    this.#handle = handle
     this.timeoutMs = timeoutMs
-    this.informer = context.informer(resourceClaims)
+    this.informer = handle.informer(resourceClaims)
     this.claims = new Claims(this.informer)
-    this.#classes = context.informer(deviceClasses)
-    this.#classOf = deviceClassOf(context)
+    this.#classes = handle.informer(deviceClasses)
+    this.#classOf = deviceClassOf(handle)
     this.#selectors = new SelectorCache(selectors)
     this.#madeFor = this.informer.index('made for', claim => {
       const owner = controllerOf(claim)
-      const isMade = claim.metadata?.annotations?.[extendedClaimMark] === 'true'
+      const isMade = claim.metadata?.annotations?.[extendedResourceClaimAnnotation] === 'true'
       return isMade && owner?.kind === 'Pod' ? [owner.uid] : []
     })
-    this.#slices = slicesWorld(context)
+    this.#slices = slicesWorld(handle)
   }
 
   /** The claims of a pod, or the reason why one is not usable yet. */
-  claimsOf(pod: Pod): { readonly claims: readonly ResourceClaim[] } | Refusal {
+  claimsOf(pod: Pod): { readonly claims: readonly ResourceClaim[] } | Unschedulable {
     const claims: ResourceClaim[] = []
     const { namespace = '', name: podName } = pod.metadata ?? {}
-    const refuse = (reason: string): Refusal => ({ reason, isFinal: true })
+    const unresolvable = (reason: string): Unschedulable => ({ reason, isUnresolvable: true })
     for (const entry of pod.spec?.resourceClaims ?? []) {
-      const known = claimNameOf(pod, entry)
-      if (known === 'not needed') continue
-      if (known === 'not made') return refuse(`pod "${namespace}/${podName}": ResourceClaim not created yet`)
+      const known = resourceClaimNameOf(pod, entry)
+      if (known === 'not-needed') continue
+      if (known === 'pending')
+        return unresolvable(`pod "${namespace}/${podName}": ResourceClaim not created yet`)
       const key = formatKey({ namespace, name: known.name })
       const claim = this.claims.get(key)
-      if (claim === undefined) return refuse(`could not find ResourceClaim ${quote(key)}`)
-      if (isBeingDeleted(claim)) return refuse(`resourceclaim ${quote(known.name)} is being deleted`)
-      if (!isUsableBy(claim, pod, known.isGenerated)) {
+      if (claim === undefined) return unresolvable(`could not find ResourceClaim ${quote(key)}`)
+      if (isBeingDeleted(claim)) return unresolvable(`resourceclaim ${quote(known.name)} is being deleted`)
+      if (!isClaimUsableByPod(claim, pod, known.isGenerated)) {
         const what = `ResourceClaim ${key} was not created for Pod ${namespace}/${podName}`
-        return refuse(`${what} (Pod is not owner)`)
+        return unresolvable(`${what} (Pod is not owner)`)
       }
       claims.push(claim)
     }
     return { claims }
   }
 
-  /** Undefined if the pod needs no devices; a refusal if no node can provide them. */
-  devicesFor(pod: PodInfo): PodDevices | Refusal | undefined {
+  /** Undefined if the pod needs no devices; a status if no node can provide them. */
+  devicesFor(pod: PodInfo): PodDevices | Unschedulable | undefined {
     const resources = this.#resourcesOf(pod)
     if (pod.pod.spec?.resourceClaims === undefined && resources.length === 0) return undefined
     const found = this.claimsOf(pod.pod)
     if ('reason' in found) return found
     const { claims } = found
     if (claims.length === 0 && resources.length === 0) return undefined
-    const open = claims.filter(({ status }) => status?.allocation === undefined)
-    const problem = open.map(claim => this.#problemWith(claim)).find(reason => reason !== undefined)
-    if (problem !== undefined) return { reason: problem, isFinal: true }
+    const unallocated = claims.filter(({ status }) => status?.allocation === undefined)
+    const problem = unallocated.map(claim => this.#problemWith(claim)).find(reason => reason !== undefined)
+    if (problem !== undefined) return { reason: problem, isUnresolvable: true }
     const needs = {
       pod,
       resources,
-      held: claims.flatMap(claim => this.#held(claim)),
-      open: open.map(claim => this.#prepare(claim)),
+      allocatedClaims: claims.flatMap(claim => this.#allocated(claim)),
+      claimsToAllocate: unallocated.map(claim => this.#prepare(claim)),
       staleClaim: resources.length === 0 ? undefined : this.#madeFor.get(pod.uid)[0],
     }
     return new PodDevices(needs, this.#worldFor(pod))
@@ -109,7 +110,7 @@ export class DeviceAllocator {
   }
 
   #find(claims: readonly PreparedClaim[], { node }: NodeInfo, pools: readonly Pool[]): Solution | undefined {
-    return findDevices(claims, {
+    return allocateDevices(claims, {
       pools,
       inUse: this.claims.allocated,
       isSelectable: ({ selectors }, candidate) => {
@@ -128,22 +129,22 @@ export class DeviceAllocator {
 
   /** The extended resources of the pod, if a DeviceClass provides at least one of them. */
   #resourcesOf({ requests }: PodInfo): readonly string[] {
-    if (requests.others.size === 0) return none
-    const names = [...requests.others].filter(([, amount]) => amount > 0).map(([name]) => name)
+    if (requests.scalarResources.size === 0) return none
+    const names = [...requests.scalarResources].filter(([, amount]) => amount > 0).map(([name]) => name)
     const extended = names.filter(name => name.includes('/'))
     return extended.some(name => this.#classOf(name) !== undefined) ? extended : none
   }
 
-  #held(claim: ResourceClaim): readonly HeldClaim[] {
+  #allocated(claim: ResourceClaim): readonly AllocatedClaim[] {
     const allocation = claim.status?.allocation
     if (allocation === undefined) return []
     const selector = allocation.nodeSelector
-    const nowMs = this.#context.platform.clock.now()
+    const nowMs = this.#handle.platform.clock.now()
     return [
       {
         claim,
         isOn: selector && compileNodeSelector(selector),
-        isHopeless: isHopeless(claim, this.timeoutMs, nowMs),
+        isBindingFailed: isHopeless(claim, this.timeoutMs, nowMs),
       },
     ]
   }
@@ -170,8 +171,8 @@ const none: readonly string[] = []
 /** Index key of slices for several nodes; not a valid node name. */
 const manyNodes = '/'
 
-function slicesWorld(context: PluginContext): SlicesWorld {
-  const slices = context.informer(resourceSlices)
+function slicesWorld(handle: PluginHandle): SlicesWorld {
+  const slices = handle.informer(resourceSlices)
   const byNode = slices.index('node', ({ spec }) => {
     return [spec.nodeName && (spec.sharedCounters ?? []).length === 0 ? spec.nodeName : manyNodes]
   })

@@ -13,7 +13,7 @@ const device = {
   capacity: { memory: { value: '40Gi' } },
 }
 
-test('devices are selected by what they are', () => {
+test('device selectors: CEL expressions on attributes and capacity', () => {
   const cases: readonly [string, boolean | RegExp][] = [
     ['device.driver == "gpu.example.com"', true],
     ['device.attributes["gpu.example.com"].model == "a100"', true],

@@ -5,13 +5,13 @@ import type { AllocationResult, ResourceClaim } from '#/api/generated/resource/v
 import { resourceClaims } from '#/api/generated/resource/v1-resources.ts'
 import { keyOf } from '#/api/metadata.ts'
 import { isReservedFor } from '#/api/pod-resource-claims.ts'
-import type { BindWork, CycleId, PluginContext, Refusal } from '../../framework.ts'
+import type { BindWork, CycleState, PluginHandle, Unschedulable } from '../../framework.ts'
 import type { PodInfo } from '../../pod-info.ts'
-import { PodWaits } from '../pod-waits.ts'
+import { BindingWaits } from '../binding-waits.ts'
 import { allocationOf } from './allocation.ts'
 import { hasConditions, isReady } from './binding-conditions.ts'
 import type { DeviceAllocator } from './device-allocator.ts'
-import type { DevicesFound, PodDevices } from './pod-devices.ts'
+import type { NodeAllocation, PodDevices } from './pod-devices.ts'
 import { deleteClaim, reserveFor, unreserveFor, type ClaimWork } from './write-claim.ts'
 
 interface Reservation {
@@ -26,53 +26,53 @@ interface Reservation {
   isWritten: boolean
 }
 
-const nodeIsGone: Refusal = { reason: 'resourceclaim not available on the node' }
+const nodeIsGone: Unschedulable = { reason: 'resourceclaim not available on the node' }
 
 export class DeviceReservations {
-  readonly #context: PluginContext
+  readonly #handle: PluginHandle
   readonly #allocator: DeviceAllocator
-  readonly #waits: PodWaits
-  readonly #reserved = new WeakMap<CycleId, readonly Reservation[]>()
+  readonly #waits: BindingWaits
+  readonly #reserved = new WeakMap<CycleState, readonly Reservation[]>()
 
-  constructor(context: PluginContext, allocator: DeviceAllocator) {
-    this.#context = context
+  constructor(handle: PluginHandle, allocator: DeviceAllocator) {
+    this.#handle = handle
     this.#allocator = allocator
-    this.#waits = new PodWaits(context.platform.clock, context.informer(pods))
+    this.#waits = new BindingWaits(handle.platform.clock, handle.informer(pods))
   }
 
   /** Searches devices again, since other pods may have reserved some meanwhile, and reserves them. */
-  reserve(pod: PodInfo, name: string, cycle: CycleId): Refusal | undefined {
+  reserve(pod: PodInfo, name: string, cycleState: CycleState): Unschedulable | undefined {
     const devices = this.#allocator.devicesFor(pod)
     if (devices === undefined || 'reason' in devices) return devices
-    const node = this.#context.snapshot().get(name)
+    const node = this.#handle.snapshot().get(name)
     if (node === undefined) return nodeIsGone
     const found = devices.find(node)
     if ('reason' in found) return found
     const reservations = [...held(devices), ...this.#granted(found, name)]
     for (const { claim, allocation } of reservations)
       if (allocation !== undefined) this.#allocator.claims.begin(claim, allocation)
-    this.#reserved.set(cycle, reservations)
+    this.#reserved.set(cycleState, reservations)
     return undefined
   }
 
   /** Written reservations are reverted asynchronously. */
-  unreserve(pod: PodInfo, cycle: CycleId): void {
-    const { client, platform } = this.#context
-    for (const reservation of this.#reserved.get(cycle) ?? []) {
+  unreserve(pod: PodInfo, cycleState: CycleState): void {
+    const { client, platform } = this.#handle
+    for (const reservation of this.#reserved.get(cycleState) ?? []) {
       const { claim, mappings, pendingUid, isWritten } = reservation
       this.#allocator.claims.giveUp(pendingUid)
       const isMade = mappings !== undefined && claim.metadata?.name !== undefined
       if (!isWritten && !isMade) continue
       const undone = isMade ? deleteClaim(claim, client) : unreserveFor(pod, claim, client)
       void undone.catch((error: unknown) => {
-        platform.log.warn('a claim could not be given back', { pod: pod.key, claim: keyOf(claim), error })
+        platform.log.warn('Failed to unreserve ResourceClaim', { pod: pod.key, claim: keyOf(claim), error })
       })
     }
-    this.#reserved.delete(cycle)
+    this.#reserved.delete(cycleState)
   }
 
   bind(pod: PodInfo, work: BindWork): Promise<void> | undefined {
-    const reservations = this.#reserved.get(work.cycle)
+    const reservations = this.#reserved.get(work.cycleState)
     return reservations === undefined || reservations.length === 0
       ? undefined
       : this.#write(pod, reservations, work)
@@ -80,7 +80,7 @@ export class DeviceReservations {
 
   async #write(pod: PodInfo, reservations: readonly Reservation[], bindWork: BindWork): Promise<void> {
     const { client, signal } = bindWork
-    const work = { client, signal, nowMs: this.#context.platform.clock.now() }
+    const work = { client, signal, nowMs: this.#handle.platform.clock.now() }
     for (const reservation of reservations) {
       if (!isReservedFor(reservation.claim, pod.pod)) await this.#writeOne(pod, reservation, work)
     }
@@ -114,11 +114,11 @@ export class DeviceReservations {
   }
 
   /** The found allocations as reservations. A claim still to be created has a temporary uid. */
-  #granted({ claims, solution, mappings }: DevicesFound, node: string): readonly Reservation[] {
-    const { random } = this.#context.platform
+  #granted({ claims, solution, mappings }: NodeAllocation, node: string): readonly Reservation[] {
+    const { random } = this.#handle.platform
     const shareId = (): string => random.uuid('share of a device')
     return claims.map(({ claim }, index) => {
-      const found = { allotments: solution.allotments[index]!, chosen: solution.chosen[index]! }
+      const found = { allocations: solution.allocations[index]!, chosen: solution.chosen[index]! }
       const allocation = allocationOf(claim, found, { node, shareId })
       if (claim.metadata?.name !== undefined)
         return {
@@ -136,7 +136,7 @@ export class DeviceReservations {
 }
 
 function held({ needs }: PodDevices): readonly Reservation[] {
-  return needs.held.map(({ claim }) => {
+  return needs.allocatedClaims.map(({ claim }) => {
     return { claim, allocation: undefined, pendingUid: '', mappings: undefined, isWritten: false }
   })
 }

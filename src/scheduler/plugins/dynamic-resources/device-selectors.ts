@@ -1,3 +1,4 @@
+import { messageOf } from '#/base/message-of.ts'
 import { LruMap } from '#/base/lru-map.ts'
 import type { Device } from '#/api/generated/resource/v1.ts'
 
@@ -70,6 +71,6 @@ function named<T>(what: string, work: () => T): T {
   try {
     return work()
   } catch (cause) {
-    throw new Error(`${what}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+    throw new Error(`${what}: ${messageOf(cause)}`, { cause })
   }
 }

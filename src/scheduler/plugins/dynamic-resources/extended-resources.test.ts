@@ -37,14 +37,14 @@ function check(text: string, requests: string, mappings: string): void {
   )
 }
 
-test('the devices of containers that stay are their own', () => {
+test('regular containers and sidecars have requests of their own', () => {
   check('a:1', '0.0=1', 'a>0.0')
   check('a:1+cpu b:2', '0.1=1 1.0=2', 'a>0.1 b>1.0')
   check('a:0 b:2', '1.0=2', 'b>1.0')
   check('>>a:1 b:1', '0.0=1 1.0=1', 'a>0.0 b>1.0')
 })
 
-test('containers that pass use what those that come later have, and share the rest', () => {
+test('init containers reuse requests of later containers and share additional ones', () => {
   check('>a:1 b:1', '1.0=1', 'b>1.0 a>1.0')
   check('>a:3 b:1', '0.0=2 1.0=1', 'b>1.0 a>1.0 a>0.0')
   check('>a:2 >b:3', '1.0=3', 'a>1.0 b>1.0')

@@ -9,7 +9,7 @@ import type { DeviceRequest, ResourceClaim } from '#/api/generated/resource/v1.t
 import { quantityValue, tryParseQuantity } from '#/api/quantity.ts'
 import type { DeviceClassOf } from '../../device-classes.ts'
 
-export const extendedClaimMark = 'resource.kubernetes.io/extended-resource-claim'
+export const extendedResourceClaimAnnotation = 'resource.kubernetes.io/extended-resource-claim'
 
 /** Device requests for the containers of a pod, with the mapping from containers to requests. */
 export interface ExtendedRequests {
@@ -25,7 +25,11 @@ export function extendedRequests(
 ): ExtendedRequests {
   const { initContainers = [], containers = [] } = spec ?? {}
   const all = [...initContainers, ...containers].map((container, index): NumberedContainer => {
-    return { container, index, isPassing: isPassing(container, index < initContainers.length) }
+    return {
+      container,
+      index,
+      isNonRestartableInit: isNonRestartableInit(container, index < initContainers.length),
+    }
   })
   const parts = resources
     .toSorted()
@@ -51,7 +55,7 @@ export function extendedClaim(
       namespace,
       generateName: `${name}-extended-resources-`,
       uid,
-      annotations: { [extendedClaimMark]: 'true' },
+      annotations: { [extendedResourceClaimAnnotation]: 'true' },
       ownerReferences: [owner],
     },
     spec: { devices: { requests } },
@@ -65,10 +69,10 @@ interface NumberedContainer {
   /**
    * True for an init container that ends before later containers start, so that they can reuse its devices.
    */
-  readonly isPassing: boolean
+  readonly isNonRestartableInit: boolean
 }
 
-function isPassing({ restartPolicy }: Container, isInit: boolean): boolean {
+function isNonRestartableInit({ restartPolicy }: Container, isInit: boolean): boolean {
   return isInit && restartPolicy !== 'Always'
 }
 
@@ -90,22 +94,22 @@ function requestsFor(
   const map = ({ container }: NumberedContainer, requestName: string): void => {
     mappings.push({ containerName: container.name, resourceName: resource, requestName })
   }
-  for (const each of containers.filter(({ isPassing: passes }) => !passes)) {
+  for (const each of containers.filter(({ isNonRestartableInit: isInit }) => !isInit)) {
     const count = countOf(each, resource)
     if (count === 0) continue
     const name = requestName(each, resource)
     staying.set(each.index, { name, count })
     map(each, name)
   }
-  const passing = containers.filter(each => each.isPassing && countOf(each, resource) > 0)
-  const extra = passing
+  const initContainers = containers.filter(each => each.isNonRestartableInit && countOf(each, resource) > 0)
+  const extra = initContainers
     .map(each => ({ each, missing: countOf(each, resource) - reusable(each, resource, staying).count }))
     .filter(({ missing }) => missing > 0)
   const largest = extra.reduce<(typeof extra)[number] | undefined>((most, one) => {
     return most === undefined || one.missing > most.missing ? one : most
   }, undefined)
   const shared = largest && { name: requestName(largest.each, resource), count: largest.missing }
-  for (const each of passing) {
+  for (const each of initContainers) {
     const { names, count } = reusable(each, resource, staying)
     for (const name of names) map(each, name)
     if (shared !== undefined && count < countOf(each, resource)) map(each, shared.name)

@@ -3,26 +3,26 @@ import type { ContainerExtendedResourceRequest } from '#/api/generated/core/v1.t
 import type { ResourceClaim } from '#/api/generated/resource/v1.ts'
 import type { NodeTest } from '#/api/node-selector.ts'
 import type { DeviceClassOf } from '../../device-classes.ts'
-import type { Refusal } from '../../framework.ts'
+import type { Unschedulable } from '../../framework.ts'
 import type { NodeInfo } from '../../node-info.ts'
 import type { PodInfo } from '../../pod-info.ts'
 import { extendedRequests } from './extended-resources.ts'
 import type { PreparedClaim } from './prepare-claims.ts'
-import { SearchTooLong, type Solution } from './search.ts'
+import { AllocationTimeout, type Solution } from './allocate-devices.ts'
 
 /** An allocated claim. */
-export interface HeldClaim {
+export interface AllocatedClaim {
   readonly claim: ResourceClaim
   /** Tests if its devices are available on a node; undefined if they are on all nodes. */
   readonly isOn: NodeTest | undefined
   /** True if the binding of its devices has failed or timed out. */
-  readonly isHopeless: boolean
+  readonly isBindingFailed: boolean
 }
 
 export interface PodNeeds {
   readonly pod: PodInfo
-  readonly held: readonly HeldClaim[]
-  readonly open: readonly PreparedClaim[]
+  readonly allocatedClaims: readonly AllocatedClaim[]
+  readonly claimsToAllocate: readonly PreparedClaim[]
   /** Extended resources that may be provided by devices. */
   readonly resources: readonly string[]
   /** Created for the extended resources in a failed scheduling attempt; it must be deleted first. */
@@ -39,7 +39,7 @@ export interface DevicesWorld {
 }
 
 /** The allocation for a pod on a node. */
-export interface DevicesFound {
+export interface NodeAllocation {
   /** In the order of the solution. */
   readonly claims: readonly PreparedClaim[]
   readonly solution: Solution
@@ -47,13 +47,16 @@ export interface DevicesFound {
   readonly mappings: readonly ContainerExtendedResourceRequest[] | undefined
 }
 
-const notThere: Refusal = { reason: 'resourceclaim not available on the node', isFinal: true }
-const notEnough: Refusal = { reason: 'cannot allocate all claims', isFinal: true }
-const invalidPools: Refusal = { reason: 'invalid resource pools were encountered', isFinal: true }
-const noResource: Refusal = { reason: 'cannot fit resource', isFinal: true }
-const stale: Refusal = { reason: 'cannot schedule extended resource claim', isFinal: true }
+const notThere: Unschedulable = { reason: 'resourceclaim not available on the node', isUnresolvable: true }
+const notEnough: Unschedulable = { reason: 'cannot allocate all claims', isUnresolvable: true }
+const invalidPools: Unschedulable = {
+  reason: 'invalid resource pools were encountered',
+  isUnresolvable: true,
+}
+const noResource: Unschedulable = { reason: 'cannot fit resource', isUnresolvable: true }
+const stale: Unschedulable = { reason: 'cannot schedule extended resource claim', isUnresolvable: true }
 
-const nothing: DevicesFound = { claims: [], solution: { allotments: [], chosen: [] }, mappings: undefined }
+const nothing: NodeAllocation = { claims: [], solution: { allocations: [], chosen: [] }, mappings: undefined }
 
 export class PodDevices {
   readonly needs: PodNeeds
@@ -69,10 +72,12 @@ export class PodDevices {
 
   /** True if a request has alternatives (firstAvailable). */
   get hasAlternatives(): boolean {
-    return this.needs.open.some(({ requests }) => requests.some(alternatives => alternatives.length > 1))
+    return this.needs.claimsToAllocate.some(({ requests }) =>
+      requests.some(alternatives => alternatives.length > 1),
+    )
   }
 
-  test(node: NodeInfo): Refusal | undefined {
+  filter(node: NodeInfo): Unschedulable | undefined {
     const found = this.find(node)
     if ('reason' in found) return found
     if (this.hasAlternatives) this.#scores.set(node.name, scoreOf(found))
@@ -84,18 +89,18 @@ export class PodDevices {
   }
 
   /** Throws Error if claims or classes are invalid, or if the search takes too long. */
-  find(node: NodeInfo): DevicesFound | Refusal {
-    const { held, open } = this.needs
+  find(node: NodeInfo): NodeAllocation | Unschedulable {
+    const { allocatedClaims, claimsToAllocate } = this.needs
     const extended = this.#extended(node)
     if (extended !== undefined && 'reason' in extended) return extended
     let isThere = true
-    for (const { claim, isOn, isHopeless } of held) {
-      if ((isOn === undefined || isOn(node.node)) && !isHopeless) continue
+    for (const { claim, isOn, isBindingFailed } of allocatedClaims) {
+      if ((isOn === undefined || isOn(node.node)) && !isBindingFailed) continue
       this.unavailable.add(claim)
       isThere = false
     }
     if (!isThere) return notThere
-    const claims = extended === undefined ? open : [...open, extended.claim]
+    const claims = extended === undefined ? claimsToAllocate : [...claimsToAllocate, extended.claim]
     if (claims.length === 0) return nothing
     const solution = this.#search(claims, node)
     if (solution !== undefined) return { claims, solution, mappings: extended?.mappings }
@@ -106,7 +111,7 @@ export class PodDevices {
     try {
       return this.#world.find(claims, node)
     } catch (error) {
-      if (error instanceof SearchTooLong)
+      if (error instanceof AllocationTimeout)
         throw new Error(`node ${node.name}: timed out trying to allocate devices`, { cause: error })
       throw error
     }
@@ -117,14 +122,15 @@ export class PodDevices {
     allocatable,
   }: NodeInfo):
     | { readonly claim: PreparedClaim; readonly mappings: readonly ContainerExtendedResourceRequest[] }
-    | Refusal
+    | Unschedulable
     | undefined {
     const { resources, staleClaim, pod } = this.needs
     if (resources.length === 0) return undefined
     if (staleClaim !== undefined) return stale
-    const missing = resources.filter(name => !allocatable.others.get(name))
+    const missing = resources.filter(name => !allocatable.scalarResources.get(name))
     const byDevices = missing.filter(name => this.#world.classOf(name) !== undefined)
-    if (missing.some(name => !allocatable.others.has(name) && !byDevices.includes(name))) return noResource
+    if (missing.some(name => !allocatable.scalarResources.has(name) && !byDevices.includes(name)))
+      return noResource
     if (byDevices.length === 0) return undefined
     const { requests, mappings } = extendedRequests(pod.pod, byDevices, this.#world.classOf)
     return { claim: this.#world.prepareExtended(requests), mappings }
@@ -134,7 +140,7 @@ export class PodDevices {
 /** Maximum number of alternatives of a request; earlier ones score higher. */
 const alternativesMax = 8
 
-function scoreOf({ claims, solution }: DevicesFound): number {
+function scoreOf({ claims, solution }: NodeAllocation): number {
   let score = 0
   claims.forEach(({ requests }, claim) => {
     requests.forEach((alternatives, request) => {

@@ -58,7 +58,7 @@ function check(slices: readonly string[], expected: string): void {
   assert.equal(shown.join(' '), expected, slices.join(' | '))
 }
 
-test('the pools that a node can use', () => {
+test('resource pools usable by a node', () => {
   check(['p 1/1 n1: a b'], 'p:a+b')
   check(['p 1/1 n2: a'], '')
   check(['p 1/1 *: a'], 'p:a')
@@ -69,7 +69,7 @@ test('the pools that a node can use', () => {
   check(['p 1/1 n1: a~', 'q 1/1 n1: b'], 'q:b p:a')
 })
 
-test('only the newest generation counts, and only when all of it is there', () => {
+test('only the newest complete generation of a pool is used', () => {
   check(['p 1/1 n1: a', 'p 2/1 n1: b'], 'p:b')
   check(['p 2/1 n1: b', 'p 1/1 n1: a'], 'p:b')
   check(['p 1/2 n1: a'], 'p:incomplete')

@@ -19,7 +19,7 @@ export interface Alternative extends RequestName {
   /** Number of devices; undefined for all matching devices. */
   readonly count: number | undefined
   /** Admin access: devices in use can be allocated too. */
-  readonly isAdministrative: boolean
+  readonly adminAccess: boolean
   readonly tolerations: readonly DeviceToleration[]
   readonly capacity: CapacityRequests
 }
@@ -44,7 +44,7 @@ export function prepareClaim(
     claim,
     label,
     requests: requests.map(request =>
-      waysOf(request).map(way => prepareAlternative(label, request.name, way, classNamed)),
+      waysOf(request).map(way => prepareAlternative({ label, request: request.name, way, classNamed })),
     ),
   }
 }
@@ -56,12 +56,15 @@ export function waysOf({ exactly, firstAvailable = [] }: DeviceRequest): readonl
   return exactly ? [exactly] : firstAvailable
 }
 
-function prepareAlternative(
-  label: string,
-  request: string,
-  way: Way,
-  classNamed: (name: string) => DeviceClass | undefined,
-): Alternative {
+interface AlternativeOptions {
+  /** Name of the claim in error messages. */
+  readonly label: string
+  readonly request: string
+  readonly way: Way
+  readonly classNamed: (name: string) => DeviceClass | undefined
+}
+
+function prepareAlternative({ label, request, way, classNamed }: AlternativeOptions): Alternative {
   const subrequest = 'name' in way ? way.name : undefined
   const name = subrequest === undefined ? request : `${request}/${subrequest}`
   const about = `claim ${label}, request ${subrequest ?? request}`
@@ -83,7 +86,7 @@ function prepareAlternative(
     deviceClass,
     selectors: [...ofClass, ...own],
     count: countOf(way, about),
-    isAdministrative: 'adminAccess' in way && way.adminAccess === true,
+    adminAccess: 'adminAccess' in way && way.adminAccess === true,
     tolerations: way.tolerations ?? [],
     capacity: way.capacity?.requests ?? {},
   }

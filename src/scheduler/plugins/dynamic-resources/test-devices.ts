@@ -14,7 +14,7 @@ import { AllocatedDevices } from './allocated-devices.ts'
 import { SelectorCache } from './device-selectors.ts'
 import { gatherPools, isUsableOn } from './pools.ts'
 import { prepareClaim } from './prepare-claims.ts'
-import { findDevices, type Solution } from './search.ts'
+import { allocateDevices, type Solution } from './allocate-devices.ts'
 import { testSelectors } from './test-selectors.ts'
 
 const deviceClass: DeviceClass = { metadata: { name: 'gpu' }, spec: {} }
@@ -128,7 +128,7 @@ export function find(
   })
   const cache = new SelectorCache(testSelectors)
   const prepared = claims.map(claim => prepareClaim(claim, () => deviceClass))
-  return findDevices(prepared, {
+  return allocateDevices(prepared, {
     pools,
     inUse,
     isSelectable: ({ selectors }, candidate) =>

@@ -1,18 +1,23 @@
 import type { Labels } from '#/api/labels.ts'
-import type { FilterCycle, Refusal } from '../../framework.ts'
+import type { FilterState, Unschedulable } from '../../framework.ts'
 import type { NodeInfo } from '../../node-info.ts'
 import type { AffinityTerm, PodInfo } from '../../pod-info.ts'
 import type { Snapshot } from '../../snapshot.ts'
-import type { PodCounts, PodKind } from '../pod-counts.ts'
+import type { PodCounts, PodMatcher } from '../pod-counts.ts'
 import { positionsIn } from '../pod-counts/positions.ts'
 import { Tally } from '../pod-counts/tally.ts'
 import type { Namespaces } from './namespaces.ts'
-import { commonKind, isMeant, kindOf } from './term.ts'
+import { commonMatcher, termMatchesPod, podMatcherOf } from './term.ts'
 import type { TermGroups } from './term-groups.ts'
 
-const affinityRefusal: Refusal = { reason: "node(s) didn't match pod affinity rules", isFinal: true }
-const antiAffinityRefusal: Refusal = { reason: "node(s) didn't match pod anti-affinity rules" }
-const existingRefusal: Refusal = { reason: "node(s) didn't satisfy existing pods anti-affinity rules" }
+const affinityStatus: Unschedulable = {
+  reason: "node(s) didn't match pod affinity rules",
+  isUnresolvable: true,
+}
+const antiAffinityStatus: Unschedulable = { reason: "node(s) didn't match pod anti-affinity rules" }
+const existingAntiAffinityStatus: Unschedulable = {
+  reason: "node(s) didn't satisfy existing pods anti-affinity rules",
+}
 
 export interface FilterWorld {
   readonly pod: PodInfo
@@ -25,7 +30,7 @@ export interface FilterWorld {
 
 /** Number of pods that a term selects, by domain. */
 interface TermTally {
-  readonly kind: PodKind
+  readonly matcher: PodMatcher
   /** Domain by position of the node; -1 for none. */
   readonly domains: Int32Array
   readonly tally: Tally
@@ -47,8 +52,8 @@ interface Counted {
   readonly existing: readonly ExistingTally[]
 }
 
-/** The constant part of a filter cycle. */
-interface Cycle {
+/** The constant part of a filter state. */
+interface FilterContext {
   readonly pod: PodInfo
   readonly namespaceLabels: Labels | undefined
   /** True if the pod matches its own affinity terms, so that the first pod of a group can be scheduled. */
@@ -57,30 +62,30 @@ interface Cycle {
   readonly domainsOf: (topologyKey: string) => Int32Array
 }
 
-export function filterCycle(world: FilterWorld): FilterCycle | undefined {
+export function filterStateOf(world: FilterWorld): FilterState | undefined {
   const { pod, snapshot, namespaces, counts } = world
   const wantsNothing = pod.requiredAffinity.length === 0 && pod.requiredAntiAffinity.length === 0
   if (wantsNothing && snapshot.nodesWithRequiredAntiAffinity === 0) return undefined
   const namespaceLabels = namespaces.labelsOf(pod.namespace)
   const existing = existingTallies(world, namespaceLabels)
   if (wantsNothing && existing.length === 0) return undefined
-  const tallyOf = ({ topologyKey }: AffinityTerm, kind: PodKind): TermTally => {
-    const { sums, topology } = counts.inDomains({ pods: kind, topologyKey }, snapshot)
-    return { kind, domains: topology.at(snapshot), tally: new Tally(sums.slice()) }
+  const tallyOf = ({ topologyKey }: AffinityTerm, matcher: PodMatcher): TermTally => {
+    const { sums, topology } = counts.inDomains({ pods: matcher, topologyKey }, snapshot)
+    return { matcher, domains: topology.at(snapshot), tally: new Tally(sums.slice()) }
   }
-  const near = commonKind(pod.requiredAffinity.map(term => kindOf(term, namespaces)))
+  const near = commonMatcher(pod.requiredAffinity.map(term => podMatcherOf(term, namespaces)))
   const affinity = pod.requiredAffinity.map(term => tallyOf(term, near))
-  const cycle: Cycle = {
+  const context: FilterContext = {
     pod,
     namespaceLabels,
-    isNearItself: near.isOne(pod),
+    isNearItself: near.matches(pod),
     positionOf: positionsIn(snapshot),
     domainsOf: key => counts.topologies.of(key, snapshot).at(snapshot),
   }
-  return cycleOf(cycle, {
+  return stateWith(context, {
     affinity,
     affinityCount: affinity.reduce((count, { tally }) => count + tally.total(), 0),
-    antiAffinity: pod.requiredAntiAffinity.map(term => tallyOf(term, kindOf(term, namespaces))),
+    antiAffinity: pod.requiredAntiAffinity.map(term => tallyOf(term, podMatcherOf(term, namespaces))),
     existing,
   })
 }
@@ -98,22 +103,22 @@ function existingTallies(
   }))
 }
 
-function cycleOf(cycle: Cycle, counted: Counted): FilterCycle {
-  const { positionOf, isNearItself } = cycle
+function stateWith(context: FilterContext, counted: Counted): FilterState {
+  const { positionOf, isNearItself } = context
   const { affinity, affinityCount, antiAffinity, existing } = counted
   const mayBegin = isNearItself && affinityCount === 0
   return {
-    test: node => {
+    filter: node => {
       const position = positionOf(node)
       for (const { domains, tally } of affinity) {
         const domain = domains[position] ?? -1
-        if (domain === -1 || (tally.get(domain) <= 0 && !mayBegin)) return affinityRefusal
+        if (domain === -1 || (tally.get(domain) <= 0 && !mayBegin)) return affinityStatus
       }
-      if (isAnyIn(antiAffinity, position)) return antiAffinityRefusal
-      return isAnyIn(existing, position) ? existingRefusal : undefined
+      if (isAnyIn(antiAffinity, position)) return antiAffinityStatus
+      return isAnyIn(existing, position) ? existingAntiAffinityStatus : undefined
     },
-    withPod: (pod, node) => cycleOf(cycle, changed(cycle, counted, { pod, node, delta: 1 })),
-    withoutPod: (pod, node) => cycleOf(cycle, changed(cycle, counted, { pod, node, delta: -1 })),
+    addPod: (pod, node) => stateWith(context, changed(context, counted, { pod, node, delta: 1 })),
+    removePod: (pod, node) => stateWith(context, changed(context, counted, { pod, node, delta: -1 })),
   }
 }
 
@@ -134,22 +139,22 @@ interface Move {
   readonly delta: 1 | -1
 }
 
-function changed(cycle: Cycle, counted: Counted, { pod, node, delta }: Move): Counted {
-  const position = cycle.positionOf(node)
+function changed(context: FilterContext, counted: Counted, { pod, node, delta }: Move): Counted {
+  const position = context.positionOf(node)
   const plus = <T extends ExistingTally | TermTally>(each: T, isOne: boolean): T => {
     const domain = each.domains[position] ?? -1
     return isOne && domain !== -1 ? { ...each, tally: each.tally.plus(domain, delta) } : each
   }
-  const affinity = counted.affinity.map(each => plus(each, each.kind.isOne(pod)))
+  const affinity = counted.affinity.map(each => plus(each, each.matcher.matches(pod)))
   const moved = affinity.filter((each, index) => each !== counted.affinity[index]).length
   return {
     affinity,
     affinityCount: counted.affinityCount + moved * delta,
-    antiAffinity: counted.antiAffinity.map(each => plus(each, each.kind.isOne(pod))),
+    antiAffinity: counted.antiAffinity.map(each => plus(each, each.matcher.matches(pod))),
     existing: pod.requiredAntiAffinity
-      .filter(term => isMeant(term, cycle.pod, cycle.namespaceLabels))
+      .filter(term => termMatchesPod(term, context.pod, context.namespaceLabels))
       .reduce<readonly ExistingTally[]>((tallies, { topologyKey }) => {
-        return withTopology(tallies, topologyKey, cycle).map(each =>
+        return withTopology(tallies, topologyKey, context).map(each =>
           plus(each, each.topologyKey === topologyKey),
         )
       }, counted.existing),
@@ -159,7 +164,7 @@ function changed(cycle: Cycle, counted: Counted, { pod, node, delta }: Move): Co
 function withTopology(
   tallies: readonly ExistingTally[],
   topologyKey: string,
-  { domainsOf }: Cycle,
+  { domainsOf }: FilterContext,
 ): readonly ExistingTally[] {
   if (tallies.some(each => each.topologyKey === topologyKey)) return tallies
   return [...tallies, { topologyKey, domains: domainsOf(topologyKey), tally: new Tally(nothing) }]

@@ -27,9 +27,9 @@ export class Namespaces {
 
   constructor(informer: Informer<Namespace>) {
     this.#informer = informer
-    informer.onChange((_name, { before, after }) => {
-      const isSame = before !== undefined && after !== undefined
-      if (!isSame || !equalJson(before.metadata?.labels, after.metadata?.labels)) this.#version++
+    informer.addEventHandler((_name, { oldObject, newObject }) => {
+      const isSame = oldObject !== undefined && newObject !== undefined
+      if (!isSame || !equalJson(oldObject.metadata?.labels, newObject.metadata?.labels)) this.#version++
     })
   }
 

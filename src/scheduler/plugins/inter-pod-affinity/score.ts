@@ -1,11 +1,11 @@
-import { scoreMax, type ScoreCycle } from '../../framework.ts'
+import { scoreMax, type ScoreState } from '../../framework.ts'
 import type { PodInfo, WeightedTerm } from '../../pod-info.ts'
 import type { Snapshot } from '../../snapshot.ts'
 import type { PodCounts } from '../pod-counts.ts'
 import { positionsIn } from '../pod-counts/positions.ts'
 import type { Topology } from '../pod-counts/topology.ts'
 import type { Namespaces } from './namespaces.ts'
-import { kindOf } from './term.ts'
+import { podMatcherOf } from './term.ts'
 import type { TermGroups } from './term-groups.ts'
 
 export interface ScoreWorld {
@@ -24,7 +24,7 @@ export function preferencesOf(pod: PodInfo): readonly WeightedTerm[] {
   return [...pod.preferredAffinity, ...against]
 }
 
-export function scoreCycle(world: ScoreWorld): ScoreCycle | undefined {
+export function scoreStateOf(world: ScoreWorld): ScoreState | undefined {
   const { snapshot } = world
   const weights = Array.from(weightsOf(world), ([topology, byDomain]) => ({
     domains: topology.at(snapshot),
@@ -42,7 +42,7 @@ export function scoreCycle(world: ScoreWorld): ScoreCycle | undefined {
       }
       return sum
     },
-    normalize: stretch,
+    normalizeScore: stretch,
   }
 }
 
@@ -61,7 +61,10 @@ function weightsOf({
   const weights = new Map(existing)
   for (const { weight, term } of preferencesOf(pod)) {
     const { topologyKey } = term
-    const { sums, topology } = counts.inDomains({ pods: kindOf(term, namespaces), topologyKey }, snapshot)
+    const { sums, topology } = counts.inDomains(
+      { pods: podMatcherOf(term, namespaces), topologyKey },
+      snapshot,
+    )
     const before = weights.get(topology)
     const sum = new Int32Array(Math.max(sums.length, before?.length ?? 0))
     for (let domain = 0; domain < sum.length; domain++) {

@@ -4,7 +4,7 @@ import type { AffinityTerm, PodInfo, WeightedTerm } from '../../pod-info.ts'
 import { emptySnapshot, type Snapshot } from '../../snapshot.ts'
 import { eachPodChange } from '../pod-counts/pod-changes.ts'
 import type { Topologies, Topology } from '../pod-counts/topology.ts'
-import { isMeant } from './term.ts'
+import { termMatchesPod } from './term.ts'
 
 /** Identical terms of pods on nodes, such as those of one Deployment. */
 interface TermGroup {
@@ -48,7 +48,7 @@ export class TermGroups {
     const sums = new Map<Topology, Int32Array>()
     const look = (label: string): void => {
       for (const { term, topology, weights } of this.#groups.get(label)?.values() ?? []) {
-        if (!isMeant(term, pod, namespaceLabels)) continue
+        if (!termMatchesPod(term, pod, namespaceLabels)) continue
         const sum = sums.get(topology) ?? new Int32Array(topology.size)
         sums.set(topology, sum)
         for (const [domain, weight] of weights) sum[domain]! += weight

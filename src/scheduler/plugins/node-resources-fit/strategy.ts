@@ -1,12 +1,12 @@
-import type { Amounts } from '../../amounts.ts'
-import { scoreMax, type ScoreCycle } from '../../framework.ts'
+import type { ResourceAmounts } from '../../resource-amounts.ts'
+import { scoreMax, type ScoreState } from '../../framework.ts'
 import type { NodeInfo } from '../../node-info.ts'
 import type { PodInfo } from '../../pod-info.ts'
 
-type Strategy = (pod: PodInfo, nodes: readonly NodeInfo[]) => ScoreCycle
+type Strategy = (pod: PodInfo, nodes: readonly NodeInfo[]) => ScoreState
 
 /** Score of a node for one resource, from requested and allocatable amounts. */
-type ResourceScore = (taken: number, has: number) => number
+type ResourceScore = (requested: number, allocatable: number) => number
 
 export interface WeightedResource {
   readonly name: string
@@ -47,15 +47,15 @@ export function strategyFor(settings: StrategySettings): Strategy {
 }
 
 /** Resources that are scored even if the pod does not request them. */
-export function isBasic(resource: string): boolean {
+export function isScoredByDefault(resource: string): boolean {
   return resource === 'cpu' || resource === 'memory' || resource === 'ephemeral-storage'
 }
 
 /** The amount of a resource by name. */
-export function takenOf(amounts: Amounts, name: string): number {
+export function amountOf(amounts: ResourceAmounts, name: string): number {
   if (name === 'cpu') return amounts.cpu
   if (name === 'memory') return amounts.memory
-  return name === 'ephemeral-storage' ? amounts.ephemeralStorage : (amounts.others.get(name) ?? 0)
+  return name === 'ephemeral-storage' ? amounts.ephemeralStorage : (amounts.scalarResources.get(name) ?? 0)
 }
 
 function strategyOf(
@@ -63,19 +63,19 @@ function strategyOf(
   scoreOf: ResourceScore,
   rounded: (average: number) => number,
 ): Strategy {
-  return ({ load }) => {
+  return ({ nonZeroRequests }) => {
     const asked = resources
-      .map(({ name, weight }) => ({ name, weight, amount: takenOf(load, name) }))
-      .filter(({ name, amount }) => amount > 0 || isBasic(name))
+      .map(({ name, weight }) => ({ name, weight, amount: amountOf(nonZeroRequests, name) }))
+      .filter(({ name, amount }) => amount > 0 || isScoredByDefault(name))
     return {
       score: info => {
         let sum = 0
         let weights = 0
         for (let index = 0; index < asked.length; index++) {
           const { name, weight, amount } = asked[index]!
-          const has = takenOf(info.allocatable, name)
-          if (has === 0) continue
-          const score = scoreOf(takenOf(info.load, name) + amount, has)
+          const allocatable = amountOf(info.allocatable, name)
+          if (allocatable === 0) continue
+          const score = scoreOf(amountOf(info.nonZeroRequested, name) + amount, allocatable)
           if (score === leftOut) continue
           sum += score * weight
           weights += weight
@@ -89,18 +89,18 @@ function strategyOf(
 /** Marks a resource without a score. */
 const leftOut = -1
 
-function leastAllocated(taken: number, has: number): number {
-  return taken > has ? 0 : Math.trunc(((has - taken) * scoreMax) / has)
+function leastAllocated(requested: number, allocatable: number): number {
+  return requested > allocatable ? 0 : Math.trunc(((allocatable - requested) * scoreMax) / allocatable)
 }
 
-function mostAllocated(taken: number, has: number): number {
-  return Math.trunc((Math.min(taken, has) * scoreMax) / has)
+function mostAllocated(requested: number, allocatable: number): number {
+  return Math.trunc((Math.min(requested, allocatable) * scoreMax) / allocatable)
 }
 
 /** Linear interpolation between the shape points. */
 function byShape(shape: readonly ShapePoint[]): ResourceScore {
-  return (taken, has) => {
-    const score = onShape(shape, taken > has ? 100 : Math.trunc((taken * 100) / has))
+  return (requested, allocatable) => {
+    const score = onShape(shape, requested > allocatable ? 100 : Math.trunc((requested * 100) / allocatable))
     return score > 0 ? score : leftOut
   }
 }

@@ -11,7 +11,7 @@ export interface DomainCountsOptions {
   readonly isIncluded: ((info: NodeInfo) => boolean) | undefined
 }
 
-/** Number of pods of a kind in each domain, updated incrementally between snapshots. */
+/** Number of matching pods in each domain, updated incrementally between snapshots. */
 export class DomainCounts {
   readonly topology: Topology
   readonly #pods: NodeCounts

@@ -12,18 +12,18 @@ interface LabelSet {
 
 /**
  * The pods of all nodes, grouped by label set: there are far fewer sets than pods, and the first count of a
- * kind examines one pod of each set.
+ * matcher examines one pod of each set.
  */
 export class LabelSets {
   readonly #sets = new Map<string, LabelSet>()
   #snapshot = emptySnapshot
 
   /** Number of matching pods on each node, by position. */
-  count(isOne: (pod: PodInfo) => boolean, snapshot: Snapshot): Int32Array<ArrayBuffer> {
+  count(matches: (pod: PodInfo) => boolean, snapshot: Snapshot): Int32Array<ArrayBuffer> {
     this.#show(snapshot)
     const at = new Int32Array(snapshot.nodes.length)
     for (const { one, counts } of this.#sets.values()) {
-      if (!isOne(one)) continue
+      if (!matches(one)) continue
       for (const [name, count] of counts) at[snapshot.positions.get(name)!]! += count
     }
     return at

@@ -2,11 +2,11 @@ import type { Pod, TopologySpreadConstraint } from '#/api/generated/core/v1.ts'
 import { labelOf, type Labels } from '#/api/labels.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
 import { compileLabelSelector, selectorOf, type Requirement, type Selector } from '#/api/selector.ts'
-import { placingEffects, untolerated } from '#/api/taints.ts'
+import { doNotScheduleEffects, findMatchingUntoleratedTaint } from '#/api/taints.ts'
 import type { NodeInfo } from '../../node-info.ts'
 import type { PodInfo } from '../../pod-info.ts'
-import { podTest } from '../node-affinity.ts'
-import type { NodeKind, PodKind } from '../pod-counts.ts'
+import { requiredNodeAffinityOf } from '../node-affinity.ts'
+import type { NodeMatcher, PodMatcher } from '../pod-counts.ts'
 
 /** A compiled topology spread constraint. */
 export interface Constraint {
@@ -15,7 +15,7 @@ export interface Constraint {
   readonly minDomains: number
   readonly selector: Selector
   /** The pods to count. */
-  readonly pods: PodKind
+  readonly pods: PodMatcher
   /**
    * nodeAffinityPolicy and nodeTaintsPolicy: true if only nodes count that match the pod's node affinity, or
    * its tolerations.
@@ -43,7 +43,7 @@ export function constraintsOf(
         maxSkew: constraint.maxSkew,
         minDomains: constraint.minDomains ?? 1,
         selector: chosen,
-        pods: kindOf(chosen, namespace),
+        pods: podMatcherOf(chosen, namespace),
         honorsAffinity: (constraint.nodeAffinityPolicy ?? 'Honor') === 'Honor',
         honorsTaints: constraint.nodeTaintsPolicy === 'Honor',
       }
@@ -65,10 +65,10 @@ function selectorFor(
 }
 
 /** A selector that matches everything counts no pods, as in Kubernetes. */
-function kindOf(selector: Selector, namespace: string): PodKind {
+function podMatcherOf(selector: Selector, namespace: string): PodMatcher {
   return {
     key: `${namespace}\n${selector.selectsNothing ? '-' : selector.toString()}`,
-    isOne: pod =>
+    matches: pod =>
       pod.namespace === namespace &&
       !selector.isEmpty &&
       selector.matches(pod.labels) &&
@@ -81,18 +81,21 @@ export function nodesOf(
   { pod }: PodInfo,
   { honorsAffinity, honorsTaints }: Constraint,
   keys: readonly string[],
-): NodeKind | undefined {
+): NodeMatcher | undefined {
   const affinity = honorsAffinity ? affinityOf(pod) : undefined
   // Its own key is required anyway, because nodes without it are in no domain.
   const others = keys.length > 1 ? keys : []
   if (affinity === undefined && !honorsTaints && others.length === 0) return undefined
   const tolerations = honorsTaints ? (pod.spec?.tolerations ?? []) : undefined
   const makeTest = (): NodeTest => {
-    const isWanted = affinity === undefined ? undefined : podTest(pod)
+    const isWanted = affinity === undefined ? undefined : requiredNodeAffinityOf(pod)
     return ({ node, labels }) => {
       if (!hasKeys(labels, others)) return false
       if (isWanted !== undefined && !isWanted(node)) return false
-      return !honorsTaints || untolerated(node.spec?.taints, tolerations, placingEffects) === undefined
+      return (
+        !honorsTaints ||
+        findMatchingUntoleratedTaint(node.spec?.taints, tolerations, doNotScheduleEffects) === undefined
+      )
     }
   }
   let made: NodeTest | undefined

@@ -10,14 +10,14 @@ import {
   selectorOf,
   type Selector,
 } from '#/api/selector.ts'
-import type { PluginContext } from '../../framework.ts'
+import type { PluginHandle } from '../../framework.ts'
 
 /**
  * Selector of the pods that are spread together by default: those of the same Services and the same owner.
  */
 export type DefaultSelector = (pod: Pod) => Selector
 
-export function defaultSelector({ informer }: Pick<PluginContext, 'informer'>): DefaultSelector {
+export function defaultSelector({ informer }: Pick<PluginHandle, 'informer'>): DefaultSelector {
   const [allServices, controllers] = [informer(services), informer(replicationControllers)]
   const [allReplicaSets, allStatefulSets] = [informer(replicaSets), informer(statefulSets)]
   const ownerSelector = (pod: Pod): Selector => {

@@ -1,15 +1,18 @@
-import type { FilterCycle, Refusal } from '../../framework.ts'
+import type { FilterState, Unschedulable } from '../../framework.ts'
 import type { NodeInfo } from '../../node-info.ts'
 import type { PodInfo } from '../../pod-info.ts'
 import type { Snapshot } from '../../snapshot.ts'
-import type { NodeKind, PodCounts } from '../pod-counts.ts'
+import type { NodeMatcher, PodCounts } from '../pod-counts.ts'
 import { positionsIn } from '../pod-counts/positions.ts'
 import { Tally } from '../pod-counts/tally.ts'
 import { hasKeys, nodesOf, type Constraint } from './constraints.ts'
 
 const reason = "node(s) didn't match pod topology spread constraints"
-const skewRefusal: Refusal = { reason }
-const labelRefusal: Refusal = { reason: `${reason} (missing required label)`, isFinal: true }
+const skewStatus: Unschedulable = { reason }
+const missingLabelStatus: Unschedulable = {
+  reason: `${reason} (missing required label)`,
+  isUnresolvable: true,
+}
 
 export interface FilterWorld {
   readonly pod: PodInfo
@@ -22,7 +25,7 @@ export interface FilterWorld {
 /** Counts of one constraint. */
 interface Spread {
   readonly constraint: Constraint
-  readonly nodes: NodeKind | undefined
+  readonly nodes: NodeMatcher | undefined
   /** Domain by position of the node; -1 for none. */
   readonly domains: Int32Array
   readonly tally: Tally
@@ -41,7 +44,7 @@ interface DomainsWithNodes {
   readonly nextCount: number
 }
 
-export function filterCycle({ pod, snapshot, counts, constraints }: FilterWorld): FilterCycle {
+export function filterStateOf({ pod, snapshot, counts, constraints }: FilterWorld): FilterState {
   const keys = keysOf(constraints)
   const spreads = constraints.map((constraint): Spread => {
     const { topologyKey, pods } = constraint
@@ -58,7 +61,7 @@ export function filterCycle({ pod, snapshot, counts, constraints }: FilterWorld)
       countMax: countMaxOf(pod, constraint, domainsWithNodes, tally),
     }
   })
-  return cycleOf({ pod, keys, positionOf: positionsIn(snapshot) }, spreads)
+  return stateWith({ pod, keys, positionOf: positionsIn(snapshot) }, spreads)
 }
 
 /** The label keys that a node must have to count. */
@@ -66,45 +69,45 @@ export function keysOf(constraints: readonly Constraint[]): readonly string[] {
   return [...new Set(constraints.map(({ topologyKey }) => topologyKey))].toSorted()
 }
 
-/** The constant part of a filter cycle. */
-interface Cycle {
+/** The constant part of a filter state. */
+interface FilterContext {
   readonly pod: PodInfo
   readonly keys: readonly string[]
   readonly positionOf: (node: NodeInfo) => number
 }
 
-function cycleOf(cycle: Cycle, spreads: readonly Spread[]): FilterCycle {
-  const { positionOf } = cycle
-  const moved = (pod: PodInfo, node: NodeInfo, delta: 1 | -1): FilterCycle => {
-    if (!hasKeys(node.labels, cycle.keys)) return cycleOf(cycle, spreads)
-    return cycleOf(
-      cycle,
-      spreads.map(spread => movedSpread(cycle, spread, { pod, node, delta })),
+function stateWith(context: FilterContext, spreads: readonly Spread[]): FilterState {
+  const { positionOf } = context
+  const moved = (pod: PodInfo, node: NodeInfo, delta: 1 | -1): FilterState => {
+    if (!hasKeys(node.labels, context.keys)) return stateWith(context, spreads)
+    return stateWith(
+      context,
+      spreads.map(spread => movedSpread(context, spread, { pod, node, delta })),
     )
   }
   return {
-    test: node => {
+    filter: node => {
       const position = positionOf(node)
       for (const { domains, tally, countMax } of spreads) {
         const domain = domains[position] ?? -1
-        if (domain === -1) return labelRefusal
-        if (tally.get(domain) > countMax) return skewRefusal
+        if (domain === -1) return missingLabelStatus
+        if (tally.get(domain) > countMax) return skewStatus
       }
       return undefined
     },
-    withPod: (pod, node) => moved(pod, node, 1),
-    withoutPod: (pod, node) => moved(pod, node, -1),
+    addPod: (pod, node) => moved(pod, node, 1),
+    removePod: (pod, node) => moved(pod, node, -1),
   }
 }
 
 function movedSpread(
-  { pod: placed, positionOf }: Cycle,
+  { pod: placed, positionOf }: FilterContext,
   spread: Spread,
   { pod, node, delta }: { readonly pod: PodInfo; readonly node: NodeInfo; readonly delta: 1 | -1 },
 ): Spread {
   const { constraint, nodes, domains, domainsWithNodes } = spread
   const domain = domains[positionOf(node)] ?? -1
-  const counts = domain !== -1 && constraint.pods.isOne(pod) && (nodes?.test()(node) ?? true)
+  const counts = domain !== -1 && constraint.pods.matches(pod) && (nodes?.test()(node) ?? true)
   if (!counts) return spread
   const tally = spread.tally.plus(domain, delta)
   return { ...spread, tally, countMax: countMaxOf(placed, constraint, domainsWithNodes, tally) }

@@ -1,4 +1,4 @@
-import { scoreMax, type ScoreCycle } from '../../framework.ts'
+import { scoreMax, type ScoreState } from '../../framework.ts'
 import type { NodeInfo } from '../../node-info.ts'
 import type { PodInfo } from '../../pod-info.ts'
 import type { Snapshot } from '../../snapshot.ts'
@@ -38,7 +38,7 @@ interface Spread {
 }
 
 /** Raw scores are weighted pod counts; normalization reverses them, so that fewer pods are better. */
-export function scoreCycle(world: ScoreWorld): ScoreCycle {
+export function scoreStateOf(world: ScoreWorld): ScoreState {
   const { snapshot, needsAllKeys } = world
   const spreads = spreadsOf(world)
   const positionOf = positionsIn(snapshot)
@@ -53,7 +53,7 @@ export function scoreCycle(world: ScoreWorld): ScoreCycle {
       }
       return Math.round(sum)
     },
-    normalize,
+    normalizeScore: normalize,
   }
 }
 

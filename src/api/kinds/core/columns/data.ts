@@ -14,7 +14,7 @@ import { textColumn } from '../../make-column.ts'
 import type { Unchecked } from '../../unchecked.ts'
 
 export const namespaceColumns: KindColumns<Namespace> = {
-  columns: [nameColumn, textColumn('Status', 'Whether it is in use or on its way out.'), ageColumn],
+  columns: [nameColumn, textColumn('Status', 'The status of the namespace.'), ageColumn],
   cells: (object: Unchecked<Namespace>, nowMs) => [
     nameOf(object),
     object.status?.phase ?? '',
@@ -23,7 +23,7 @@ export const namespaceColumns: KindColumns<Namespace> = {
 }
 
 export const configMapColumns: KindColumns<ConfigMap> = {
-  columns: [nameColumn, textColumn('Data', 'How many entries it has.'), ageColumn],
+  columns: [nameColumn, textColumn('Data', 'Number of data entries.'), ageColumn],
   cells: (object: Unchecked<ConfigMap>, nowMs) => [
     nameOf(object),
     sizeOf(object.data) + sizeOf(object.binaryData),
@@ -34,8 +34,8 @@ export const configMapColumns: KindColumns<ConfigMap> = {
 export const secretColumns: KindColumns<Secret> = {
   columns: [
     nameColumn,
-    textColumn('Type', 'What the secret is for.'),
-    textColumn('Data', 'How many entries it has.'),
+    textColumn('Type', 'Type of the secret.'),
+    textColumn('Data', 'Number of data entries.'),
     ageColumn,
   ],
   cells: (object: Unchecked<Secret>, nowMs) => [
@@ -54,8 +54,11 @@ export const serviceAccountColumns: KindColumns<ServiceAccount> = {
 export const resourceQuotaColumns: KindColumns<ResourceQuota> = {
   columns: [
     nameColumn,
-    textColumn('Request', 'What is used of what may be requested.'),
-    textColumn('Limit', 'What is used of what limits may add up to.'),
+    textColumn('Request', 'Request represents a minimum amount of cpu/memory that a container may consume.'),
+    textColumn(
+      'Limit',
+      'Limits control the maximum amount of cpu/memory that a container may use independent of contention on the node.',
+    ),
     ageColumn,
   ],
   cells: (quota: Unchecked<ResourceQuota>, nowMs) => [
@@ -68,9 +71,9 @@ export const resourceQuotaColumns: KindColumns<ResourceQuota> = {
 export const componentStatusColumns: KindColumns<ComponentStatus> = {
   columns: [
     nameColumn,
-    textColumn('Status', 'Whether the component is healthy.'),
-    textColumn('Message', 'What the component says.'),
-    textColumn('Error', 'What is wrong.'),
+    textColumn('Status', 'Health of the component.'),
+    textColumn('Message', 'Health check message.'),
+    textColumn('Error', 'Health check error.'),
   ],
   cells: (object: Unchecked<ComponentStatus>) => {
     const healthy = object.conditions?.find(condition => condition.type === 'Healthy')

@@ -1,5 +1,5 @@
 /** Table columns of Event, for events with a series (`events.k8s.io/v1`) or with a count (`v1`). */
-import { nameColumn, nameOf, sinceText } from '../../../columns.ts'
+import { nameColumn, nameOf, translateTimestampSince } from '../../../columns.ts'
 import type { Event } from '../../../generated/core/v1.ts'
 import type { KindColumns } from '../../../table-columns.ts'
 import { textColumn, wideColumn } from '../../make-column.ts'
@@ -7,15 +7,15 @@ import type { Unchecked } from '../../unchecked.ts'
 
 export const eventColumns: KindColumns<Event> = {
   columns: [
-    textColumn('Last Seen', 'How long ago it happened last.'),
+    textColumn('Last Seen', 'Time since the last occurrence.'),
     textColumn('Type', 'Normal or Warning.'),
-    textColumn('Reason', 'What happened, in one word.'),
-    textColumn('Object', 'What it is about.'),
-    wideColumn('Subobject', 'The part of the object it is about.'),
-    wideColumn('Source', 'Who reported it, and where.'),
-    textColumn('Message', 'What happened.'),
-    wideColumn('First Seen', 'How long ago it happened for the first time.'),
-    wideColumn('Count', 'How often it happened.'),
+    textColumn('Reason', 'Machine-readable reason.'),
+    textColumn('Object', 'The involved object.'),
+    wideColumn('Subobject', 'Field path of the involved object.'),
+    wideColumn('Source', 'Reporting component and host.'),
+    textColumn('Message', 'Human-readable description.'),
+    wideColumn('First Seen', 'Time since the first occurrence.'),
+    wideColumn('Count', 'Number of occurrences.'),
     { ...nameColumn, priority: 1 },
   ],
   cells: (event: Unchecked<Event>, nowMs) => {
@@ -23,14 +23,14 @@ export const eventColumns: KindColumns<Event> = {
     const first = event.firstTimestamp || event.eventTime
     const last = series === undefined ? event.lastTimestamp || first : series.lastObservedTime
     return [
-      sinceText(last, nowMs),
+      translateTimestampSince(last, nowMs),
       event.type ?? '',
       event.reason ?? '',
       name === '' ? kind.toLowerCase() : `${kind.toLowerCase()}/${name}`,
       fieldPath,
       sourceText(event),
       (event.message ?? '').trim(),
-      sinceText(first, nowMs),
+      translateTimestampSince(first, nowMs),
       series === undefined ? event.count || 1 : (series.count ?? 0),
       nameOf(event),
     ]

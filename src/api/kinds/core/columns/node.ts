@@ -8,15 +8,15 @@ import type { Unchecked } from '../../unchecked.ts'
 export const nodeColumns: KindColumns<Node> = {
   columns: [
     nameColumn,
-    textColumn('Status', 'Whether the node is ready, and whether it takes new pods.'),
-    textColumn('Roles', 'What the node is there for.'),
+    textColumn('Status', 'The status of the node.'),
+    textColumn('Roles', 'The roles of the node.'),
     ageColumn,
-    textColumn('Version', 'The version of the kubelet.'),
-    wideColumn('Internal-IP', 'The address inside of the cluster.'),
-    wideColumn('External-IP', 'The address outside of the cluster.'),
-    wideColumn('OS-Image', 'The operating system.'),
-    wideColumn('Kernel-Version', 'The version of the kernel, and the architecture it is built for.'),
-    wideColumn('Container-Runtime', 'The container runtime and its version.'),
+    textColumn('Version', 'Kubelet version.'),
+    wideColumn('Internal-IP', 'Internal IP address of the node.'),
+    wideColumn('External-IP', 'External IP address of the node.'),
+    wideColumn('OS-Image', 'Operating system image of the node.'),
+    wideColumn('Kernel-Version', 'Kernel version and architecture.'),
+    wideColumn('Container-Runtime', 'Container runtime and its version.'),
   ],
   cells: (node: Unchecked<Node>, nowMs) => {
     const info = node.status?.nodeInfo ?? {}

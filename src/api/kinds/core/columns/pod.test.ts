@@ -63,7 +63,7 @@ function checkStatus(given: Given, status: string, ready: string): void {
   check(pod(given), { Status: status, Ready: ready })
 }
 
-test('a pod shows where it runs', () => {
+test('the Pod table shows IP and node', () => {
   row({}, 'a', '0/0', '', '0', '5m', '<none>', '<none>', '<none>', '<none>')
   row(
     {
@@ -84,7 +84,7 @@ test('a pod shows where it runs', () => {
   check({ status: { podIP: '10.0.0.2', podIPs: [{ ip: '10.0.0.1' }] } }, { IP: '10.0.0.2' })
 })
 
-test('a pod without statuses of containers shows its phase, or the reason for it', () => {
+test('STATUS is the phase or reason of a pod without container statuses', () => {
   checkStatus({ main: {} }, 'Pending', '0/0')
   checkStatus({ main: { c: '' }, status: { phase: 'Unknown' } }, 'Unknown', '0/1')
   checkStatus({ status: { phase: 'Failed', reason: 'Evicted' } }, 'Evicted', '0/1')
@@ -96,7 +96,7 @@ test('a pod without statuses of containers shows its phase, or the reason for it
   )
 })
 
-test('containers say what they do, the first before the others', () => {
+test('STATUS is the reason of the first container that has one', () => {
   const status = { phase: 'Running' }
   checkStatus({ main: { c: 'ready' }, status }, 'Running', '1/1')
   checkStatus({ main: { c: 'ready', d: 'ready' }, status }, 'Running', '2/2')
@@ -115,7 +115,7 @@ test('containers say what they do, the first before the others', () => {
   checkStatus({ main: { c: 'killed 9' }, status }, 'Signal:9', '0/1')
 })
 
-test('a pod is completed once all of its containers are, and not before', () => {
+test('STATUS is Completed once all containers have completed', () => {
   const status = { phase: 'Running' }
   checkStatus({ main: { c: 'ended 0 Completed' }, status: { phase: 'Succeeded' } }, 'Completed', '0/1')
   checkStatus({ main: { c: 'ended 0 Completed', d: 'ready' }, status, holds: ['Ready'] }, 'Running', '1/2')
@@ -129,7 +129,7 @@ test('a pod is completed once all of its containers are, and not before', () => 
   checkStatus({ main: { c: 'ended 0 Completed', d: 'ended 1 Error', e: 'ready' }, status }, 'Error', '1/3')
 })
 
-test('an init container holds the pod up until it is through', () => {
+test('STATUS shows Init until all init containers have completed', () => {
   checkStatus({ init: { i: 'running' } }, 'Init:0/1', '0/1')
   checkStatus({ init: { i: 'waiting PodInitializing', j: '' } }, 'Init:0/2', '0/1')
   checkStatus({ init: { i: 'waiting' } }, 'Init:0/1', '0/1')
@@ -157,7 +157,7 @@ test('an init container holds the pod up until it is through', () => {
   )
 })
 
-test('a sidecar counts as a container and lets the others start once it has started', () => {
+test('a sidecar counts as a container and unblocks others once started', () => {
   const status = { phase: 'Running' }
   checkStatus({ init: { side: 'ready' }, main: { c: 'ready' }, status }, 'Running', '2/2')
   checkStatus({ init: { side: 'running' }, main: { c: 'ready' }, status }, 'Running', '1/2')
@@ -175,7 +175,7 @@ test('a sidecar counts as a container and lets the others start once it has star
   checkStatus({ init: { i: 'ready' } }, 'Init:0/1', '0/1')
 })
 
-test('restarts are counted, with the time of the last one', () => {
+test('RESTARTS shows the count and the time since the last restart', () => {
   const restarts = (given: Given, text: string): void => check(pod(given), { Restarts: text })
   restarts({ main: { c: 'ready' } }, '0')
   restarts({ main: { c: 'ready' }, more: { c: { restartCount: 3 } } }, '3')
@@ -199,7 +199,7 @@ test('restarts are counted, with the time of the last one', () => {
   )
 })
 
-test('a pod that is being deleted says so, unless its end is known or its node is not', () => {
+test('STATUS is Terminating for a pod being deleted, unless terminal or on a lost node', () => {
   const metadata = { deletionTimestamp: ago(1) }
   checkStatus({ main: { c: 'ready' }, status: { phase: 'Running' }, metadata }, 'Terminating', '1/1')
   checkStatus({ init: { i: 'running' }, metadata }, 'Terminating', '0/1')
@@ -217,7 +217,7 @@ test('a pod that is being deleted says so, unless its end is known or its node i
   checkStatus({ main: { c: 'ready' }, status: { phase: 'Running', reason: 'NodeLost' } }, 'NodeLost', '1/1')
 })
 
-test('readiness gates are counted', () => {
+test('READINESS GATES shows satisfied and total gates', () => {
   const spec = { readinessGates: [{ conditionType: 'x/a' }, { conditionType: 'x/b' }] }
   check({ spec }, { 'Readiness Gates': '0/2' })
   check(
@@ -234,7 +234,7 @@ test('readiness gates are counted', () => {
   )
 })
 
-test('the row of a pod that has ended says how', () => {
+test('rows of terminal pods have a Completed condition', () => {
   const completed = { type: 'Completed', status: 'True' }
   assert.deepEqual(conditions({ status: { phase: 'Running' } }), [])
   assert.deepEqual(conditions({}), [])
@@ -246,7 +246,7 @@ test('the row of a pod that has ended says how', () => {
   ])
 })
 
-test('a pod with very many containers is shown without going over all of them for each', () => {
+test('the Pod table takes linear time in the number of containers', () => {
   const names = Array.from({ length: 20_000 }, (_, index) => `side${index}`)
   const init = Object.fromEntries(names.map(name => [name, 'ready']))
   checkStatus({ init, main: { c: 'ready' }, status: { phase: 'Running' } }, 'Running', '20001/20001')

@@ -1,26 +1,30 @@
 /** Table columns of Pod. */
-import { ageColumn, ageOf, nameColumn, nameOf, sinceText } from '../../../columns.ts'
+import { ageColumn, ageOf, nameColumn, nameOf, translateTimestampSince } from '../../../columns.ts'
 import type { Pod } from '../../../generated/core/v1.ts'
 import type { KindColumns, RowCondition } from '../../../table-columns.ts'
 import { isTrue } from '../../cell-text.ts'
 import { textColumn, wideColumn } from '../../make-column.ts'
 import type { Unchecked } from '../../unchecked.ts'
-import { summarizePod, type PodSummary } from './summarize-pod.ts'
+import { podPrintStatus, type PodPrintStatus } from './pod-print-status.ts'
 
 export const podColumns: KindColumns<Pod> = {
   columns: [
     nameColumn,
-    textColumn('Ready', 'How many containers are ready, of how many.'),
-    textColumn('Status', 'What the pod does, or what keeps it from running.'),
-    textColumn('Restarts', 'How often containers were started again, and how long ago the last one was.'),
+    textColumn('Ready', 'The aggregate readiness state of this pod for accepting traffic.'),
+    textColumn('Status', 'The aggregate status of the containers in this pod.'),
+    textColumn(
+      'Restarts',
+      'The number of times the containers in this pod have been restarted and ' +
+        'when the last container in this pod has restarted.',
+    ),
     ageColumn,
-    wideColumn('IP', 'The address of the pod.'),
-    wideColumn('Node', 'The node the pod runs on.'),
-    wideColumn('Nominated Node', 'The node on which pods make room for this one.'),
-    wideColumn('Readiness Gates', 'How many further conditions of readiness hold, of how many.'),
+    wideColumn('IP', 'IP address of the pod.'),
+    wideColumn('Node', 'Node that the pod is bound to.'),
+    wideColumn('Nominated Node', 'Node nominated by preemption.'),
+    wideColumn('Readiness Gates', 'Number of satisfied readiness gates out of the total.'),
   ],
   cells: (pod: Unchecked<Pod>, nowMs) => {
-    const summary = summarizePod(pod)
+    const summary = podPrintStatus(pod)
     return [
       nameOf(pod),
       `${summary.ready}/${summary.containers}`,
@@ -39,9 +43,9 @@ export const podColumns: KindColumns<Pod> = {
   },
 }
 
-function restartsText({ restarts, lastRestart }: PodSummary, nowMs: number): string {
+function restartsText({ restarts, lastRestart }: PodPrintStatus, nowMs: number): string {
   if (restarts === 0 || lastRestart === '') return String(restarts)
-  return `${restarts} (${sinceText(lastRestart, nowMs)} ago)`
+  return `${restarts} (${translateTimestampSince(lastRestart, nowMs)} ago)`
 }
 
 function gatesText({ spec, status }: Unchecked<Pod>): string {

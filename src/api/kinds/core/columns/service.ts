@@ -2,19 +2,19 @@
 import { ageColumn, ageOf, nameColumn, nameOf } from '../../../columns.ts'
 import type { Endpoints, Service, ServicePort } from '../../../generated/core/v1.ts'
 import type { KindColumns } from '../../../table-columns.ts'
-import { balancerText, fewText, labelsText, shownMax } from '../../cell-text.ts'
+import { loadBalancerStatusText, formatListWithMore, labelsText, shownMax } from '../../cell-text.ts'
 import { textColumn, wideColumn } from '../../make-column.ts'
 import type { Unchecked } from '../../unchecked.ts'
 
 export const serviceColumns: KindColumns<Service> = {
   columns: [
     nameColumn,
-    textColumn('Type', 'From where the service can be reached.'),
-    textColumn('Cluster-IP', 'The address inside of the cluster.'),
-    textColumn('External-IP', 'Addresses outside of the cluster.'),
-    textColumn('Port(s)', 'Ports of the service, and those that nodes open for them.'),
+    textColumn('Type', 'Type of the service.'),
+    textColumn('Cluster-IP', 'Cluster IP of the service.'),
+    textColumn('External-IP', 'External IPs and load balancer addresses.'),
+    textColumn('Port(s)', 'Ports of the service with their node ports.'),
     ageColumn,
-    wideColumn('Selector', 'Labels of the pods that serve.'),
+    wideColumn('Selector', 'Label selector for the pods of the service.'),
   ],
   cells: (service: Unchecked<Service>, nowMs) => {
     const { type = '', clusterIPs, clusterIP, ports = [], selector } = service.spec ?? {}
@@ -31,7 +31,7 @@ export const serviceColumns: KindColumns<Service> = {
 }
 
 export const endpointsColumns: KindColumns<Endpoints> = {
-  columns: [nameColumn, textColumn('Endpoints', 'Addresses and ports that serve.'), ageColumn],
+  columns: [nameColumn, textColumn('Endpoints', 'Addresses and ports of the endpoints.'), ageColumn],
   cells: (endpoints: Unchecked<Endpoints>, nowMs) => [
     nameOf(endpoints),
     addressesText(endpoints),
@@ -47,7 +47,7 @@ function externalText({ spec = {}, status }: Unchecked<Service>): string {
     case 'NodePort':
       return given || '<none>'
     case 'LoadBalancer': {
-      const balancer = balancerText(status?.loadBalancer?.ingress)
+      const balancer = loadBalancerStatusText(status?.loadBalancer?.ingress)
       return balancer !== '' && given !== '' ? `${balancer},${given}` : balancer || given || '<pending>'
     }
     case 'ExternalName':
@@ -75,5 +75,5 @@ function addressesText({ subsets = [] }: Unchecked<Endpoints>): string {
       }
     }
   }
-  return fewText(shown, count)
+  return formatListWithMore(shown, count)
 }

@@ -5,23 +5,23 @@ import type { KindColumns } from '../../../table-columns.ts'
 import { textColumn, wideColumn } from '../../make-column.ts'
 import type { Unchecked } from '../../unchecked.ts'
 
-const capacityColumn = textColumn('Capacity', 'How much the volume holds.')
-const accessModesColumn = textColumn('Access Modes', 'How nodes and pods may mount the volume.')
-const classColumn = textColumn('StorageClass', 'The class of storage.')
-const attributesClassColumn = textColumn('VolumeAttributesClass', 'The class of attributes that may change.')
-const volumeModeColumn = wideColumn('VolumeMode', 'A file system or a block device.')
+const capacityColumn = textColumn('Capacity', 'Capacity of the volume.')
+const accessModesColumn = textColumn('Access Modes', 'Access modes of the volume.')
+const classColumn = textColumn('StorageClass', 'Name of the StorageClass.')
+const attributesClassColumn = textColumn('VolumeAttributesClass', 'Name of the VolumeAttributesClass.')
+const volumeModeColumn = wideColumn('VolumeMode', 'Filesystem or Block.')
 
 export const persistentVolumeColumns: KindColumns<PersistentVolume> = {
   columns: [
     nameColumn,
     capacityColumn,
     accessModesColumn,
-    textColumn('Reclaim Policy', 'What becomes of the volume when its claim is gone.'),
-    textColumn('Status', 'Whether the volume is bound to a claim.'),
-    textColumn('Claim', 'The claim, with its namespace.'),
+    textColumn('Reclaim Policy', 'What happens to the volume when released from its claim.'),
+    textColumn('Status', 'Phase of the volume.'),
+    textColumn('Claim', 'Namespace and name of the bound claim.'),
     classColumn,
     attributesClassColumn,
-    textColumn('Reason', 'Why the volume is in its state.'),
+    textColumn('Reason', 'Reason for the phase.'),
     ageColumn,
     volumeModeColumn,
   ],
@@ -46,8 +46,8 @@ export const persistentVolumeColumns: KindColumns<PersistentVolume> = {
 export const persistentVolumeClaimColumns: KindColumns<PersistentVolumeClaim> = {
   columns: [
     nameColumn,
-    textColumn('Status', 'Whether the claim has a volume.'),
-    textColumn('Volume', 'The volume.'),
+    textColumn('Status', 'Phase of the claim.'),
+    textColumn('Volume', 'Name of the bound volume.'),
     capacityColumn,
     accessModesColumn,
     classColumn,

@@ -10,9 +10,9 @@ import type { Unchecked } from '../../unchecked.ts'
 export const podTemplateColumns: KindColumns<PodTemplate> = {
   columns: [
     nameColumn,
-    textColumn('Containers', 'Names of the containers of a pod.'),
-    textColumn('Images', 'Images of the containers of a pod.'),
-    textColumn('Pod Labels', 'Labels of a pod.'),
+    textColumn('Containers', 'Names of each container in the template.'),
+    textColumn('Images', 'Images referenced by each container in the template.'),
+    textColumn('Pod Labels', 'Labels of the pod template.'),
   ],
   cells: (object: Unchecked<PodTemplate>) => {
     const { metadata, spec } = object.template ?? {}

@@ -1,5 +1,5 @@
 /** Validation of Node. */
-import { parseCidr, validateStoredCidr } from '../../../cidr.ts'
+import { parseCidr, validateCidrForLegacyField } from '../../../cidr.ts'
 import { duplicate, forbiddenField, invalid, type FieldError } from '../../../field-error.ts'
 import type { Node, NodeStatus, Taint } from '../../../generated/core/v1.ts'
 import { validateLabelName } from '../../../labels.ts'
@@ -23,17 +23,17 @@ export function validateNode({ spec = {}, status = {} }: Node): FieldError[] {
 }
 
 /** Immutable fields, and checks of the status that apply to every update. */
-export function validateNodeUpdate(node: Node, before: Node): FieldError[] {
+export function validateNodeUpdate(node: Node, old: Node): FieldError[] {
   const { spec = {}, status = {} } = node
   return [
     ...validateResources(status),
     ...validateDeclaredFeatures(status.declaredFeatures ?? []),
     ...validateAddresses(status),
-    ...validateImmutableSpec(node, before),
+    ...validateImmutableSpec(node, old),
     ...(spec.configSource ? validateConfigSource('spec.configSource', spec.configSource) : []),
     ...(status.config ? validateConfigStatus('status.config', status.config) : []),
     ...validateTaints('metadata.taints', spec.taints ?? []),
-    ...((spec.externalID ?? '') === (before.spec?.externalID ?? '')
+    ...((spec.externalID ?? '') === (old.spec?.externalID ?? '')
       ? []
       : [forbiddenField('spec.externalID', 'may not be updated')]),
   ]
@@ -107,7 +107,7 @@ function validateFeatureName(field: string, name: string): FieldError[] {
 
 function validatePodCidrs(ranges: readonly string[]): FieldError[] {
   const field = 'spec.podCIDRs'
-  const errors = ranges.flatMap((range, index) => validateStoredCidr(`${field}[${index}]`, range))
+  const errors = ranges.flatMap((range, index) => validateCidrForLegacyField(`${field}[${index}]`, range))
   const families = ranges.map(range => parseCidr(range)?.family)
   const isPair = ranges.length < 2 || (ranges.length === 2 && families[0] !== families[1])
   if (isPair) return errors
@@ -126,16 +126,16 @@ function validateAddresses({ addresses = [] }: NodeStatus): FieldError[] {
 }
 
 /** Pod CIDRs and the provider ID can be set only once. */
-function validateImmutableSpec({ spec = {} }: Node, { spec: before = {} }: Node): FieldError[] {
+function validateImmutableSpec({ spec = {} }: Node, { spec: old = {} }: Node): FieldError[] {
   const errors: FieldError[] = []
   const { podCIDRs = [] } = spec
-  const { podCIDRs: was = [] } = before
+  const { podCIDRs: was = [] } = old
   const isSame = was.length === podCIDRs.length && was.every((range, index) => range === podCIDRs[index])
   if (was.length > 0 && !isSame) {
     const detail = 'node updates may not change podCIDR except from "" to valid'
     errors.push(forbiddenField('spec.podCIDRs', detail))
   }
-  if (before.providerID && before.providerID !== spec.providerID) {
+  if (old.providerID && old.providerID !== spec.providerID) {
     const detail = 'node updates may not change providerID except from "" to valid'
     errors.push(forbiddenField('spec.providerID', detail))
   }

@@ -4,9 +4,9 @@
  * from it. https://kubernetes.io/docs/concepts/storage/persistent-volumes/#volume-populators-and-data-sources
  */
 import type { PersistentVolumeClaimSpec, TypedLocalObjectReference } from '../../../generated/core/v1.ts'
-import { withoutField } from '../pod/structure-sharing.ts'
+import { withoutField } from '../pod/copy-on-write.ts'
 
-export function withDataSources(spec: PersistentVolumeClaimSpec): PersistentVolumeClaimSpec {
+export function normalizeDataSources(spec: PersistentVolumeClaimSpec): PersistentVolumeClaimSpec {
   const { dataSource, dataSourceRef } = spec
   if (dataSource && !dataSourceRef) return { ...spec, dataSourceRef: dataSource }
   // `dataSource` cannot reference another namespace.
@@ -18,14 +18,14 @@ export function withDataSources(spec: PersistentVolumeClaimSpec): PersistentVolu
  * Drops a `dataSource` of an unsupported kind and a `dataSourceRef` to another namespace, unless the claim
  * already had a source.
  */
-export function withoutForeignSource(
+export function dropUnsupportedDataSource(
   given: PersistentVolumeClaimSpec,
-  before: PersistentVolumeClaimSpec | undefined,
+  old: PersistentVolumeClaimSpec | undefined,
 ): PersistentVolumeClaimSpec {
-  const isNewRef = before?.dataSourceRef === undefined
+  const isNewRef = old?.dataSourceRef === undefined
   const isForeign = isNewRef && given.dataSourceRef?.namespace
   const spec: PersistentVolumeClaimSpec = isForeign ? withoutField(given, 'dataSourceRef') : given
-  if (before?.dataSource || before?.dataSourceRef || spec.dataSourceRef || !spec.dataSource) return spec
+  if (old?.dataSource || old?.dataSourceRef || spec.dataSourceRef || !spec.dataSource) return spec
   return isVolumeOrSnapshot(spec.dataSource) ? spec : withoutField(spec, 'dataSource')
 }
 

@@ -2,7 +2,7 @@
 import { invalidEach, notSupported, required, type FieldError } from '../../../field-error.ts'
 import type { PersistentVolumeClaim } from '../../../generated/core/v1.ts'
 import { checkQualifiedName } from '../../../names.ts'
-import { isNative } from '../pod/resource-names.ts'
+import { isNativeResource } from '../pod/resource-names.ts'
 import { validateAmount, validateStoredAmount } from '../resource-quantities.ts'
 
 export function validateClaimStatus({ spec = {}, status = {} }: PersistentVolumeClaim): FieldError[] {
@@ -44,6 +44,6 @@ function validateAllocated(name: string, amount: string): FieldError[] {
 /** The only native resource of a claim is `storage`. */
 function validateResourceKey(field: string, name: string): FieldError[] {
   const errors = invalidEach(field, name, checkQualifiedName(name))
-  if (errors.length > 0 || !isNative(name) || name === 'storage') return errors
+  if (errors.length > 0 || !isNativeResource(name) || name === 'storage') return errors
   return [notSupported(field, name, ['storage'])]
 }

@@ -8,42 +8,39 @@ import { compareQuantities } from '../../../quantity.ts'
 import { validateImmutable } from '../../../validate-metadata.ts'
 import { annotationOf } from '../../annotation-of.ts'
 import { quantityOf } from '../pod/resource-amounts.ts'
-import { sameMeaning } from '../pod/same-meaning.ts'
-import { withField, withoutField } from '../pod/structure-sharing.ts'
-import { withDataSources } from './data-sources.ts'
+import { semanticEqual } from '../pod/semantic-equal.ts'
+import { withField, withoutField } from '../pod/copy-on-write.ts'
+import { normalizeDataSources } from './data-sources.ts'
 
 /** Legacy annotation for the storage class. */
 export const storageClassAnnotation = 'volume.beta.kubernetes.io/storage-class'
 
-export function validateClaimUpdate(
-  claim: PersistentVolumeClaim,
-  before: PersistentVolumeClaim,
-): FieldError[] {
+export function validateClaimUpdate(claim: PersistentVolumeClaim, old: PersistentVolumeClaim): FieldError[] {
   return [
-    ...validateSpecUnchanged(claim, before),
-    ...validateSize(claim, before),
-    ...validateImmutable(claim.spec?.volumeMode, before.spec?.volumeMode, 'volumeMode'),
-    ...validateAttributesClass(claim, before),
+    ...validateSpecUnchanged(claim, old),
+    ...validateSize(claim, old),
+    ...validateImmutable(claim.spec?.volumeMode, old.spec?.volumeMode, 'volumeMode'),
+    ...validateAttributesClass(claim, old),
   ]
 }
 
-function validateSpecUnchanged(claim: PersistentVolumeClaim, before: PersistentVolumeClaim): FieldError[] {
+function validateSpecUnchanged(claim: PersistentVolumeClaim, old: PersistentVolumeClaim): FieldError[] {
   const errors: FieldError[] = []
-  const isFromAnnotation = isClassFromAnnotation(claim, before)
+  const isFromAnnotation = isClassFromAnnotation(claim, old)
   if (!isFromAnnotation) {
     const annotation = annotationOf(claim, storageClassAnnotation) ?? ''
-    const was = annotationOf(before, storageClassAnnotation) ?? ''
+    const was = annotationOf(old, storageClassAnnotation) ?? ''
     errors.push(...validateImmutable(annotation, was, `metadata.annotations.${storageClassAnnotation}`))
   }
   const spec = comparable(claim.spec ?? {}, claim)
-  const old = comparable(withDataSources(before.spec ?? {}), claim)
-  const isVolumeFree = !before.spec?.volumeName
-  const isClassFree = isFromAnnotation || isFirstClass(claim, before)
-  const isSame = sameMeaning(
+  const oldSpec = comparable(normalizeDataSources(old.spec ?? {}), claim)
+  const isVolumeFree = !old.spec?.volumeName
+  const isClassFree = isFromAnnotation || isFirstClass(claim, old)
+  const isSame = semanticEqual(
     withoutChangeable(spec, isVolumeFree, isClassFree),
-    withoutChangeable(old, isVolumeFree, isClassFree),
+    withoutChangeable(oldSpec, isVolumeFree, isClassFree),
   )
-  const isSameAttributesClass = spec.volumeAttributesClassName === old.volumeAttributesClassName
+  const isSameAttributesClass = spec.volumeAttributesClassName === oldSpec.volumeAttributesClassName
   if (isSame && isSameAttributesClass) return errors
   const detail =
     'spec is immutable after creation except resources.requests and ' +
@@ -75,34 +72,34 @@ function withoutChangeable(
 }
 
 /** True if the storage class is moved from the annotation to the field. */
-function isClassFromAnnotation(claim: PersistentVolumeClaim, before: PersistentVolumeClaim): boolean {
-  const name = annotationOf(before, storageClassAnnotation)
-  if (name === undefined || before.spec?.storageClassName !== undefined) return false
+function isClassFromAnnotation(claim: PersistentVolumeClaim, old: PersistentVolumeClaim): boolean {
+  const name = annotationOf(old, storageClassAnnotation)
+  if (name === undefined || old.spec?.storageClassName !== undefined) return false
   return (
     claim.spec?.storageClassName === name && (annotationOf(claim, storageClassAnnotation) ?? name) === name
   )
 }
 
 /** True if a claim without a storage class gets one, such as the default class set retroactively. */
-function isFirstClass(claim: PersistentVolumeClaim, before: PersistentVolumeClaim): boolean {
+function isFirstClass(claim: PersistentVolumeClaim, old: PersistentVolumeClaim): boolean {
   const name = claim.spec?.storageClassName
-  if (name === undefined || before.spec?.storageClassName !== undefined) return false
-  return (annotationOf(before, storageClassAnnotation) ?? name) === name
+  if (name === undefined || old.spec?.storageClassName !== undefined) return false
+  return (annotationOf(old, storageClassAnnotation) ?? name) === name
 }
 
 /** A failed expansion may be reduced, but not to the current capacity or below. */
-function validateSize(claim: PersistentVolumeClaim, before: PersistentVolumeClaim): FieldError[] {
+function validateSize(claim: PersistentVolumeClaim, old: PersistentVolumeClaim): FieldError[] {
   const size = quantityOf(claim.spec?.resources?.requests?.['storage'] ?? '0')
-  const was = quantityOf(before.spec?.resources?.requests?.['storage'] ?? '0')
-  const granted = quantityOf(before.status?.capacity?.['storage'] ?? '0')
+  const was = quantityOf(old.spec?.resources?.requests?.['storage'] ?? '0')
+  const granted = quantityOf(old.status?.capacity?.['storage'] ?? '0')
   if (compareQuantities(size, was) >= 0 || compareQuantities(size, granted) > 0) return []
   return [forbiddenField('spec.resources.requests.storage', 'field can not be less than status.capacity')]
 }
 
-function validateAttributesClass(claim: PersistentVolumeClaim, before: PersistentVolumeClaim): FieldError[] {
+function validateAttributesClass(claim: PersistentVolumeClaim, old: PersistentVolumeClaim): FieldError[] {
   const name = claim.spec?.volumeAttributesClassName
-  if (name === before.spec?.volumeAttributesClassName || name) return []
-  if (before.status?.currentVolumeAttributesClassName === undefined) return []
+  if (name === old.spec?.volumeAttributesClassName || name) return []
+  if (old.status?.currentVolumeAttributesClassName === undefined) return []
   const value = name === undefined ? 'nil' : 'empty string'
   const detail = `update to ${value} is forbidden when status.currentVolumeAttributesClassName is not nil`
   return [forbiddenField('spec.volumeAttributesClassName', detail)]

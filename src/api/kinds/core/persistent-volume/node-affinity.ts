@@ -4,9 +4,9 @@
  */
 import { invalid, required, type FieldError } from '../../../field-error.ts'
 import type { NodeSelectorTerm, VolumeNodeAffinity } from '../../../generated/core/v1.ts'
-import { sameMeaning } from '../pod/same-meaning.ts'
+import { semanticEqual } from '../pod/semantic-equal.ts'
 import { validateRequiredTerms } from '../pod/selectors.ts'
-import { mapShared, withField } from '../pod/structure-sharing.ts'
+import { mapCopyOnWrite, withField } from '../pod/copy-on-write.ts'
 
 export function validateNodeAffinity(field: string, affinity: VolumeNodeAffinity): FieldError[] {
   const node = affinity.required
@@ -17,10 +17,10 @@ export function validateNodeAffinity(field: string, affinity: VolumeNodeAffinity
 export function validateNodeAffinityUpdate(
   field: string,
   affinity: VolumeNodeAffinity | undefined,
-  before: VolumeNodeAffinity | undefined,
+  old: VolumeNodeAffinity | undefined,
 ): FieldError[] {
-  if (before === undefined || sameMeaning(affinity, before)) return []
-  if (affinity !== undefined && sameMeaning(withStableLabels(affinity), withStableLabels(before))) return []
+  if (old === undefined || semanticEqual(affinity, old)) return []
+  if (affinity !== undefined && semanticEqual(withStableLabels(affinity), withStableLabels(old))) return []
   return [invalid(field, affinity ?? null, 'field is immutable, except for updating from beta label to GA')]
 }
 
@@ -35,13 +35,13 @@ const stableLabels: ReadonlyMap<string, string> = new Map([
 
 function withStableLabels(affinity: VolumeNodeAffinity): VolumeNodeAffinity {
   return withField(affinity, 'required', node => {
-    return withField(node, 'nodeSelectorTerms', terms => mapShared(terms, withStableKeys))
+    return withField(node, 'nodeSelectorTerms', terms => mapCopyOnWrite(terms, withStableKeys))
   })
 }
 
 function withStableKeys(term: NodeSelectorTerm): NodeSelectorTerm {
   return withField(term, 'matchExpressions', list =>
-    mapShared(list, requirement => {
+    mapCopyOnWrite(list, requirement => {
       const key = stableLabels.get(requirement.key)
       return key === undefined ? requirement : { ...requirement, key }
     }),

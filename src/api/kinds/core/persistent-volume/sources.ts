@@ -3,7 +3,7 @@ import { invalid, required, tooLong, type FieldError } from '../../../field-erro
 import type { PersistentVolumeSpec, SecretReference } from '../../../generated/core/v1.ts'
 import { checkDns1123Label, checkDns1123Subdomain } from '../../../names.ts'
 import { validateDnsLabel, validatePresent, validateRequiredName } from '../pod/field-checks.ts'
-import { validateNoBacksteps } from '../pod/paths.ts'
+import { validatePathNoBacksteps } from '../pod/paths.ts'
 import {
   validateAwsElasticBlockStore,
   validateAzureDisk,
@@ -167,7 +167,7 @@ function validateAzureFile(field: string, source: Source<'azureFile'>): FieldErr
 }
 
 function validateLocal(field: string, { path }: Source<'local'>): FieldError[] {
-  return path ? validateNoBacksteps(`${field}.path`, path) : [required(`${field}.path`, '')]
+  return path ? validatePathNoBacksteps(`${field}.path`, path) : [required(`${field}.path`, '')]
 }
 
 const initiatorTextMax = 64

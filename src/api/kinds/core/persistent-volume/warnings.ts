@@ -3,7 +3,7 @@ import type { PersistentVolume } from '../../../generated/core/v1.ts'
 import { annotationOf } from '../../annotation-of.ts'
 import type { SourceName } from './sources.ts'
 
-export function warnAboutPersistentVolume(volume: PersistentVolume): string[] {
+export function warningsForPersistentVolume(volume: PersistentVolume): string[] {
   const { spec = {} } = volume
   const warnings = annotations
     .filter(([key]) => annotationOf(volume, key) !== undefined)

@@ -10,7 +10,7 @@ import type {
 } from '../../../generated/core/v1.ts'
 import { pullPolicyFor } from './image-reference.ts'
 import { withRoundedResources } from './resource-defaults.ts'
-import { mapShared, withDefaults, withField, withMissing } from './structure-sharing.ts'
+import { mapCopyOnWrite, withDefaults, withField, withMissing } from './copy-on-write.ts'
 import { withFieldSelectorDefaults, withResourceSelectorDefaults } from './volume-defaults.ts'
 
 export function withContainerDefaults<C extends Container | EphemeralContainer>(container: C): C {
@@ -21,8 +21,8 @@ export function withContainerDefaults<C extends Container | EphemeralContainer>(
     resources: {},
   })
   result = withField(result, 'resources', withRoundedResources)
-  result = withField(result, 'ports', list => mapShared(list, withPortDefaults))
-  result = withField(result, 'env', list => mapShared(list, withEnvDefaults))
+  result = withField(result, 'ports', list => mapCopyOnWrite(list, withPortDefaults))
+  result = withField(result, 'env', list => mapCopyOnWrite(list, withEnvDefaults))
   result = withField(result, 'livenessProbe', withProbeDefaults)
   result = withField(result, 'readinessProbe', withProbeDefaults)
   result = withField(result, 'startupProbe', withProbeDefaults)

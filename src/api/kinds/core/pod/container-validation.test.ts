@@ -9,7 +9,7 @@ function checkContainer(fields: object, ...errors: readonly string[]): void {
   check(podWith(fields), ...errors.map(error => `spec.containers[0].${error}`))
 }
 
-test('a container has a name and an image', () => {
+test('a container requires a name and an image', () => {
   checkContainer({})
   checkContainer({ name: undefined }, 'name: Required value')
   checkContainer({ name: 'A_b' }, 'name: Invalid value: "A_b": a lowercase RFC 1123 label must consist of')
@@ -29,13 +29,13 @@ test('a container has a name and an image', () => {
   )
 })
 
-test('a pod has containers, and each its own name', () => {
+test('a pod requires containers with unique names', () => {
   check(pod({ containers: [] }), 'spec.containers: Required value')
   check(pod({ containers: [container(), container()] }), 'spec.containers[1].name: Duplicate value: "a"')
   check(pod({ initContainers: [container()] }), 'spec.initContainers[0].name: Duplicate value: "a"')
 })
 
-test('ports are numbers with protocols and names', () => {
+test('validation of container ports', () => {
   const ports = (...list: readonly object[]): object => ({ ports: list })
   checkContainer(ports({ containerPort: 80 }, { containerPort: 81, name: 'http', protocol: 'UDP' }))
   checkContainer(ports({}), 'ports[0].containerPort: Required value')
@@ -71,7 +71,7 @@ test('ports are numbers with protocols and names', () => {
   )
 })
 
-test('on the host network a port is the port of the host', () => {
+test('with hostNetwork the host port must equal the container port', () => {
   const ports = (port: object): object => podWith({ ports: [port] }, { hostNetwork: true })
   check(ports({ containerPort: 80 }))
   check(
@@ -80,7 +80,7 @@ test('on the host network a port is the port of the host', () => {
   )
 })
 
-test('variables have names, and a value or one source of it', () => {
+test('an environment variable requires a name, and a value or exactly one source', () => {
   const env = (...list: readonly object[]): object => ({ env: list })
   checkContainer(env({ name: 'A', value: '1' }, { name: 'b.c-d e' }))
   checkContainer(env({}), 'env[0].name: Required value')
@@ -114,7 +114,7 @@ test('variables have names, and a value or one source of it', () => {
   )
 })
 
-test('variables can come from fields of the pod and from its resources', () => {
+test('environment variables from pod fields and resources', () => {
   const fieldRef = (fieldPath: string, apiVersion = 'v1'): object => {
     return { env: [{ name: 'A', valueFrom: { fieldRef: { fieldPath, apiVersion } } }] }
   }
@@ -160,7 +160,7 @@ test('variables can come from fields of the pod and from its resources', () => {
   )
 })
 
-test('variables can come from files, and whole maps', () => {
+test('environment variables from files, ConfigMaps and Secrets', () => {
   const fileKeyRef = { volumeName: 'v', path: 'env', key: 'K' }
   const env = [{ name: 'A', valueFrom: { fileKeyRef } }]
   check(podWith({ env }, { volumes: [{ name: 'v', emptyDir: {} }] }))
@@ -181,7 +181,7 @@ test('variables can come from files, and whole maps', () => {
   )
 })
 
-test('resources have known names and amounts within limits', () => {
+test('validation of container resources', () => {
   const resources = (limits: object, requests: object): object => ({ resources: { limits, requests } })
   checkContainer(resources({ 'cpu': '1', 'example.com/gpu': '2' }, { cpu: '500m', memory: '1Gi' }))
   checkContainer(
@@ -225,7 +225,7 @@ test('resources have known names and amounts within limits', () => {
   )
 })
 
-test('claims of containers are claims of the pod', () => {
+test('container claims must refer to pod resource claims', () => {
   const claims = (...list: readonly object[]): object =>
     podWith(
       { resources: { claims: list } },
@@ -250,7 +250,7 @@ test('claims of containers are claims of the pod', () => {
   )
 })
 
-test('a probe has one handler and sane times', () => {
+test('validation of probes', () => {
   const exec = { command: ['true'] }
   checkContainer({ livenessProbe: { exec }, readinessProbe: { httpGet: { port: 80 } } })
   checkContainer({ startupProbe: { grpc: { port: 9 } } })
@@ -287,7 +287,7 @@ test('a probe has one handler and sane times', () => {
   )
 })
 
-test('hooks end before the pod does', () => {
+test('a lifecycle sleep must not exceed the grace period', () => {
   checkContainer({
     lifecycle: { preStop: { sleep: { seconds: 30 } }, postStart: { exec: { command: ['x'] } } },
   })
@@ -301,7 +301,7 @@ test('hooks end before the pod does', () => {
   )
 })
 
-test('restart rules need a policy', () => {
+test('validation of container restart policies and rules', () => {
   const rule = { action: 'Restart', exitCodes: { operator: 'In', values: [42] } }
   checkContainer({ restartPolicy: 'Never', restartPolicyRules: [rule] })
   checkContainer(
@@ -323,7 +323,7 @@ test('restart rules need a policy', () => {
   )
 })
 
-test('resizing knows cpu and memory', () => {
+test('a resize policy applies to cpu and memory only', () => {
   const resizePolicy = [{ resourceName: 'cpu', restartPolicy: 'RestartContainer' }]
   checkContainer({ resizePolicy })
   checkContainer(
@@ -342,7 +342,7 @@ test('resizing knows cpu and memory', () => {
   )
 })
 
-test('init containers run to their end, unless they are sidecars', () => {
+test('probes and lifecycle hooks are allowed only for sidecars among init containers', () => {
   const probe = { exec: { command: ['x'] } }
   const init = (fields: object): object => pod({ initContainers: [container({ name: 'i', ...fields })] })
   check(init({ restartPolicy: 'Always', livenessProbe: probe, lifecycle: { preStop: probe } }))

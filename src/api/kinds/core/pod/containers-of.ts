@@ -1,6 +1,6 @@
 /** Iterates over all containers of a pod: init, regular and ephemeral. */
 import type { Container, EphemeralContainer, PodSpec } from '../../../generated/core/v1.ts'
-import { mapShared, withField } from './structure-sharing.ts'
+import { mapCopyOnWrite, withField } from './copy-on-write.ts'
 
 export interface PlacedContainer {
   readonly container: Container
@@ -26,9 +26,9 @@ export function withContainers(
   spec: PodSpec,
   change: <C extends Container | EphemeralContainer>(container: C) => C,
 ): PodSpec {
-  const init = withField(spec, 'initContainers', list => mapShared(list, change))
-  const regular = withField(init, 'containers', list => mapShared(list, change))
-  return withField(regular, 'ephemeralContainers', list => mapShared(list, change))
+  const init = withField(spec, 'initContainers', list => mapCopyOnWrite(list, change))
+  const regular = withField(init, 'containers', list => mapCopyOnWrite(list, change))
+  return withField(regular, 'ephemeralContainers', list => mapCopyOnWrite(list, change))
 }
 
 /** True for a restartable init container. */

@@ -2,7 +2,7 @@
 import { invalid, invalidEach, notSupported, required, type FieldError } from '../../../field-error.ts'
 import type { ObjectFieldSelector, ResourceFieldSelector } from '../../../generated/core/v1.ts'
 import { checkQualifiedName } from '../../../names.ts'
-import { isHugePages } from './resource-names.ts'
+import { isHugePageResourceName } from './resource-names.ts'
 import { quantityOf } from './resource-amounts.ts'
 
 /** Validates a `fieldRef`; only certain fields are supported. */
@@ -41,7 +41,7 @@ export function validateResourceSelector(
   if (resource === '') errors.push(required(`${field}.resource`, ''))
   else if (
     !containerFields.includes(resource) &&
-    !isHugePages(resource.replace(/^(?:limits|requests)\./, ''))
+    !isHugePageResourceName(resource.replace(/^(?:limits|requests)\./, ''))
   ) {
     errors.push(notSupported(`${field}.resource`, resource, containerFields))
   }
@@ -95,7 +95,7 @@ function validateDivisor(field: string, resource: string, divisor: string): Fiel
     if (divisor === '1m' || divisor === '1') return []
     return [invalid(field, resource, "only divisor's values 1m and 1 are supported with the cpu resource")]
   }
-  const title = isHugePages(name) ? 'hugepages' : resourceTitles.get(name)
+  const title = isHugePageResourceName(name) ? 'hugepages' : resourceTitles.get(name)
   if (title === undefined || byteDivisors.includes(divisor)) return []
   const detail = `only divisor's values ${byteDivisors.join(', ')} are supported with the ${title} resource`
   return [invalid(field, resource, detail)]

@@ -14,7 +14,7 @@ import {
 } from '../../../names.ts'
 import { validateFieldSelector, validateResourceSelector } from './downward-api.ts'
 import { validatePresent, validateRequiredName } from './field-checks.ts'
-import { validateNoBacksteps } from './paths.ts'
+import { validatePathNoBacksteps } from './paths.ts'
 
 export function validateEnv(field: string, variables: readonly EnvVar[] | undefined): FieldError[] {
   return (variables ?? []).flatMap((variable, index) => [
@@ -71,7 +71,7 @@ function validateFileKeySelector(field: string, { key, volumeName, path }: FileK
     ...validateRequiredName(`${field}.key`, key, checkRelaxedEnvVarName),
     ...validateRequiredName(`${field}.volumeName`, volumeName, checkDns1123Label),
     ...validatePresent(`${field}.path`, path),
-    ...validateNoBacksteps(`${field}.path`, path ?? ''),
+    ...validatePathNoBacksteps(`${field}.path`, path ?? ''),
   ]
 }
 

@@ -4,20 +4,20 @@ import type { KeyToPath } from '../../../generated/core/v1.ts'
 import { validatePresent } from './field-checks.ts'
 
 /** The path must not contain `..`. */
-export function validateNoBacksteps(field: string, path: string): FieldError[] {
+export function validatePathNoBacksteps(field: string, path: string): FieldError[] {
   return /(?:^|\/)\.\.(?:\/|$)/.test(path) ? [invalid(field, path, "must not contain '..'")] : []
 }
 
 /** The path must be relative and must not contain `..`. */
-export function validateDescendingPath(field: string, path: string): FieldError[] {
+export function validateLocalDescendingPath(field: string, path: string): FieldError[] {
   const errors = path.startsWith('/') ? [invalid(field, path, 'must be a relative path')] : []
-  return [...errors, ...validateNoBacksteps(field, path)]
+  return [...errors, ...validatePathNoBacksteps(field, path)]
 }
 
 /** A path in a volume written by the kubelet: names starting with `..` are reserved. */
-export function validateWrittenPath(field: string, path: string): FieldError[] {
+export function validateLocalNonReservedPath(field: string, path: string): FieldError[] {
   const isReserved = path.startsWith('..') && !path.startsWith('../')
-  const errors = validateDescendingPath(field, path)
+  const errors = validateLocalDescendingPath(field, path)
   return isReserved ? [...errors, invalid(field, path, "must not start with '..'")] : errors
 }
 
@@ -31,7 +31,7 @@ export function validateKeyPaths(field: string, items: readonly KeyToPath[] | un
   return (items ?? []).flatMap((item, index) => [
     ...validatePresent(`${field}[${index}].key`, item.key),
     ...validatePresent(`${field}[${index}].path`, item.path),
-    ...validateWrittenPath(`${field}[${index}].path`, item.path ?? ''),
+    ...validateLocalNonReservedPath(`${field}[${index}].path`, item.path ?? ''),
     ...validateFileMode(`${field}[${index}].mode`, item.mode),
   ])
 }

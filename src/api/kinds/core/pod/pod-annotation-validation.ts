@@ -5,7 +5,7 @@ import type { ObjectMeta } from '../../../metadata.ts'
 import { quote } from '../../../quote.ts'
 import { isInt32, parseInt64 } from '../../../int64.ts'
 import { containersOf } from './containers-of.ts'
-import { validateDescendingPath } from './paths.ts'
+import { validateLocalDescendingPath } from './paths.ts'
 import { mirrorAnnotation } from './validation-context.ts'
 
 type Annotations = Readonly<Record<string, string>>
@@ -43,13 +43,13 @@ export function validatePodAnnotations(field: string, annotations: Annotations, 
 export function validatePodAnnotationsUpdate(
   field: string,
   after: Annotations,
-  before: Annotations,
+  old: Annotations,
 ): FieldError[] {
-  const keys = new Set([...Object.keys(before), ...Object.keys(after)])
+  const keys = new Set([...Object.keys(old), ...Object.keys(after)])
   return [...keys].flatMap(key => {
     const isAppArmor = key.startsWith(appArmorPrefix)
-    if ((!isAppArmor && key !== mirrorAnnotation) || before[key] === after[key]) return []
-    const action = before[key] === undefined ? 'add' : 'remove or update'
+    if ((!isAppArmor && key !== mirrorAnnotation) || old[key] === after[key]) return []
+    const action = old[key] === undefined ? 'add' : 'remove or update'
     const subject = isAppArmor ? 'AppArmor annotations' : 'mirror pod annotation'
     return [forbiddenField(`${field}[${key}]`, `may not ${action} ${subject}`)]
   })
@@ -94,7 +94,8 @@ function isDeletionCost(text: string): boolean {
 
 function validateSeccompValue(field: string, value: string): FieldError[] {
   if (['runtime/default', 'docker/default', 'unconfined'].includes(value)) return []
-  if (value.startsWith('localhost/')) return validateDescendingPath(field, value.slice('localhost/'.length))
+  if (value.startsWith('localhost/'))
+    return validateLocalDescendingPath(field, value.slice('localhost/'.length))
   return [invalid(field, value, 'must be a valid seccomp profile')]
 }
 

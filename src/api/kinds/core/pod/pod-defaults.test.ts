@@ -37,7 +37,7 @@ function checkVolume(source: object, expected: object): void {
   assert.deepEqual(volumes[0], { name: 'v', ...expected })
 }
 
-test('a pod that says nothing', () => {
+test('defaults of Pod', () => {
   assert.deepEqual(withDefaults(pod()), {
     metadata: { name: 'web', namespace: 'default' },
     spec: {
@@ -61,7 +61,7 @@ test('a pod that says nothing', () => {
   })
 })
 
-test('a template has fewer defaults than a pod', () => {
+test('defaults of PodTemplate', () => {
   const rules = rulesUnderTest(podTemplateRules)
   const limited = container({ resources: { limits: { cpu: '1' } }, ports: [{ containerPort: 80 }] })
   const given = { template: template({ containers: [limited], hostNetwork: true }) }
@@ -71,7 +71,7 @@ test('a template has fewer defaults than a pod', () => {
   assert.deepEqual(spec?.containers[0]?.ports, [{ containerPort: 80, protocol: 'TCP' }])
 })
 
-test('what may change under its name is pulled again', () => {
+test('imagePullPolicy defaults to Always for mutable tags', () => {
   const cases = {
     Always: ['nginx', 'nginx:latest', 'a/b', 'localhost:5000/a', 'registry.example.com/a/b:latest@sha256:00'],
     IfNotPresent: ['nginx:1', 'nginx@sha256:00', 'localhost:5000/a:1', '', 'Nginx', 'a b', 'a//b'],
@@ -81,7 +81,7 @@ test('what may change under its name is pulled again', () => {
   }
 })
 
-test('an account has two names', () => {
+test('serviceAccount and serviceAccountName default to each other', () => {
   const names = (spec: object): unknown[] => {
     const { serviceAccount, serviceAccountName } = specOf(pod(spec))
     return [serviceAccountName, serviceAccount]
@@ -91,7 +91,7 @@ test('an account has two names', () => {
   assert.deepEqual(names({ serviceAccountName: 'x', serviceAccount: 'y' }), ['x', 'x'])
 })
 
-test('requests follow limits, and what is too fine is rounded up', () => {
+test('requests default to limits, and quantities are rounded up', () => {
   const resources = (given: object): unknown =>
     (defaulted({ resources: given }) as { resources: unknown }).resources
   assert.deepEqual(resources({ limits: { cpu: '1', memory: '2' }, requests: { cpu: '500m' } }), {
@@ -101,7 +101,7 @@ test('requests follow limits, and what is too fine is rounded up', () => {
   assert.deepEqual(resources({ requests: { cpu: '100u' } }), { requests: { cpu: '1m' } })
 })
 
-test('the pod asks for what its containers ask for', () => {
+test('pod-level requests default from limits and containers', () => {
   const whole = (ofPod: object, ofContainer: object): unknown => {
     return specOf(podWith({ resources: ofContainer }, { resources: ofPod })).resources
   }
@@ -116,7 +116,7 @@ test('the pod asks for what its containers ask for', () => {
   })
 })
 
-test('ports, variables, probes and hooks', () => {
+test('defaults of ports, environment variables, probes and lifecycle hooks', () => {
   const resources = {}
   assert.deepEqual(defaulted({ ports: [{ containerPort: 80 }] }, { hostNetwork: true }), {
     resources,
@@ -148,7 +148,7 @@ test('ports, variables, probes and hooks', () => {
   })
 })
 
-test('sources of volumes', () => {
+test('defaults of volume sources', () => {
   checkVolume({}, { emptyDir: {} })
   checkVolume({ secret: { secretName: 's' } }, { secret: { secretName: 's', defaultMode: 420 } })
   checkVolume({ secret: { defaultMode: 0 } }, { secret: { defaultMode: 0 } })

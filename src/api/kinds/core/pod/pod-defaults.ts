@@ -3,7 +3,7 @@ import type { Container, Pod, PodSpec, PodTemplateSpec } from '../../../generate
 import { withContainerDefaults } from './container-defaults.ts'
 import { withContainers } from './containers-of.ts'
 import { roundUp, withRequests, withRoundedResources } from './resource-defaults.ts'
-import { mapShared, withDefaults, withField, withMissing } from './structure-sharing.ts'
+import { mapCopyOnWrite, withDefaults, withField, withMissing } from './copy-on-write.ts'
 import { withVolumeDefaults } from './volume-defaults.ts'
 
 export function withPodDefaults(pod: Pod): Pod {
@@ -11,8 +11,8 @@ export function withPodDefaults(pod: Pod): Pod {
     let result = withGracePeriod(withRequests(withPodSpecDefaults(spec)))
     result = withMissing(result, { enableServiceLinks: true })
     if (result.hostNetwork !== true) return result
-    result = withField(result, 'containers', list => mapShared(list, withHostPorts))
-    return withField(result, 'initContainers', list => mapShared(list, withHostPorts))
+    result = withField(result, 'containers', list => mapCopyOnWrite(list, withHostPorts))
+    return withField(result, 'initContainers', list => mapCopyOnWrite(list, withHostPorts))
   })
 }
 
@@ -27,7 +27,7 @@ function withPodSpecDefaults(spec: PodSpec): PodSpec {
     schedulerName: 'default-scheduler',
   })
   result = withServiceAccount(withMissing(result, { securityContext: {}, terminationGracePeriodSeconds: 30 }))
-  result = withField(result, 'volumes', list => mapShared(list, withVolumeDefaults))
+  result = withField(result, 'volumes', list => mapCopyOnWrite(list, withVolumeDefaults))
   result = withField(withField(result, 'resources', withRoundedResources), 'overhead', roundUp)
   return withContainers(result, withContainerDefaults)
 }
@@ -48,7 +48,7 @@ function withGracePeriod(spec: PodSpec): PodSpec {
 /** With `hostNetwork`, the host port defaults to the container port. */
 function withHostPorts(container: Container): Container {
   return withField(container, 'ports', ports =>
-    mapShared(ports, port => {
+    mapCopyOnWrite(ports, port => {
       return port.containerPort ? withDefaults(port, { hostPort: port.containerPort }) : port
     }),
   )

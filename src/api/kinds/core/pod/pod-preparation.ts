@@ -19,14 +19,11 @@ import { withContainers } from './containers-of.ts'
 import { appArmorPrefix } from './pod-annotation-validation.ts'
 import { specOf } from './pod-validation.ts'
 import { validateAppArmorProfile } from './security-context-validation.ts'
-import { sameMeaning } from './same-meaning.ts'
-import { mapShared, withField, withoutField } from './structure-sharing.ts'
+import { semanticEqual } from './semantic-equal.ts'
+import { mapCopyOnWrite, withField, withoutField } from './copy-on-write.ts'
 
 export function preparePodCreate(pod: Pod): Pod {
-  const spec = withAppArmorFields(
-    withLabelKeys(withoutDisabledFields(specOf(pod)), pod.metadata?.labels),
-    pod,
-  )
+  const spec = withAppArmorFields(withLabelKeys(dropDisabledFields(specOf(pod)), pod.metadata?.labels), pod)
   const gated: PodCondition = {
     type: 'PodScheduled',
     status: 'False',
@@ -42,21 +39,21 @@ export function preparePodCreate(pod: Pod): Pod {
 }
 
 export function preparePodUpdate(pod: Pod): Pod {
-  return withField(pod, 'spec', withoutDisabledFields)
+  return withField(pod, 'spec', dropDisabledFields)
 }
 
 /** The old pod with the new ephemeral containers. */
-export function prepareEphemeralContainersUpdate(pod: Pod, before: Pod): Pod {
+export function prepareEphemeralContainersUpdate(pod: Pod, old: Pod): Pod {
   const { ephemeralContainers } = specOf(pod)
-  const { ephemeralContainers: _, ...rest } = specOf(before)
+  const { ephemeralContainers: _, ...rest } = specOf(old)
   const { managedFields } = pod.metadata ?? {}
-  const spec = withoutDisabledFields({ ...rest, ...(ephemeralContainers && { ephemeralContainers }) })
-  return { ...before, metadata: { ...before.metadata, ...(managedFields && { managedFields }) }, spec }
+  const spec = dropDisabledFields({ ...rest, ...(ephemeralContainers && { ephemeralContainers }) })
+  return { ...old, metadata: { ...old.metadata, ...(managedFields && { managedFields }) }, spec }
 }
 
-export function preparePodStatusUpdate(pod: Pod, before: Pod): Pod {
+export function preparePodStatusUpdate(pod: Pod, old: Pod): Pod {
   return withField(pod, 'status', status => {
-    const { qosClass, observedGeneration, conditions } = before.status ?? {}
+    const { qosClass, observedGeneration, conditions } = old.status ?? {}
     let result = withPodIps(status)
     if (!result.qosClass && qosClass) result = { ...result, qosClass }
     if (!result.observedGeneration && observedGeneration) result = { ...result, observedGeneration }
@@ -65,13 +62,13 @@ export function preparePodStatusUpdate(pod: Pod, before: Pod): Pod {
 }
 
 /** Drops fields of alpha features and of beta features that are off. */
-function withoutDisabledFields(spec: PodSpec): PodSpec {
+function dropDisabledFields(spec: PodSpec): PodSpec {
   const { schedulingGroup: _, ...rest } = spec
   const ungrouped = spec.schedulingGroup === undefined ? spec : rest
   const plain = withField(ungrouped, 'volumes', list =>
-    mapShared(list, volume => {
+    mapCopyOnWrite(list, volume => {
       return withField(volume, 'projected', projected => {
-        return withField(projected, 'sources', sources => mapShared(sources, withoutDisabledSources))
+        return withField(projected, 'sources', sources => mapCopyOnWrite(sources, dropDisabledSources))
       })
     }),
   )
@@ -83,10 +80,10 @@ function withoutDisabledFields(spec: PodSpec): PodSpec {
 }
 
 export function prepareTemplate(template: PodTemplateSpec): PodTemplateSpec {
-  return withField(template, 'spec', withoutDisabledFields)
+  return withField(template, 'spec', dropDisabledFields)
 }
 
-function withoutDisabledSources(source: VolumeProjection): VolumeProjection {
+function dropDisabledSources(source: VolumeProjection): VolumeProjection {
   const plain: VolumeProjection = withoutField(source, 'clusterTrustBundle')
   return withoutField(plain, 'podCertificate')
 }
@@ -102,10 +99,10 @@ function withPodIps(status: PodStatus): PodStatus {
 /** Keeps `observedGeneration` of conditions if the client omits it. */
 function withConditionGenerations(
   conditions: readonly PodCondition[],
-  before: readonly PodCondition[],
+  old: readonly PodCondition[],
 ): readonly PodCondition[] {
-  const known = new Map(before.map(condition => [condition.type, condition.observedGeneration]))
-  return mapShared(conditions, condition => {
+  const known = new Map(old.map(condition => [condition.type, condition.observedGeneration]))
+  return mapCopyOnWrite(conditions, condition => {
     const observedGeneration = known.get(condition.type)
     return condition.observedGeneration || !observedGeneration
       ? condition
@@ -118,7 +115,7 @@ function withConditionGenerations(
  */
 function withLabelKeys(spec: PodSpec, labels: Labels | undefined): PodSpec {
   const spread = withField(spec, 'topologySpreadConstraints', list =>
-    mapShared(list, constraint => {
+    mapCopyOnWrite(list, constraint => {
       return withField(constraint, 'labelSelector', selector => {
         return withRequirements(selector, requirementsOf(constraint.matchLabelKeys, 'In', labels))
       })
@@ -138,10 +135,10 @@ function withAffinityKeys(affinity: Affinity, labels: Labels | undefined): Affin
     })
   const completeAll = (each: PodAffinity): PodAffinity => {
     const needed = withField(each, 'requiredDuringSchedulingIgnoredDuringExecution', list =>
-      mapShared(list, complete),
+      mapCopyOnWrite(list, complete),
     )
     return withField(needed, 'preferredDuringSchedulingIgnoredDuringExecution', list =>
-      mapShared(list, weighted => {
+      mapCopyOnWrite(list, weighted => {
         return withField(weighted, 'podAffinityTerm', complete)
       }),
     )
@@ -176,7 +173,7 @@ function withAppArmorFields(spec: PodSpec, { metadata }: Pod): PodSpec {
     const annotation = annotations[appArmorPrefix + container.name]
     if (annotation === undefined || container.securityContext?.appArmorProfile !== undefined) return container
     const appArmorProfile = appArmorFieldOf(annotation)
-    const isKnown = sameMeaning(appArmorProfile, spec.securityContext?.appArmorProfile)
+    const isKnown = semanticEqual(appArmorProfile, spec.securityContext?.appArmorProfile)
     if (appArmorProfile === undefined || isKnown) return container
     return { ...container, securityContext: { ...container.securityContext, appArmorProfile } }
   })

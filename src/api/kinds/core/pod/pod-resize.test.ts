@@ -6,26 +6,26 @@ import { withPodDefaults } from './pod-defaults.ts'
 import { prepareResizeUpdate, validateResizeUpdate } from './pod-resize.ts'
 import { container, pod, podWith } from './testdata/pods.ts'
 
-/** Checks the errors of updating `before` to `after` through the resize subresource. */
-function check(after: object, before: object, ...errors: readonly string[]): void {
-  const old = withPodDefaults(before)
-  const prepared = prepareResizeUpdate(withPodDefaults(after), old)
-  assert.deepEqual(validateResizeUpdate(prepared, old).map(formatFieldError), errors)
+/** Checks the errors of updating `old` to `after` through the resize subresource. */
+function check(after: object, old: object, ...errors: readonly string[]): void {
+  const oldPod = withPodDefaults(old)
+  const prepared = prepareResizeUpdate(withPodDefaults(after), oldPod)
+  assert.deepEqual(validateResizeUpdate(prepared, oldPod).map(formatFieldError), errors)
 }
 
 function asking(cpu: string, fields: object = {}): object {
   return podWith({ resources: { requests: { cpu } }, ...fields })
 }
 
-test('cpu and memory may change, and nothing else does', () => {
+test('a resize changes only cpu and memory', () => {
   check(asking('2'), asking('1'))
-  const before = withPodDefaults(asking('1'))
-  const after = prepareResizeUpdate(withPodDefaults(asking('2', { image: 'other' })), before)
+  const old = withPodDefaults(asking('1'))
+  const after = prepareResizeUpdate(withPodDefaults(asking('2', { image: 'other' })), old)
   assert.equal(after.spec?.containers[0]?.image, 'nginx')
   assert.deepEqual(after.spec?.containers[0]?.resources, { requests: { cpu: '2' } })
 })
 
-test('what was asked for does not go away, and the class stays', () => {
+test('a resize must not remove requests or limits, or change the QoS class', () => {
   const both = podWith({ resources: { requests: { cpu: '1', memory: '1Gi' } } })
   check(
     asking('1'),
@@ -40,7 +40,7 @@ test('what was asked for does not go away, and the class stays', () => {
   )
 })
 
-test('containers stay the ones they are', () => {
+test('a resize must not add, remove or rename containers', () => {
   check(
     pod({ containers: [container(), container({ name: 'b' })] }),
     pod(),
@@ -53,7 +53,7 @@ test('containers stay the ones they are', () => {
   )
 })
 
-test('some pods cannot be resized', () => {
+test('static pods, Windows pods and pods on nodes without support cannot be resized', () => {
   check(
     asking('2'),
     { ...asking('1'), metadata: { annotations: { 'kubernetes.io/config.mirror': 'x' } } },
@@ -69,7 +69,7 @@ test('some pods cannot be resized', () => {
   check(windows, windows, ': Forbidden: windows pods cannot be resized')
 })
 
-test('resources of the pod as a whole may change too', () => {
+test('pod-level resources can be resized', () => {
   const whole = (resources: object): object =>
     podWith({ resources: { requests: { cpu: '1' } } }, { resources })
   check(whole({ requests: { cpu: '3' } }), whole({ requests: { cpu: '2' } }))

@@ -25,7 +25,7 @@ function created(given: object): Pod {
   return preparePodCreate(withDefaults(given) as Pod)
 }
 
-test('a new pod waits for a node', () => {
+test('a new pod has phase Pending and its QoS class', () => {
   assert.deepEqual(created(pod()).status, { phase: 'Pending', qosClass: 'BestEffort' })
   assert.deepEqual(created(pod({ schedulingGates: [{ name: 'x' }] })).status, {
     conditions: [
@@ -41,7 +41,7 @@ test('a new pod waits for a node', () => {
   })
 })
 
-test('the class of a pod follows from what it asks for', () => {
+test('the QoS class of a pod follows from its resources', () => {
   const exact = { limits: { cpu: '1', memory: '1Gi' }, requests: { cpu: '1000m', memory: '1Gi' } }
   const cases: readonly (readonly [string, object])[] = [
     ['BestEffort', pod()],
@@ -60,7 +60,7 @@ test('the class of a pod follows from what it asks for', () => {
   assert.equal(qosClassOf({ spec: { containers: [] }, status: { qosClass: 'Guaranteed' } }), 'Guaranteed')
 })
 
-test("selectors by the pod's own labels are completed", () => {
+test('matchLabelKeys are merged into label selectors', () => {
   const { spec } = created(
     pod(
       {
@@ -82,7 +82,7 @@ test("selectors by the pod's own labels are completed", () => {
   })
 })
 
-test('features that are off leave no trace', () => {
+test('fields of disabled features are dropped from a pod', () => {
   const { spec } = created(
     podWith(
       { lifecycle: { stopSignal: 'SIGINT' } },
@@ -99,7 +99,7 @@ test('features that are off leave no trace', () => {
   assert.deepEqual(spec?.volumes?.[0]?.projected?.sources, [{}])
 })
 
-test('an AppArmor annotation becomes a field', () => {
+test('an AppArmor annotation sets the appArmorProfile field', () => {
   const annotations = { 'container.apparmor.security.beta.kubernetes.io/a': 'localhost/x' }
   const { spec } = created(pod({}, { annotations }))
   assert.deepEqual(spec?.containers[0]?.securityContext, {
@@ -107,8 +107,8 @@ test('an AppArmor annotation becomes a field', () => {
   })
 })
 
-test('a status update keeps what old kubelets do not know', () => {
-  const before: Pod = {
+test('a pod status update keeps fields that old kubelets omit', () => {
+  const old: Pod = {
     status: {
       qosClass: 'BestEffort',
       observedGeneration: 3,
@@ -116,7 +116,7 @@ test('a status update keeps what old kubelets do not know', () => {
     },
   }
   const status = { podIP: '10.0.0.1', conditions: [{ type: 'Ready', status: 'True' }] }
-  assert.deepEqual(preparePodStatusUpdate({ status }, before).status, {
+  assert.deepEqual(preparePodStatusUpdate({ status }, old).status, {
     podIP: '10.0.0.1',
     podIPs: [{ ip: '10.0.0.1' }],
     qosClass: 'BestEffort',
@@ -125,7 +125,7 @@ test('a status update keeps what old kubelets do not know', () => {
   })
 })
 
-test('fields that can be selected by', () => {
+test('selectable fields of Pod', () => {
   const made = withDefaults(pod()) as Pod
   const fields = Object.entries(podRules.selectableFields ?? {}).map(([name, read]) => [name, read(made)])
   assert.deepEqual(Object.fromEntries(fields), {
@@ -140,7 +140,7 @@ test('fields that can be selected by', () => {
   })
 })
 
-test('a pod has time to end where it runs', () => {
+test('the deletion grace period of a pod applies only once it is scheduled', () => {
   const grace = (spec: object, asked?: number, status: object = {}): number | undefined => {
     return podRules.gracePeriodSeconds?.({ spec: { containers: [], ...spec }, status }, asked)
   }
@@ -151,7 +151,7 @@ test('a pod has time to end where it runs', () => {
   assert.equal(grace({ nodeName: 'n' }, 9, { phase: 'Failed' }), 0)
 })
 
-test('warnings about what cannot be meant', () => {
+test('warnings for pods', () => {
   const warnings = (given: object): readonly string[] => {
     return podRules.warnings?.(withDefaults(given) as Pod, undefined) ?? []
   }
@@ -230,7 +230,7 @@ test('warnings about what cannot be meant', () => {
   for (const [given, ...expected] of cases) assert.deepEqual(warnings(given), expected)
 })
 
-test('a replication controller selects by the labels of its template', () => {
+test('a ReplicationController defaults its selector from the template labels', () => {
   const rules = rulesUnderTest(replicationControllerRules)
   const { metadata, spec } = rules.withDefaults({ spec: { template: template() } }) as unknown as {
     metadata: object
@@ -257,7 +257,7 @@ test('a replication controller selects by the labels of its template', () => {
   )
 })
 
-test('a pod template is held to what a pod is held to', () => {
+test('a PodTemplate is validated like a pod', () => {
   const rules = rulesUnderTest(podTemplateRules)
   rules.check({ template: template() })
   rules.check({}, 'template.spec.containers: Required value')
@@ -269,21 +269,21 @@ test('a pod template is held to what a pod is held to', () => {
 
 /** Runs all rules on a pod, in the order of the server. */
 function runAll(given: Pod, stored: Pod): void {
-  const [object, before] = [withDefaults(given) as Pod, withDefaults(stored) as Pod]
+  const [object, old] = [withDefaults(given) as Pod, withDefaults(stored) as Pod]
   const made = deepFreeze(preparePodCreate(object))
   podRules.validate?.(made)
   podRules.warnings?.(made, undefined)
-  podRules.validateUpdate?.(preparePodUpdate(object), before)
-  podRules.validateStatusUpdate?.(preparePodStatusUpdate(object, before), before)
-  validateResizeUpdate(prepareResizeUpdate(object, before), before)
-  validateEphemeralContainersUpdate(prepareEphemeralContainersUpdate(object, before), before)
+  podRules.validateUpdate?.(preparePodUpdate(object), old)
+  podRules.validateStatusUpdate?.(preparePodStatusUpdate(object, old), old)
+  validateResizeUpdate(prepareResizeUpdate(object, old), old)
+  validateEphemeralContainersUpdate(prepareEphemeralContainersUpdate(object, old), old)
 }
 
 test('a pod with every field is valid', () => {
   check(fullPod)
 })
 
-test('whatever is missing or odd, nothing throws', () => {
+test('pod rules never throw on incomplete or malformed objects', () => {
   const odd = [undefined, '', 0, -1, 2 ** 53, true, '__proto__', 'constructor', '../..']
   /** Replaces scalars by unusual values of the same type and drops fields and items, driven by a seed. */
   const damage = (value: unknown, draw: () => number): unknown => {
@@ -308,7 +308,7 @@ test('whatever is missing or odd, nothing throws', () => {
   )
 })
 
-test('long texts and long lists take one pass', () => {
+test('pod validation takes linear time', () => {
   const long = 'a.'.repeat(50_000)
   const many = <T>(item: (index: number) => T): T[] => Array.from({ length: 3000 }, (_, index) => item(index))
   const huge: Pod = pod({

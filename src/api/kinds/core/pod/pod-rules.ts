@@ -12,11 +12,11 @@ import { prepareResizeUpdate, validateResizeUpdate } from './pod-resize.ts'
 import { validatePodStatusUpdate } from './pod-status-validation.ts'
 import { validateEphemeralContainersUpdate, validatePodUpdate } from './pod-update-validation.ts'
 import { specOf, validatePodCreate } from './pod-validation.ts'
-import { warnAboutName, warnAboutPod } from './pod-warnings.ts'
+import { warningsForName, warningsForPod } from './pod-warnings.ts'
 
 export const podRules: KindRules<Pod> = {
   tracksGeneration: true,
-  returnsDeleted: true,
+  returnDeletedObject: true,
   gracePeriodSeconds,
   withDefaults: withPodDefaults,
   prepareForCreate: preparePodCreate,
@@ -25,14 +25,17 @@ export const podRules: KindRules<Pod> = {
   validate: validatePodCreate,
   validateUpdate: validatePodUpdate,
   validateStatusUpdate: validatePodStatusUpdate,
-  parts: {
+  subresources: {
     ephemeralcontainers: { merge: ephemeralContainersOf, validate: validateEphemeralContainersUpdate },
     resize: { merge: resizeOf, validate: validateResizeUpdate },
   },
-  warnings(pod, before) {
-    if (before !== undefined) return []
+  warnings(pod, old) {
+    if (old !== undefined) return []
     const { metadata } = pod
-    return [...warnAboutName(metadata?.name, "the Pod's hostname"), ...warnAboutPod(metadata, specOf(pod))]
+    return [
+      ...warningsForName(metadata?.name, "the Pod's hostname"),
+      ...warningsForPod(metadata, specOf(pod)),
+    ]
   },
   selectableFields: {
     'spec.nodeName': pod => pod.spec?.nodeName ?? '',
@@ -46,12 +49,12 @@ export const podRules: KindRules<Pod> = {
   },
 }
 
-function ephemeralContainersOf(before: Pod, sent: Pod): Pod {
-  return prepareEphemeralContainersUpdate(sent, before)
+function ephemeralContainersOf(old: Pod, sent: Pod): Pod {
+  return prepareEphemeralContainersUpdate(sent, old)
 }
 
-function resizeOf(before: Pod, sent: Pod): Pod {
-  return prepareResizeUpdate(sent, before)
+function resizeOf(old: Pod, sent: Pod): Pod {
+  return prepareResizeUpdate(sent, old)
 }
 
 /**

@@ -9,7 +9,7 @@ function checkSpec(fields: object, ...errors: readonly string[]): void {
   check(pod(fields), ...errors.map(error => `spec.${error}`))
 }
 
-test('words of the spec are among those known', () => {
+test('enumerated fields of a pod spec are validated', () => {
   checkSpec(
     { restartPolicy: 'Sometimes' },
     'restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "OnFailure", "Never"',
@@ -26,7 +26,7 @@ test('words of the spec are among those known', () => {
   checkSpec({ os: {} }, 'os.name: Required value')
 })
 
-test('names of other objects are names', () => {
+test('names of referenced objects in a pod spec are validated', () => {
   checkSpec({
     nodeName: 'n1',
     serviceAccountName: 'default',
@@ -47,14 +47,14 @@ test('names of other objects are names', () => {
   )
 })
 
-test('a deadline is a positive number of 32 bits', () => {
+test('activeDeadlineSeconds must be a positive int32', () => {
   checkSpec({ activeDeadlineSeconds: 1 })
   const range = 'must be between 1 and 2147483647, inclusive'
   checkSpec({ activeDeadlineSeconds: 0 }, `activeDeadlineSeconds: Invalid value: 0: ${range}`)
   checkSpec({ activeDeadlineSeconds: 2 ** 31 }, `activeDeadlineSeconds: Invalid value: 2147483648: ${range}`)
 })
 
-test('tolerations say what they tolerate', () => {
+test('validation of tolerations', () => {
   const tolerations = (toleration: object): object => ({ tolerations: [toleration] })
   checkSpec(tolerations({ operator: 'Exists' }))
   checkSpec(tolerations({ key: 'a', value: 'b', effect: 'NoExecute', tolerationSeconds: 5 }))
@@ -85,7 +85,7 @@ test('tolerations say what they tolerate', () => {
   checkSpec(tolerations({ key: 'a/b/c' }), 'tolerations[0].key: Invalid value: "a/b/c": a valid label key')
 })
 
-test('node affinity selects by valid requirements', () => {
+test('validation of node affinity', () => {
   const place = 'affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms'
   const required = (...nodeSelectorTerms: readonly object[]): object => {
     return {
@@ -115,7 +115,7 @@ test('node affinity selects by valid requirements', () => {
   checkSpec({ nodeSelector: { 'a b': 'c' } }, 'nodeSelector: Invalid value: "a b": name part must consist of')
 })
 
-test('pod affinity needs a topology', () => {
+test('pod affinity requires a topology key', () => {
   const place = 'affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0]'
   const term = (fields: object): object => {
     return { affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [fields] } } }
@@ -149,7 +149,7 @@ test('pod affinity needs a topology', () => {
   )
 })
 
-test('spreading has a topology, a skew and something to do', () => {
+test('validation of topology spread constraints', () => {
   const spread = (...list: readonly object[]): object => ({ topologySpreadConstraints: list })
   const constraint = {
     maxSkew: 1,
@@ -180,7 +180,7 @@ test('spreading has a topology, a skew and something to do', () => {
   )
 })
 
-test('names are resolved within what resolvers take', () => {
+test('validation of DNS config and host aliases', () => {
   checkSpec(
     { dnsPolicy: 'None' },
     'dnsConfig: Required value: must provide `dnsConfig` when `dnsPolicy` is None',
@@ -212,7 +212,7 @@ test('names are resolved within what resolvers take', () => {
   )
 })
 
-test('gates have qualified names', () => {
+test('scheduling and readiness gates must be qualified names', () => {
   checkSpec({
     readinessGates: [{ conditionType: 'example.com/ready' }],
     schedulingGates: [{ name: 'example.com/a' }],
@@ -228,7 +228,7 @@ test('gates have qualified names', () => {
   )
 })
 
-test('users, groups and profiles of the pod', () => {
+test('validation of the pod security context', () => {
   const context = (securityContext: object, spec: object = {}): object => ({ securityContext, ...spec })
   checkSpec(
     context({
@@ -288,7 +288,7 @@ test('users, groups and profiles of the pod', () => {
   )
 })
 
-test("kernel settings are of the namespaces that are the pod's own", () => {
+test('sysctls must belong to namespaces that the pod does not share with the host', () => {
   const sysctls = (name: string | undefined, spec: object = {}): object => {
     return { securityContext: { sysctls: [{ name, value: '1' }] }, ...spec }
   }
@@ -309,7 +309,7 @@ test("kernel settings are of the namespaces that are the pod's own", () => {
   )
 })
 
-test('what a container may do', () => {
+test('validation of the container security context', () => {
   const context = (securityContext: object): object => podWith({ securityContext })
   const place = 'spec.containers[0].securityContext'
   check(context({ privileged: true, capabilities: { add: ['NET_ADMIN'] }, runAsUser: 1 }))
@@ -333,7 +333,7 @@ test('what a container may do', () => {
   check(podWith({ securityContext: { procMount: 'Unmasked' } }, { hostUsers: false }))
 })
 
-test('a pod with users of its own shares nothing else with the host', () => {
+test('a pod with a user namespace must not share other host namespaces', () => {
   checkSpec(
     { hostUsers: false, hostNetwork: true, hostPID: true, hostIPC: true },
     'hostNetwork: Forbidden: when `hostUsers` is false',
@@ -342,7 +342,7 @@ test('a pod with users of its own shares nothing else with the host', () => {
   )
 })
 
-test('a pod of one system has no fields of the other', () => {
+test('Linux and Windows fields depend on spec.os', () => {
   checkSpec(
     { os: { name: 'linux' }, securityContext: { windowsOptions: {} } },
     'securityContext.windowsOptions: Forbidden: windows options cannot be set for a linux pod',
@@ -359,7 +359,7 @@ test('a pod of one system has no fields of the other', () => {
   )
 })
 
-test('Windows users and processes of the host', () => {
+test('validation of Windows security options', () => {
   const options = (windowsOptions: object, spec: object = {}): object => {
     return { securityContext: { windowsOptions }, ...spec }
   }
@@ -389,7 +389,7 @@ test('Windows users and processes of the host', () => {
   checkSpec(options({ hostProcess: true }, { hostNetwork: true }))
 })
 
-test('resource claims have one source', () => {
+test('validation of pod resource claims', () => {
   checkSpec({
     resourceClaims: [
       { name: 'a', resourceClaimName: 'x' },
@@ -408,7 +408,7 @@ test('resource claims have one source', () => {
   )
 })
 
-test('resources of the pod as a whole do for its containers', () => {
+test('validation of pod-level resources', () => {
   const resources = (ofPod: object, ofContainer: object): object => {
     return podWith({ resources: ofContainer }, { resources: ofPod })
   }
@@ -438,7 +438,7 @@ test('resources of the pod as a whole do for its containers', () => {
   )
 })
 
-test('annotations that mean something are checked', () => {
+test('validation of well-known pod annotations', () => {
   const annotations = (map: object, spec: object = {}): object => pod(spec, { annotations: map })
   check(
     annotations({ 'kubernetes.io/config.mirror': 'x' }),
@@ -469,7 +469,7 @@ test('annotations that mean something are checked', () => {
   )
 })
 
-test('a new pod has no containers for debugging', () => {
+test('a new pod must not have ephemeral containers', () => {
   checkSpec(
     { ephemeralContainers: [container({ name: 'debug' })] },
     'ephemeralContainers: Forbidden: cannot be set on create',

@@ -25,7 +25,7 @@ import {
   validateDnsPolicy,
   validateHostAliases,
   validateHostname,
-} from './name-resolution-validation.ts'
+} from './dns-validation.ts'
 import { validateOverhead, validatePodResources } from './resource-validation.ts'
 import { validatePodRestartPolicy } from './restart-validation.ts'
 import {

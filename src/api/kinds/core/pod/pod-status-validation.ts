@@ -20,23 +20,23 @@ import type {
   ResourceHealth,
   ResourceStatus,
 } from '../../../generated/core/v1.ts'
-import { parseIpLeniently, validateStoredIp } from '../../../ip.ts'
+import { parseIpLeniently, validateIpForLegacyField } from '../../../ip.ts'
 import { checkDns1123Subdomain, checkQualifiedName, checkUserId } from '../../../names.ts'
 import { containersOf } from './containers-of.ts'
 import { specOf } from './pod-validation.ts'
 
-export function validatePodStatusUpdate(pod: Pod, before: Pod): FieldError[] {
+export function validatePodStatusUpdate(pod: Pod, old: Pod): FieldError[] {
   const { status = {} } = pod
   const spec = specOf(pod)
   return [
     ...validateConditions('status.conditions', status.conditions ?? []),
-    ...validateNomination('status.nominatedNodeName', pod, before),
+    ...validateNomination('status.nominatedNodeName', pod, old),
     ...validateGeneration('status.observedGeneration', status.observedGeneration),
-    ...validateQosClass('status.qosClass', pod, before),
-    ...validateTransitions(pod, before),
+    ...validateQosClass('status.qosClass', pod, old),
+    ...validateTransitions(pod, old),
     ...validateClaimStatuses('status.resourceClaimStatuses', status.resourceClaimStatuses ?? [], spec),
-    ...validateIps('status.podIPs', status.podIPs ?? [], before.status?.podIPs ?? []),
-    ...validateHostIps('status.hostIPs', pod, before),
+    ...validateIps('status.podIPs', status.podIPs ?? [], old.status?.podIPs ?? []),
+    ...validateHostIps('status.hostIPs', pod, old),
     ...statusLists.flatMap(list => [
       ...validateUsers(`status.${list}`, status[list] ?? [], spec),
       ...validateAllocations(`status.${list}`, status[list] ?? [], isForDebugging(list) ? undefined : spec),
@@ -66,28 +66,28 @@ function validateGeneration(field: string, generation: number | bigint | undefin
 }
 
 /** `nominatedNodeName` must not be set on a pod that is already bound. */
-function validateNomination(field: string, pod: Pod, before: Pod): FieldError[] {
+function validateNomination(field: string, pod: Pod, old: Pod): FieldError[] {
   const { nominatedNodeName: name } = pod.status ?? {}
-  if (!name || name === before.status?.nominatedNodeName) return []
+  if (!name || name === old.status?.nominatedNodeName) return []
   const errors = invalidEach(field, name, checkDns1123Subdomain(name))
-  if (!before.spec?.nodeName) return errors
+  if (!old.spec?.nodeName) return errors
   return [...errors, forbiddenField(field, 'may not be set on pods that are already bound to a node')]
 }
 
-function validateQosClass(field: string, pod: Pod, before: Pod): FieldError[] {
+function validateQosClass(field: string, pod: Pod, old: Pod): FieldError[] {
   const { qosClass = '' } = pod.status ?? {}
-  return qosClass === (before.status?.qosClass ?? '') ? [] : [invalid(field, qosClass, 'field is immutable')]
+  return qosClass === (old.status?.qosClass ?? '') ? [] : [invalid(field, qosClass, 'field is immutable')]
 }
 
 /** A container that has terminated permanently must not leave the terminated state. */
-function validateTransitions(pod: Pod, before: Pod): FieldError[] {
-  const spec = specOf(before)
+function validateTransitions(pod: Pod, old: Pod): FieldError[] {
+  const spec = specOf(old)
   const containers = containersOf(spec, '').map(({ container }) => container)
   const anyMayRestart = containers.some(restartsAll)
   const byName = new Map(containers.map(container => [container.name, container]))
   return statusLists.flatMap(list => {
     const after = new Map((pod.status?.[list] ?? []).map(status => [status.name, status]))
-    return (before.status?.[list] ?? []).flatMap(({ name, state }, index) => {
+    return (old.status?.[list] ?? []).flatMap(({ name, state }, index) => {
       const ended = state?.terminated
       const status = after.get(name)
       if (ended === undefined || status === undefined || status.state?.terminated !== undefined) return []
@@ -147,19 +147,19 @@ interface Address {
 }
 
 /** At most one address per IP family. */
-function validateIps(field: string, addresses: readonly Address[], before: readonly Address[]): FieldError[] {
-  const known = before.map(address => address.ip ?? '')
+function validateIps(field: string, addresses: readonly Address[], old: readonly Address[]): FieldError[] {
+  const known = old.map(address => address.ip ?? '')
   const texts = addresses.map(address => address.ip ?? '')
-  const errors = texts.flatMap((text, index) => validateStoredIp(`${field}[${index}]`, text, known))
+  const errors = texts.flatMap((text, index) => validateIpForLegacyField(`${field}[${index}]`, text, known))
   if (texts.length < 2) return errors
   const families = new Set(texts.map(text => parseIpLeniently(text)?.family))
   if (texts.length === 2 && families.size === 2) return errors
   return [...errors, invalid(field, addresses, 'may specify no more than one IP for each IP family')]
 }
 
-function validateHostIps(field: string, pod: Pod, before: Pod): FieldError[] {
+function validateHostIps(field: string, pod: Pod, old: Pod): FieldError[] {
   const { hostIP = '', hostIPs = [] } = pod.status ?? {}
-  const errors = validateIps(field, hostIPs, before.status?.hostIPs ?? [])
+  const errors = validateIps(field, hostIPs, old.status?.hostIPs ?? [])
   const first = hostIPs[0]?.ip ?? ''
   if (hostIPs.length === 0 || first === hostIP) return errors
   return [invalid(`${field}[0].ip`, first, 'must be equal to `hostIP`'), ...errors]

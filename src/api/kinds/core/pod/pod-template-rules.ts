@@ -4,21 +4,21 @@ import type { KindRules } from '../../../kind-rules.ts'
 import { withPodTemplateDefaults } from './pod-defaults.ts'
 import { prepareTemplate } from './pod-preparation.ts'
 import { validatePodTemplate } from './pod-template-validation.ts'
-import { warnAboutTemplate } from './pod-warnings.ts'
-import { sameMeaning } from './same-meaning.ts'
-import { withField, withMissing } from './structure-sharing.ts'
+import { warningsForTemplate } from './pod-warnings.ts'
+import { semanticEqual } from './semantic-equal.ts'
+import { withField, withMissing } from './copy-on-write.ts'
 
 export const podTemplateRules: KindRules<PodTemplate> = {
   tracksGeneration: true,
-  returnsDeleted: true,
+  returnDeletedObject: true,
   withDefaults: object =>
     withField(withMissing(object, { template: {} }), 'template', withPodTemplateDefaults),
   prepareForCreate: object => withField(object, 'template', prepareTemplate),
   prepareForUpdate: object => withField(object, 'template', prepareTemplate),
   validate: object => validatePodTemplate('template', object.template ?? {}),
   validateUpdate: object => validatePodTemplate('template', object.template ?? {}),
-  warnings(object, before) {
-    const isSame = before !== undefined && sameMeaning(object.template, before.template)
-    return isSame ? [] : warnAboutTemplate('template', object.template)
+  warnings(object, old) {
+    const isSame = old !== undefined && semanticEqual(object.template, old.template)
+    return isSame ? [] : warningsForTemplate('template', object.template)
   },
 }

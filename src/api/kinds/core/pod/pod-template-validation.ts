@@ -27,7 +27,7 @@ export function validatePodTemplate(field: string, template: PodTemplateSpec): F
  * For controllers that keep pods running: `restartPolicy` must be Always, and `activeDeadlineSeconds` must
  * not be set.
  */
-export function validateLastingTemplate(
+export function validateTemplateRestartsAlways(
   field: string,
   template: PodTemplateSpec,
   owner: string,
@@ -60,14 +60,14 @@ export function validatePodSelector(
   const errors = validateSelector(place, selector)
   const terms = Object.keys(selector?.matchLabels ?? {}).length + (selector?.matchExpressions?.length ?? 0)
   if (selector !== undefined && terms === 0) errors.push(invalid(place, selector, emptyDetail))
-  return errors.length > 0 ? errors : validateSelects(field, selector, template)
+  return errors.length > 0 ? errors : validateSelectorMatchesTemplate(field, selector, template)
 }
 
 /**
  * A controller whose selector does not match its own pods would create pods without end. The selector must be
  * valid.
  */
-export function validateSelects(
+export function validateSelectorMatchesTemplate(
   field: string,
   selector: LabelSelector | undefined,
   template: PodTemplateSpec | undefined,

@@ -15,7 +15,7 @@ const onlySome =
   '`spec.tolerations` (only additions to existing tolerations),' +
   '`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)\n'
 
-test('little may change in a pod', () => {
+test('mutable fields of a pod', () => {
   checkUpdate(podWith({ image: 'apache' }), pod())
   checkUpdate(pod({}, { labels: { a: 'b' } }), pod())
   checkUpdate(podWith({ command: ['x'] }), pod(), onlySome)
@@ -33,12 +33,12 @@ test('little may change in a pod', () => {
   )
 })
 
-test('writing back what means the same is no change', () => {
+test('a semantically equal pod spec is no change', () => {
   checkUpdate(pod(), pod({ hostNetwork: false, tolerations: [], nodeSelector: {}, hostname: '' }))
   checkUpdate(podWith({ stdin: false, args: [] }), pod())
 })
 
-test('a deadline may be set and moved closer', () => {
+test('activeDeadlineSeconds may be set and reduced', () => {
   checkUpdate(pod({ activeDeadlineSeconds: 5 }), pod())
   checkUpdate(pod({ activeDeadlineSeconds: 5 }), pod({ activeDeadlineSeconds: 9 }))
   checkUpdate(
@@ -64,7 +64,7 @@ test('tolerations may be added', () => {
   )
 })
 
-test('gates may go, and until they are gone the pod may become pickier', () => {
+test('scheduling gates may be removed, and a gated pod may restrict its node selection', () => {
   const gated = (spec: object = {}): object => pod({ schedulingGates: [{ name: 'x' }], ...spec })
   const affinity = (...nodeSelectorTerms: readonly object[]): object => {
     return {
@@ -97,7 +97,7 @@ test('gates may go, and until they are gone the pod may become pickier', () => {
   checkUpdate(gated(affinity(term, term)), gated(affinity(term)), `${terms}: Invalid value: `)
 })
 
-test('annotations of old profiles stay', () => {
+test('profile annotations of a pod are immutable', () => {
   const annotated = (value: string): object =>
     pod(
       {},
@@ -114,10 +114,10 @@ test('annotations of old profiles stay', () => {
   )
 })
 
-test('containers for debugging may only be added', () => {
+test('ephemeral containers may only be added', () => {
   const debugged = (...list: readonly object[]): Pod => withPodDefaults(pod({ ephemeralContainers: list }))
-  const checkDebug = (after: Pod, before: Pod, ...errors: readonly string[]): void => {
-    const texts = validateEphemeralContainersUpdate(after, before).map(formatFieldError)
+  const checkDebug = (after: Pod, old: Pod, ...errors: readonly string[]): void => {
+    const texts = validateEphemeralContainersUpdate(after, old).map(formatFieldError)
     assert.deepEqual(
       texts.map(text => text.split('\n')[0]),
       errors,
@@ -146,7 +146,7 @@ test('containers for debugging may only be added', () => {
   checkDebug(debugged(one), mirror, ': Forbidden: static pods do not support ephemeral containers')
 })
 
-test('a status agrees with itself', () => {
+test('validation of pod status', () => {
   const status = (fields: object, spec: object = {}): object => ({ ...pod(spec), status: fields })
   checkStatus(status({ podIP: '10.0.0.1', hostIP: '10.0.0.2', hostIPs: [{ ip: '10.0.0.2' }] }), status({}))
   checkStatus(
@@ -192,7 +192,7 @@ test('a status agrees with itself', () => {
   )
 })
 
-test('a container that ended for good does not come back', () => {
+test('a terminated container must not become running again', () => {
   const states = (state: object, spec: object): object => ({
     ...pod(spec),
     status: { containerStatuses: [{ name: 'a', state }] },

@@ -8,31 +8,31 @@ import type {
   PodTemplateSpec,
   PreferredSchedulingTerm,
 } from '../../../generated/core/v1.ts'
-import { warnAboutIp } from '../../../ip.ts'
+import { warningsForIp } from '../../../ip.ts'
 import { checkDns1123Label, checkLabelValue } from '../../../names.ts'
 import type { ObjectMeta } from '../../../metadata.ts'
 import { quote } from '../../../quote.ts'
 import { containersOf, type PlacedContainer } from './containers-of.ts'
 import { appArmorFieldOf } from './pod-preparation.ts'
 import { appArmorPrefix, seccompContainerPrefix, seccompPodKey } from './pod-annotation-validation.ts'
-import { warnAboutFractions } from './resource-warnings.ts'
-import { sameMeaning } from './same-meaning.ts'
-import { warnAboutVolumes } from './volume-warnings.ts'
+import { warningsForFractions } from './resource-warnings.ts'
+import { semanticEqual } from './semantic-equal.ts'
+import { warningsForVolumes } from './volume-warnings.ts'
 
 /** Warnings for the spec and metadata of a pod. */
-export function warnAboutPod(metadata: ObjectMeta | undefined, spec: PodSpec): string[] {
+export function warningsForPod(metadata: ObjectMeta | undefined, spec: PodSpec): string[] {
   return warn('', metadata ?? {}, spec)
 }
 
 /** `field` is the path of the template: `spec.template`. */
-export function warnAboutTemplate(field: string, template: PodTemplateSpec | undefined): string[] {
+export function warningsForTemplate(field: string, template: PodTemplateSpec | undefined): string[] {
   return template === undefined
     ? []
     : warn(`${field}.`, template.metadata ?? {}, template.spec ?? { containers: [] })
 }
 
 /** The pod name is used as hostname and should be a DNS label, without dots. */
-export function warnAboutName(name: string | undefined, usedIn: string): string[] {
+export function warningsForName(name: string | undefined, usedIn: string): string[] {
   const messages = checkDns1123Label(name ?? '')
   if (messages.length === 0) return []
   const advice = 'which can result in surprising behavior; a DNS label is recommended'
@@ -45,22 +45,22 @@ function warn(prefix: string, metadata: ObjectMeta, spec: PodSpec): string[] {
   const field = `${prefix}spec`
   const containers = containersOf(spec, field)
   return [
-    ...warnAboutNodes(field, spec),
-    ...warnAboutSpreading(field, spec),
-    ...warnAboutAnnotations(prefix, metadata, spec),
-    ...warnAboutVolumes(`${field}.volumes`, spec.volumes ?? []),
-    ...warnAboutDuplicates(field, spec),
-    ...warnAboutFractions(`${field}.overhead`, spec.overhead),
-    ...containers.flatMap(placed => warnAboutContainer(prefix, metadata, { placed, spec })),
-    ...warnAboutPorts(containers),
-    ...warnAboutGracePeriod(field, spec),
+    ...warningsForNodes(field, spec),
+    ...warningsForSpreading(field, spec),
+    ...warningsForAnnotations(prefix, metadata, spec),
+    ...warningsForVolumes(`${field}.volumes`, spec.volumes ?? []),
+    ...warningsForDuplicates(field, spec),
+    ...warningsForFractions(`${field}.overhead`, spec.overhead),
+    ...containers.flatMap(placed => warningsForContainer(prefix, metadata, { placed, spec })),
+    ...warningsForPorts(containers),
+    ...warningsForGracePeriod(field, spec),
     ...(spec.affinity?.podAffinity
-      ? warnAboutPodAffinity(`${field}.affinity.podAffinity`, spec.affinity.podAffinity)
+      ? warningsForPodAffinity(`${field}.affinity.podAffinity`, spec.affinity.podAffinity)
       : []),
     ...(spec.affinity?.podAntiAffinity
-      ? warnAboutPodAffinity(`${field}.affinity.podAntiAffinity`, spec.affinity.podAntiAffinity)
+      ? warningsForPodAffinity(`${field}.affinity.podAntiAffinity`, spec.affinity.podAntiAffinity)
       : []),
-    ...warnAboutAddresses(field, spec),
+    ...warningsForAddresses(field, spec),
   ]
 }
 
@@ -87,7 +87,7 @@ const deprecatedNodeLabels: ReadonlyMap<string, string> = new Map([
   ['node-role.kubernetes.io/master', 'use "node-role.kubernetes.io/control-plane" instead'],
 ])
 
-function warnAboutNodes(field: string, { nodeSelector, affinity }: PodSpec): string[] {
+function warningsForNodes(field: string, { nodeSelector, affinity }: PodSpec): string[] {
   const place = `${field}.affinity.nodeAffinity`
   const { nodeAffinity } = affinity ?? {}
   const needed = nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
@@ -98,19 +98,19 @@ function warnAboutNodes(field: string, { nodeSelector, affinity }: PodSpec): str
       return message === undefined ? [] : [`${field}.nodeSelector[${key}]: ${message}`]
     }),
     ...needed.flatMap((term, index) => {
-      return warnAboutTerm(
+      return warningsForTerm(
         `${place}.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[${index}]`,
         term,
       )
     }),
     ...preferred.flatMap(({ preference = {} }: Partial<PreferredSchedulingTerm>, index) => {
       const termField = `${place}.preferredDuringSchedulingIgnoredDuringExecution[${index}].preference`
-      return [...warnAboutTerm(termField, preference), ...warnAboutValues(termField, preference)]
+      return [...warningsForTerm(termField, preference), ...warningsForValues(termField, preference)]
     }),
   ]
 }
 
-function warnAboutTerm(field: string, { matchExpressions = [] }: NodeSelectorTerm): string[] {
+function warningsForTerm(field: string, { matchExpressions = [] }: NodeSelectorTerm): string[] {
   return matchExpressions.flatMap(({ key }, index) => {
     const message = deprecatedNodeLabels.get(key)
     return message === undefined ? [] : [`${field}.matchExpressions[${index}].key: ${key} is ${message}`]
@@ -118,7 +118,7 @@ function warnAboutTerm(field: string, { matchExpressions = [] }: NodeSelectorTer
 }
 
 /** Values that cannot be label values are valid in preferred terms, but match nothing. */
-function warnAboutValues(field: string, { matchExpressions = [] }: NodeSelectorTerm): string[] {
+function warningsForValues(field: string, { matchExpressions = [] }: NodeSelectorTerm): string[] {
   return matchExpressions.flatMap(({ values = [] }, index) =>
     values.flatMap((value, position) => {
       const place = `${field}.matchExpressions[${index}].values[${position}]`
@@ -129,7 +129,7 @@ function warnAboutValues(field: string, { matchExpressions = [] }: NodeSelectorT
 
 const matchesNothing = 'a null labelSelector results in matching no pod'
 
-function warnAboutSpreading(field: string, { topologySpreadConstraints = [] }: PodSpec): string[] {
+function warningsForSpreading(field: string, { topologySpreadConstraints = [] }: PodSpec): string[] {
   return topologySpreadConstraints.flatMap(({ topologyKey, labelSelector }, index) => {
     const place = `${field}.topologySpreadConstraints[${index}]`
     const message = deprecatedNodeLabels.get(topologyKey)
@@ -138,7 +138,7 @@ function warnAboutSpreading(field: string, { topologySpreadConstraints = [] }: P
   })
 }
 
-function warnAboutPodAffinity(field: string, affinity: PodAffinity): string[] {
+function warningsForPodAffinity(field: string, affinity: PodAffinity): string[] {
   const { requiredDuringSchedulingIgnoredDuringExecution: needed = [] } = affinity
   const { preferredDuringSchedulingIgnoredDuringExecution: preferred = [] } = affinity
   const place = (list: string, index: number): string => {
@@ -168,7 +168,7 @@ const deprecatedAnnotations: ReadonlyMap<string, string> = new Map([
 ])
 const seccompMessage = 'non-functional in v1.27+; use the "seccompProfile" field instead'
 
-function warnAboutAnnotations(prefix: string, { annotations = {} }: ObjectMeta, spec: PodSpec): string[] {
+function warningsForAnnotations(prefix: string, { annotations = {} }: ObjectMeta, spec: PodSpec): string[] {
   const warnings = [...deprecatedAnnotations].flatMap(([key, message]) => {
     return annotations[key] === undefined ? [] : [`${prefix}metadata.annotations[${key}]: ${message}`]
   })
@@ -176,7 +176,10 @@ function warnAboutAnnotations(prefix: string, { annotations = {} }: ObjectMeta, 
   return [...warnings, `${prefix}metadata.annotations[${seccompPodKey}]: ${seccompMessage}`]
 }
 
-function warnAboutDuplicates(field: string, { hostAliases = [], imagePullSecrets = [] }: PodSpec): string[] {
+function warningsForDuplicates(
+  field: string,
+  { hostAliases = [], imagePullSecrets = [] }: PodSpec,
+): string[] {
   const addresses = new Set<string>()
   const names = new Set<string>()
   return [
@@ -199,7 +202,7 @@ interface ContainerOfPod {
   readonly spec: PodSpec
 }
 
-function warnAboutContainer(
+function warningsForContainer(
   prefix: string,
   { annotations = {} }: ObjectMeta,
   { placed, spec }: ContainerOfPod,
@@ -214,21 +217,21 @@ function warnAboutContainer(
   const annotation = annotations[appArmorKey]
   if (annotation !== undefined && !container.securityContext?.appArmorProfile) {
     const ofPod = spec.securityContext?.appArmorProfile
-    if (!ofPod || !sameMeaning(ofPod, appArmorFieldOf(annotation))) {
+    if (!ofPod || !semanticEqual(ofPod, appArmorFieldOf(annotation))) {
       const message = 'deprecated since v1.30; use the "appArmorProfile" field instead'
       warnings.push(`${prefix}metadata.annotations[${appArmorKey}]: ${message}`)
     }
   }
   return [
     ...warnings,
-    ...warnAboutFractions(`${field}.resources.limits`, container.resources?.limits),
-    ...warnAboutFractions(`${field}.resources.requests`, container.resources?.requests),
-    ...warnAboutEnv(`${field}.env`, container),
+    ...warningsForFractions(`${field}.resources.limits`, container.resources?.limits),
+    ...warningsForFractions(`${field}.resources.requests`, container.resources?.requests),
+    ...warningsForEnv(`${field}.env`, container),
   ]
 }
 
 /** A variable hides an earlier one of the same name unless its value refers to it. */
-function warnAboutEnv(field: string, { env = [] }: Container): string[] {
+function warningsForEnv(field: string, { env = [] }: Container): string[] {
   const seen = new Set<string>()
   return env.flatMap(({ name, value = '', valueFrom }, index) => {
     const reference = `$(${name})`
@@ -243,7 +246,7 @@ function warnAboutEnv(field: string, { env = [] }: Container): string[] {
 }
 
 /** Each port is compared with the first port of the same number and with the first of the same name. */
-function warnAboutPorts(containers: readonly PlacedContainer[]): string[] {
+function warningsForPorts(containers: readonly PlacedContainer[]): string[] {
   const firstByNumber = new Map<string, { field: string; hostIP: string; hostPort: number }>()
   const firstByName = new Map<string, string>()
   const warnings: string[] = []
@@ -275,18 +278,21 @@ function warnAboutPorts(containers: readonly PlacedContainer[]): string[] {
   return [...warnings, ...duplicateNames]
 }
 
-function warnAboutGracePeriod(field: string, { terminationGracePeriodSeconds: seconds }: PodSpec): string[] {
+function warningsForGracePeriod(
+  field: string,
+  { terminationGracePeriodSeconds: seconds }: PodSpec,
+): string[] {
   if (seconds === undefined || seconds >= 0) return []
   return [
     `${field}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`,
   ]
 }
 
-function warnAboutAddresses(field: string, { dnsConfig, hostAliases = [] }: PodSpec): string[] {
+function warningsForAddresses(field: string, { dnsConfig, hostAliases = [] }: PodSpec): string[] {
   return [
     ...(dnsConfig?.nameservers ?? []).flatMap((ip, index) => {
-      return warnAboutIp(`${field}.dnsConfig.nameservers[${index}]`, ip)
+      return warningsForIp(`${field}.dnsConfig.nameservers[${index}]`, ip)
     }),
-    ...hostAliases.flatMap(({ ip }, index) => warnAboutIp(`${field}.hostAliases[${index}].ip`, ip ?? '')),
+    ...hostAliases.flatMap(({ ip }, index) => warningsForIp(`${field}.hostAliases[${index}].ip`, ip ?? '')),
   ]
 }

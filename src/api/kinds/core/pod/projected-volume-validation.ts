@@ -7,7 +7,7 @@ import type {
   VolumeProjection,
 } from '../../../generated/core/v1.ts'
 import { validatePresent } from './field-checks.ts'
-import { validateFileMode, validateKeyPaths, validateWrittenPath } from './paths.ts'
+import { validateFileMode, validateKeyPaths, validateLocalNonReservedPath } from './paths.ts'
 import { validateDownwardApiFile } from './volume-source-validation.ts'
 
 export function validateProjected(
@@ -65,7 +65,7 @@ function validateToken(
     errors.push(invalid(`${field}.expirationSeconds`, expirationSeconds, detail))
   }
   if (!path) return [...errors, required(`${volumeField}.path`, '')]
-  return [...errors, ...validateWrittenPath(`${volumeField}.path`, path)]
+  return [...errors, ...validateLocalNonReservedPath(`${volumeField}.path`, path)]
 }
 
 /** Reports paths that are already taken and records the paths of the source. */

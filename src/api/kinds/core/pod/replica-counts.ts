@@ -38,10 +38,10 @@ export function validateReplicaCounts<T extends ReplicaCounts>(
 }
 
 /** The collision count must never decrease. */
-export function validateCollisionCount(count: number | undefined, before: number | undefined): FieldError[] {
+export function validateCollisionCount(count: number | undefined, old: number | undefined): FieldError[] {
   const field = 'status.collisionCount'
   const errors = validateNonNegative(field, count)
-  const isLess = before !== undefined && (count ?? 0) < before
+  const isLess = old !== undefined && (count ?? 0) < old
   return isLess ? [...errors, invalid(field, count ?? 0, 'cannot be decremented')] : errors
 }
 

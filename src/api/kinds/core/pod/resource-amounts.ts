@@ -26,7 +26,7 @@ export function amountsOf(list: ResourceList | undefined): Map<string, Quantity>
  * The maximum needed at any time. Regular containers and sidecars run together; each init container runs
  * alone except for the sidecars started before it.
  */
-export function aggregateContainers(spec: PodSpec, kind: 'requests' | 'limits'): Amounts {
+export function aggregateContainerResources(spec: PodSpec, kind: 'requests' | 'limits'): Amounts {
   const asked = (container: Container): Amounts => amountsOf(container.resources?.[kind])
   const together = new Map<string, Quantity>()
   for (const container of spec.containers ?? []) add(together, asked(container))

@@ -1,9 +1,9 @@
 /** Defaulting of requests from limits, for containers and at pod level. */
 import type { PodSpec, ResourceRequirements } from '../../../generated/core/v1.ts'
 import { formatQuantity, quantityFromMilli, quantityMilliValue } from '../../../quantity.ts'
-import { aggregateContainers, quantityOf, type ResourceList } from './resource-amounts.ts'
-import { isHugePages, isOvercommitAllowed, isPodLevel } from './resource-names.ts'
-import { mapShared, withField } from './structure-sharing.ts'
+import { aggregateContainerResources, quantityOf, type ResourceList } from './resource-amounts.ts'
+import { isHugePageResourceName, isOvercommitAllowed, isSupportedPodLevelResource } from './resource-names.ts'
+import { mapCopyOnWrite, withField } from './copy-on-write.ts'
 
 /** Rounds up to milli units, the finest granularity supported. */
 export function withRoundedResources(resources: ResourceRequirements): ResourceRequirements {
@@ -23,8 +23,8 @@ export function roundUp(list: ResourceList): ResourceList {
 
 /** A limit without a request sets the request to the limit. */
 export function withRequests(spec: PodSpec): PodSpec {
-  const regular = withField(spec, 'containers', list => mapShared(list, withRequestsFromLimits))
-  const all = withField(regular, 'initContainers', list => mapShared(list, withRequestsFromLimits))
+  const regular = withField(spec, 'containers', list => mapCopyOnWrite(list, withRequestsFromLimits))
+  const all = withField(regular, 'initContainers', list => mapCopyOnWrite(list, withRequestsFromLimits))
   return withField(all, 'resources', resources => withPodRequests(withPodLimits(resources, all), all))
 }
 
@@ -44,8 +44,8 @@ function withRequestsFromLimits<C extends { readonly resources?: ResourceRequire
 function withPodLimits(resources: ResourceRequirements, spec: PodSpec): ResourceRequirements {
   const { limits = {}, requests = {} } = resources
   if (Object.keys(limits).length === 0 && Object.keys(requests).length === 0) return resources
-  const added = [...aggregateContainers(spec, 'limits')].filter(([name]) => {
-    return isHugePages(name) && !Object.hasOwn(requests, name) && !Object.hasOwn(limits, name)
+  const added = [...aggregateContainerResources(spec, 'limits')].filter(([name]) => {
+    return isHugePageResourceName(name) && !Object.hasOwn(requests, name) && !Object.hasOwn(limits, name)
   })
   if (added.length === 0) return resources
   const more = Object.fromEntries(added.map(([name, amount]) => [name, formatQuantity(amount)]))
@@ -56,10 +56,10 @@ function withPodLimits(resources: ResourceRequirements, spec: PodSpec): Resource
 function withPodRequests(resources: ResourceRequirements, spec: PodSpec): ResourceRequirements {
   const { limits = {}, requests = {} } = resources
   if (Object.keys(limits).length === 0) return resources
-  const fromContainers = [...aggregateContainers(spec, 'requests')]
-    .filter(([name]) => isPodLevel(name) && isOvercommitAllowed(name))
+  const fromContainers = [...aggregateContainerResources(spec, 'requests')]
+    .filter(([name]) => isSupportedPodLevelResource(name) && isOvercommitAllowed(name))
     .map(([name, amount]) => [name, formatQuantity(amount)] as const)
-  const fromLimits = Object.entries(limits).filter(([name]) => isPodLevel(name))
+  const fromLimits = Object.entries(limits).filter(([name]) => isSupportedPodLevelResource(name))
   const asked = { ...Object.fromEntries([...fromLimits, ...fromContainers]), ...requests }
   return Object.keys(asked).length === Object.keys(requests).length
     ? resources

@@ -9,37 +9,37 @@ import { quantityValue, tryParseQuantity, type Quantity } from '../../../quantit
 export const hugePagesPrefix = 'hugepages-'
 const quotaPrefix = 'requests.'
 
-export function isHugePages(name: string): boolean {
+export function isHugePageResourceName(name: string): boolean {
   return name.startsWith(hugePagesPrefix)
 }
 
 /** True for a resource defined by Kubernetes. */
-export function isNative(name: string): boolean {
+export function isNativeResource(name: string): boolean {
   return !name.includes('/') || name.includes('kubernetes.io/')
 }
 
 /** True for an extended resource, which is allocated in integers. */
-export function isExtended(name: string): boolean {
-  if (isNative(name) || name.startsWith(quotaPrefix)) return false
+export function isExtendedResourceName(name: string): boolean {
+  if (isNativeResource(name) || name.startsWith(quotaPrefix)) return false
   return checkQualifiedName(quotaPrefix + name).length === 0
 }
 
 /** True if limits may exceed requests. */
 export function isOvercommitAllowed(name: string): boolean {
-  return isNative(name) && !isHugePages(name)
+  return isNativeResource(name) && !isHugePageResourceName(name)
 }
 
-export function isWholeNumber(name: string): boolean {
-  return countedResources.has(name) || isExtended(name)
+export function isIntegerResourceName(name: string): boolean {
+  return countedResources.has(name) || isExtendedResourceName(name)
 }
 
 /** True if the resource is supported in pod-level resources. */
-export function isPodLevel(name: string): boolean {
-  return name === 'cpu' || name === 'memory' || isHugePages(name)
+export function isSupportedPodLevelResource(name: string): boolean {
+  return name === 'cpu' || name === 'memory' || isHugePageResourceName(name)
 }
 
 /** True if the amount is a multiple of the hugepage size in the name. */
-export function isWholePages(name: string, amount: Quantity): boolean {
+export function isHugePageResourceValueDivisible(name: string, amount: Quantity): boolean {
   const page = tryParseQuantity(name.slice(hugePagesPrefix.length))
   if (page === undefined || page.nanos <= 0n || page.nanos % 1_000_000_000n !== 0n) return false
   return quantityValue(amount) % quantityValue(page) === 0n
@@ -49,17 +49,17 @@ export function isWholePages(name: string, amount: Quantity): boolean {
 export function validateContainerResource(field: string, name: string): FieldError[] {
   const errors = validateResourceName(field, name)
   if (!name.includes('/')) {
-    if (containerResources.has(name) || isHugePages(name)) return errors
+    if (containerResources.has(name) || isHugePageResourceName(name)) return errors
     return [...errors, invalid(field, name, 'must be a standard resource for containers')]
   }
-  if (isNative(name) || isExtended(name)) return errors
+  if (isNativeResource(name) || isExtendedResourceName(name)) return errors
   return [...errors, invalid(field, name, "doesn't follow extended resource name standard")]
 }
 
 /** Validates the name of a pod-level resource. */
 export function validatePodResource(field: string, name: string): FieldError[] {
   const errors = validateResourceName(field, name)
-  if (errors.length > 0 || isPodLevel(name)) return errors
+  if (errors.length > 0 || isSupportedPodLevelResource(name)) return errors
   return [notSupported(field, name, ['cpu', hugePagesPrefix, 'memory'])]
 }
 
@@ -70,7 +70,11 @@ function validateResourceName(field: string, name: string): FieldError[] {
 }
 
 function isStandard(name: string): boolean {
-  return standardResources.has(name) || isHugePages(name) || name.startsWith(quotaPrefix + hugePagesPrefix)
+  return (
+    standardResources.has(name) ||
+    isHugePageResourceName(name) ||
+    name.startsWith(quotaPrefix + hugePagesPrefix)
+  )
 }
 
 const containerResources: ReadonlySet<string> = new Set(['cpu', 'memory', 'ephemeral-storage'])

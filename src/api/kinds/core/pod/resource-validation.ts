@@ -10,12 +10,12 @@ import {
 import type { PodSpec, ResourceClaim, ResourceRequirements } from '../../../generated/core/v1.ts'
 import { compareQuantities, formatQuantity } from '../../../quantity.ts'
 import { validateDnsLabel } from './field-checks.ts'
-import { aggregateContainers, amountsOf, quantityOf, type ResourceList } from './resource-amounts.ts'
+import { aggregateContainerResources, amountsOf, quantityOf, type ResourceList } from './resource-amounts.ts'
 import {
-  isHugePages,
+  isHugePageResourceName,
   isOvercommitAllowed,
-  isWholeNumber,
-  isWholePages,
+  isIntegerResourceName,
+  isHugePageResourceValueDivisible,
   validateContainerResource,
   validatePodResource,
 } from './resource-names.ts'
@@ -63,7 +63,7 @@ function validateRequirements(
     ...validateWithinLimits(field, requests, limits),
   ]
   const names = [...Object.keys(limits), ...Object.keys(requests)]
-  if (names.some(isHugePages) && !names.includes('cpu') && !names.includes('memory')) {
+  if (names.some(isHugePageResourceName) && !names.includes('cpu') && !names.includes('memory')) {
     errors.push(forbiddenField(field, 'HugePages require cpu or memory'))
   }
   return errors
@@ -76,10 +76,10 @@ function validateAmounts(field: string, list: ResourceList, checkName: NameCheck
     const amount = quantityOf(text)
     errors.push(...checkName(place, name))
     if (amount.nanos < 0n) errors.push(invalid(place, text, 'must be greater than or equal to 0'))
-    if (isWholeNumber(name) && amount.nanos % 1_000_000_000n !== 0n) {
+    if (isIntegerResourceName(name) && amount.nanos % 1_000_000_000n !== 0n) {
       errors.push(invalid(place, text, 'must be an integer'))
     }
-    if (isHugePages(name) && !isWholePages(name, amount)) {
+    if (isHugePageResourceName(name) && !isHugePageResourceValueDivisible(name, amount)) {
       errors.push(invalid(place, text, `${text} is not positive integer multiple of ${name}`))
     }
   }
@@ -155,7 +155,7 @@ function validateEnoughForContainers(
     list: ResourceList,
     matters: (name: string) => boolean,
   ): void => {
-    for (const [name, needed] of aggregateContainers(spec, kind)) {
+    for (const [name, needed] of aggregateContainerResources(spec, kind)) {
       const text = Object.hasOwn(list, name) ? list[name] : undefined
       if (text === undefined || !matters(name) || compareQuantities(needed, quantityOf(text)) <= 0) continue
       const detail = `must be greater than or equal to aggregate container ${kind} of ${formatQuantity(needed)}`
@@ -163,7 +163,7 @@ function validateEnoughForContainers(
     }
   }
   compare('requests', requests, () => true)
-  compare('limits', limits, isHugePages)
+  compare('limits', limits, isHugePageResourceName)
   const bounds = amountsOf(limits)
   for (const [index, container] of (spec.containers ?? []).entries()) {
     for (const [name, text] of Object.entries(container.resources?.limits ?? {})) {

@@ -3,7 +3,7 @@ import { quote } from '../../../quote.ts'
 import { quantityOf, type ResourceList } from './resource-amounts.ts'
 
 /** Fractions of a byte cannot be allocated. */
-export function warnAboutFractions(field: string, list: ResourceList | undefined): string[] {
+export function warningsForFractions(field: string, list: ResourceList | undefined): string[] {
   return ['memory', 'ephemeral-storage', 'storage'].flatMap(name => {
     const text = list?.[name]
     if (text === undefined || quantityOf(text).nanos % 1_000_000_000n === 0n) return []

@@ -11,7 +11,7 @@ import type {
 import type { Int64 } from '../../../int64.ts'
 import { checkUserId } from '../../../names.ts'
 import { validateChoice, validateOptionalChoice } from './field-checks.ts'
-import { validateDescendingPath } from './paths.ts'
+import { validateLocalDescendingPath } from './paths.ts'
 import { validateWindowsOptions } from './windows-validation.ts'
 
 export function validateSecurityContext(
@@ -99,7 +99,7 @@ function validateSeccompProfile(field: string, profile: SeccompProfile | undefin
   }
   return localhostProfile === undefined
     ? [...errors, required(`${field}.localhostProfile`, 'must be set when seccomp type is Localhost')]
-    : [...errors, ...validateDescendingPath(`${field}.localhostProfile`, localhostProfile)]
+    : [...errors, ...validateLocalDescendingPath(`${field}.localhostProfile`, localhostProfile)]
 }
 
 /** Maximum path length on Linux, without the terminating zero. */

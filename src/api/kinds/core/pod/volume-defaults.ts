@@ -9,7 +9,7 @@ import type {
 } from '../../../generated/core/v1.ts'
 import { pullPolicyFor } from './image-reference.ts'
 import { roundUp } from './resource-defaults.ts'
-import { mapShared, withDefaults, withField, withMissing } from './structure-sharing.ts'
+import { mapCopyOnWrite, withDefaults, withField, withMissing } from './copy-on-write.ts'
 
 /** A volume without a source is an emptyDir. */
 export function withVolumeDefaults(volume: Volume): Volume {
@@ -32,12 +32,12 @@ const sources: readonly ((volume: Volume) => Volume)[] = [
   volume =>
     withField(volume, 'downwardAPI', each => {
       const complete = withMissing(each, { defaultMode: fileMode })
-      return withField(complete, 'items', list => mapShared(list, withFileDefaults))
+      return withField(complete, 'items', list => mapCopyOnWrite(list, withFileDefaults))
     }),
   volume =>
     withField(volume, 'projected', each => {
       const complete = withMissing(each, { defaultMode: fileMode })
-      return withField(complete, 'sources', list => mapShared(list, withProjectionDefaults))
+      return withField(complete, 'sources', list => mapCopyOnWrite(list, withProjectionDefaults))
     }),
   volume => withField(volume, 'hostPath', each => withMissing(each, { type: '' })),
   volume =>
@@ -86,7 +86,7 @@ function withProjectionDefaults(projection: VolumeProjection): VolumeProjection 
     return withMissing(each, { expirationSeconds: tokenSeconds })
   })
   return withField(token, 'downwardAPI', each =>
-    withField(each, 'items', list => mapShared(list, withFileDefaults)),
+    withField(each, 'items', list => mapCopyOnWrite(list, withFileDefaults)),
   )
 }
 

@@ -8,7 +8,7 @@ import {
 } from '../../../field-error.ts'
 import type { Container, Volume, VolumeMount } from '../../../generated/core/v1.ts'
 import { validateOptionalChoice, validatePresent } from './field-checks.ts'
-import { validateDescendingPath, validateNoBacksteps } from './paths.ts'
+import { validateLocalDescendingPath, validatePathNoBacksteps } from './paths.ts'
 
 /**
  * As in Kubernetes, errors about mount propagation and recursive read-only refer to the list, not to the
@@ -49,14 +49,14 @@ export function validateVolumeMounts(
 }
 
 function validateSubPaths(field: string, place: string, { subPath, subPathExpr }: VolumeMount): FieldError[] {
-  const errors = subPath ? validateDescendingPath(`${field}.subPath`, subPath) : []
+  const errors = subPath ? validateLocalDescendingPath(`${field}.subPath`, subPath) : []
   if (!subPathExpr) return errors
   if (subPath) {
     errors.push(
       invalid(`${place}.subPathExpr`, subPathExpr, 'subPathExpr and subPath are mutually exclusive'),
     )
   }
-  return [...errors, ...validateDescendingPath(`${field}.subPathExpr`, subPathExpr)]
+  return [...errors, ...validateLocalDescendingPath(`${field}.subPathExpr`, subPathExpr)]
 }
 
 function validatePropagation(
@@ -104,7 +104,7 @@ export function validateVolumeDevices(
       errors.push(invalid(nameField, name, onlyClaims))
     errors.push(...validatePresent(pathField, devicePath))
     if (paths.has(devicePath)) errors.push(invalid(pathField, devicePath, 'must be unique'))
-    if (validateNoBacksteps(pathField, devicePath).length > 0) {
+    if (validatePathNoBacksteps(pathField, devicePath).length > 0) {
       errors.push(invalid(pathField, devicePath, "can not contain backsteps ('..')"))
     }
     if (mountNames.has(name)) errors.push(invalid(nameField, name, 'must not already exist in volumeMounts'))

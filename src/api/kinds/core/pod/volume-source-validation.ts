@@ -19,11 +19,11 @@ import {
   validateRequiredName,
 } from './field-checks.ts'
 import {
-  validateDescendingPath,
+  validateLocalDescendingPath,
   validateFileMode,
   validateKeyPaths,
-  validateNoBacksteps,
-  validateWrittenPath,
+  validatePathNoBacksteps,
+  validateLocalNonReservedPath,
 } from './paths.ts'
 import { quantityOf } from './resource-amounts.ts'
 import type { SpecContext } from './validation-context.ts'
@@ -57,7 +57,7 @@ const hostPathTypes = [
 export function validateHostPath(field: string, { path, type }: Source<'hostPath'>): FieldError[] {
   if (!path) return [required(`${field}.path`, '')]
   return [
-    ...validateNoBacksteps(`${field}.path`, path),
+    ...validatePathNoBacksteps(`${field}.path`, path),
     ...validateOptionalChoice(`${field}.type`, type, hostPathTypes),
   ]
 }
@@ -65,7 +65,7 @@ export function validateHostPath(field: string, { path, type }: Source<'hostPath
 export function validateGitRepo(field: string, { repository, directory }: Source<'gitRepo'>): FieldError[] {
   return [
     ...validatePresent(`${field}.repository`, repository),
-    ...validateDescendingPath(`${field}.directory`, directory ?? ''),
+    ...validateLocalDescendingPath(`${field}.directory`, directory ?? ''),
   ]
 }
 
@@ -214,7 +214,7 @@ export function validateDownwardApiFile(field: string, file: DownwardAPIVolumeFi
   const { path, fieldRef, resourceFieldRef, mode } = file
   const errors = [
     ...validatePresent(`${field}.path`, path),
-    ...validateWrittenPath(`${field}.path`, path ?? ''),
+    ...validateLocalNonReservedPath(`${field}.path`, path ?? ''),
   ]
   if (fieldRef !== undefined) {
     errors.push(...validateFieldSelector(`${field}.fieldRef`, fieldRef, fileFields))

@@ -9,7 +9,7 @@ function checkVolume(source: object, ...errors: readonly string[]): void {
   check(pod({ volumes: [{ name: 'v', ...source }] }), ...errors.map(error => `spec.volumes[0]${error}`))
 }
 
-test('a volume has a name of its own and one source', () => {
+test('a volume requires a unique name and exactly one source', () => {
   checkVolume({})
   checkVolume(
     { emptyDir: {}, hostPath: { path: '/' } },
@@ -23,7 +23,7 @@ test('a volume has a name of its own and one source', () => {
   check(pod({ volumes: [{ name: 'v' }, { name: 'v' }] }), 'spec.volumes[1].name: Duplicate value: "v"')
 })
 
-test('each source says what it needs', () => {
+test('validation of each volume source', () => {
   checkVolume(
     { emptyDir: { sizeLimit: '-1' } },
     '.emptyDir.sizeLimit: Forbidden: SizeLimit field must be a valid',
@@ -110,7 +110,7 @@ test('each source says what it needs', () => {
   checkVolume({ image: { reference: 'a', pullPolicy: 'x' } }, '.image.pullPolicy: Unsupported value: "x"')
 })
 
-test('iSCSI names have one of three forms', () => {
+test('validation of iSCSI qualified names', () => {
   const iscsi = (fields: object): object => ({ iscsi: { targetPortal: '10.0.0.1:3260', lun: 0, ...fields } })
   checkVolume(iscsi({ iqn: 'iqn.2001-04.com.example:storage.kube' }))
   checkVolume(iscsi({ iqn: 'eui.0123456789ABCDEF' }))
@@ -127,7 +127,7 @@ test('iSCSI names have one of three forms', () => {
   )
 })
 
-test('files of a volume have safe paths and modes', () => {
+test('validation of file paths and modes in volumes', () => {
   const items = (...list: readonly object[]): object => ({ configMap: { name: 'm', items: list } })
   checkVolume(items({ key: 'a', path: 'b/c', mode: 0o400 }))
   checkVolume(
@@ -157,7 +157,7 @@ test('files of a volume have safe paths and modes', () => {
   )
 })
 
-test('a downward API file is a field or a resource', () => {
+test('a downward API file requires exactly one of fieldRef and resourceFieldRef', () => {
   const file = (fields: object): object => ({ downwardAPI: { items: [{ path: 'f', ...fields }] } })
   checkVolume(file({ fieldRef: { fieldPath: 'metadata.labels' } }))
   checkVolume(file({ resourceFieldRef: { containerName: 'a', resource: 'limits.cpu' } }))
@@ -172,7 +172,7 @@ test('a downward API file is a field or a resource', () => {
   )
 })
 
-test("projected sources do not get in each other's way", () => {
+test('projected sources must not have conflicting paths', () => {
   const projected = (...sources: readonly object[]): object => ({ projected: { sources } })
   const items = [{ key: 'a', path: 'p' }]
   const others = [{ key: 'a', path: 'q' }]
@@ -203,7 +203,7 @@ test("projected sources do not get in each other's way", () => {
   )
 })
 
-test('an ephemeral volume claims storage under its own name', () => {
+test('validation of ephemeral volume claim templates', () => {
   const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } }
   const claim = (fields: object, metadata: object = {}): object => {
     return { ephemeral: { volumeClaimTemplate: { metadata, spec: { ...spec, ...fields } } } }
@@ -255,7 +255,7 @@ function checkMounts(fields: object, ...errors: readonly string[]): void {
   check(podWith(fields, { volumes }), ...errors.map(error => `spec.containers[0].${error}`))
 }
 
-test('mounts are of known volumes at places of their own', () => {
+test('volume mounts require known volumes and unique paths', () => {
   const mounts = (...list: readonly object[]): object => ({ volumeMounts: list })
   checkMounts(
     mounts({ name: 'v', mountPath: '/a', subPath: 'b' }, { name: 'v', mountPath: '/b', subPathExpr: '$(X)' }),
@@ -288,7 +288,7 @@ test('mounts are of known volumes at places of their own', () => {
   )
 })
 
-test('devices are claims at places of their own', () => {
+test('volume devices require claims and unique paths', () => {
   const devices = (...list: readonly object[]): object => ({ volumeDevices: list })
   checkMounts(devices({ name: 'c', devicePath: '/dev/x' }))
   checkMounts(

@@ -6,12 +6,12 @@ import type {
   VolumeProjection,
 } from '../../../generated/core/v1.ts'
 import { quote } from '../../../quote.ts'
-import { warnAboutFractions } from './resource-warnings.ts'
+import { warningsForFractions } from './resource-warnings.ts'
 
-export function warnAboutVolumes(field: string, volumes: readonly Volume[]): string[] {
+export function warningsForVolumes(field: string, volumes: readonly Volume[]): string[] {
   return [
-    ...volumes.flatMap((volume, index) => warnAboutSource(`${field}[${index}]`, volume)),
-    ...volumes.flatMap(warnAboutOverlaps),
+    ...volumes.flatMap((volume, index) => warningsForSource(`${field}[${index}]`, volume)),
+    ...volumes.flatMap(warningsForOverlaps),
   ]
 }
 
@@ -27,7 +27,7 @@ const lostSources: readonly (readonly [keyof Volume, string, string?])[] = [
   ['rbd', 'deprecated in v1.28, non-functional in v1.31+'],
 ]
 
-function warnAboutSource(field: string, volume: Volume): string[] {
+function warningsForSource(field: string, volume: Volume): string[] {
   const warnings = lostSources.flatMap(([name, message, shownName = name]) => {
     return volume[name] === undefined ? [] : [`${field}.${shownName}: ${message}`]
   })
@@ -35,8 +35,8 @@ function warnAboutSource(field: string, volume: Volume): string[] {
   const place = `${field}.ephemeral.volumeClaimTemplate.spec.resources`
   return [
     ...warnings,
-    ...warnAboutFractions(`${place}.requests`, resources?.requests),
-    ...warnAboutFractions(`${place}.limits`, resources?.limits),
+    ...warningsForFractions(`${place}.requests`, resources?.requests),
+    ...warningsForFractions(`${place}.limits`, resources?.limits),
   ]
 }
 
@@ -46,7 +46,7 @@ interface File {
   readonly source: string
 }
 
-function warnAboutOverlaps(volume: Volume): string[] {
+function warningsForOverlaps(volume: Volume): string[] {
   const { name, configMap, secret, downwardAPI, projected } = volume
   const complain = (title: string, files: readonly File[]): string[] => {
     return overlapsOf(files).map(overlap => `volume ${quote(name)} (${title}): overlapping paths: ${overlap}`)

@@ -4,16 +4,16 @@
  */
 import { duplicate, invalid, required, type FieldError } from '../../../field-error.ts'
 import type { ServiceSpec } from '../../../generated/core/v1.ts'
-import { parseIpLeniently, validateStoredIp } from '../../../ip.ts'
+import { parseIpLeniently, validateIpForLegacyField } from '../../../ip.ts'
 import { repetitions } from '../../repetitions.ts'
 import { validateOptionalChoice } from '../pod/field-checks.ts'
 import { isHeadless } from './traits.ts'
 
-/** `before` are the addresses of the old object. */
-export function validateClusterIps(spec: ServiceSpec, before?: readonly string[]): FieldError[] {
+/** `old` are the addresses of the old object. */
+export function validateClusterIps(spec: ServiceSpec, old?: readonly string[]): FieldError[] {
   if (spec.type === 'ExternalName') return []
   const { clusterIPs = [], ipFamilyPolicy } = spec
-  const addressErrors = validateAddresses(clusterIPs, before)
+  const addressErrors = validateAddresses(clusterIPs, old)
   const errors = [
     ...validateAgreement(spec),
     ...validateFamilies(spec.ipFamilies ?? []),
@@ -26,10 +26,10 @@ export function validateClusterIps(spec: ServiceSpec, before?: readonly string[]
 }
 
 /** An update may add or release the secondary address but must not change an address. */
-export function validateClusterIpsUpdate(spec: ServiceSpec, before: ServiceSpec): FieldError[] {
+export function validateClusterIpsUpdate(spec: ServiceSpec, old: ServiceSpec): FieldError[] {
   const { clusterIPs: now = [] } = spec
-  const { clusterIPs: was = [] } = before
-  if (hasNoAddresses(spec, before) || (isHeadless(spec) && isHeadless(before))) return []
+  const { clusterIPs: was = [] } = old
+  if (hasNoAddresses(spec, old) || (isHeadless(spec) && isHeadless(old))) return []
   const changed = (index: number) => invalid(`${field}[${index}]`, now, 'may not change once set')
   if (was.length === now.length)
     return was.flatMap((ip, index) => (ip === now[index] ? [] : [changed(index)]))
@@ -40,10 +40,10 @@ export function validateClusterIpsUpdate(spec: ServiceSpec, before: ServiceSpec)
   return errors
 }
 
-export function validateIpFamiliesUpdate(spec: ServiceSpec, before: ServiceSpec): FieldError[] {
+export function validateIpFamiliesUpdate(spec: ServiceSpec, old: ServiceSpec): FieldError[] {
   const { ipFamilies: now = [], clusterIPs = [] } = spec
-  const { ipFamilies: was = [] } = before
-  if (hasNoAddresses(spec, before) || isHeadless(spec) || isHeadless(before)) return []
+  const { ipFamilies: was = [] } = old
+  if (hasNoAddresses(spec, old) || isHeadless(spec) || isHeadless(old)) return []
   const changed = (shown: readonly string[]) =>
     invalid('spec.ipFamilies[0]', shown, 'may not change once set')
   if (was.length === now.length) {
@@ -62,8 +62,8 @@ const field = 'spec.clusterIPs'
 const families = ['IPv4', 'IPv6']
 const familyPolicies = ['PreferDualStack', 'RequireDualStack', 'SingleStack']
 
-function hasNoAddresses(spec: ServiceSpec, before: ServiceSpec): boolean {
-  return spec.type === 'ExternalName' || before.type === 'ExternalName'
+function hasNoAddresses(spec: ServiceSpec, old: ServiceSpec): boolean {
+  return spec.type === 'ExternalName' || old.type === 'ExternalName'
 }
 
 function validateSingleStack({ ipFamilyPolicy }: ServiceSpec, released: string): FieldError[] {
@@ -91,11 +91,11 @@ function validateFamilies(ipFamilies: readonly string[]): FieldError[] {
 }
 
 /** Valid addresses, or `None` as the only entry. */
-function validateAddresses(clusterIPs: readonly string[], before?: readonly string[]): FieldError[] {
-  const known = new Set(before)
+function validateAddresses(clusterIPs: readonly string[], old?: readonly string[]): FieldError[] {
+  const known = new Set(old)
   return clusterIPs.flatMap((ip, index) => {
     if (known.has(ip)) return []
-    if (index > 0 || ip !== 'None') return validateStoredIp(`${field}[${index}]`, ip)
+    if (index > 0 || ip !== 'None') return validateIpForLegacyField(`${field}[${index}]`, ip)
     if (clusterIPs.length === 1) return []
     return [invalid(field, clusterIPs, "'None' must be the first and only value")]
   })

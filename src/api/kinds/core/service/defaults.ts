@@ -9,7 +9,7 @@ import type {
   ServiceSpec,
   ServiceStatus,
 } from '../../../generated/core/v1.ts'
-import { mapShared, withDefaults, withField, withMissing, withoutField } from '../pod/structure-sharing.ts'
+import { mapCopyOnWrite, withDefaults, withField, withMissing, withoutField } from '../pod/copy-on-write.ts'
 import { isExternallyAccessible } from './traits.ts'
 
 export function withServiceDefaults(service: Service): Service {
@@ -23,7 +23,7 @@ const affinityTimeoutSeconds = 10_800
 
 function withSpecDefaults(given: ServiceSpec): ServiceSpec {
   const typed = withDefaults(given, { sessionAffinity: 'None', type: 'ClusterIP' })
-  const spec = withField(withAffinityConfig(typed), 'ports', ports => mapShared(ports, withPortDefaults))
+  const spec = withField(withAffinityConfig(typed), 'ports', ports => mapCopyOnWrite(ports, withPortDefaults))
   if (spec.type === 'ExternalName') return withoutField(spec, 'internalTrafficPolicy')
   const isBalanced = spec.type === 'LoadBalancer'
   const hasClusterIp = isBalanced || spec.type === 'NodePort' || spec.type === 'ClusterIP'
@@ -47,7 +47,7 @@ function withPortDefaults(port: ServicePort): ServicePort {
 
 function withIpModes(status: ServiceStatus): ServiceStatus {
   return withField(status, 'loadBalancer', balancer => {
-    return withField(balancer, 'ingress', ingress => mapShared(ingress, withIpMode))
+    return withField(balancer, 'ingress', ingress => mapCopyOnWrite(ingress, withIpMode))
   })
 }
 

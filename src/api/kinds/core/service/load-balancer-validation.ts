@@ -1,15 +1,15 @@
 /** Validation of the load balancer fields of a service. */
-import { validateStoredCidr } from '../../../cidr.ts'
+import { validateCidrForLegacyField } from '../../../cidr.ts'
 import { forbiddenField, invalid, invalidEach, required, type FieldError } from '../../../field-error.ts'
 import type { LoadBalancerIngress, Service, ServiceSpec } from '../../../generated/core/v1.ts'
-import { parseIpLeniently, validateStoredIp } from '../../../ip.ts'
+import { parseIpLeniently, validateIpForLegacyField } from '../../../ip.ts'
 import { checkQualifiedName } from '../../../names.ts'
 import { annotationOf } from '../../annotation-of.ts'
 import { validateDnsSubdomain, validateOptionalChoice } from '../pod/field-checks.ts'
 
-export function validateLoadBalancer(service: Service, before: Service | undefined): FieldError[] {
+export function validateLoadBalancer(service: Service, old: Service | undefined): FieldError[] {
   const { type, allocateLoadBalancerNodePorts } = service.spec ?? {}
-  const errors = validateSourceRanges(service, before)
+  const errors = validateSourceRanges(service, old)
   if (type !== 'LoadBalancer' && allocateLoadBalancerNodePorts !== undefined) {
     errors.push(forbiddenField('spec.allocateLoadBalancerNodePorts', onlyForLoadBalancers))
   }
@@ -20,9 +20,9 @@ export function validateLoadBalancer(service: Service, before: Service | undefin
 }
 
 /** `loadBalancerClass` is immutable while the type is LoadBalancer. */
-export function validateLoadBalancerClassUpdate(spec: ServiceSpec, before: ServiceSpec): FieldError[] {
-  if (spec.type !== 'LoadBalancer' || before.type !== 'LoadBalancer') return []
-  if (spec.loadBalancerClass === before.loadBalancerClass) return []
+export function validateLoadBalancerClassUpdate(spec: ServiceSpec, old: ServiceSpec): FieldError[] {
+  if (spec.type !== 'LoadBalancer' || old.type !== 'LoadBalancer') return []
+  if (spec.loadBalancerClass === old.loadBalancerClass) return []
   return [invalid('spec.loadBalancerClass', spec.loadBalancerClass ?? null, 'may not change once set')]
 }
 
@@ -35,7 +35,7 @@ export function validateLoadBalancerStatus(service: Service, known: ReadonlySet<
     return [forbiddenField(field, "may only be used when `spec.type` is 'LoadBalancer'")]
   }
   return ingress.flatMap((each, index) => [
-    ...(each.ip && !known.has(each.ip) ? validateStoredIp(`${field}[${index}].ip`, each.ip) : []),
+    ...(each.ip && !known.has(each.ip) ? validateIpForLegacyField(`${field}[${index}].ip`, each.ip) : []),
     ...validateIpMode(`${field}[${index}].ipMode`, each),
     ...validateBalancerHostname(`${field}[${index}].hostname`, each.hostname),
   ])
@@ -52,29 +52,29 @@ export function validateBalancerHostname(field: string, hostname: string | undef
 const onlyForLoadBalancers = "may only be used when `type` is 'LoadBalancer'"
 const sourceRangesAnnotation = 'service.beta.kubernetes.io/load-balancer-source-ranges'
 
-function validateSourceRanges(service: Service, before: Service | undefined): FieldError[] {
+function validateSourceRanges(service: Service, old: Service | undefined): FieldError[] {
   const { type, loadBalancerSourceRanges: ranges = [] } = service.spec ?? {}
   // The capital L is Kubernetes'.
   const field = 'spec.LoadBalancerSourceRanges'
-  if (ranges.length === 0) return validateSourceRangesAnnotation(service, before)
+  if (ranges.length === 0) return validateSourceRangesAnnotation(service, old)
   const errors = type === 'LoadBalancer' ? [] : [forbiddenField(field, onlyForLoadBalancers)]
-  const known = new Set(before?.spec?.loadBalancerSourceRanges?.map(range => range.trim()))
+  const known = new Set(old?.spec?.loadBalancerSourceRanges?.map(range => range.trim()))
   return [
     ...errors,
     ...ranges.flatMap((range, index) => {
-      return known.has(range.trim()) ? [] : validateStoredCidr(`${field}[${index}]`, range.trim())
+      return known.has(range.trim()) ? [] : validateCidrForLegacyField(`${field}[${index}]`, range.trim())
     }),
   ]
 }
 
-function validateSourceRangesAnnotation(service: Service, before: Service | undefined): FieldError[] {
+function validateSourceRangesAnnotation(service: Service, old: Service | undefined): FieldError[] {
   const value = annotationOf(service, sourceRangesAnnotation)
   if (value === undefined) return []
   const field = `metadata.annotations[${sourceRangesAnnotation}]`
   const errors = service.spec?.type === 'LoadBalancer' ? [] : [forbiddenField(field, onlyForLoadBalancers)]
-  const isKnown = before !== undefined && annotationOf(before, sourceRangesAnnotation) === value
+  const isKnown = old !== undefined && annotationOf(old, sourceRangesAnnotation) === value
   if (isKnown || value.trim() === '') return errors
-  return [...errors, ...value.split(',').flatMap(range => validateStoredCidr(field, range.trim()))]
+  return [...errors, ...value.split(',').flatMap(range => validateCidrForLegacyField(field, range.trim()))]
 }
 
 function validateLoadBalancerClass({ type, loadBalancerClass }: ServiceSpec): FieldError[] {

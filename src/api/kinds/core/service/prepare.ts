@@ -5,13 +5,13 @@
  */
 import type { Service, ServicePort, ServiceSpec } from '../../../generated/core/v1.ts'
 import { equalJson } from '../../../json-value.ts'
-import { mapShared, withDefaults, withField, withoutField } from '../pod/structure-sharing.ts'
+import { mapCopyOnWrite, withDefaults, withField, withoutField } from '../pod/copy-on-write.ts'
 import {
   isExternallyAccessible,
   mayHaveNodePorts,
-  needsClusterIps,
-  needsHealthCheckPort,
-  needsNodePorts,
+  needsClusterIp,
+  needsHealthCheckNodePort,
+  needsNodePort,
 } from './traits.ts'
 
 export function prepareServiceForCreate(service: Service): Service {
@@ -21,92 +21,91 @@ export function prepareServiceForCreate(service: Service): Service {
   return { ...prepared, spec: { ...service.spec, clusterIPs: [clusterIP] } }
 }
 
-export function prepareServiceForUpdate(service: Service, before: Service): Service {
-  const was = before.spec ?? {}
-  const kept = withSingleStack(withAllocatedValues(service.spec ?? {}, was), was)
-  const spec = withoutUnused(withSameClusterIps(kept, was), was)
+export function prepareServiceForUpdate(service: Service, old: Service): Service {
+  const was = old.spec ?? {}
+  const kept = withSingleStack(patchAllocatedValues(service.spec ?? {}, was), was)
+  const spec = dropTypeDependentFields(withSameClusterIps(kept, was), was)
   const prepared = spec === service.spec ? service : { ...service, spec }
   if (spec.type === 'LoadBalancer' || !service.status?.loadBalancer?.ingress) return prepared
   return { ...prepared, status: { ...service.status, loadBalancer: {} } }
 }
 
 /** Keeps allocated values that the client omits, such as when it re-sends the original manifest. */
-function withAllocatedValues(spec: ServiceSpec, before: ServiceSpec): ServiceSpec {
+function patchAllocatedValues(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
   let kept = spec
-  if (needsClusterIps(before) && needsClusterIps(spec)) {
-    const { clusterIP, ipFamilyPolicy } = before
+  if (needsClusterIp(old) && needsClusterIp(spec)) {
+    const { clusterIP, ipFamilyPolicy } = old
     kept = withDefaults(kept, { ...(clusterIP && { clusterIP }), ...(ipFamilyPolicy && { ipFamilyPolicy }) })
     const { clusterIPs = [] } = kept
-    if (clusterIPs.length === 0 && before.clusterIPs?.length)
-      kept = { ...kept, clusterIPs: before.clusterIPs }
+    if (clusterIPs.length === 0 && old.clusterIPs?.length) kept = { ...kept, clusterIPs: old.clusterIPs }
   }
-  if (needsNodePorts(before) && needsNodePorts(spec)) kept = withNodePorts(kept, before)
-  if (needsHealthCheckPort(before) && needsHealthCheckPort(spec) && !kept.healthCheckNodePort) {
-    const { healthCheckNodePort } = before
+  if (needsNodePort(old) && needsNodePort(spec)) kept = withNodePorts(kept, old)
+  if (needsHealthCheckNodePort(old) && needsHealthCheckNodePort(spec) && !kept.healthCheckNodePort) {
+    const { healthCheckNodePort } = old
     if (healthCheckNodePort) kept = { ...kept, healthCheckNodePort }
   }
   return kept
 }
 
 /** Downgrading to SingleStack releases the secondary address and family. */
-function withSingleStack(spec: ServiceSpec, before: ServiceSpec): ServiceSpec {
+function withSingleStack(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
   if (spec.ipFamilyPolicy !== 'SingleStack') return spec
   const firstOf = (list: readonly string[], was: readonly string[] | undefined): readonly string[] => {
     return list.length > 1 && equalJson(list, was) ? list.slice(0, 1) : list
   }
-  const addressed = withField(spec, 'clusterIPs', list => firstOf(list, before.clusterIPs))
-  return withField(addressed, 'ipFamilies', list => firstOf(list, before.ipFamilies))
+  const addressed = withField(spec, 'clusterIPs', list => firstOf(list, old.clusterIPs))
+  return withField(addressed, 'ipFamilies', list => firstOf(list, old.ipFamilies))
 }
 
 /**
  * A port without a node port keeps that of the old port with the same name, unless the client assigned it to
  * another port.
  */
-function withNodePorts(spec: ServiceSpec, before: ServiceSpec): ServiceSpec {
+function withNodePorts(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
   const taken = new Set(spec.ports?.map(port => port.nodePort ?? 0))
-  const byName = new Map(before.ports?.map(port => [port.name ?? '', port.nodePort ?? 0]))
+  const byName = new Map(old.ports?.map(port => [port.name ?? '', port.nodePort ?? 0]))
   const withNodePort = (port: ServicePort): ServicePort => {
     const nodePort = byName.get(port.name ?? '') ?? 0
     return port.nodePort || nodePort === 0 || taken.has(nodePort) ? port : { ...port, nodePort }
   }
-  return withField(spec, 'ports', ports => mapShared(ports, withNodePort))
+  return withField(spec, 'ports', ports => mapCopyOnWrite(ports, withNodePort))
 }
 
 /** If the client changed only `clusterIP`, `clusterIPs` follows. */
-function withSameClusterIps(spec: ServiceSpec, before: ServiceSpec): ServiceSpec {
+function withSameClusterIps(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
   const { clusterIP = '' } = spec
-  const isChanged = clusterIP !== (before.clusterIP ?? '')
-  if (!isChanged || !equalJson(spec.clusterIPs ?? [], before.clusterIPs ?? [])) return spec
+  const isChanged = clusterIP !== (old.clusterIP ?? '')
+  if (!isChanged || !equalJson(spec.clusterIPs ?? [], old.clusterIPs ?? [])) return spec
   return clusterIP === '' ? withoutField(spec, 'clusterIPs') : { ...spec, clusterIPs: [clusterIP] }
 }
 
 /** Clears fields that only the old type supports, if the client has not changed them. */
-function withoutUnused(spec: ServiceSpec, before: ServiceSpec): ServiceSpec {
+function dropTypeDependentFields(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
   const unused: (keyof ServiceSpec)[] = []
   const isSame = (...fields: (keyof ServiceSpec)[]) => {
-    return fields.every(field => equalJson(spec[field], before[field]))
+    return fields.every(field => equalJson(spec[field], old[field]))
   }
-  if (needsClusterIps(before) && !needsClusterIps(spec)) {
+  if (needsClusterIp(old) && !needsClusterIp(spec)) {
     if (isSame('clusterIP', 'clusterIPs')) unused.push('clusterIP', 'clusterIPs')
     if (isSame('ipFamilies')) unused.push('ipFamilies')
     if (isSame('ipFamilyPolicy')) unused.push('ipFamilyPolicy')
   }
-  if (needsHealthCheckPort(before) && !needsHealthCheckPort(spec) && isSame('healthCheckNodePort')) {
+  if (needsHealthCheckNodePort(old) && !needsHealthCheckNodePort(spec) && isSame('healthCheckNodePort')) {
     unused.push('healthCheckNodePort')
   }
-  if (before.type === 'LoadBalancer' && spec.type !== 'LoadBalancer') {
+  if (old.type === 'LoadBalancer' && spec.type !== 'LoadBalancer') {
     if (isSame('allocateLoadBalancerNodePorts')) unused.push('allocateLoadBalancerNodePorts')
     if (isSame('loadBalancerClass')) unused.push('loadBalancerClass')
   }
-  const isHidden = isExternallyAccessible(before) && !isExternallyAccessible(spec)
+  const isHidden = isExternallyAccessible(old) && !isExternallyAccessible(spec)
   if (isHidden && isSame('externalTrafficPolicy')) unused.push('externalTrafficPolicy')
   const left = unused.reduce(withoutField<ServiceSpec, keyof ServiceSpec>, spec)
-  return mayHaveNodePorts(before) && !mayHaveNodePorts(left) ? withoutNodePorts(left, before) : left
+  return mayHaveNodePorts(old) && !mayHaveNodePorts(left) ? withoutNodePorts(left, old) : left
 }
 
 /** Clears node ports, unless the client set a new one, which validation rejects later. */
-function withoutNodePorts(spec: ServiceSpec, before: ServiceSpec): ServiceSpec {
-  const known = new Set([0, ...(before.ports?.map(port => port.nodePort ?? 0) ?? [])])
+function withoutNodePorts(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
+  const known = new Set([0, ...(old.ports?.map(port => port.nodePort ?? 0) ?? [])])
   if (spec.ports?.some(port => !known.has(port.nodePort ?? 0))) return spec
-  return withField(spec, 'ports', ports => mapShared(ports, port => withoutField(port, 'nodePort')))
+  return withField(spec, 'ports', ports => mapCopyOnWrite(ports, port => withoutField(port, 'nodePort')))
 }

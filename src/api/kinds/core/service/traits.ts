@@ -12,12 +12,12 @@ export function isExternallyAccessible({ type, externalIPs }: ServiceSpec): bool
 }
 
 /** True if the service needs a health check node port for load balancers. */
-export function needsHealthCheckPort({ type, externalTrafficPolicy }: ServiceSpec): boolean {
+export function needsHealthCheckNodePort({ type, externalTrafficPolicy }: ServiceSpec): boolean {
   return type === 'LoadBalancer' && externalTrafficPolicy === 'Local'
 }
 
 /** True if the service has cluster IPs, or `None`. */
-export function needsClusterIps({ type }: ServiceSpec): boolean {
+export function needsClusterIp({ type }: ServiceSpec): boolean {
   return type !== 'ExternalName'
 }
 
@@ -26,6 +26,6 @@ export function mayHaveNodePorts({ type }: ServiceSpec): boolean {
 }
 
 /** True if the server allocates a node port for each port. */
-export function needsNodePorts({ type, allocateLoadBalancerNodePorts }: ServiceSpec): boolean {
+export function needsNodePort({ type, allocateLoadBalancerNodePorts }: ServiceSpec): boolean {
   return type === 'NodePort' || (type === 'LoadBalancer' && allocateLoadBalancerNodePorts !== false)
 }

@@ -4,7 +4,7 @@
  */
 import { forbiddenField, invalid, required, type FieldError } from '../../../field-error.ts'
 import type { Service, ServiceSpec, SessionAffinityConfig } from '../../../generated/core/v1.ts'
-import { validateNonSpecialIp, validateStoredIp } from '../../../ip.ts'
+import { validateNonSpecialIp, validateIpForLegacyField } from '../../../ip.ts'
 import { validateLabels } from '../../../labels.ts'
 import { checkDns1123Subdomain } from '../../../names.ts'
 import { annotationOf } from '../../annotation-of.ts'
@@ -21,9 +21,9 @@ import {
   validateLoadBalancerStatus,
 } from './load-balancer-validation.ts'
 import { validateDistinctPorts, validateServicePorts } from './port-validation.ts'
-import { isExternallyAccessible, isHeadless, needsHealthCheckPort } from './traits.ts'
+import { isExternallyAccessible, isHeadless, needsHealthCheckNodePort } from './traits.ts'
 
-export function validateService(service: Service, before?: Service): FieldError[] {
+export function validateService(service: Service, old?: Service): FieldError[] {
   const spec = service.spec ?? {}
   return [
     ...validateTopologyAnnotations(service),
@@ -31,31 +31,31 @@ export function validateService(service: Service, before?: Service): FieldError[
     ...validateServicePorts(spec),
     ...validateLabels('spec.selector', spec.selector),
     ...validateSessionAffinity(spec),
-    ...validateClusterIps(spec, before?.spec?.clusterIPs),
-    ...validateExternalIps(spec.externalIPs ?? [], before?.spec?.externalIPs),
+    ...validateClusterIps(spec, old?.spec?.clusterIPs),
+    ...validateExternalIps(spec.externalIPs ?? [], old?.spec?.externalIPs),
     ...validateChoice('spec.type', spec.type, serviceTypes),
     ...validateDistinctPorts(spec),
-    ...validateLoadBalancer(service, before),
+    ...validateLoadBalancer(service, old),
     ...validateExternalTraffic(spec),
     ...validateInternalTraffic(spec),
     ...validateOptionalChoice('spec.trafficDistribution', spec.trafficDistribution, trafficDistributions),
   ]
 }
 
-export function validateServiceUpdate(service: Service, before: Service): FieldError[] {
+export function validateServiceUpdate(service: Service, old: Service): FieldError[] {
   const spec = service.spec ?? {}
-  const was = before.spec ?? {}
+  const was = old.spec ?? {}
   return [
     ...validateClusterIpsUpdate(spec, was),
     ...validateIpFamiliesUpdate(spec, was),
     ...validateLoadBalancerClassUpdate(spec, was),
     ...validateHealthCheckPortUpdate(spec, was),
-    ...validateService(service, before),
+    ...validateService(service, old),
   ]
 }
 
-export function validateServiceStatusUpdate(service: Service, before: Service): FieldError[] {
-  const known = before.status?.loadBalancer?.ingress?.flatMap(ingress => ingress.ip ?? [])
+export function validateServiceStatusUpdate(service: Service, old: Service): FieldError[] {
+  const known = old.status?.loadBalancer?.ingress?.flatMap(ingress => ingress.ip ?? [])
   return validateLoadBalancerStatus(service, new Set(known))
 }
 
@@ -119,11 +119,11 @@ function validateClientIpAffinity(config: SessionAffinityConfig | undefined): Fi
   return [invalid(`${field}.clientIP.timeoutSeconds`, timeoutSeconds, range)]
 }
 
-function validateExternalIps(ips: readonly string[], before?: readonly string[]): FieldError[] {
-  const known = new Set(before)
+function validateExternalIps(ips: readonly string[], old?: readonly string[]): FieldError[] {
+  const known = new Set(old)
   return ips.flatMap((ip, index) => {
     const field = `spec.externalIPs[${index}]`
-    const errors = known.has(ip) ? [] : validateStoredIp(field, ip)
+    const errors = known.has(ip) ? [] : validateIpForLegacyField(field, ip)
     return errors.length > 0 ? errors : validateNonSpecialIp(field, ip)
   })
 }
@@ -142,14 +142,14 @@ function validateExternalTrafficPolicy(spec: ServiceSpec): FieldError[] {
 function validateHealthCheckPort(spec: ServiceSpec): FieldError[] {
   const { healthCheckNodePort: port = 0 } = spec
   const field = 'spec.healthCheckNodePort'
-  if (needsHealthCheckPort(spec)) return port === 0 ? [] : validatePortNumber(field, port)
+  if (needsHealthCheckNodePort(spec)) return port === 0 ? [] : validatePortNumber(field, port)
   const detail = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
   return port === 0 ? [] : [invalid(field, port, detail)]
 }
 
-function validateHealthCheckPortUpdate(spec: ServiceSpec, before: ServiceSpec): FieldError[] {
-  if (!needsHealthCheckPort(spec) || !needsHealthCheckPort(before)) return []
-  if ((spec.healthCheckNodePort ?? 0) === (before.healthCheckNodePort ?? 0)) return []
+function validateHealthCheckPortUpdate(spec: ServiceSpec, old: ServiceSpec): FieldError[] {
+  if (!needsHealthCheckNodePort(spec) || !needsHealthCheckNodePort(old)) return []
+  if ((spec.healthCheckNodePort ?? 0) === (old.healthCheckNodePort ?? 0)) return []
   return [forbiddenField('spec.healthCheckNodePort', 'field is immutable')]
 }
 

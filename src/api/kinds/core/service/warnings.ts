@@ -1,10 +1,10 @@
 /** Warnings for services that are accepted. */
-import { warnAboutCidr } from '../../../cidr.ts'
+import { warningsForCidr } from '../../../cidr.ts'
 import type { Service } from '../../../generated/core/v1.ts'
-import { warnAboutIp } from '../../../ip.ts'
+import { warningsForIp } from '../../../ip.ts'
 import { annotationOf } from '../../annotation-of.ts'
 
-export function warnAboutService(service: Service): readonly string[] {
+export function warningsForService(service: Service): readonly string[] {
   const spec = service.spec ?? {}
   const { type, externalIPs = [], clusterIP, clusterIPs = [] } = spec
   const isHeadless = type === 'ClusterIP' && clusterIP === 'None'
@@ -16,27 +16,27 @@ export function warnAboutService(service: Service): readonly string[] {
     )
   }
   if (clusterIP && clusterIP !== 'None') {
-    warnings.push(...clusterIPs.flatMap((ip, index) => warnAboutIp(`spec.clusterIPs[${index}]`, ip)))
+    warnings.push(...clusterIPs.flatMap((ip, index) => warningsForIp(`spec.clusterIPs[${index}]`, ip)))
   }
   if (isHeadless && spec.loadBalancerIP) warnings.push('spec.loadBalancerIP is ignored for headless services')
   if (isHeadless && externalIPs.length > 0) warnings.push('spec.externalIPs is ignored for headless services')
   if (isHeadless && spec.sessionAffinity !== 'None') {
     warnings.push('spec.SessionAffinity is ignored for headless services')
   }
-  warnings.push(...externalIPs.flatMap((ip, index) => warnAboutIp(`spec.externalIPs[${index}]`, ip)))
+  warnings.push(...externalIPs.flatMap((ip, index) => warningsForIp(`spec.externalIPs[${index}]`, ip)))
   if (externalIPs.length > 0 && !isHeadless && type !== 'ExternalName') {
     warnings.push('spec.externalIPs is deprecated and may no longer be implemented in some clusters')
   }
-  if (spec.loadBalancerIP) warnings.push(...warnAboutIp('spec.loadBalancerIP', spec.loadBalancerIP))
+  if (spec.loadBalancerIP) warnings.push(...warningsForIp('spec.loadBalancerIP', spec.loadBalancerIP))
   warnings.push(
     ...(spec.loadBalancerSourceRanges?.flatMap((range, index) => {
-      return warnAboutCidr(`spec.loadBalancerSourceRanges[${index}]`, range)
+      return warningsForCidr(`spec.loadBalancerSourceRanges[${index}]`, range)
     }) ?? []),
   )
-  return [...warnings, ...warnAboutIgnoredFields(service)]
+  return [...warnings, ...warningsForIgnoredFields(service)]
 }
 
-function warnAboutIgnoredFields({ spec = {} }: Service): string[] {
+function warningsForIgnoredFields({ spec = {} }: Service): string[] {
   const warnings: string[] = []
   if (spec.type === 'ExternalName' && spec.externalIPs?.length) {
     warnings.push('spec.externalIPs is ignored when spec.type is "ExternalName"')

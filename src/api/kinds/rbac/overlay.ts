@@ -1,5 +1,0 @@
-import type { Overlay } from '../overlay.ts'
-
-export const rbac: Overlay = {
-  atomic: ['RoleRef', 'Subject'],
-}

@@ -1,0 +1,183 @@
+/**
+ * The admission chain: mutating plugins, then validating plugins, each in order. A rejection ends the request
+ * and nothing is stored.
+ */
+import { apiError, forbidden, type ApiError, type StatusCause } from '#/api/errors.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import type { Resource } from '#/api/resource.ts'
+import type { UserInfo } from '../request.ts'
+
+export interface AdmissionRequest extends AdmissionAttributes {
+  readonly namespace: string
+  readonly name: string
+  readonly user: UserInfo
+  readonly dryRun: boolean
+  /**
+   * The object to be stored, or the body posted to a subresource, such as a Binding. Undefined for DELETE.
+   */
+  readonly object: KubernetesObject | undefined
+  /** The stored object; undefined for CREATE. */
+  readonly oldObject: KubernetesObject | undefined
+  /** CreateOptions, UpdateOptions, PatchOptions or DeleteOptions as the client sent them. */
+  readonly options: Readonly<Record<string, unknown>>
+  /** Aborted when the client no longer waits for the response. */
+  readonly signal?: AbortSignal
+  warn(text: string): void
+  /**
+   * Adds an annotation to the audit event. The first value set for a key wins. With `about: 'body'`, the
+   * annotation is recorded only where the audit event includes the request body.
+   */
+  addAuditAnnotation(key: string, value: string, about?: 'request' | 'body'): void
+}
+
+/** The attributes of a write that plugins match on, independent of the object. */
+export interface AdmissionAttributes {
+  readonly operation: Operation
+  readonly resource: Resource
+  readonly subresource: string
+}
+
+export type Operation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT'
+
+export interface AdmissionPlugin {
+  readonly name: string
+  /** Called once before the first write. Rejects with ConfigurationError when the server must not start. */
+  start?(): Promise<void>
+  /** Called once after the last write. */
+  stop?(): void | Promise<void>
+  /**
+   * True if the plugin handles writes with these attributes. The result is cached per target, so it must not
+   * depend on anything else. A plugin without this method handles every write.
+   */
+  handles?(target: AdmissionAttributes): boolean
+  /** Returns the object, changed or not. Throws ApiError to reject the request. */
+  mutate?(request: AdmissionRequest, reinvocation: Reinvocation): AdmittedObject | Promise<AdmittedObject>
+  /** Throws ApiError to reject the request. */
+  validate?(request: AdmissionRequest): void | Promise<void>
+}
+
+export type AdmittedObject = KubernetesObject | undefined
+
+/**
+ * Reinvocation state of one request in the mutating phase. A plugin that changes the object can request a
+ * second pass; there is at most one. Plugins keep per-request state in a WeakMap keyed by this object.
+ */
+export class Reinvocation {
+  #isRequested = false
+  #isSecond = false
+
+  get isReinvocation(): boolean {
+    return this.#isSecond
+  }
+
+  get isRequested(): boolean {
+    return this.#isRequested
+  }
+
+  request(): void {
+    this.#isRequested = true
+  }
+
+  beginReinvocation(): void {
+    this.#isSecond = true
+  }
+}
+
+export class AdmissionChain {
+  readonly #plugins: readonly AdmissionPlugin[]
+  /** Plugins that handle a write, by resource, then by operation and subresource. */
+  readonly #chains = new WeakMap<Resource, Map<string, Chain>>()
+
+  constructor(plugins: readonly AdmissionPlugin[]) {
+    this.#plugins = plugins
+  }
+
+  /** Rejects with ConfigurationError. */
+  async start(): Promise<void> {
+    for (const plugin of this.#plugins) await plugin.start?.()
+  }
+
+  async stop(): Promise<void> {
+    for (const plugin of this.#plugins) await plugin.stop?.()
+  }
+
+  async mutate(request: AdmissionRequest): Promise<AdmittedObject> {
+    const { mutating } = this.#chain(request)
+    if (mutating.length === 0) return request.object
+    const reinvocation = new Reinvocation()
+    const object = await pass(mutating, request, reinvocation)
+    if (!reinvocation.isRequested) return object
+    reinvocation.beginReinvocation()
+    return pass(mutating, { ...request, object }, reinvocation)
+  }
+
+  async validate(request: AdmissionRequest): Promise<void> {
+    for (const plugin of this.#chain(request).validating) {
+      const done = plugin.validate?.(request)
+      if (done) await done
+    }
+  }
+
+  #chain(request: AdmissionRequest): Chain {
+    const { resource, operation, subresource } = request
+    let chains = this.#chains.get(resource)
+    if (chains === undefined) this.#chains.set(resource, (chains = new Map()))
+    const key = subresource === '' ? operation : `${operation}/${subresource}`
+    const known = chains.get(key)
+    if (known) return known
+    const concerned = this.#plugins.filter(plugin => plugin.handles?.(request) ?? true)
+    const chain = {
+      mutating: concerned.filter(plugin => 'mutate' in plugin),
+      validating: concerned.filter(plugin => 'validate' in plugin),
+    }
+    chains.set(key, chain)
+    return chain
+  }
+}
+
+interface Chain {
+  readonly mutating: readonly AdmissionPlugin[]
+  readonly validating: readonly AdmissionPlugin[]
+}
+
+/** For writes already admitted as part of another request, and for writes by the API server itself. */
+export const noAdmission = new AdmissionChain([])
+
+async function pass(
+  plugins: readonly AdmissionPlugin[],
+  request: AdmissionRequest,
+  reinvocation: Reinvocation,
+): Promise<AdmittedObject> {
+  let { object } = request
+  for (const plugin of plugins) {
+    const result = plugin.mutate?.(object === request.object ? request : { ...request, object }, reinvocation)
+    object = result instanceof Promise ? await result : result
+  }
+  return object
+}
+
+/** 403 Forbidden in the format of admission rejections. */
+export function admissionForbidden(
+  request: AdmissionRequest,
+  message: string,
+  causes?: readonly StatusCause[],
+): ApiError {
+  const { resource, object } = request
+  const name = request.name || object?.metadata?.name || object?.metadata?.generateName || 'Unknown'
+  const error = forbidden({ group: resource.group, kind: resource.plural, name }, message)
+  if (causes === undefined) return error
+  return apiError('Forbidden', error.message, { ...error.status.details, causes })
+}
+
+/**
+ * True if the write targets this resource (`pods`, `jobs.batch`) or one of the given subresources; `''` is
+ * the resource itself.
+ */
+export function matchesResource(
+  { resource, subresource }: AdmissionAttributes,
+  name: string,
+  subresources: readonly string[] = [''],
+): boolean {
+  const { group, plural } = resource
+  return (group === '' ? plural : `${plural}.${group}`) === name && subresources.includes(subresource)
+}

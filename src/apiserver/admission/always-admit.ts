@@ -1,6 +1,0 @@
-import type { AdmissionPlugin } from './admission.ts'
-
-/** Does nothing; exists because old configurations name it. */
-export function alwaysAdmit(): AdmissionPlugin {
-  return { name: 'AlwaysAdmit' }
-}

@@ -1,0 +1,11 @@
+/** The response body for one object: the object itself, or a Table with one row on request. */
+import type { StoredObject } from './registry/stored-object.ts'
+import type { ValueBody } from './request.ts'
+import { tableBody, type TableRequest } from './table.ts'
+import type { View } from './view.ts'
+
+/** Encodes one object in the negotiated form. Objects that are not stored have no resourceVersion. */
+export function objectBody(view: View, stored: StoredObject, request: TableRequest): ValueBody {
+  if (view.negotiated.transform?.kind !== 'Table') return view.body(stored)
+  return tableBody(view, [stored], { resourceVersion: String(stored.revision || '') }, request)
+}

@@ -1,0 +1,110 @@
+/** Forwards a request to an upstream server and streams the response back with backpressure. */
+import { messageOf } from '#/base/message-of.ts'
+import { isApiError, serviceUnavailable } from '#/api/errors.ts'
+import type { HttpClient, HttpClientResponse } from '#/platform/http-client.ts'
+import type { ApiRequest, ApiResponse, StreamBody, StreamChunk } from '../request.ts'
+import { requestHeaders, responseHeaders } from './forwarded-headers.ts'
+import { rewritePage } from './rewrite-page.ts'
+import { rewriteUrl, type Origins } from './rewrite-url.ts'
+
+export interface ForwardRequestOptions {
+  readonly request: ApiRequest
+  readonly client: HttpClient
+  /** Upstream path with query. */
+  readonly path: string
+  /** Path on this server, for X-Forwarded-Uri. */
+  readonly uri: string
+  readonly origins: Origins
+}
+
+export async function forwardRequest({
+  request,
+  client,
+  path,
+  uri,
+  origins,
+}: ForwardRequestOptions): Promise<ApiResponse> {
+  const { method, signal, peer } = request
+  const response = await reach(async () => {
+    const headers = requestHeaders(request.headers, { clientAddress: peer.address, uri })
+    const body = await bodyOf(request)
+    return client.request({ method, path, headers, ...(body && { body }), signal, keepContentEncoding: true })
+  })
+  const { location, 'content-type': mediaType = '' } = response.headers
+  const { 'content-type': _type, ...headers } = responseHeaders(response.headers, response.setCookies)
+  // There is no body, but the connection can be reused only after the response was read to its end.
+  if (method === 'HEAD') for await (const _piece of response.body) continue
+  const answer = streamResponse(response)
+  if (location !== undefined) {
+    return { ...answer, headers: { ...headers, location: rewriteUrl(location, origins) } }
+  }
+  if (method === 'HEAD' || !/^text\/html(?:;|\s|$)/i.test(mediaType)) return { ...answer, headers }
+  const page = await rewritePage(response, url => rewriteUrl(url, origins))
+  const { 'content-length': _length, 'content-encoding': encoding, ...others } = headers
+  return {
+    ...answer,
+    headers: { ...others, ...(encoding && page.keepsEncoding && { 'content-encoding': encoding }) },
+    body: { ...answer.body, chunks: chunksOf(page.pieces) },
+  }
+}
+
+/** The streamed response without its headers. */
+export function streamResponse({ status, headers, body }: HttpClientResponse): StreamedResponse {
+  const mediaType = headers['content-type'] ?? ''
+  return { status, body: { type: 'stream', mediaType, chunks: chunksOf(body), stallMsMax } }
+}
+
+/**
+ * Maximum time a client may pause reading, e.g. while paging through a log; equals the kubelet's streaming
+ * timeout.
+ */
+const stallMsMax = 4 * 3_600_000
+
+export interface StreamedResponse extends ApiResponse {
+  readonly body: StreamBody
+}
+
+async function reach(ask: () => Promise<HttpClientResponse>): Promise<HttpClientResponse> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (isApiError(error)) throw error
+    throw serviceUnavailable(`error trying to reach service: ${messageOf(error)}`)
+  }
+}
+
+/** Maximum size of a request body that is not streamed. */
+const wholeBytesMax = 3 * 1024 * 1024
+
+/** Reads the first chunk to find out whether there is a body at all. */
+async function bodyOf({ body }: ApiRequest): Promise<Uint8Array | AsyncIterable<Uint8Array> | undefined> {
+  if (body.chunks === undefined) {
+    const bytes = await body.bytes(wholeBytesMax)
+    return bytes.length === 0 ? undefined : bytes
+  }
+  const pieces = body.chunks()[Symbol.asyncIterator]()
+  const first = await pieces.next()
+  return first.done ? undefined : beginningWith(first.value, pieces)
+}
+
+async function* beginningWith(
+  first: Uint8Array,
+  rest: AsyncIterator<Uint8Array>,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  try {
+    yield first
+    for (;;) {
+      const next = await rest.next()
+      if (next.done) return
+      yield next.value
+    }
+  } finally {
+    await rest.return?.()
+  }
+}
+
+async function* chunksOf(
+  pieces: AsyncIterable<Uint8Array>,
+): AsyncGenerator<readonly StreamChunk[], void, undefined> {
+  for await (const piece of pieces) yield [{ value: piece, bytes: () => piece }]
+}

@@ -1,0 +1,69 @@
+/** Runs admission for writes. */
+import { managedFieldsError } from '#/api/apply.ts'
+import type { JsonValue } from '#/api/json-value.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import { assert } from '#/base/assert.ts'
+import type { AdmissionRequest } from '../admission/admission-chain.ts'
+import type { Registry } from './registry.ts'
+import type { WriteRequest } from './write-request.ts'
+
+/** Runs admission on an object posted to a subresource or for CONNECT; it is not stored. */
+export async function admitConnectOrCreate(
+  { admission }: Pick<Registry, 'admission'>,
+  request: WriteRequest,
+  posted: KubernetesObject,
+  operation: 'CREATE' | 'CONNECT' = 'CREATE',
+): Promise<KubernetesObject> {
+  const admitted =
+    (await admission.mutate({ ...request, operation, object: posted, oldObject: undefined })) ?? posted
+  await admission.validate({ ...request, operation, object: admitted, oldObject: undefined })
+  return admitted
+}
+
+/** Runs mutating admission. Invalid changes of managedFields by a plugin are reverted with a warning. */
+export async function runMutatingAdmission(
+  { admission }: Pick<Registry, 'admission'>,
+  request: AdmissionRequest,
+): Promise<KubernetesObject> {
+  const { object } = request
+  assert(object !== undefined, 'CREATE and UPDATE have an object')
+  const admitted = (await admission.mutate(request)) ?? object
+  const problem = checkOwners(object, admitted)
+  if (problem === undefined) return admitted
+  request.warn(
+    '.metadata.managedFields was in an invalid state after admission; this could be caused by an outdated ' +
+      `mutating admission controller; please fix your requests: ${problem}`,
+  )
+  return { ...admitted, metadata: { ...admitted.metadata, managedFields: object.metadata?.managedFields } }
+}
+
+/** Returns what is invalid in managedFields after admission. */
+function checkOwners(oldObject: KubernetesObject, { metadata }: KubernetesObject): string | undefined {
+  const owners = metadata?.managedFields
+  if (owners === oldObject.metadata?.managedFields) return undefined
+  return managedFieldsError(owners as JsonValue | undefined)
+}
+
+export function admissionRequest(
+  request: WriteRequest,
+  operation: 'CREATE' | 'UPDATE',
+  object: KubernetesObject,
+  oldObject: KubernetesObject | undefined,
+): AdmissionRequest {
+  const { resource, subresource, namespace, name, user, dryRun, options } = request
+  return {
+    operation,
+    resource,
+    subresource,
+    namespace,
+    name,
+    user,
+    dryRun,
+    options,
+    object,
+    oldObject,
+    warn: text => request.warn(text),
+    ...(request.signal && { signal: request.signal }),
+    addAuditAnnotation: (key, value, about) => request.addAuditAnnotation(key, value, about),
+  }
+}

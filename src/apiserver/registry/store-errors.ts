@@ -1,0 +1,31 @@
+import { apiError } from '#/api/errors.ts'
+import { StoreError } from '#/store/store.ts'
+import type { WriteRequest } from './write-request.ts'
+
+/** Converts store errors to API errors. */
+export async function translateStoreErrors<T>(
+  request: Pick<WriteRequest, 'resource'>,
+  operation: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error
+    const { group, plural } = request.resource
+    if (error.reason === 'too-large') {
+      throw apiError(
+        'RequestEntityTooLarge',
+        `object of ${plural}.${group} exceeds the size limit of the store`,
+        undefined,
+        { cause: error },
+      )
+    }
+    throw apiError(
+      'ServiceUnavailable',
+      `the store could not ${operation} the object: ${error.message}`,
+      undefined,
+      { cause: error },
+    )
+  }
+}

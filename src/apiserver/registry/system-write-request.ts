@@ -1,0 +1,21 @@
+import type { Resource } from '#/api/resource.ts'
+import type { UserInfo } from '../request.ts'
+import type { WriteRequest } from './write-request.ts'
+
+/** The identity of the API server for its own writes. */
+const system: UserInfo = { username: 'system:apiserver', groups: ['system:masters'] }
+
+export function systemWriteRequest(resource: Resource, name: string, namespace = ''): WriteRequest {
+  return {
+    resource,
+    name,
+    namespace,
+    subresource: '',
+    user: system,
+    dryRun: false,
+    fieldManager: 'k8ts-apiserver',
+    options: {},
+    warn: () => undefined,
+    addAuditAnnotation: () => undefined,
+  }
+}

@@ -1,0 +1,429 @@
+/**
+ * The watch cache: every object of the cluster in memory, fed by one watch of the store. All reads and
+ * watches are served from it. A consistent read waits until the cache has reached the store's revision.
+ */
+import { Queue } from '#/base/queue.ts'
+import { forEachPrefix, prefixEnd } from '#/base/key-path.ts'
+import { SortedMap } from '#/base/sorted-map.ts'
+import type { Platform } from '#/platform/platform.ts'
+import { StoreError, type Entry, type Store, type StoreEvent, type Watch } from '#/store/store.ts'
+import { CacheEvent } from './cache-event.ts'
+import { ListItemsCache } from './list-items-cache.ts'
+import { StoredObject } from './stored-object.ts'
+import { Subscribers, type FieldValue, type Subscriber } from './subscribers.ts'
+
+/** The interface for reads and watches. */
+export type ObjectView = Pick<
+  WatchCache,
+  | 'countAfter'
+  | 'eventsAfter'
+  | 'get'
+  | 'listItems'
+  | 'lastChange'
+  | 'latestRevision'
+  | 'list'
+  | 'revision'
+  | 'isVisible'
+  | 'subscribe'
+  | 'unsubscribe'
+  | 'waitFor'
+>
+
+export interface WatchCacheOptions {
+  readonly store: Store
+  readonly platform: Platform
+  /** Store prefix of everything cached. */
+  readonly prefix: string
+}
+
+export class WatchCache {
+  readonly #options: WatchCacheOptions
+  readonly #objects = new SortedMap<StoredObject>()
+  readonly #subscribers = new Map<string, Subscribers>()
+  /** The event window, oldest first, without gaps: every event after `#recentSince`. */
+  readonly #recent = new Queue<CacheEvent>()
+  #recentSince = 0
+  /** Total size of the objects in `#recent`. */
+  #recentBytes = 0
+  /**
+   * The latest batches of `#recent` that still hold decoded objects and encodings, with their expiry; older
+   * events keep only the stored bytes.
+   */
+  readonly #wholeBatches = new Queue<{ readonly count: number; readonly untilMs: number }>()
+  #wholeEvents = 0
+  #revision = 0
+  /** Revision of the last change under each prefix since the cache was loaded. */
+  readonly #lastChanges = new Map<string, number>()
+  #loadedRevision = 0
+  #watch: Watch | undefined
+  #waiting: { readonly revision: number; readonly resolve: () => void }[] = []
+  /** Objects written by this process, by the bytes passed to the store, so that they need not be parsed. */
+  readonly #written = new WeakMap<Uint8Array, StoredObject['object']>()
+  #latest: Promise<number> | undefined
+  /** Undefined if no objects are ever hidden. */
+  #hiding: Hiding | undefined
+
+  constructor(options: WatchCacheOptions) {
+    this.#options = options
+  }
+
+  /** Cache of encoded lists. */
+  readonly listItems = new ListItemsCache()
+
+  /** The cache reflects the store up to this revision. */
+  get revision(): number {
+    return this.#revision
+  }
+
+  /**
+   * Hides objects for which `isHidden` returns true; it must not throw. Must be called before the cache is
+   * loaded.
+   */
+  hideUninitialized(isHidden: (stored: StoredObject) => boolean): void {
+    this.#hiding = {
+      isHidden,
+      objects: new SortedMap(),
+      seeing: new WeakSet(),
+      view: this.#uninitializedView(),
+    }
+  }
+
+  /** A view that includes hidden objects; undefined if none are ever hidden. */
+  get withUninitialized(): ObjectView | undefined {
+    return this.#hiding?.view
+  }
+
+  /** True if an object from another source, e.g. an older revision, would be visible here. */
+  isVisible(stored: StoredObject): boolean {
+    return this.#hiding === undefined || !this.#hiding.isHidden(stored)
+  }
+
+  /** Loads the cache, then follows the store until aborted. `onReady` is called when the cache is loaded. */
+  async run(signal: AbortSignal, onReady: () => void): Promise<void> {
+    const { store, platform, prefix } = this.#options
+    try {
+      await this.#load()
+    } catch (error) {
+      // The store may be temporarily unavailable, e.g. while etcd elects a leader.
+      if (!(error instanceof StoreError) || error.reason === 'closed') throw error
+      platform.log.warn('failed to list the store, retrying', { error })
+      await this.#reload(signal)
+    }
+    onReady()
+    while (!signal.aborted) {
+      this.#watch = store.watch({ prefix, afterRevision: this.#revision, signal })
+      try {
+        for await (const batch of this.#watch) this.#take(batch.events, batch.revision)
+      } catch (error) {
+        if (!(error instanceof StoreError) || error.reason === 'closed') throw error
+        platform.log.warn('watch of the store ended, relisting', { error })
+        await this.#reload(signal)
+      }
+    }
+  }
+
+  get(key: string): StoredObject | undefined {
+    return this.#hiding?.objects.get(key) === undefined ? this.#objects.get(key) : undefined
+  }
+
+  /** Objects under a prefix in key order, starting after the key `after`. */
+  list(prefix: string, after?: string): Generator<StoredObject, void, undefined> {
+    const hidden = this.#hiding?.objects
+    const all = this.#listAll(prefix, after)
+    return hidden === undefined || hidden.size === 0 ? all : without(all, hidden)
+  }
+
+  *#listAll(prefix: string, after?: string): Generator<StoredObject, void, undefined> {
+    const end = prefixEnd(prefix)
+    for (const object of this.#objects.valuesFrom(after === undefined ? prefix : `${after}\0`)) {
+      if (object.key >= end) return
+      yield object
+    }
+  }
+
+  /** Number of objects under a prefix with keys greater than `after`. */
+  countAfter(prefix: string, after: string): number {
+    const hidden = this.#hiding?.objects
+    return countBetween(this.#objects, prefix, after) - (hidden ? countBetween(hidden, prefix, after) : 0)
+  }
+
+  /** The store's current revision, which includes every write completed before the call. */
+  latestRevision(): Promise<number> {
+    // Calls in the same tick share one request to the store.
+    this.#latest ??= Promise.resolve().then(() => {
+      this.#latest = undefined
+      return this.#options.store.revision()
+    })
+    return this.#latest
+  }
+
+  /** Resolves when the cache contains every write completed before the call. */
+  async waitForLatest(signal?: AbortSignal): Promise<void> {
+    await this.waitFor(await this.latestRevision(), signal)
+  }
+
+  /**
+   * Revision of the last change under a prefix that ends with a slash; the revision of the initial load if
+   * there was none.
+   */
+  lastChange(prefix: string): number {
+    return this.#lastChanges.get(prefix) ?? this.#loadedRevision
+  }
+
+  async waitFor(revision: number, signal?: AbortSignal): Promise<void> {
+    if (this.#revision >= revision) return
+    this.#watch?.requestProgress()
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const waiter = { revision, resolve }
+    this.#waiting.push(waiter)
+    const abort = (): void => {
+      this.#waiting = this.#waiting.filter(each => each !== waiter)
+      reject(signal?.reason)
+    }
+    signal?.addEventListener('abort', abort, { once: true })
+    await promise.finally(() => signal?.removeEventListener('abort', abort))
+  }
+
+  /** Registers the object for bytes about to be passed to the store. */
+  noteWrite(stored: Uint8Array, object: StoredObject['object']): void {
+    this.#written.set(stored, object)
+  }
+
+  /**
+   * Subscribes to all events under the prefix, which ends with `/` or is a single key. With `indexedField`, events
+   * of objects that neither have nor had that field value may be omitted.
+   */
+  subscribe(prefix: string, subscriber: Subscriber, indexedField?: FieldValue): void {
+    const subscribers = this.#subscribers.get(prefix) ?? new Subscribers()
+    this.#subscribers.set(prefix, subscribers)
+    subscribers.add(subscriber, indexedField)
+  }
+
+  unsubscribe(prefix: string, subscriber: Subscriber, indexedField?: FieldValue): void {
+    const subscribers = this.#subscribers.get(prefix)
+    subscribers?.delete(subscriber, indexedField)
+    if (subscribers?.isEmpty) this.#subscribers.delete(prefix)
+  }
+
+  /** Events under a prefix after a revision; undefined if they are older than the event window. */
+  eventsAfter(prefix: string, revision: number): readonly CacheEvent[] | undefined {
+    const events = this.#eventsAfter(prefix, revision)
+    if (this.#hiding === undefined) return events
+    return events?.map(event => event.visible).filter(event => event !== undefined)
+  }
+
+  #eventsAfter(prefix: string, revision: number): readonly CacheEvent[] | undefined {
+    if (revision < this.#recentSince) return undefined
+    const isWithin = prefix.endsWith('/')
+      ? (key: string): boolean => key.startsWith(prefix)
+      : (key: string): boolean => key === prefix
+    const events: CacheEvent[] = []
+    for (let index = this.#recent.length - 1; index >= 0; index--) {
+      const event = this.#recent.at(index)!
+      if (event.revision <= revision) break
+      if (isWithin(event.key)) events.push(event)
+    }
+    return events.reverse()
+  }
+
+  async #load(): Promise<void> {
+    const { store, prefix } = this.#options
+    let page = await store.list({ prefix, limit: pageKeys })
+    const { revision } = page
+    for (;;) {
+      for (const entry of page.entries) this.#put(this.#decode(entry))
+      if (page.remaining === 0) break
+      page = await store.list({ prefix, limit: pageKeys, revision, after: page.entries.at(-1)!.key })
+    }
+    this.#advance(revision)
+    this.#recentSince = revision
+    this.#loadedRevision = revision
+  }
+
+  /**
+   * Relists after a gap in the watch: updates the objects and resets all subscribers, because they may have
+   * missed events.
+   */
+  async #reload(signal: AbortSignal): Promise<void> {
+    const { store, prefix, platform } = this.#options
+    while (!signal.aborted) {
+      try {
+        const { entries, revision } = await store.list({ prefix })
+        const gone = new Set([...this.#objects.valuesFrom('')].map(object => object.key))
+        for (const entry of entries) {
+          gone.delete(entry.key)
+          if (this.#objects.get(entry.key)?.revision !== entry.revision) this.#put(this.#decode(entry))
+        }
+        for (const key of gone) this.#remove(key)
+        this.#recent.take(this.#recent.length)
+        this.#recentBytes = 0
+        this.#recentSince = revision
+        this.#loadedRevision = revision
+        this.#lastChanges.clear()
+        for (const subscriber of [...this.#subscribers.values()].flatMap(each => each.all()))
+          subscriber.onReset()
+        this.#advance(revision)
+        return
+      } catch (error) {
+        if (error instanceof StoreError && error.reason === 'closed') throw error
+        platform.log.warn('failed to list the store, retrying', { error })
+        await platform.clock.sleep(reloadDelayMs, signal)
+      }
+    }
+  }
+
+  #take(storeEvents: readonly StoreEvent[], revision: number): void {
+    const bySubscriber = new Map<Subscriber, CacheEvent[]>()
+    for (const storeEvent of storeEvents) {
+      const event = this.#apply(storeEvent)
+      this.#recent.push(event)
+      this.#recentBytes += event.sizeBytes
+      this.#forSubscribers(event, subscriber => {
+        const seen = this.#hiding?.seeing.has(subscriber) ? event : event.visible
+        if (seen === undefined) return
+        const events = bySubscriber.get(subscriber)
+        if (events) events.push(seen)
+        else bySubscriber.set(subscriber, [seen])
+      })
+    }
+    this.#forgetOldest()
+    // Advances the revision first, so that a subscriber that reads the cache sees the change.
+    this.#advance(revision)
+    for (const [subscriber, events] of bySubscriber) subscriber.onEvents(events)
+    this.#releaseOldDecoded(storeEvents.length)
+  }
+
+  /**
+   * Drops decoded forms of older events, which watchers have usually consumed; later readers decode the bytes
+   * again.
+   */
+  #releaseOldDecoded(newEvents: number): void {
+    const nowMs = this.#options.platform.clock.monotonicMs()
+    this.#wholeBatches.push({ count: newEvents, untilMs: nowMs + wholeMs })
+    this.#wholeEvents += newEvents
+    for (let oldest = this.#wholeBatches.at(0); oldest && oldest.untilMs <= nowMs;) {
+      for (let index = 0; index < oldest.count; index++) {
+        this.#recent.at(this.#recent.length - this.#wholeEvents)?.releaseDecoded()
+        this.#wholeEvents--
+      }
+      this.#wholeBatches.take(1)
+      oldest = this.#wholeBatches.at(0)
+    }
+  }
+
+  #forgetOldest(): void {
+    const recent = this.#recent
+    while (recent.length > recentEventsMax || (this.#recentBytes > recentBytesMax && recent.length > 0)) {
+      const [{ revision, sizeBytes }] = recent.take(1) as [CacheEvent]
+      this.#recentSince = revision
+      this.#recentBytes -= sizeBytes
+    }
+  }
+
+  #apply(event: StoreEvent): CacheEvent {
+    const previous = this.#objects.get(event.key)
+    const { key, revision } = event
+    const isHidden = this.#hiding?.isHidden
+    if (event.type === 'delete') {
+      this.#remove(key)
+      return new CacheEvent(revision, key, undefined, previous, isHidden)
+    }
+    const current = this.#decode(event)
+    this.#put(current)
+    return new CacheEvent(revision, key, current, previous, isHidden)
+  }
+
+  #put(stored: StoredObject): void {
+    this.#objects.set(stored.key, stored)
+    if (this.#hiding === undefined) return
+    if (this.#hiding.isHidden(stored)) this.#hiding.objects.set(stored.key, stored)
+    else this.#hiding.objects.delete(stored.key)
+  }
+
+  #remove(key: string): void {
+    this.#objects.delete(key)
+    this.#hiding?.objects.delete(key)
+  }
+
+  #uninitializedView(): ObjectView {
+    const revision = (): number => this.#revision
+    return {
+      listItems: new ListItemsCache(),
+      get revision() {
+        return revision()
+      },
+      isVisible: () => true,
+      get: key => this.#objects.get(key),
+      list: (prefix, after) => this.#listAll(prefix, after),
+      countAfter: (prefix, after) => countBetween(this.#objects, prefix, after),
+      eventsAfter: (prefix, revision) => this.#eventsAfter(prefix, revision),
+      lastChange: prefix => this.lastChange(prefix),
+      latestRevision: () => this.latestRevision(),
+      waitFor: (revision, signal) => this.waitFor(revision, signal),
+      subscribe: (prefix, subscriber, indexedField) => {
+        this.#hiding?.seeing.add(subscriber)
+        this.subscribe(prefix, subscriber, indexedField)
+      },
+      unsubscribe: (prefix, subscriber, indexedField) => this.unsubscribe(prefix, subscriber, indexedField),
+    }
+  }
+
+  #decode(entry: Entry): StoredObject {
+    return new StoredObject(entry.key, entry.revision, entry.value, this.#written.get(entry.value))
+  }
+
+  /** Records the change under every prefix of the key, and visits the subscribers of each. */
+  #forSubscribers(event: CacheEvent, visit: (subscriber: Subscriber) => void): void {
+    const { key, revision } = event
+    forEachPrefix(key, prefix => {
+      this.#lastChanges.set(prefix, revision)
+      this.#subscribers.get(prefix)?.forEach(event, visit)
+    })
+    if (!key.endsWith('/')) this.#subscribers.get(key)?.forEach(event, visit)
+  }
+
+  #advance(revision: number): void {
+    this.#revision = revision
+    if (this.#waiting.length === 0) return
+    const due = this.#waiting.filter(waiter => waiter.revision <= revision)
+    this.#waiting = this.#waiting.filter(waiter => waiter.revision > revision)
+    for (const waiter of due) waiter.resolve()
+  }
+}
+
+interface Hiding {
+  readonly isHidden: (stored: StoredObject) => boolean
+  /** The currently hidden objects. */
+  readonly objects: SortedMap<StoredObject>
+  /** Subscribers that also receive events of hidden objects. */
+  readonly seeing: WeakSet<Subscriber>
+  readonly view: ObjectView
+}
+
+function* without(
+  objects: Iterable<StoredObject>,
+  hidden: SortedMap<StoredObject>,
+): Generator<StoredObject, void, undefined> {
+  for (const object of objects) if (hidden.get(object.key) === undefined) yield object
+}
+
+function countBetween(objects: SortedMap<StoredObject>, prefix: string, after: string): number {
+  return objects.rank(prefixEnd(prefix)) - objects.rank(`${after}\0`)
+}
+
+/** Page size for loading the cache. */
+const pageKeys = 1_000
+
+/** Size of the event window; watches from older revisions read the store. */
+const recentEventsMax = 20_000
+
+/** Time for which events keep decoded objects and encodings. */
+const wholeMs = 1_000
+
+/**
+ * Bound on the stored bytes of the event window; the memory in use is several times larger, because decoded
+ * objects and encodings may be kept too.
+ */
+const recentBytesMax = 32 * 1024 * 1024
+
+const reloadDelayMs = 500

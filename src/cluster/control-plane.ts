@@ -1,0 +1,125 @@
+/**
+ * The components beside an API server in the same process: controllers, the scheduler and simulated nodes.
+ * Their requests go through the whole handler chain, each with its own identity and only the rights that it
+ * would have as a separate process.
+ */
+import type { ApiServer } from '#/apiserver/api-server.ts'
+import { clientOf, type Client } from '#/client/client.ts'
+import { inProcessTransport } from '#/client/in-process.ts'
+import type { Controller } from '#/controllers/controller.ts'
+import { ControllerManager } from '#/controllers/controller-manager.ts'
+import { HollowKubelet, type NodeShape } from '#/kubelet/hollow-kubelet.ts'
+import type { Platform } from '#/platform/platform.ts'
+import { defaultProfiles } from '#/scheduler/default-profile.ts'
+import type { ProfileFactory } from '#/scheduler/profile.ts'
+import { Scheduler, type PodDecision } from '#/scheduler/scheduler.ts'
+
+export interface ControlPlaneOptions {
+  readonly platform: Platform
+  readonly server: Pick<ApiServer, 'handle'>
+  readonly controllers: readonly Controller[]
+  /** The default plugins of Kubernetes when absent. */
+  readonly scheduler?: {
+    readonly profiles: ProfileFactory
+    readonly backoffMs: { readonly first: number; readonly max: number }
+  }
+}
+
+export class ControlPlane {
+  readonly #options: ControlPlaneOptions
+  readonly #manager: ControllerManager
+  readonly #scheduler: Scheduler
+  readonly #nodes = new Map<string, RunningNode>()
+  readonly #stopping = new AbortController()
+  readonly #running = new Set<Promise<void>>()
+
+  constructor(options: ControlPlaneOptions) {
+    const { platform, controllers } = options
+    this.#options = options
+    this.#manager = new ControllerManager({
+      platform,
+      controllers,
+      client: this.clientAs('system:kube-controller-manager'),
+      clientFor: account =>
+        this.clientAs(`system:serviceaccount:kube-system:${account}`, serviceAccountGroups),
+    })
+    this.#scheduler = new Scheduler({
+      platform,
+      client: this.clientAs('system:kube-scheduler'),
+      profiles: defaultProfiles,
+      ...options.scheduler,
+    })
+  }
+
+  /** A client authenticated as this user. */
+  clientAs(username: string, groups: readonly string[] = []): Client {
+    const { platform, server } = this.#options
+    const user = { username, groups: [...groups, 'system:authenticated'] }
+    return clientOf({
+      platform,
+      transport: inProcessTransport({ handle: server.handle, user }),
+      userAgent: username,
+    })
+  }
+
+  /** The last scheduling decision on a pod, `namespace/name`, while it is kept. */
+  schedulingDecision(key: string): PodDecision | undefined {
+    return this.#scheduler.decisionOn(key)
+  }
+
+  /** True if no component has pending work; delayed work does not count. */
+  get isIdle(): boolean {
+    return (
+      this.#manager.isIdle &&
+      this.#scheduler.isIdle &&
+      [...this.#nodes.values()].every(({ kubelet }) => kubelet.isIdle)
+    )
+  }
+
+  /** The components with pending work, and their keys. */
+  pendingWork(): ReadonlyMap<string, readonly string[]> {
+    const nodes = [...this.#nodes.values()].map(({ kubelet }) => {
+      return [`kubelet of ${kubelet.name}`, kubelet] as const
+    })
+    const parts = [['scheduler', this.#scheduler] as const, ...nodes]
+    const busy = parts.filter(([, part]) => !part.isIdle)
+    return new Map([...this.#manager.busy(), ...busy.map(([name, part]) => [name, part.busyKeys] as const)])
+  }
+
+  start(): void {
+    const { signal } = this.#stopping
+    this.#running.add(this.#manager.run(signal))
+    this.#running.add(this.#scheduler.run(signal))
+  }
+
+  /** Starts a node, or restarts a stopped one. */
+  startNode(node: NodeShape): void {
+    const { platform } = this.#options
+    const client = this.clientAs(`system:node:${node.name}`, ['system:nodes'])
+    const kubelet = new HollowKubelet({ platform, client, node })
+    const stopping = new AbortController()
+    const running = kubelet.run(stopping.signal)
+    this.#nodes.set(node.name, { kubelet, stopping, running })
+  }
+
+  /** Stops the kubelet; the Node object and its pods remain in the API. */
+  async stopNode(name: string): Promise<void> {
+    const node = this.#nodes.get(name)
+    node?.stopping.abort()
+    await node?.running
+    this.#nodes.delete(name)
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await Promise.all([...this.#running, ...[...this.#nodes.keys()].map(name => this.stopNode(name))])
+  }
+}
+
+interface RunningNode {
+  readonly kubelet: HollowKubelet
+  readonly stopping: AbortController
+  readonly running: Promise<void>
+}
+
+const serviceAccountGroups = ['system:serviceaccounts', 'system:serviceaccounts:kube-system']

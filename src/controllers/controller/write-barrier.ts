@@ -1,0 +1,71 @@
+import { keyOf, isBeingDeleted, type KubernetesObject } from '#/api/metadata.ts'
+import { apiVersionOf, type Resource } from '#/api/resource.ts'
+import type { Informer } from '#/client/informer.ts'
+
+type Followed = Pick<Informer<KubernetesObject>, 'get' | 'isCurrent' | 'waitUntil'>
+
+/**
+ * Read-your-writes barrier, which replaces upstream's expectations: the writes of a reconcile that the
+ * informers may not show yet. A write is recorded as a condition on the informer's contents, so a relist
+ * satisfies it as well as the watch event. There is no timeout: a disconnected informer shows the write after
+ * it reconnects, and a reconcile before that would act on stale state.
+ */
+export class WriteBarrier {
+  readonly #informers = new Map<string, Followed>()
+  /** By work queue key. */
+  readonly #invisible = new Map<string, InvisibleWrite[]>()
+
+  follow<T extends KubernetesObject>(resource: Resource<T>, informer: Informer<T>): void {
+    this.#informers.set(nameOf(resource), informer)
+  }
+
+  /** Records a create or update that returned `object`. */
+  recordWrite(key: string, resource: Resource, object: KubernetesObject): void {
+    const version = object.metadata?.resourceVersion
+    if (version !== undefined) this.#record(key, resource, informer => informer.isCurrent(version))
+  }
+
+  /**
+   * Records a deletion, which may still be waiting for finalizers or graceful termination. A new object may
+   * already have the same name.
+   */
+  recordDelete(key: string, resource: Resource, object: NamedObject): void {
+    const name = keyOf({ metadata: object })
+    const uid = object.uid ?? this.#informers.get(nameOf(resource))?.get(name)?.metadata?.uid
+    this.#record(key, resource, informer => {
+      const left = informer.get(name)
+      return left === undefined || left.metadata?.uid !== uid || isBeingDeleted(left)
+    })
+  }
+
+  /** Resolves when the informers show all writes for the key. Rejects when aborted first. */
+  async waitUntilVisible(key: string, signal: AbortSignal): Promise<void> {
+    const writes = this.#invisible.get(key)
+    if (writes === undefined) return
+    for (const { informer, isVisible } of writes) await informer.waitUntil(() => isVisible(informer), signal)
+    this.#invisible.delete(key)
+  }
+
+  #record(key: string, resource: Resource, isVisible: InvisibleWrite['isVisible']): void {
+    const informer = this.#informers.get(nameOf(resource))
+    if (informer === undefined || isVisible(informer)) return
+    const writes = this.#invisible.get(key)
+    if (writes === undefined) this.#invisible.set(key, [{ informer, isVisible }])
+    else writes.push({ informer, isVisible })
+  }
+}
+
+export interface NamedObject {
+  readonly namespace?: string
+  readonly name: string
+  readonly uid?: string
+}
+
+interface InvisibleWrite {
+  readonly informer: Followed
+  readonly isVisible: (informer: Followed) => boolean
+}
+
+function nameOf(resource: Resource): string {
+  return `${apiVersionOf(resource)}/${resource.plural}`
+}

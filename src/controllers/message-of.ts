@@ -1,4 +1,0 @@
-/** Error message for events and conditions. */
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
-}

@@ -1,0 +1,72 @@
+/**
+ * Starts an informer for every resource that the API server serves, including custom resources that are
+ * defined while the controllers run. For controllers that handle objects of any kind.
+ */
+import { backoffMs } from '#/base/backoff.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import type { Resource } from '#/api/resource.ts'
+import { discoverResources } from '#/client/discovery.ts'
+import type { Informer } from '#/client/informer.ts'
+import type { ControllerContext } from '../controller.ts'
+
+/** Debounce: resources defined within this time are discovered together. */
+const rediscoverMs = 1_000
+
+const retry = { initialMs: 500, maxMs: 30_000, factor: 2, jitter: 0 }
+
+/** Changes to these resources trigger a new discovery. */
+const definitions: ReadonlySet<string> = new Set(['customresourcedefinitions', 'apiservices'])
+
+export type OnResource = (
+  resource: Resource,
+  informer: Informer<KubernetesObject>,
+  signal: AbortSignal,
+) => void
+
+/**
+ * Calls `onKind` once for each resource that supports list, watch and delete, except those excluded by
+ * `isWanted` and except events, which are numerous and have no owners.
+ */
+export function watchAllResources(
+  context: ControllerContext,
+  onResource: OnResource,
+  isWanted: (resource: Resource) => boolean = () => true,
+): void {
+  const { platform, client, informer, background } = context
+  const known = new Set<string>()
+  let rediscover: (() => void) | undefined
+  const discover = async (signal: AbortSignal): Promise<void> => {
+    for (const resource of await discoverResources(client, signal)) {
+      const key = `${resource.plural}.${resource.group}`
+      if (known.has(key) || !isWatched(resource)) continue
+      known.add(key)
+      if (isWanted(resource)) onResource(resource, informer(resource), signal)
+      if (definitions.has(resource.plural)) informer(resource).addEventHandler(() => rediscover?.())
+    }
+  }
+  background(async signal => {
+    signal.addEventListener('abort', () => rediscover?.(), { once: true })
+    for (let failures = 0; !signal.aborted;) {
+      const changed = new Promise<void>(resolve => {
+        rediscover = resolve
+      })
+      try {
+        await discover(signal)
+        failures = 0
+        await changed
+        await platform.clock.sleep(rediscoverMs, signal)
+      } catch (error) {
+        if (signal.aborted) return
+        failures++
+        platform.log.warn('Failed to discover resources', { error })
+        await platform.clock.sleep(backoffMs(failures, retry, 0), signal).catch(() => undefined)
+      }
+    }
+  })
+}
+
+const needed = ['list', 'watch', 'delete'] as const
+
+function isWatched({ plural, verbs }: Resource): boolean {
+  return plural !== 'events' && needed.every(verb => verbs.includes(verb))
+}

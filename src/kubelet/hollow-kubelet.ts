@@ -1,0 +1,208 @@
+/**
+ * A hollow node: it registers, sends heartbeats and moves its pods through their phases without running
+ * containers. Used by clusters in tests and by `k8ts up --simulated-nodes`. The behavior of a container
+ * follows from its command (`container-script.ts`). All state is in the API, so it can restart at any time.
+ */
+import { isApiError } from '#/api/errors.ts'
+import type { Lease } from '#/api/generated/coordination/v1.ts'
+import { leases } from '#/api/generated/coordination/v1-resources.ts'
+import type { Node, NodeCondition, Pod, Taint } from '#/api/generated/core/v1.ts'
+import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
+import { equalJson } from '#/api/json-value.ts'
+import { isBeingDeleted, parseKey } from '#/api/metadata.ts'
+import { formatMicroTime } from '#/api/time.ts'
+import type { Client } from '#/client/client.ts'
+import type { Informer } from '#/client/informer.ts'
+import { Informers } from '#/client/informers.ts'
+import { WorkQueue, type ReconcileResult } from '#/client/workqueue.ts'
+import type { Platform } from '#/platform/platform.ts'
+import { readyNode, registeredNode } from './hollow-kubelet/node-object.ts'
+import { planPod, stoppedPod } from './hollow-kubelet/plan-pod.ts'
+import { PodAddresses } from './hollow-kubelet/pod-addresses.ts'
+
+export interface HollowKubeletOptions {
+  readonly platform: Platform
+  /** Authenticated as `system:node:NAME`. */
+  readonly client: Client
+  readonly node: NodeShape
+}
+
+export interface NodeShape {
+  readonly name: string
+  readonly address: string
+  /** Range of its pod IPs, such as `10.244.3.0/24`. */
+  readonly podCidr: string
+  readonly labels?: Readonly<Record<string, string>>
+  readonly taints?: readonly Taint[]
+  /** Node capacity: `cpu`, `memory`, `pods` and others. */
+  readonly capacity?: Readonly<Record<string, string>>
+}
+
+/** The kubelet's `nodeLeaseDurationSeconds` and a quarter of it, which is also the timeout of a heartbeat. */
+const leaseSeconds = 40
+const heartbeatMs = 10_000
+
+/** Retry delay after a failed heartbeat. */
+const retryMs = 1_000
+
+/** Period of status updates without changes. */
+const statusMs = 300_000
+
+const workers = 4
+
+export class HollowKubelet {
+  readonly name: string
+  /** Informers for the node and the pods bound to it. */
+  readonly informers: Informers
+  readonly #options: HollowKubeletOptions
+  readonly #queue: WorkQueue
+  readonly #pods: Informer<Pod>
+  readonly #addresses: PodAddresses
+  #lease: Lease | undefined
+  #node: Node | undefined
+  /** True if the node lifecycle controller has marked the node as not ready. */
+  #isGivenUp = false
+
+  constructor(options: HollowKubeletOptions) {
+    const { platform, client, node } = options
+    this.name = node.name
+    this.#options = options
+    this.#addresses = new PodAddresses(node.podCidr)
+    this.#queue = new WorkQueue({ platform, name: `kubelet ${node.name}` })
+    this.informers = new Informers({ platform, client })
+    this.#pods = this.informers.of(pods, { fieldSelector: `spec.nodeName=${node.name}` })
+    this.#pods.addEventHandler((key, { oldObject, newObject }) => {
+      if (newObject === undefined) this.#addresses.free(oldObject.metadata?.uid ?? '')
+      this.#queue.add(key)
+    })
+    this.informers
+      .of(nodes, { fieldSelector: `metadata.name=${node.name}` })
+      .addEventHandler((_, { newObject }) => {
+        this.#isGivenUp = !(newObject?.status?.conditions ?? []).every(isWell)
+      })
+  }
+
+  /** True if the work queue is empty. */
+  get isIdle(): boolean {
+    const { depth, processing: working } = this.#queue.metrics()
+    return depth === 0 && working === 0
+  }
+
+  /** Keys of queued pods and of pods in sync. */
+  get busyKeys(): readonly string[] {
+    return this.#queue.busyKeys()
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const work = (key: string): Promise<void | ReconcileResult> => this.#syncPod(key, signal)
+    const following = this.informers.run(signal)
+    await this.#pods.waitForSync(signal).catch(() => undefined)
+    // Reserve the addresses of existing pods before new ones are allocated.
+    for (const pod of this.#pods.list()) if (pod.status?.podIP) this.#addresses.take(pod)
+    await Promise.all([
+      following,
+      this.#heartbeats(signal),
+      this.#queue.run({ workers, signal, reconcile: work }),
+    ])
+  }
+
+  async #heartbeats(signal: AbortSignal): Promise<void> {
+    const {
+      platform: { clock, log },
+    } = this.#options
+    let reportedMs = -Infinity
+    while (!signal.aborted) {
+      try {
+        if (clock.monotonicMs() - reportedMs >= statusMs || this.#isGivenUp) {
+          await this.#reportNode(signal)
+          reportedMs = clock.monotonicMs()
+        }
+        await this.#renewLease(signal)
+      } catch (error) {
+        if (!signal.aborted) log.info('Failed to update node lease or status', { node: this.name, error })
+        this.#lease = undefined
+        reportedMs = isApiError(error, 'NotFound') ? -Infinity : reportedMs
+      }
+      const waitMs = this.#lease === undefined ? retryMs : heartbeatMs
+      await clock.sleep(waitMs, signal).catch(() => undefined)
+    }
+  }
+
+  async #reportNode(signal: AbortSignal): Promise<void> {
+    const options = { signal, timeoutMs: heartbeatMs }
+    const {
+      client,
+      node,
+      platform: { clock },
+    } = this.#options
+    const known = await client.find(nodes, { name: this.name }, options)
+    const registered = known ?? (await client.create(nodes, registeredNode(node), options))
+    // A patch of the status only, because other components write taints and labels concurrently.
+    const { status } = readyNode(registered, node, clock.now())
+    const at = { name: this.name, subresource: 'status' }
+    this.#node = await client.patch(nodes, at, { type: 'strategic', patch: { status } }, options)
+  }
+
+  async #renewLease(signal: AbortSignal): Promise<void> {
+    const options = { signal, timeoutMs: heartbeatMs }
+    const { client, platform } = this.#options
+    const at = { namespace: 'kube-node-lease', name: this.name }
+    this.#lease ??= await client.find(leases, at, options)
+    const { apiVersion = 'v1', kind = 'Node', metadata: { uid = '' } = {} } = this.#node ?? {}
+    const wanted: Lease = {
+      ...this.#lease,
+      metadata: {
+        ...at,
+        ownerReferences: [{ apiVersion, kind, name: this.name, uid }],
+        ...this.#lease?.metadata,
+      },
+      spec: {
+        holderIdentity: this.name,
+        leaseDurationSeconds: leaseSeconds,
+        renewTime: formatMicroTime(platform.clock.now()),
+      },
+    }
+    this.#lease = await (this.#lease === undefined
+      ? client.create(leases, wanted, options)
+      : client.update(leases, wanted, options))
+  }
+
+  async #syncPod(key: string, signal: AbortSignal): Promise<void | ReconcileResult> {
+    const pod = this.#pods.get(key)
+    if (pod === undefined) return undefined
+    try {
+      return await (isBeingDeleted(pod) ? this.#stopPod(key, pod, signal) : this.#walkPod(pod, signal))
+    } catch (error) {
+      // The pod was changed or deleted in the meantime; the informer will queue it again.
+      if (isApiError(error, 'Conflict') || isApiError(error, 'NotFound')) return undefined
+      throw error
+    }
+  }
+
+  /** Simulated containers stop immediately. Pods with finalizers get a final status first. */
+  async #stopPod(key: string, pod: Pod, signal: AbortSignal): Promise<void> {
+    const { client, platform } = this.#options
+    const stopped = stoppedPod(pod, platform.clock.now())
+    if (pod.metadata?.finalizers?.length && stopped.status !== pod.status) {
+      await client.updateStatus(pods, stopped, { signal })
+    }
+    const preconditions = { uid: pod.metadata?.uid ?? '' }
+    await client.delete(pods, parseKey(key), { gracePeriodSeconds: 0, preconditions, signal })
+  }
+
+  async #walkPod(pod: Pod, signal: AbortSignal): Promise<void | ReconcileResult> {
+    const {
+      client,
+      node: { address },
+      platform,
+    } = this.#options
+    const podIp = pod.spec?.hostNetwork ? address : this.#addresses.take(pod)
+    const { status, requeueAfterMs } = planPod(pod, { nowMs: platform.clock.now(), hostIp: address, podIp })
+    if (!equalJson(status, pod.status)) await client.updateStatus(pods, { ...pod, status }, { signal })
+    return requeueAfterMs === undefined ? undefined : { requeueAfterMs }
+  }
+}
+
+function isWell({ type, status }: NodeCondition): boolean {
+  return type !== 'Ready' || status === 'True'
+}

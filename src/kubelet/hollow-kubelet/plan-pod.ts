@@ -1,0 +1,262 @@
+import { formatDurationMs } from '#/api/duration.ts'
+import type { Container, ContainerStatus, Pod, PodStatus } from '#/api/generated/core/v1.ts'
+import { formatTime, parseTime } from '#/api/time.ts'
+import { answersProbes, scriptOf } from './container-script.ts'
+import { isEnded, podConditions } from './pod-conditions.ts'
+
+export interface PodSyncInput {
+  readonly nowMs: number
+  readonly hostIp: string
+  readonly podIp: string
+}
+
+export interface PodPlan {
+  readonly status: PodStatus
+  /** Requeue delay until the next state change. */
+  readonly requeueAfterMs?: number
+}
+
+/** Computes the pod status from the previous status and the elapsed time. The status is the only state. */
+export function planPod(pod: Pod, world: PodSyncInput): PodPlan {
+  const { spec, status } = pod
+  if (status !== undefined && isEnded(status.phase)) return { status }
+  const walk = new Walk(pod, world.nowMs)
+  const initContainerStatuses = walk.initContainers()
+  const containerStatuses = walk.containers()
+  const phase = walk.hasInitFailed ? 'Failed' : phaseOf(pod, containerStatuses, walk.isInitialized)
+  const next: PodStatus = {
+    ...status,
+    phase,
+    hostIP: world.hostIp,
+    hostIPs: [{ ip: world.hostIp }],
+    podIP: world.podIp,
+    podIPs: [{ ip: world.podIp }],
+    startTime: status?.startTime ?? formatTime(world.nowMs),
+    ...(initContainerStatuses.length > 0 && {
+      initContainerStatuses: isEnded(phase)
+        ? initContainerStatuses.map(container => stoppedSidecar(container, 0, world.nowMs))
+        : initContainerStatuses,
+    }),
+    containerStatuses,
+  }
+  const conditions = podConditions({ ...pod, status: next }, walk.isInitialized, world.nowMs)
+  const planned = { status: { ...next, conditions, ...observed(pod) } }
+  return walk.nextMs === Infinity || spec === undefined
+    ? planned
+    : { ...planned, requeueAfterMs: Math.max(1, walk.nextMs - world.nowMs) }
+}
+
+/** The pod after all its containers have been stopped. */
+export function stoppedPod(pod: Pod, nowMs: number): Pod {
+  const { status } = pod
+  if (isEnded(status?.phase)) return pod
+  const containerStatuses = status?.containerStatuses?.map(container => {
+    return stopped(container, terminatedBySignal, nowMs)
+  })
+  const initContainerStatuses = status?.initContainerStatuses?.map(container => {
+    return stoppedSidecar(container, terminatedBySignal, nowMs)
+  })
+  const isWell = containerStatuses?.every(container => container.state?.terminated?.exitCode === 0) ?? false
+  const next = {
+    ...status,
+    phase: isWell ? 'Succeeded' : 'Failed',
+    ...(initContainerStatuses && { initContainerStatuses }),
+    ...(containerStatuses && { containerStatuses }),
+  }
+  return { ...pod, status: { ...next, conditions: podConditions({ ...pod, status: next }, true, nowMs) } }
+}
+
+/** 128 + SIGTERM. */
+const terminatedBySignal = 143
+
+/**
+ * Restart backoff: the first restart is immediate, then delays double, and a long run resets them.
+ * https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#restart-policy
+ */
+const restartMs = { first: 10_000, max: 300_000, ranWell: 600_000 }
+
+class Walk {
+  readonly #pod: Pod
+  readonly #nowMs: number
+  /** Time of the next state change. */
+  nextMs = Infinity
+  isInitialized = true
+  hasInitFailed = false
+
+  constructor(pod: Pod, nowMs: number) {
+    this.#pod = pod
+    this.#nowMs = nowMs
+  }
+
+  /** Init containers run in sequence; a sidecar only has to start. */
+  initContainers(): readonly ContainerStatus[] {
+    const { initContainers = [] } = this.#pod.spec ?? {}
+    return initContainers.map(container => {
+      const before = this.#pod.status?.initContainerStatuses?.find(({ name }) => name === container.name)
+      if (!this.isInitialized) return before ?? waiting(container, 'PodInitializing')
+      if (container.restartPolicy === 'Always') return this.#sidecar(container, before)
+      const script = scriptOf(this.#pod, container)
+      const lasting = container.command || container.args ? script : { afterMs: 0, exitCode: 0 }
+      const after = this.#step(container, before, lasting, initRestarts(this.#pod))
+      if (after.state?.terminated?.exitCode !== 0) {
+        this.isInitialized = false
+        this.hasInitFailed ||= after.state?.terminated !== undefined
+      }
+      return after
+    })
+  }
+
+  containers(): readonly ContainerStatus[] {
+    const { containers = [], restartPolicy = 'Always' } = this.#pod.spec ?? {}
+    return containers.map(container => {
+      const before = this.#pod.status?.containerStatuses?.find(({ name }) => name === container.name)
+      if (!this.isInitialized) return before ?? waiting(container, 'PodInitializing')
+      return this.#step(container, before, scriptOf(this.#pod, container), restartPolicy)
+    })
+  }
+
+  #step(
+    container: Container,
+    before: ContainerStatus | undefined,
+    script: ReturnType<typeof scriptOf>,
+    restarts: string,
+  ): ContainerStatus {
+    const status = this.#restarted(container, before)
+    const terminated = status.state?.terminated
+    if (terminated !== undefined || status.state?.waiting) return status
+    const startedMs = parseTime(status.state?.running?.startedAt ?? '') ?? this.#nowMs
+    if (script === 'forever') return this.#readied(container, status, startedMs)
+    const endMs = startedMs + script.afterMs
+    if (endMs > this.#nowMs) {
+      this.#wakeAt(endMs)
+      return this.#readied(container, status, startedMs)
+    }
+    const end = ended(status, script.exitCode, this.#nowMs)
+    const isRestarted = restarts === 'Always' || (restarts === 'OnFailure' && script.exitCode !== 0)
+    if (!isRestarted) return { ...status, ready: false, started: false, state: { terminated: end } }
+    const backoffMs = backoffOf(status.restartCount, end)
+    this.#wakeAt(this.#nowMs + backoffMs)
+    const { name, namespace, uid } = this.#pod.metadata ?? {}
+    const pod = `${name}_${namespace}(${uid})`
+    const message = `back-off ${formatDurationMs(backoffMs)} restarting failed container=${container.name} pod=${pod}`
+    return {
+      ...status,
+      ready: false,
+      started: false,
+      state: { waiting: { reason: 'CrashLoopBackOff', message } },
+      lastState: { terminated: end },
+    }
+  }
+
+  /** Starts the container, or restarts it once its backoff is over. */
+  #restarted(container: Container, before: ContainerStatus | undefined): ContainerStatus {
+    if (before === undefined || before.state?.waiting?.reason === 'PodInitializing') {
+      return this.#running(container, undefined)
+    }
+    const last = before.lastState?.terminated
+    const endedMs = parseTime(last?.finishedAt ?? '')
+    if (before.state?.waiting === undefined || last === undefined || endedMs === undefined) return before
+    const againMs = endedMs + backoffOf(before.restartCount, last)
+    if (againMs <= this.#nowMs) {
+      const restartCount = before.restartCount + 1
+      return { ...this.#running(container, undefined), restartCount, lastState: { terminated: last } }
+    }
+    this.#wakeAt(againMs)
+    return before
+  }
+
+  #sidecar(container: Container, before: ContainerStatus | undefined): ContainerStatus {
+    const running = this.#running(container, before)
+    return this.#readied(
+      container,
+      running,
+      parseTime(running.state?.running?.startedAt ?? '') ?? this.#nowMs,
+    )
+  }
+
+  #running(container: Container, before: ContainerStatus | undefined): ContainerStatus {
+    if (before?.state?.running) return before
+    const image = container.image ?? ''
+    return {
+      name: container.name,
+      image,
+      imageID: `simulated://${image}`,
+      containerID: `simulated://${this.#pod.metadata?.uid ?? ''}/${container.name}`,
+      ready: true,
+      started: true,
+      restartCount: before?.restartCount ?? 0,
+      state: { running: { startedAt: formatTime(this.#nowMs) } },
+    }
+  }
+
+  /**
+   * Simulated readiness probes succeed after their initial delay, unless a pod annotation makes them fail.
+   */
+  #readied(container: Container, status: ContainerStatus, startedMs: number): ContainerStatus {
+    const { initialDelaySeconds = 0 } = container.readinessProbe ?? {}
+    const readyMs = startedMs + initialDelaySeconds * 1_000
+    if (readyMs > this.#nowMs) this.#wakeAt(readyMs)
+    const ready = readyMs <= this.#nowMs && answersProbes(this.#pod)
+    return status.ready === ready ? status : { ...status, ready }
+  }
+
+  #wakeAt(ms: number): void {
+    this.nextMs = Math.min(this.nextMs, ms)
+  }
+}
+
+function initRestarts({ spec }: Pod): string {
+  return spec?.restartPolicy === 'Never' ? 'Never' : 'OnFailure'
+}
+
+function backoffOf(restartCount: number, { startedAt = '', finishedAt = '' }: Terminated): number {
+  const ranMs = (parseTime(finishedAt) ?? 0) - (parseTime(startedAt) ?? 0)
+  if (restartCount === 0 || ranMs >= restartMs.ranWell) return 0
+  return Math.min(restartMs.max, restartMs.first * 2 ** Math.min(restartCount - 1, 10))
+}
+
+function waiting(container: Container, reason: string): ContainerStatus {
+  return {
+    name: container.name,
+    image: container.image ?? '',
+    imageID: '',
+    ready: false,
+    restartCount: 0,
+    started: false,
+    state: { waiting: { reason } },
+  }
+}
+
+/** Status after a stop; terminated containers are unchanged. */
+function stopped(status: ContainerStatus, exitCode: number, nowMs: number): ContainerStatus {
+  if (status.state?.terminated) return status
+  return { ...status, ready: false, started: false, state: { terminated: ended(status, exitCode, nowMs) } }
+}
+
+/** Stops a running sidecar; other init containers are unchanged. */
+function stoppedSidecar(status: ContainerStatus, exitCode: number, nowMs: number): ContainerStatus {
+  return status.state?.running ? stopped(status, exitCode, nowMs) : status
+}
+
+type Terminated = NonNullable<NonNullable<ContainerStatus['state']>['terminated']>
+
+function ended(status: ContainerStatus, exitCode: number, nowMs: number): Terminated {
+  return {
+    exitCode,
+    reason: exitCode === 0 ? 'Completed' : 'Error',
+    startedAt: status.state?.running?.startedAt ?? formatTime(nowMs),
+    finishedAt: formatTime(nowMs),
+    ...(status.containerID && { containerID: status.containerID }),
+  }
+}
+
+function phaseOf({ spec }: Pod, containers: readonly ContainerStatus[], isInitialized: boolean): string {
+  if (!isInitialized) return 'Pending'
+  const codes = containers.map(({ state }) => state?.terminated?.exitCode)
+  if (spec?.restartPolicy === 'Always' || codes.includes(undefined)) return 'Running'
+  return codes.every(code => code === 0) ? 'Succeeded' : 'Failed'
+}
+
+function observed({ metadata }: Pod): Pick<PodStatus, 'observedGeneration'> {
+  return metadata?.generation === undefined ? {} : { observedGeneration: metadata.generation }
+}

@@ -1,0 +1,162 @@
+/** Creates the components of the kubelet and connects them. It starts none: `kubelet.ts` runs them. */
+import { join } from 'node:path'
+import type { Node, Pod } from '#/api/generated/core/v1.ts'
+import { pods, services } from '#/api/generated/core/v1-resources.ts'
+import { runtimeClasses } from '#/api/generated/node/v1-resources.ts'
+import { keyOf } from '#/api/metadata.ts'
+import { EventRecorder } from '#/client/event-recorder.ts'
+import { Informers } from '#/client/informers.ts'
+import type { RuntimeHandler } from '#/cri/cri.ts'
+import { PodCgroups } from './cgroups.ts'
+import { ContainerLogs, type WrittenLog } from './container-logs.ts'
+import { Images } from './images.ts'
+import type { KubeletOptions } from './kubelet.ts'
+import { LifecycleHooks } from './lifecycle-hooks.ts'
+import { MirrorPods } from './mirror-pods.ts'
+import type { MachineInfo } from './machine-info.ts'
+import type { KubeletConfiguration } from './kubelet-configuration.ts'
+import { NodeRegistration } from './node-status.ts'
+import { OrphanedPodCleanup } from './orphaned-pod-cleanup.ts'
+import { PodObjects } from './pod-objects.ts'
+import type { PodWorkerDependencies } from './pod-worker-dependencies.ts'
+import { containerLogPath, podLogFolder } from './pod-paths.ts'
+import { PodSources } from './pod-sources.ts'
+import type { PodWorker } from './pod-worker.ts'
+import { Probes } from './probes.ts'
+import { Semaphore } from './semaphore.ts'
+import { StatusWriter } from './status-writer.ts'
+import { PodVolumes } from './volumes.ts'
+import { QosCgroups } from './qos-cgroups.ts'
+import { PodWorkers } from './pod-workers.ts'
+
+/** Limit of concurrent sandbox creations: each uses a CPU for a while and then waits for the kernel. */
+const sandboxesMin = 8
+const sandboxesPerProcessor = 4
+
+/** State determined at run time, and the change callback. */
+export interface RuntimeDependentState {
+  readonly machine: () => MachineInfo
+  readonly runtimeName: () => string
+  readonly handlers: () => readonly RuntimeHandler[]
+  readonly onChange: (uid: string) => void
+}
+
+/** The components of a kubelet, not yet running. */
+export type KubeletComponents = ReturnType<typeof kubeletComponents>
+
+export function kubeletComponents(options: KubeletOptions, known: RuntimeDependentState) {
+  const { platform, linux, runtime, client, node } = options
+  const shared = { platform, linux, client, node, runtime }
+  const base = makeParts(options, known, uid => workers.get(uid)?.wake())
+  const { informer, cgroups, volumes, statuses, registration } = base
+  const sources = new PodSources({ ...shared, informer })
+  const nodeObject = (): Node | undefined => registration.nodes.get(node.name)
+  const active = (): readonly Pod[] => workers.all().flatMap(({ isActive, pod }) => (isActive ? [pod] : []))
+  const classes = new QosCgroups({ platform, cgroups, pods: active })
+  const workers: PodWorkers = new PodWorkers({
+    dependencies: base.dependencies,
+    sources,
+    node: nodeObject,
+    pressures: () => registration.pressures,
+    onChange: known.onChange,
+    onAdd: () => classes.update(),
+    onGone: pod => {
+      classes.update()
+      statuses.forget(uidOf(pod))
+      mirrors.wake(keyOf(pod))
+    },
+  })
+  const isLeaving = (key: string): boolean => workers.all().some(({ pod }) => keyOf(pod) === key)
+  const mirrors = new MirrorPods({ platform, client, informer, sources, node: nodeObject, isLeaving })
+  const orphans = new OrphanedPodCleanup({
+    ...shared,
+    volumes,
+    cgroups,
+    known: () => new Set([...sources.all(), ...workers.all()].map(({ pod }) => uidOf(pod))),
+  })
+  const running = (): readonly WrittenLog[] => workers.all().flatMap(logsOf(node))
+  const logs = new ContainerLogs({ ...shared, files: linux.files, running })
+  return { ...base, sources, workers, mirrors, orphans, classes, logs }
+}
+
+/** Dependencies shared by the pod workers, and what they are built from. */
+function makeParts(options: KubeletOptions, known: RuntimeDependentState, wake: (uid: string) => void) {
+  const { platform, linux, runtime, client, node, connectHttp, keptImages = [] } = options
+  const shared = { platform, linux, client, node, runtime }
+  const { machine } = known
+  const recorder = new EventRecorder({ client, platform, component: 'kubelet', host: node.name })
+  const ofPods = { record: recordsOfPods(recorder) }
+  const informers = new Informers({ platform, client })
+  const informer = informers.of(pods, { fieldSelector: `spec.nodeName=${node.name}` })
+  const objects = new PodObjects(shared)
+  const volumes = new PodVolumes({ ...shared, objects, allocatable: () => machine().allocatable })
+  const images = new Images({ ...shared, objects, recorder: ofPods, keptImages })
+  const cgroups = new PodCgroups({ ...shared, hugePageSizes: machine().hugePageSizes })
+  const statuses = new StatusWriter({ ...shared, informer })
+  const probes = new Probes({ ...options, recorder: ofPods, onChange: wake })
+  const registration = new NodeRegistration({ ...shared, images, recorder, version: options.version })
+  const dependencies: PodWorkerDependencies = {
+    ...shared,
+    ...known,
+    recorder: ofPods,
+    cgroups,
+    volumes,
+    images,
+    objects,
+    services: informers.of(services),
+    probes,
+    hooks: new LifecycleHooks({ ...shared, connectHttp }),
+    statuses,
+    sandboxSemaphore: new Semaphore(Math.max(sandboxesMin, sandboxesPerProcessor * linux.machine.processors)),
+    handlerOf: pod => findHandler(options, known, pod),
+  }
+  return {
+    dependencies,
+    recorder,
+    informers,
+    informer,
+    objects,
+    volumes,
+    images,
+    cgroups,
+    statuses,
+    probes,
+    registration,
+  }
+}
+
+function uidOf({ metadata }: Pod): string {
+  return metadata?.uid ?? ''
+}
+
+function logsOf(node: KubeletConfiguration): (worker: PodWorker) => readonly WrittenLog[] {
+  return ({ pod, observed }) => {
+    const folder = podLogFolder(node, pod)
+    return observed.containers
+      .filter(({ state }) => state === 'running')
+      .map(({ id, name, attempt }) => ({
+        containerId: id,
+        path: join(folder, containerLogPath(name, attempt)),
+      }))
+  }
+}
+
+/** Adds `apiVersion` and `kind`, which objects from a list lack. */
+function recordsOfPods(recorder: EventRecorder): PodWorkerDependencies['recorder']['record'] {
+  return (pod, content) => recorder.record({ ...pod, apiVersion: 'v1', kind: 'Pod' }, content)
+}
+
+async function findHandler(
+  { client }: KubeletOptions,
+  { handlers }: RuntimeDependentState,
+  { spec }: Pod,
+): Promise<RuntimeHandler | undefined> {
+  const name = spec?.runtimeClassName
+  if (!name) return handlers().find(handler => handler.name === '')
+  const found = await client.find(runtimeClasses, { name })
+  if (found === undefined) throw new Error(`RuntimeClass "${name}" not found`)
+  const known = handlers().find(handler => handler.name === found.handler)
+  return (
+    known ?? { name: found.handler, supportsUserNamespaces: false, supportsRecursiveReadOnlyMounts: false }
+  )
+}

@@ -1,0 +1,51 @@
+import type { Pod, PodStatus } from '#/api/generated/core/v1.ts'
+import type { LogFields } from '#/platform/platform.ts'
+import type { ObservedPod } from '../observed-pod.ts'
+import type { PodWorkerDependencies } from '../pod-worker-dependencies.ts'
+
+/** Retry delay of failed starts, with jitter of up to 50% to spread retries. */
+const retryMs = 10_000
+const retryJitter = 0.5
+
+export interface PodContextOptions {
+  readonly dependencies: PodWorkerDependencies
+  readonly pod: () => Pod
+  readonly observed: () => ObservedPod
+  /** Last reported status. */
+  readonly status: () => PodStatus
+}
+
+/** Context shared by the actions of one pod: current pod and state, logging and events. */
+export class PodContext {
+  readonly dependencies: PodWorkerDependencies
+  readonly pod: () => Pod
+  readonly observed: () => ObservedPod
+  readonly status: () => PodStatus
+
+  constructor({ dependencies, pod, observed, status }: PodContextOptions) {
+    this.dependencies = dependencies
+    this.pod = pod
+    this.observed = observed
+    this.status = status
+  }
+
+  log(message: string, fields: LogFields = {}): void {
+    this.dependencies.platform.log.info(message, { ...this.name(), ...fields })
+  }
+
+  /** Records a warning event. */
+  tell(reason: string, message: string): void {
+    this.dependencies.recorder.record(this.pod(), { type: 'Warning', reason, message })
+  }
+
+  name(): LogFields {
+    const { namespace, name, uid } = this.pod().metadata ?? {}
+    return { namespace, pod: name, uid }
+  }
+
+  /** Time of the next retry after a failure now. */
+  retryTimeMs(): number {
+    const { clock, random } = this.dependencies.platform
+    return clock.now() + retryMs * (1 + retryJitter * random.fraction('retry of a pod'))
+  }
+}

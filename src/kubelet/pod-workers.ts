@@ -1,0 +1,121 @@
+/** The pod workers of the node: admits pods from the pod sources and runs one worker per pod. */
+import type { Node, Pod } from '#/api/generated/core/v1.ts'
+import { isBeingDeleted, keyOf } from '#/api/metadata.ts'
+import { admitPod } from './admit-pod.ts'
+import type { PodWorkerDependencies } from './pod-worker-dependencies.ts'
+import type { PodSources, SourcedPod } from './pod-sources.ts'
+import { isTerminal } from './pod-status.ts'
+import { PodWorker } from './pod-worker.ts'
+
+export interface PodWorkersOptions {
+  readonly dependencies: PodWorkerDependencies
+  readonly sources: PodSources
+  /** The API object. */
+  readonly node: () => Node | undefined
+  /** Node pressure conditions. */
+  readonly pressures: () => ReadonlySet<string>
+  /** Called when a pod's state changed. */
+  readonly onChange: (uid: string) => void
+  /** Called when a pod was added. */
+  readonly onAdd: () => void
+  /** Called when a pod is completely cleaned up. */
+  readonly onGone: (pod: Pod) => void
+}
+
+/** One worker per pod: created when the pod is first seen, removed when the pod is cleaned up. */
+export class PodWorkers {
+  readonly #options: PodWorkersOptions
+  readonly #workers = new Map<string, PodWorker>()
+  #signal: AbortSignal | undefined
+
+  constructor(options: PodWorkersOptions) {
+    this.#options = options
+    options.sources.onChange(uid => this.#sync(uid))
+  }
+
+  get(uid: string): PodWorker | undefined {
+    return this.#workers.get(uid)
+  }
+
+  all(): readonly PodWorker[] {
+    return [...this.#workers.values()]
+  }
+
+  /** Schedules a sync after a container event of one pod, or of all pods if `uid` is undefined. */
+  syncSoon(uid?: string): void {
+    if (uid !== undefined) this.#workers.get(uid)?.syncSoon()
+    else for (const worker of this.#workers.values()) worker.syncSoon()
+  }
+
+  /** Starts workers for existing pods, oldest first, and for all later ones. */
+  begin(signal: AbortSignal): void {
+    this.#signal = signal
+    const known = this.#options.sources.all().toSorted((a, b) => (ageOf(a) < ageOf(b) ? -1 : 1))
+    for (const { pod } of known) this.#sync(pod.metadata?.uid ?? '')
+  }
+
+  #sync(uid: string): void {
+    const sourced = this.#options.sources.get(uid)
+    const worker = this.#workers.get(uid)
+    if (worker !== undefined) worker.update(sourced)
+    else if (sourced !== undefined && this.#signal !== undefined) this.#start(sourced, this.#signal)
+  }
+
+  #start(sourced: SourcedPod, signal: AbortSignal): void {
+    const { dependencies, onChange } = this.#options
+    const { pod, isStatic } = sourced
+    // A changed manifest is a new pod of the same name, which starts only after the old one is cleaned up.
+    if (isStatic && this.#isTaken(pod)) return
+    const uid = pod.metadata?.uid ?? ''
+    const { namespace, name } = pod.metadata ?? {}
+    const worker = new PodWorker({ dependencies, sourced, onChange: () => onChange(uid) })
+    const refusal = this.#refusal(sourced)
+    if (refusal !== undefined) {
+      dependencies.platform.log.info('Pod admission denied', { namespace, pod: name, uid, ...refusal })
+      dependencies.recorder.record(pod, { type: 'Warning', ...refusal })
+      worker.fail(refusal, { isRejected: true })
+    } else dependencies.platform.log.info('Pod admitted', { namespace, pod: name, uid })
+    this.#workers.set(uid, worker)
+    this.#options.onAdd()
+    void this.#run(worker, signal)
+  }
+
+  async #run(worker: PodWorker, signal: AbortSignal): Promise<void> {
+    await worker.run(signal)
+    if (signal.aborted) return
+    this.#workers.delete(worker.uid)
+    this.#options.onGone(worker.pod)
+    // Starts a replacement that waited for the name, or a pod that was added again with the same UID.
+    for (const { pod } of this.#options.sources.all()) {
+      const uid = pod.metadata?.uid ?? ''
+      if (keyOf(pod) === keyOf(worker.pod) && !this.#workers.has(uid)) this.#sync(uid)
+    }
+  }
+
+  #isTaken(pod: Pod): boolean {
+    return this.all().some(worker => keyOf(worker.pod) === keyOf(pod))
+  }
+
+  /** A pod that was admitted once is not checked again, even if the node has changed. */
+  #refusal({ pod, isStatic }: SourcedPod): ReturnType<typeof admitPod> {
+    const { dependencies, node, pressures } = this.#options
+    const { startTime, phase } = pod.status ?? {}
+    if (startTime !== undefined || isTerminal(phase) || isBeingDeleted(pod)) return undefined
+    const otherPods = this.all()
+      .filter(({ isActive }) => isActive)
+      .map(worker => worker.pod)
+    return admitPod({
+      pod,
+      isStatic,
+      node: node(),
+      allocatable: dependencies.machine().allocatable,
+      pressures: pressures(),
+      allowedUnsafeSysctls: dependencies.node.allowedUnsafeSysctls,
+      otherPods,
+    })
+  }
+}
+
+function ageOf({ pod }: SourcedPod): string {
+  return pod.metadata?.creationTimestamp ?? ''
+}

@@ -1,0 +1,82 @@
+/**
+ * Cluster events: a change of an object may make unschedulable pods schedulable. The plugins that rejected a
+ * pod decide with their queueing hints if the pod is requeued.
+ */
+import type { Pod } from '#/api/generated/core/v1.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import type { Resource } from '#/api/resource.ts'
+import type { ClusterEventWithHint } from './framework.ts'
+import type { Profile } from './profile.ts'
+import type { ClusterEvent, SchedulingQueue } from './queue.ts'
+
+export interface ClusterEventsOptions {
+  readonly queue: SchedulingQueue
+  readonly profiles: readonly Profile[]
+  readonly profileOf: (pod: Pod) => Profile | undefined
+}
+
+/** The state before and after an event: without `oldObject` it is an addition, without `newObject` a deletion. */
+interface ObjectChange<T> {
+  readonly oldObject?: T | undefined
+  readonly newObject?: T | undefined
+}
+
+type RegisteredEvents = ReadonlyMap<string, readonly ClusterEventWithHint[] | undefined>
+
+export class ClusterEvents {
+  readonly #queue: SchedulingQueue
+  readonly #profileOf: (pod: Pod) => Profile | undefined
+  /** By profile, since profiles may configure the same plugin differently; then by plugin name. */
+  readonly #registered: ReadonlyMap<Profile, RegisteredEvents>
+
+  constructor({ queue, profiles, profileOf }: ClusterEventsOptions) {
+    this.#queue = queue
+    this.#profileOf = profileOf
+    this.#registered = new Map(
+      profiles.map(profile => {
+        const events = profile.plugins.map(({ name, eventsToRegister }) => [name, eventsToRegister] as const)
+        return [profile, new Map(events)]
+      }),
+    )
+  }
+
+  /** Requeues the unschedulable pods that the event may help; `isAffected` excludes further pods. */
+  occurred<T extends KubernetesObject>(
+    resource: Resource<T>,
+    change: ObjectChange<T>,
+    isAffected: (pod: Pod) => boolean = () => true,
+  ): void {
+    if (!this.#queue.hasEventConsumers) return
+    const { queueingHint } = this.#eventOf(resource, change)
+    this.#queue.moveAllToActiveOrBackoffQueue({
+      queueingHint: (pod, plugins) => isAffected(pod) && queueingHint(pod, plugins),
+    })
+  }
+
+  #eventOf(
+    resource: Resource,
+    { oldObject: before, newObject: after }: ObjectChange<KubernetesObject>,
+  ): ClusterEvent {
+    const type = before === undefined ? 'add' : after === undefined ? 'delete' : 'update'
+    const change = { ...(before && { before }), ...(after && { after }) }
+    return {
+      queueingHint: (pod, rejectedBy) => {
+        const profile = this.#profileOf(pod)
+        const byPlugin = profile && this.#registered.get(profile)
+        return rejectedBy.keys().some(name => {
+          const events = byPlugin?.get(name)
+          // A plugin without registered events is requeued by every event.
+          if (events === undefined) return true
+          return events.some(event => {
+            const isRegistered = isSame(event.resource, resource) && event.on.includes(type)
+            return isRegistered && (event.queueingHint?.(pod, change) ?? true)
+          })
+        })
+      },
+    }
+  }
+}
+
+function isSame(left: Resource, right: Resource): boolean {
+  return left.plural === right.plural && left.group === right.group
+}

@@ -1,0 +1,102 @@
+import { ApiError, isApiError } from '#/api/errors.ts'
+import { pods } from '#/api/generated/core/v1-resources.ts'
+import { TransportError } from '#/client/transport.ts'
+import type { Clock } from '#/platform/platform.ts'
+import type { BindWork, Unschedulable } from '../framework.ts'
+import type { PodInfo } from '../pod-info.ts'
+import type { Profile } from '../profile.ts'
+
+export interface Binding {
+  readonly pod: PodInfo
+  readonly node: string
+  readonly profile: Profile
+  readonly work: BindWork
+  readonly clock: Clock
+}
+
+/** Retry interval while the API server does not answer; the pod counts as bound meanwhile. */
+const retryMs = 1_000
+
+/**
+ * The reserve phase and the binding cycle: reserve, permit, preBind, bind, postBind. A rejection or an error
+ * calls unreserve.
+ */
+export async function bindPod(binding: Binding): Promise<Unschedulable | undefined> {
+  const { pod, node, work } = binding
+  const { preBind, postBind } = binding.profile.binding
+  try {
+    const status = reserve(binding) ?? (await permit(binding))
+    if (status !== undefined) {
+      unreserve(binding)
+      return status
+    }
+    for (const plugin of preBind) await plugin.preBind(pod, node, work)
+    try {
+      await bind(binding)
+    } catch (error) {
+      if (!mayHaveSucceeded(error) || !(await isBound(binding))) throw error
+    }
+  } catch (error) {
+    unreserve(binding)
+    throw error
+  }
+  for (const plugin of postBind) plugin.postBind(pod, node)
+  return undefined
+}
+
+/**
+ * True if a failed request may have been executed nevertheless. A request rejected by the API server was not.
+ */
+function mayHaveSucceeded(error: unknown): boolean {
+  if (error instanceof TransportError) return error.sent
+  return !(error instanceof ApiError) || error.code >= 500
+}
+
+/**
+ * True if a pod is bound to the node although the binding request failed: the response may have been lost.
+ * Treating it as a failure would give its resources to another pod. Throws if the pod is gone, or with the
+ * signal's reason.
+ */
+async function isBound({ pod: info, node, work: { client, signal }, clock }: Binding): Promise<boolean> {
+  const { pod, namespace, uid } = info
+  for (;;) {
+    try {
+      const current = await client.get(pods, { namespace, name: pod.metadata?.name ?? '' }, { signal })
+      return current.metadata?.uid === uid && current.spec?.nodeName === node
+    } catch (error) {
+      if (isApiError(error, 'NotFound') || isApiError(error, 'Forbidden') || signal.aborted) throw error
+    }
+    await clock.sleep(retryMs, signal)
+  }
+}
+
+function reserve({ pod, node, profile, work }: Binding): Unschedulable | undefined {
+  for (const plugin of profile.binding.reserve) {
+    const status = plugin.reserve(pod, node, work.cycleState)
+    if (status !== undefined) return { ...status, plugin: plugin.name }
+  }
+  return undefined
+}
+
+function unreserve({ pod, node, profile, work }: Binding): void {
+  for (const plugin of profile.binding.unreserve) plugin.unreserve(pod, node, work.cycleState)
+}
+
+async function permit({ pod, node, profile, work }: Binding): Promise<Unschedulable | undefined> {
+  const plugins = profile.binding.permit
+  if (plugins.length === 0) return undefined
+  const statuses = plugins.map(async plugin => {
+    const status = await plugin.permit(pod, node, work.signal)
+    return status && { ...status, plugin: plugin.name }
+  })
+  return (await Promise.all(statuses)).find(status => status !== undefined)
+}
+
+async function bind({ pod, node, profile, work }: Binding): Promise<void> {
+  if (await profile.extenders.bind?.(pod, node)) return
+  for (const plugin of profile.binding.bind) {
+    const binding = plugin.bind(pod, node, work)
+    if (binding !== undefined) return binding
+  }
+  throw new Error('all bind plugins skipped the pod')
+}

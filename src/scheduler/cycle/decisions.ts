@@ -1,0 +1,110 @@
+import { LruMap } from '#/base/lru-map.ts'
+import type { ScheduleResult, FilterResult } from '../schedule-pod.ts'
+import type { PodInfo } from '../pod-info.ts'
+
+/** The result of a scheduling attempt, for diagnosis. */
+export interface PodDecision {
+  readonly pod: string
+  readonly uid: string
+  readonly time: string
+  /** The chosen node; absent if the pod was unschedulable. */
+  readonly node?: string
+  readonly message: string
+  /** Number of nodes in the cluster, and of those examined. */
+  readonly nodes: number
+  readonly evaluatedNodes: number
+  readonly rejected: readonly {
+    readonly node: string
+    readonly plugin: string
+    readonly reasons: readonly string[]
+  }[]
+  /** The feasible nodes with their weighted scores by plugin and the total, best first. */
+  readonly scored: readonly {
+    readonly node: string
+    readonly total: number
+    readonly scores: Readonly<Record<string, number>>
+  }[]
+}
+
+/** Maximum number of cached decisions, and of nodes in each. */
+const decisionsMax = 1_000
+const nodesMax = 5_000
+
+interface Kept {
+  readonly uid: string
+  /** Only the count: a reference to the snapshot would keep all its nodes in memory. */
+  readonly nodes: number
+  readonly filtered: Pick<FilterResult, 'feasible' | 'evaluatedNodes' | 'nodeToStatus'>
+  readonly chosen: ScheduleResult | undefined
+  readonly message: string
+  readonly atMs: number
+}
+
+interface ScheduledDecision {
+  readonly filtered: FilterResult
+  readonly chosen: ScheduleResult
+  readonly atMs: number
+}
+
+interface FailedDecision {
+  readonly filtered: FilterResult
+  readonly message: string
+  readonly atMs: number
+}
+
+/** Caches the raw results; they are formatted on request. */
+export class Decisions {
+  readonly #kept = new LruMap<string, Kept>(decisionsMax)
+
+  scheduled(pod: PodInfo, { filtered, chosen, atMs }: ScheduledDecision): void {
+    const message = `Successfully assigned ${pod.key} to ${chosen.node}`
+    this.#kept.set(pod.key, { ...light(pod, filtered), chosen, message, atMs })
+  }
+
+  failed(pod: PodInfo, { filtered, message, atMs }: FailedDecision): void {
+    this.#kept.set(pod.key, { ...light(pod, filtered), chosen: undefined, message, atMs })
+  }
+
+  delete(key: string): void {
+    this.#kept.delete(key)
+  }
+
+  get(key: string): PodDecision | undefined {
+    const kept = this.#kept.get(key)
+    if (kept === undefined) return undefined
+    const { uid, nodes, filtered, chosen, message, atMs } = kept
+    return {
+      pod: key,
+      uid,
+      time: new Date(atMs).toISOString(),
+      ...(chosen && { node: chosen.node }),
+      message,
+      nodes,
+      evaluatedNodes: filtered.evaluatedNodes,
+      rejected: [...filtered.nodeToStatus]
+        .slice(0, nodesMax)
+        .map(([node, { plugin = '', reason, more = [] }]) => {
+          return { node, plugin, reasons: [reason, ...more] }
+        }),
+      scored: scoresOf(filtered, chosen),
+    }
+  }
+}
+
+/** Without the state of plugins, to save memory. */
+function light({ uid }: PodInfo, filtered: FilterResult): Pick<Kept, 'uid' | 'nodes' | 'filtered'> {
+  const { feasible, evaluatedNodes, nodeToStatus, snapshot } = filtered
+  return { uid, nodes: snapshot.nodes.length, filtered: { feasible, evaluatedNodes, nodeToStatus } }
+}
+
+function scoresOf({ feasible }: Kept['filtered'], chosen: ScheduleResult | undefined): PodDecision['scored'] {
+  return feasible
+    .slice(0, nodesMax)
+    .map(({ name }, index) => {
+      const scores = Object.fromEntries(
+        [...(chosen?.scores ?? [])].map(([plugin, each]) => [plugin, each[index] ?? 0]),
+      )
+      return { node: name, scores, total: Object.values(scores).reduce((sum, score) => sum + score, 0) }
+    })
+    .toSorted((left, right) => right.total - left.total)
+}

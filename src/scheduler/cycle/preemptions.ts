@@ -1,0 +1,53 @@
+import type { Pod } from '#/api/generated/core/v1.ts'
+import type { Client } from '#/client/client.ts'
+import type { EventRecorder } from '#/client/event-recorder.ts'
+import type { Platform } from '#/platform/platform.ts'
+import type { PreemptionWork, Unschedulable } from '../framework.ts'
+import type { PodInfo } from '../pod-info.ts'
+import type { SchedulingQueue } from '../queue.ts'
+
+export interface PreemptionsOptions {
+  readonly platform: Platform
+  readonly client: Client
+  readonly queue: SchedulingQueue
+}
+
+export interface Preemption {
+  /** The preemptor. */
+  readonly pod: PodInfo
+  readonly preempt: (work: PreemptionWork) => Promise<void>
+  readonly recorder: EventRecorder
+  readonly signal: AbortSignal
+}
+
+const inProgress: Unschedulable = { reason: 'waiting for the preemption for this pod to be finished' }
+
+/** Victims are evicted asynchronously; the preemptor is gated until all evictions are requested. */
+export class Preemptions {
+  readonly #options: PreemptionsOptions
+  /** Uids of preemptors. */
+  readonly #inProgress = new Set<string>()
+
+  constructor(options: PreemptionsOptions) {
+    this.#options = options
+  }
+
+  preEnqueue({ metadata }: Pod): Unschedulable | undefined {
+    return this.#inProgress.has(metadata?.uid ?? '') ? inProgress : undefined
+  }
+
+  async run({ pod: { uid, key }, preempt, recorder, signal }: Preemption): Promise<void> {
+    const { platform, client, queue } = this.#options
+    this.#inProgress.add(uid)
+    try {
+      await preempt({ client, signal, record: (about, event) => recorder.record(about, event) })
+    } catch (error) {
+      this.#inProgress.delete(uid)
+      if (signal.aborted) return
+      platform.log.warn('Error occurred during async preemption', { pod: key, error })
+      return queue.activate(key)
+    }
+    this.#inProgress.delete(uid)
+    queue.recheckPreEnqueue(key)
+  }
+}

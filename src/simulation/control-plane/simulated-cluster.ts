@@ -1,0 +1,281 @@
+import { readAdmission } from '#/apiserver/admission.ts'
+import { ApiServer } from '#/apiserver/api-server.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import { clientOf, type Client } from '#/client/client.ts'
+import { inProcessTransport } from '#/client/in-process.ts'
+import type { Informer } from '#/client/informer.ts'
+import { LeaderElector, newIdentity } from '#/client/leader-election.ts'
+import type { Controller } from '#/controllers/controller.ts'
+import { ControllerManager } from '#/controllers/controller-manager.ts'
+import { HollowKubelet } from '#/kubelet/hollow-kubelet.ts'
+import type { Platform } from '#/platform/platform.ts'
+import type { SimulatedHost, Simulation } from '#/platform/simulated.ts'
+import { defaultProfiles } from '#/scheduler/default-profile.ts'
+import { Scheduler } from '#/scheduler/scheduler.ts'
+import { simulatedNode } from '#/cluster/simulated-nodes.ts'
+import { MemoryStore } from '#/store/memory.ts'
+import type { Store } from '#/store/store.ts'
+import { faultyTransport, type FaultOptions, type RequestFault } from '../faulty-transport.ts'
+import { checkShrinking } from './deployment-bounds.ts'
+import { UncertainWrites } from './uncertain-writes.ts'
+import { checkSequence } from './stateful-set-order.ts'
+import { SimulatedConnections, type DisconnectMode, type Handle } from './simulated-connections.ts'
+
+export const managers = ['manager-1', 'manager-2']
+export const nodeNames = ['node-1', 'node-2', 'node-3']
+
+/** Probability of a fault per request or watch batch. */
+const faultChance = 0.02
+
+const requestFaults: readonly RequestFault[] = ['refuse', 'busy', 'unavailable', 'delay']
+/** Faults after which the outcome of a request is unknown. */
+const uncertainFaults: readonly RequestFault[] = ['lose-answer', 'stall']
+
+/** Longer than the defaults, to reduce the number of lease writes. */
+const timings = { leaseDurationMs: 35_000, renewDeadlineMs: 25_000, retryPeriodMs: 5_000 }
+
+/** Checks of controller requests against the controller's own informers, by account. */
+const decisions: Readonly<Record<string, typeof checkSequence>> = {
+  'statefulset-controller': checkSequence,
+  'deployment-controller': checkShrinking,
+}
+
+export interface SimulatedClusterOptions {
+  readonly simulation: Simulation
+  readonly controllers: readonly Controller[]
+  /** Called with violations found in a controller's requests. */
+  readonly onViolation: (violation: string) => void
+}
+
+/** The programs of a cluster, each on its own host, which may crash and restart. */
+export class SimulatedCluster {
+  readonly uncertainWrites: UncertainWrites
+  readonly #options: SimulatedClusterOptions
+  readonly #connections: SimulatedConnections
+  readonly #stopping = new AbortController()
+  readonly #faults = new Set<FaultOptions>()
+  /**
+   * In half of the runs writes may fail, but never with an unknown outcome; checkers are fully strict there.
+   */
+  readonly #isEveryWriteCertain: boolean
+  readonly #leading = new Map<string, ControllerManager>()
+  readonly #kubelets = new Map<string, HollowKubelet>()
+  #scheduler: Scheduler | undefined
+  #store: Store | undefined
+  #server: ApiServer | undefined
+  #isFaultless = false
+
+  constructor(options: SimulatedClusterOptions) {
+    const { simulation, onViolation } = options
+    this.#options = options
+    const nowMs = (): number => simulation.nowMs
+    this.#connections = new SimulatedConnections({ server: () => this.#server?.handle, nowMs, onViolation })
+    this.uncertainWrites = new UncertainWrites(nowMs)
+    this.#isEveryWriteCertain = simulation.random.integer('every write is certain', 2) === 0
+  }
+
+  get signal(): AbortSignal {
+    return this.#stopping.signal
+  }
+
+  get store(): Store {
+    return this.#store!
+  }
+
+  /** Acts as an administrator, without faults. */
+  get userClient(): Client {
+    const host = this.#host('user')
+    return client(
+      host,
+      { username: 'admin', groups: ['system:masters'] },
+      this.#connections.from('user', host.signal),
+    )
+  }
+
+  /** Informers by program. */
+  informers(): ReadonlyMap<string, readonly Informer<KubernetesObject>[]> {
+    const followers = [...this.#leading, ...this.#kubelets, ['scheduler', this.#scheduler] as const]
+    return new Map(followers.map(([name, part]) => [name, part?.informers.all() ?? []]))
+  }
+
+  /** Programs with pending work, and violations of leader election. */
+  busy(): readonly string[] {
+    const managing = [...this.#leading.values()].flatMap(manager => [...manager.busy().keys()])
+    const kubelets = [...this.#kubelets.values()].filter(({ isIdle }) => !isIdle).map(({ name }) => name)
+    return [
+      ...[...managing, ...kubelets, ...(this.#scheduler?.isIdle ? [] : ['scheduler'])].map(
+        name => `${name} has pending work`,
+      ),
+      ...(this.#leading.size === 1 ? [] : [`${this.#leading.size} leaders instead of one`]),
+    ]
+  }
+
+  async start(): Promise<void> {
+    this.#store = await MemoryStore.open({ platform: this.#host('store') })
+    await this.#startServer()
+    for (const name of managers) this.#startManager(name)
+    this.#startScheduler()
+    for (const name of nodeNames) this.#startNode(name)
+  }
+
+  crash(name: string): void {
+    this.#host(name).crash()
+    if (name === 'api') {
+      void this.#server?.stop()
+      this.#server = undefined
+      this.#connections.resetAll()
+      return
+    }
+    this.#connections.disconnect(name, 'silent')
+    if (this.#leading.delete(name)) this.uncertainWrites.markAll()
+  }
+
+  async restart(name: string): Promise<void> {
+    this.#host(name).restart()
+    this.#connections.reconnect(name)
+    if (name === 'api') return this.#startServer()
+    if (name === 'scheduler') return this.#startScheduler()
+    return managers.includes(name) ? this.#startManager(name) : this.#startNode(name)
+  }
+
+  /** Disconnects the host from the API server while it keeps running. */
+  disconnect(name: string, mode: DisconnectMode): void {
+    this.#connections.disconnect(name, mode)
+  }
+
+  reconnect(name: string): void {
+    this.#connections.reconnect(name)
+  }
+
+  jumpClock(name: string, byMs: number): void {
+    this.#host(name).jumpClock(byMs)
+  }
+
+  /** Stops all faults. */
+  stopFaults(): void {
+    this.#isFaultless = true
+    for (const faults of this.#faults) faults.chance = 0
+  }
+
+  stop(): void {
+    this.#stopping.abort()
+    void this.#server?.stop()
+  }
+
+  async #startServer(): Promise<void> {
+    const { platform } = lifeOf(this.#host('api'))
+    const admission = await readAdmission(platform.files, {
+      enable: ['NodeRestriction'],
+      disable: ['ServiceAccount'],
+    })
+    const build = { version: '0.0.0' }
+    this.#server = await ApiServer.start({ platform, store: this.store, admission, build })
+  }
+
+  #startManager(name: string): void {
+    const { platform, signal } = lifeOf(this.#host(name))
+    const controllerManager = this.#clientOf(name, 'system:kube-controller-manager')
+    const election = new LeaderElector({
+      platform,
+      client: controllerManager,
+      lease: { namespace: 'kube-system', name: 'kube-controller-manager' },
+      identity: newIdentity(platform, name),
+      timings,
+      onStartedLeading: async leading => {
+        const manager: ControllerManager = new ControllerManager({
+          platform,
+          controllers: this.#options.controllers,
+          client: controllerManager,
+          clientFor: account => this.#controllerClient(name, account, () => manager),
+        })
+        this.#leading.set(name, manager)
+        await manager.run(leading)
+        this.#leading.delete(name)
+      },
+    })
+    void election.run(AbortSignal.any([signal, this.signal]))
+  }
+
+  #controllerClient(hostName: string, account: string, manager: () => ControllerManager): Client {
+    const user = {
+      username: `system:serviceaccount:kube-system:${account}`,
+      groups: ['system:serviceaccounts'],
+    }
+    const host = this.#host(hostName)
+    const handle = this.uncertainWrites.track(account, this.#unreliable(host))
+    const check = decisions[account]
+    if (check === undefined) return client(host, user, handle)
+    return client(host, user, request => {
+      for (const violation of check(request, manager().informers)) this.#options.onViolation(violation)
+      return handle(request)
+    })
+  }
+
+  #startScheduler(): void {
+    const { platform, signal } = lifeOf(this.#host('scheduler'))
+    this.#scheduler = new Scheduler({
+      platform,
+      client: this.#clientOf('scheduler', 'system:kube-scheduler'),
+      profiles: defaultProfiles,
+    })
+    void this.#scheduler.run(AbortSignal.any([signal, this.signal]))
+  }
+
+  #startNode(name: string): void {
+    const { platform, signal } = lifeOf(this.#host(name))
+    const node = simulatedNode(nodeNames.indexOf(name), { name })
+    const kubelet = new HollowKubelet({
+      platform,
+      client: this.#clientOf(name, `system:node:${name}`, ['system:nodes']),
+      node,
+    })
+    this.#kubelets.set(name, kubelet)
+    void kubelet.run(AbortSignal.any([signal, this.signal]))
+  }
+
+  #clientOf(hostName: string, username: string, groups: readonly string[] = []): Client {
+    const host = this.#host(hostName)
+    return client(host, { username, groups }, this.#unreliable(host))
+  }
+
+  /** Connection from a host to the API server with random faults. */
+  #unreliable(host: SimulatedHost): Handle {
+    const handle = this.#connections.from(host.name, host.signal)
+    const faultsOf = (faults: readonly RequestFault[]): FaultOptions => ({
+      clock: host.clock,
+      random: host.random,
+      requestFaults: faults,
+      streamFaults: ['end', 'break', 'stall', 'repeat', 'old', 'delay', 'gone'],
+      chance: this.#isFaultless ? 0 : faultChance,
+    })
+    const reading = faultsOf([...requestFaults, ...uncertainFaults])
+    const writing = faultsOf(this.#isEveryWriteCertain ? requestFaults : reading.requestFaults)
+    this.#faults.add(reading).add(writing)
+    const [read, write] = [faultyTransport(handle, reading), faultyTransport(handle, writing)]
+    return request => (request.method === 'GET' ? read : write)(request)
+  }
+
+  #host(name: string): SimulatedHost {
+    return this.#options.simulation.host(name)
+  }
+}
+
+interface Identity {
+  readonly username: string
+  readonly groups: readonly string[]
+}
+
+function client(host: SimulatedHost, { username, groups }: Identity, handle: Handle): Client {
+  const user = { username, groups: [...groups, 'system:authenticated'] }
+  const { platform } = lifeOf(host)
+  return clientOf({ platform, transport: inProcessTransport({ handle, user }), userAgent: username })
+}
+
+/**
+ * Captures the host's resources until it crashes; after a restart the host has new ones, which old code must
+ * not use.
+ */
+function lifeOf(host: SimulatedHost): { readonly platform: Platform; readonly signal: AbortSignal } {
+  const { clock, random, network, files, processes, log, signal } = host
+  return { platform: { clock, random, network, files, processes, log }, signal }
+}

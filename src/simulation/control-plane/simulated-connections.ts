@@ -1,0 +1,132 @@
+import type { ApiRequest, ApiResponse } from '#/api/transport.ts'
+import { abortable, abortableEach } from '#/client/abort.ts'
+import { TransportError } from '#/client/transport.ts'
+
+export type Handle = (request: ApiRequest) => Promise<ApiResponse>
+
+/** How a disconnected host fails: connections are refused, or requests are never answered. */
+export type DisconnectMode = 'refused' | 'silent'
+
+export interface SimulatedConnectionsOptions {
+  readonly server: () => Handle | undefined
+  readonly nowMs: () => number
+  readonly onViolation: (violation: string) => void
+}
+
+/**
+ * Limit of requests while no virtual time passes. Beyond it an endless loop is reported, and requests are no
+ * longer answered.
+ */
+const requestsAtOnceMax = 20_000
+
+/** Connections between hosts and the API server, which break when either end crashes or a fault cuts them. */
+export class SimulatedConnections {
+  readonly #options: SimulatedConnectionsOptions
+  readonly #links = new Map<string, Link>()
+  #nowMs = 0
+  #requestsNow = 0
+
+  constructor(options: SimulatedConnectionsOptions) {
+    this.#options = options
+  }
+
+  /**
+   * A handler bound to the current life of a host: after a crash it neither sends requests nor receives
+   * responses.
+   */
+  from(hostName: string, life: AbortSignal): Handle {
+    return async request => {
+      if (life.aborted) return never()
+      const response = await this.#carry(hostName, request)
+      return life.aborted ? never() : response
+    }
+  }
+
+  disconnect(hostName: string, mode: DisconnectMode): void {
+    this.#break(hostName, mode === 'silent' ? silence : reset())
+    this.#links.set(hostName, newLink(mode))
+  }
+
+  /** Allows new connections; broken ones stay broken. */
+  reconnect(hostName: string): void {
+    this.#break(hostName, silence)
+    this.#links.delete(hostName)
+  }
+
+  /** The API server has crashed: all connections are reset. */
+  resetAll(): void {
+    for (const [name, { mode }] of this.#links) {
+      this.#break(name, reset())
+      this.#links.set(name, newLink(mode))
+    }
+  }
+
+  #isTooMuch(hostName: string, { method, path }: ApiRequest): boolean {
+    const nowMs = this.#options.nowMs()
+    this.#requestsNow = nowMs === this.#nowMs ? this.#requestsNow + 1 : 1
+    this.#nowMs = nowMs
+    if (this.#requestsNow === requestsAtOnceMax) {
+      this.#options.onViolation(`${hostName} repeats ${method} ${path} without virtual time passing`)
+    }
+    return this.#requestsNow >= requestsAtOnceMax
+  }
+
+  #break(hostName: string, reason: unknown): void {
+    this.#links.get(hostName)?.broken.abort(reason)
+  }
+
+  async #carry(hostName: string, request: ApiRequest): Promise<ApiResponse> {
+    const link = this.#links.get(hostName) ?? newLink(undefined)
+    this.#links.set(hostName, link)
+    if (link.mode === 'silent' || this.#isTooMuch(hostName, request)) return never()
+    const handle = this.#options.server()
+    if (handle === undefined || link.mode === 'refused') {
+      throw new TransportError('unreachable', 'connection refused', { sent: false })
+    }
+    const { signal } = link.broken
+    const response = await unlessSilent(abortable(handle(request), signal))
+    if (response.body?.type !== 'stream') return response
+    return { ...response, body: { ...response.body, chunks: carried(response.body.chunks, signal) } }
+  }
+}
+
+async function* carried<T>(
+  chunks: AsyncIterable<T>,
+  broken: AbortSignal,
+): AsyncGenerator<T, void, undefined> {
+  try {
+    yield* abortableEach(chunks, broken)
+  } catch (error) {
+    if (error === silence) await never()
+    throw error
+  }
+}
+
+async function unlessSilent<T>(promise: Promise<T>): Promise<T> {
+  try {
+    return await promise
+  } catch (error) {
+    return error === silence ? never() : Promise.reject(error)
+  }
+}
+
+interface Link {
+  readonly mode: DisconnectMode | undefined
+  /** Aborted when requests and streams on the link are lost. */
+  readonly broken: AbortController
+}
+
+function newLink(mode: DisconnectMode | undefined): Link {
+  return { mode, broken: new AbortController() }
+}
+
+/** Abort reason of a silent cut: the request never completes. */
+const silence = new Error('connection silently cut')
+
+function reset(): TransportError {
+  return new TransportError('interrupted', 'connection reset')
+}
+
+function never<T>(): Promise<T> {
+  return new Promise(() => undefined)
+}
