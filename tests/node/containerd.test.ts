@@ -9,187 +9,187 @@ import { containersMissing, processesWith, TestContainerd } from './test-contain
 import { busyboxReference } from './test-images.ts'
 
 describe('containerd', { skip: containersMissing }, () => {
-let node: TestContainerd
-before(async () => {
-node = await TestContainerd.start()
-})
-after(async () => {
-const { socketPath } = node.containerd
-await node[Symbol.asyncDispose]()
-assert.deepEqual(await processesWith(socketPath), [], 'no containerd and no shim is left')
-})
+  let node: TestContainerd
+  before(async () => {
+    node = await TestContainerd.start()
+  })
+  after(async () => {
+    const { socketPath } = node.containerd
+    await node[Symbol.asyncDispose]()
+    assert.deepEqual(await processesWith(socketPath), [], 'no containerd and no shim is left')
+  })
 
-async function restart(): Promise<void> {
-const { pid } = node.containerd
-process.kill(pid!, 'SIGKILL')
-while (node.containerd.pid === pid) await node.platform.clock.sleep(10)
-}
+  async function restart(): Promise<void> {
+    const { pid } = node.containerd
+    process.kill(pid!, 'SIGKILL')
+    while (node.containerd.pid === pid) await node.platform.clock.sleep(10)
+  }
 
-/** The init process of a container or sandbox. */
-async function firstProcess(id: string): Promise<number> {
-const tasks = join(node.containerd.folder, 'state/io.containerd.runtime.v2.task/k8s.io')
-return Number(await readFile(join(tasks, id, 'init.pid'), 'utf8'))
-}
+  /** The init process of a container or sandbox. */
+  async function firstProcess(id: string): Promise<number> {
+    const tasks = join(node.containerd.folder, 'state/io.containerd.runtime.v2.task/k8s.io')
+    return Number(await readFile(join(tasks, id, 'init.pid'), 'utf8'))
+  }
 
-criConformance('containerd', async () => ({
-runtime: node.runtime,
-platform: node.platform,
-image: busyboxReference,
-folder: join(node.folder, 'conformance'),
-cgroupParent: node.cgroupParent,
-run: promise => promise,
-restart,
-killSandbox: async id => void process.kill(await firstProcess(id), 'SIGKILL'),
-}))
+  criConformance('containerd', async () => ({
+    runtime: node.runtime,
+    platform: node.platform,
+    image: busyboxReference,
+    folder: join(node.folder, 'conformance'),
+    cgroupParent: node.cgroupParent,
+    run: promise => promise,
+    restart,
+    killSandbox: async id => void process.kill(await firstProcess(id), 'SIGKILL'),
+  }))
 
-async function start(uid: string, script: string): Promise<string> {
-const labels = { 'io.kubernetes.pod.uid': uid }
-const logFolder = join(node.folder, 'logs', uid)
-const sandbox = sandboxConfig(uid, { labels, logFolder, cgroupParent: node.cgroupParent })
-const sandboxId = await node.runtime.runPodSandbox(sandbox)
-const image = await node.runtime.imageStatus(busyboxReference)
-const command = ['sh', '-c', script]
-const config = containerConfig('it', { image: image!.id, command, labels })
-const id = await node.runtime.createContainer({ sandboxId, sandbox, config })
-await node.runtime.startContainer(id)
-return id
-}
+  async function start(uid: string, script: string): Promise<string> {
+    const labels = { 'io.kubernetes.pod.uid': uid }
+    const logFolder = join(node.folder, 'logs', uid)
+    const sandbox = sandboxConfig(uid, { labels, logFolder, cgroupParent: node.cgroupParent })
+    const sandboxId = await node.runtime.runPodSandbox(sandbox)
+    const image = await node.runtime.imageStatus(busyboxReference)
+    const command = ['sh', '-c', script]
+    const config = containerConfig('it', { image: image!.id, command, labels })
+    const id = await node.runtime.createContainer({ sandboxId, sandbox, config })
+    await node.runtime.startContainer(id)
+    return id
+  }
 
-/** Retries until there is a result, also while the runtime is down. */
-async function until<T>(ask: () => Promise<T | undefined>): Promise<T> {
-for (;;) {
-const answer = await ask().catch(() => undefined)
-if (answer !== undefined) return answer
-await node.platform.clock.sleep(20)
-}
-}
+  /** Retries until there is a result, also while the runtime is down. */
+  async function until<T>(ask: () => Promise<T | undefined>): Promise<T> {
+    for (;;) {
+      const answer = await ask().catch(() => undefined)
+      if (answer !== undefined) return answer
+      await node.platform.clock.sleep(20)
+    }
+  }
 
-test('containers go on while containerd is killed again and again, and so do their logs', async () => {
-const id = await start(
-'counting',
-'n=0; while [ $n -lt 150 ]; do n=$((n+1)); echo $n; sleep 0.02; done; exit 9',
-)
-const pid = await firstProcess(id)
-for (let count = 0; count < 4; count++) {
-await restart()
-assert.equal(await firstProcess(id), pid)
-}
-const status = await until(async () => {
-const found = await node.runtime.containerStatus(id)
-return found.state === 'exited' ? found : undefined
-})
-assert.deepEqual([status.exitCode, status.reason], [9, 'Error'])
-const last = await until(async () => {
-const lines = (await readFile(status.logPath, 'utf8')).trim().split('\n')
-return lines.at(-1)?.endsWith(' stdout F 150') ? lines : undefined
-})
-// Lines that the killed shim had read but not written are lost; the rest is in order and without
-// duplicates.
-const numbers = last.map(line => Number(line.split(' ').at(-1)))
-assert.ok(numbers.every((number, index) => index === 0 || number > numbers[index - 1]!))
-assert.ok(numbers.length > 100, `${numbers.length} of 150 lines`)
-})
+  test('containers go on while containerd is killed again and again, and so do their logs', async () => {
+    const id = await start(
+      'counting',
+      'n=0; while [ $n -lt 150 ]; do n=$((n+1)); echo $n; sleep 0.02; done; exit 9',
+    )
+    const pid = await firstProcess(id)
+    for (let count = 0; count < 4; count++) {
+      await restart()
+      assert.equal(await firstProcess(id), pid)
+    }
+    const status = await until(async () => {
+      const found = await node.runtime.containerStatus(id)
+      return found.state === 'exited' ? found : undefined
+    })
+    assert.deepEqual([status.exitCode, status.reason], [9, 'Error'])
+    const last = await until(async () => {
+      const lines = (await readFile(status.logPath, 'utf8')).trim().split('\n')
+      return lines.at(-1)?.endsWith(' stdout F 150') ? lines : undefined
+    })
+    // Lines that the killed shim had read but not written are lost; the rest is in order and without
+    // duplicates.
+    const numbers = last.map(line => Number(line.split(' ').at(-1)))
+    assert.ok(numbers.every((number, index) => index === 0 || number > numbers[index - 1]!))
+    assert.ok(numbers.length > 100, `${numbers.length} of 150 lines`)
+  })
 
-for (const { script, code, reason } of [
-{ script: 'trap "exit 0" TERM; sleep 100000 & wait', code: 0, reason: 'Completed' },
-{ script: 'trap "exit 7" TERM; sleep 100000 & wait', code: 7, reason: 'Error' },
-{ script: 'sleep 100000', code: 137, reason: 'Error' },
-]) {
-test(`a container that ends while containerd is away is reported with exit code ${code}`, async () => {
-await using _following = followContainerEvents()
-const id = await start(`ending-${code}`, script)
-const pid = await firstProcess(id)
-await until(async () => ((await childrenOf(pid)) > 0 || code === 137 ? true : undefined))
-const back = restart()
-const killedMs = Date.now()
-process.kill(pid, code === 137 ? 'SIGKILL' : 'SIGTERM')
-await back
-const status = await until(async () => {
-const found = await node.runtime.containerStatus(id)
-return found.state === 'exited' ? found : undefined
-})
-assert.deepEqual([status.exitCode, status.reason], [code, reason])
-const finishedMs = Number(status.finishedAt / 1_000_000n)
-assert.ok(Math.abs(finishedMs - killedMs) < 1_000, `finished ${finishedMs - killedMs} ms after its end`)
-})
-}
+  for (const { script, code, reason } of [
+    { script: 'trap "exit 0" TERM; sleep 100000 & wait', code: 0, reason: 'Completed' },
+    { script: 'trap "exit 7" TERM; sleep 100000 & wait', code: 7, reason: 'Error' },
+    { script: 'sleep 100000', code: 137, reason: 'Error' },
+  ]) {
+    test(`a container that ends while containerd is away is reported with exit code ${code}`, async () => {
+      await using _following = followContainerEvents()
+      const id = await start(`ending-${code}`, script)
+      const pid = await firstProcess(id)
+      await until(async () => ((await childrenOf(pid)) > 0 || code === 137 ? true : undefined))
+      const back = restart()
+      const killedMs = Date.now()
+      process.kill(pid, code === 137 ? 'SIGKILL' : 'SIGTERM')
+      await back
+      const status = await until(async () => {
+        const found = await node.runtime.containerStatus(id)
+        return found.state === 'exited' ? found : undefined
+      })
+      assert.deepEqual([status.exitCode, status.reason], [code, reason])
+      const finishedMs = Number(status.finishedAt / 1_000_000n)
+      assert.ok(Math.abs(finishedMs - killedMs) < 1_000, `finished ${finishedMs - killedMs} ms after its end`)
+    })
+  }
 
-test('a container that ends with its sandbox while containerd is away is reported without delay', async () => {
-await using _following = followContainerEvents()
-const id = await start('ending-together', 'sleep 100000')
-const { sandboxId } = (await node.runtime.listContainers()).find(each => each.id === id)!
-const pids = [await firstProcess(id), await firstProcess(sandboxId)]
-const back = restart()
-for (const pid of pids) process.kill(pid, 'SIGKILL')
-await back
-const { status, tookMs } = await until(async () => {
-const beganMs = performance.now()
-const found = await node.runtime.containerStatus(id)
-return found.state === 'exited' ? { status: found, tookMs: performance.now() - beganMs } : undefined
-})
-// The shim exits with the last of its containers, and from 1.7 on nothing else knows the exit code.
-assert.ok(['137 Error', '255 Unknown'].includes(`${status.exitCode} ${status.reason}`))
-assert.ok(tookMs < 3_000, `${tookMs} ms`)
-})
+  test('a container that ends with its sandbox while containerd is away is reported without delay', async () => {
+    await using _following = followContainerEvents()
+    const id = await start('ending-together', 'sleep 100000')
+    const { sandboxId } = (await node.runtime.listContainers()).find(each => each.id === id)!
+    const pids = [await firstProcess(id), await firstProcess(sandboxId)]
+    const back = restart()
+    for (const pid of pids) process.kill(pid, 'SIGKILL')
+    await back
+    const { status, tookMs } = await until(async () => {
+      const beganMs = performance.now()
+      const found = await node.runtime.containerStatus(id)
+      return found.state === 'exited' ? { status: found, tookMs: performance.now() - beganMs } : undefined
+    })
+    // The shim exits with the last of its containers, and from 1.7 on nothing else knows the exit code.
+    assert.ok(['137 Error', '255 Unknown'].includes(`${status.exitCode} ${status.reason}`))
+    assert.ok(tookMs < 3_000, `${tookMs} ms`)
+  })
 
-/** As the kubelet does: exit codes that CRI has lost are recovered only while changes are followed. */
-function followContainerEvents(): AsyncDisposable {
-const end = new AbortController()
-const following = (async () => {
-for await (const _ of node.runtime.containerEvents(end.signal));
-})()
-return {
-[Symbol.asyncDispose]: async () => {
-end.abort()
-await following
-},
-}
-}
+  /** As the kubelet does: exit codes that CRI has lost are recovered only while changes are followed. */
+  function followContainerEvents(): AsyncDisposable {
+    const end = new AbortController()
+    const following = (async () => {
+      for await (const _ of node.runtime.containerEvents(end.signal));
+    })()
+    return {
+      [Symbol.asyncDispose]: async () => {
+        end.abort()
+        await following
+      },
+    }
+  }
 
-async function childrenOf(pid: number): Promise<number> {
-const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')
-return children.split(' ').filter(Boolean).length
-}
+  async function childrenOf(pid: number): Promise<number> {
+    const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')
+    return children.split(' ').filter(Boolean).length
+  }
 
-test('pods that are made while containerd is killed are made in the end, and leave nothing', async () => {
-const made = Promise.all(Array.from({ length: 4 }, (_, index) => makeInTheEnd(`stubborn-${index}`)))
-for (let count = 0; count < 2; count++) {
-await node.platform.clock.sleep(150)
-await restart()
-}
-const ids = await made
-const states = await Promise.all(ids.map(id => node.runtime.podSandboxStatus(id)))
-assert.deepEqual(new Set(states.map(({ state }) => state)), new Set(['ready']))
-assert.equal(new Set(states.map(({ addresses }) => addresses[0])).size, ids.length)
-await removePods(node.runtime, node.platform)
-// A shim that was starting when containerd was killed may appear slightly later.
-for (let tries = 0; tries < 50; tries++) {
-await node.containerd.removeStrays()
-if ((await processesWith(node.containerd.socketPath)).length === 0) break
-await node.platform.clock.sleep(200)
-}
-assert.deepEqual(await processesWith(node.containerd.socketPath), [], 'shims')
-const mounts = (await node.linux.mounts.list()).filter(({ path }) => path.startsWith(node.folder))
-assert.deepEqual(mounts, [])
-const addresses = await readdir(join(node.folder, 'ipam/test'))
-assert.deepEqual(
-addresses.filter(name => name.startsWith('10.')),
-[],
-)
-})
+  test('pods that are made while containerd is killed are made in the end, and leave nothing', async () => {
+    const made = Promise.all(Array.from({ length: 4 }, (_, index) => makeInTheEnd(`stubborn-${index}`)))
+    for (let count = 0; count < 2; count++) {
+      await node.platform.clock.sleep(150)
+      await restart()
+    }
+    const ids = await made
+    const states = await Promise.all(ids.map(id => node.runtime.podSandboxStatus(id)))
+    assert.deepEqual(new Set(states.map(({ state }) => state)), new Set(['ready']))
+    assert.equal(new Set(states.map(({ addresses }) => addresses[0])).size, ids.length)
+    await removePods(node.runtime, node.platform)
+    // A shim that was starting when containerd was killed may appear slightly later.
+    for (let tries = 0; tries < 50; tries++) {
+      await node.containerd.removeStrays()
+      if ((await processesWith(node.containerd.socketPath)).length === 0) break
+      await node.platform.clock.sleep(200)
+    }
+    assert.deepEqual(await processesWith(node.containerd.socketPath), [], 'shims')
+    const mounts = (await node.linux.mounts.list()).filter(({ path }) => path.startsWith(node.folder))
+    assert.deepEqual(mounts, [])
+    const addresses = await readdir(join(node.folder, 'ipam/test'))
+    assert.deepEqual(
+      addresses.filter(name => name.startsWith('10.')),
+      [],
+    )
+  })
 
-/** As the kubelet does: removes incomplete sandboxes and retries. */
-async function makeInTheEnd(uid: string): Promise<string> {
-const labels = { 'io.kubernetes.pod.uid': uid }
-const logFolder = join(node.folder, 'logs', uid)
-const base = sandboxConfig(uid, { labels, logFolder, cgroupParent: node.cgroupParent })
-let attempt = 0
-return until(async () => {
-for (const { id } of await node.runtime.listPodSandbox({ podUid: uid })) {
-await node.runtime.stopPodSandbox(id)
-await node.runtime.removePodSandbox(id)
-}
-return node.runtime.runPodSandbox({ ...base, metadata: { ...base.metadata, attempt: attempt++ } })
-})
-}
+  /** As the kubelet does: removes incomplete sandboxes and retries. */
+  async function makeInTheEnd(uid: string): Promise<string> {
+    const labels = { 'io.kubernetes.pod.uid': uid }
+    const logFolder = join(node.folder, 'logs', uid)
+    const base = sandboxConfig(uid, { labels, logFolder, cgroupParent: node.cgroupParent })
+    let attempt = 0
+    return until(async () => {
+      for (const { id } of await node.runtime.listPodSandbox({ podUid: uid })) {
+        await node.runtime.stopPodSandbox(id)
+        await node.runtime.removePodSandbox(id)
+      }
+      return node.runtime.runPodSandbox({ ...base, metadata: { ...base.metadata, attempt: attempt++ } })
+    })
+  }
 })
