@@ -223,6 +223,18 @@ test('names are kebab-case', () => {
   }
 })
 
+test('prose: words about people are caught in comments and texts, not in code and in data of tests', () => {
+  check(
+    {
+      'src/base/heap.ts': `/** What nobody reads. */\nexport const heap = 'Whoever asks'\nconst nobody = heap\n`,
+    },
+    'src/base/heap.ts:1: "nobody"',
+    'src/base/heap.ts:2: "Whoever"',
+  )
+  const data = `import { heap } from './heap.ts'\n// For somebody.\nassert.ok(heap, 'nobody')\n`
+  check({ 'src/base/heap.test.ts': `${usesAssert}\n${data}` }, 'src/base/heap.test.ts:3: "somebody"')
+})
+
 test('names that say nothing are caught, words that contain them are not', () => {
   const bad = [
     'class PodManager {}',

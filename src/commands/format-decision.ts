@@ -15,7 +15,7 @@ export function formatDecision({
   const head = [
     `pod ${pod} at ${time}: ${node === undefined ? 'unschedulable' : `scheduled to ${node}`}`,
     message,
-    `${nodes} nodes, ${evaluatedNodes} looked at, ${scored.length} would do`,
+    `${nodes} nodes, ${evaluatedNodes} evaluated, ${scored.length} feasible`,
   ]
   const plugins = [...new Set(scored.flatMap(({ scores }) => Object.keys(scores)))]
   const scores = [
@@ -26,14 +26,14 @@ export function formatDecision({
       ...plugins.map(name => String(Object.hasOwn(each.scores, name) ? each.scores[name] : 0)),
     ]),
   ]
-  const refusals = [
-    ['NODE', 'REFUSED BY', 'REASON'],
+  const rejections = [
+    ['NODE', 'REJECTED BY', 'REASON'],
     ...rejected.map(({ node: name, plugin, reasons }) => [name, plugin, reasons.join(', ')]),
   ]
   const tables = [
     // Scoring is skipped when only one node is feasible.
     ...(plugins.length > 0 ? ['', ...columns(scores)] : []),
-    ...(rejected.length > 0 ? ['', ...columns(refusals)] : []),
+    ...(rejected.length > 0 ? ['', ...columns(rejections)] : []),
   ]
   return [...head, ...tables, ''].join('\n')
 }

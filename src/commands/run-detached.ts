@@ -30,7 +30,7 @@ export async function runDetached(
   for (;;) {
     const isLast = hasEnded
     const content = Buffer.from(await files.read(output))
-    // The log has been full and begins anew.
+    // The log was full and has been truncated.
     if (content.length < shown) shown = 0
     const news = content.subarray(shown)
     shown += news.length

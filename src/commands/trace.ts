@@ -35,7 +35,7 @@ others. The scheduler keeps its last thousand decisions in memory.
 ${describeFlags(flags)}
 Examples:
   k8ts trace pod web-0 --scheduling
-  k8ts trace pod web-0 -n shop --scheduling -o json | jq .refused
+  k8ts trace pod web-0 -n shop --scheduling -o json | jq .rejected
 `
 
 export const command: Command = {

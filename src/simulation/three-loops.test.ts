@@ -22,7 +22,7 @@ test('the simulated faults occur', async () => {
   for (const pattern of [
     /dropped: lost/,
     /dropped: partition/,
-    /nobody listens/,
+    /connection refused/,
     /cut watcher>store/,
     /disk sync .*interrupted$/,
     /disk sync .*interrupted when done/,

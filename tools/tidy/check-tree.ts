@@ -7,6 +7,7 @@ import { checkBarrels, checkDeadFiles, checkImports } from './imports.ts'
 import { checkLayers } from './layers.ts'
 import { publicHosts, type Machine } from './machine.ts'
 import { checkFileNames, checkWords } from './names.ts'
+import { checkProse } from './prose.ts'
 import { checkAssertions, checkHeaders, checkSizes } from './shape.ts'
 import { lineAt, sourceFile, type SourceFile } from './source-file.ts'
 
@@ -20,6 +21,7 @@ const rules: readonly ((files: readonly SourceFile[]) => Finding[])[] = [
   checkAssertions,
   checkFileNames,
   checkWords,
+  checkProse,
   checkTime,
 ]
 

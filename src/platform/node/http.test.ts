@@ -220,7 +220,7 @@ test('headers that are too large or too many are refused in both protocols', asy
 })
 
 test('slow TLS handshakes, first requests and headers time out', async t => {
-  const { server, port, rejected } = await start(t, hello, { headerTimeoutMs: 80 })
+  const { server, port, rejected } = await start(t, hello, { headerTimeoutMs: 1_000 })
   const silent = connectTcp(port, '127.0.0.1')
   const quiet1 = await tls(t, port)
   const quiet2 = await tls(t, port, { ALPNProtocols: ['h2'] })

@@ -94,7 +94,7 @@ export class HostNetwork implements Network {
       const listener = to.listeners.get(place)
       if (listener === undefined || this.#network.strikes('refuseRate', from, to)) {
         const code = 'path' in address && listener === undefined ? 'ENOENT' : 'ECONNREFUSED'
-        const refuse = (): void => answer.refused(code, 'nobody listens')
+        const refuse = (): void => answer.refused(code, 'connection refused')
         this.#network.sendOrdered(to, from, () => this.#life.enter(refuse))
       } else {
         this.#accept({ node: to, place, listener, answer })
@@ -122,7 +122,7 @@ export class HostNetwork implements Network {
     if (this.#life.ended) return
     const node = this.#nodeAt(to)
     const place = placeOf(to)
-    const what = `datagram ${this.#node.name}>${node?.name ?? 'nobody'}:${place} ${message.length}`
+    const what = `datagram ${this.#node.name}>${node?.name ?? 'unreachable'}:${place} ${message.length}`
     if (node === undefined || message.length > datagramBytesMax) {
       const why = node === undefined ? 'no such host' : 'too large'
       return this.#world.trace.record(this.#node.name, `sent ${what}, dropped: ${why}`)
@@ -133,7 +133,7 @@ export class HostNetwork implements Network {
     const arrive = (): void => {
       const socket = node.sockets.get(place)
       const record = (text: string): void => this.#world.trace.record(node.name, text)
-      if (socket === undefined) return record(`dropped ${what}: nobody listens`)
+      if (socket === undefined) return record(`dropped ${what}: no listener`)
       if (socket.life.heldCount >= unreadDatagramsMax) return record(`dropped ${what}: unread`)
       record(`received ${what}`)
       socket.life.enter(() => socket.onMessage(Uint8Array.from(sent), from))

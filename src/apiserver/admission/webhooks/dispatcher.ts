@@ -192,7 +192,8 @@ export class WebhookDispatcher {
   }
 
   #readWebhookCredentials(): Promise<WebhookCredentials> {
-    this.#callers ??= this.#kubeConfigFile === undefined ? nobody : this.#readKubeconfig(this.#kubeConfigFile)
+    this.#callers ??=
+      this.#kubeConfigFile === undefined ? noCredentials : this.#readKubeconfig(this.#kubeConfigFile)
     return this.#callers
   }
 
@@ -203,7 +204,7 @@ export class WebhookDispatcher {
   }
 }
 
-const nobody: Promise<WebhookCredentials> = Promise.resolve({ users: new Map() })
+const noCredentials: Promise<WebhookCredentials> = Promise.resolve({ users: new Map() })
 
 function failure({ webhook: { name } }: MatchedWebhook, error: WebhookCallError): ApiError {
   const { status } = internalError(`failed calling webhook ${quote(name)}: ${error.message}`)
