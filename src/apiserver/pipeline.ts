@@ -1,6 +1,6 @@
 /**
- * The life of a request, in order. Each stage sees the request before those that follow it and the answer
- * after them; any may end it with an error, which becomes a `Status` here and nowhere else.
+ * The request pipeline: stages in order. Each stage runs before the stages that follow it and sees their response; any
+ * stage may throw an error, which is converted to a `Status` here and nowhere else.
  */
 import { ApiError, badRequest, internalError } from '#/api/errors.ts'
 import type { Platform } from '#/platform/platform.ts'
@@ -18,7 +18,7 @@ export type Next = (context: RequestContext) => Promise<ApiResponse>
 
 export type Handle = (request: ApiRequest) => Promise<ApiResponse>
 
-/** An error that its origin has logged already, with more detail than a request has. */
+/** An error that was already logged where it occurred, with more detail than the pipeline has. */
 export class LoggedApiError extends ApiError {}
 
 export function pipeline(platform: Platform, stages: readonly Stage[], route: Next): Handle {
@@ -79,9 +79,9 @@ class Context implements RequestContext {
 }
 
 /**
- * An error that is no API error is a defect of ours. 500 with a reason says that something outside failed (a kubelet, a
- * webhook, the store), and without one that a webhook has chosen it. 503 and 504 are logged by their origin, once for
- * many requests.
+ * An error that is not an ApiError is a defect of the API server. 500 with a reason means that a dependency failed (a
+ * kubelet, a webhook, the store); 500 without a reason was returned by a webhook. 503 and 504 are logged where they
+ * occur, once for many requests.
  */
 function logFailure(failures: ThrottledLog, { method, path }: ApiRequest, error: unknown): void {
   const fields = { method, path, error }
@@ -96,7 +96,7 @@ function logFailure(failures: ThrottledLog, { method, path }: ApiRequest, error:
   }
 }
 
-/** Of what tells failures apart in the log. */
+/** Maximum length of a throttling key. */
 const keyCharactersMax = 200
 
 function errorResponse(request: ApiRequest, error: unknown): ApiResponse {

@@ -54,13 +54,13 @@ export class WorkQueue {
   readonly #bucket: TokenBucket
   readonly #delayed: DelayingQueue
   /**
-   * Keys to process, and when they were added. They are in `#ready`, or in `#working` and become ready
+   * Keys to process, and when they were added. They are in `#ready`, or in `#processing` and become ready
    * afterwards.
    */
   readonly #dirty = new Map<string, number>()
   /** Keys being processed, and when that began. */
   readonly #processing = new Map<string, number>()
-  /** Keys for the next workers, in FIFO order: each is in `#dirty` and not in `#working`. */
+  /** Keys for the next workers, in FIFO order: each is in `#dirty` and not in `#processing`. */
   readonly #ready = new Queue<string>()
   readonly #failures = new Map<string, number>()
   /** Wakes one pending `get` each, in FIFO order. */

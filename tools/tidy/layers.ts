@@ -23,10 +23,6 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   'kubelet': [...clients, 'streams', 'cri', 'network'],
   'proxy': clients,
   'dns': clients,
-  'ingress': clients,
-  'metrics': clients,
-  'console': clients,
-  'kubectl': [...clients, 'command-line'],
   'kubeadm': [...clients, 'command-line'],
 }
 
