@@ -52,5 +52,14 @@ export async function runFile(file: string, { root, timeouts, signal }: RunFileO
     // Diagnostics without a file repeat the totals.
     else if (event.type !== 'test:diagnostic' || event.data.file !== undefined) events.push(event)
   }
-  return { events, counts, leftovers: await removeLeftovers(folder, root) }
+  return { events, counts, leftovers: await tryToRemove(folder, root) }
+}
+
+/** A leftover that cannot be removed is reported and does not end the run. */
+async function tryToRemove(folder: string, root: string): Promise<readonly string[]> {
+  try {
+    return await removeLeftovers(folder, root)
+  } catch (error) {
+    return [`${folder}, which cannot be removed: ${String(error)}`]
+  }
 }
