@@ -376,7 +376,7 @@ test('an address that is taken is said by its name', async t => {
     nameServers: [],
     upstream: { servers: [] },
   })
-  const why = new RegExp(`cannot answer questions for names at 127.0.0.1 port ${address.port}`)
+  const why = new RegExp(`cannot listen for DNS queries on 127.0.0.1 port ${address.port}`)
   await assert.rejects(dns.run(new AbortController().signal), why)
   await assert.rejects(dns.boundAddresses, why)
 })
@@ -409,7 +409,7 @@ test('the service for DNS is made once, follows its address, and leaves that of 
   )
   await assert.rejects(
     ensureDnsService(client, { ...options, clusterIp: '10.96.0.11' }),
-    /has the address 10.96.0.10/,
+    /has cluster IP 10.96.0.10/,
   )
   await client.update(services, { ...service, spec: { ...service.spec, selector: { app: 'mine' } } })
   assert.equal(await ensureDnsService(client, { ...options, address: '10.214.0.8' }), 'elsewhere')
