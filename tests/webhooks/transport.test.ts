@@ -135,7 +135,7 @@ test('a server does not start with a kubeconfig for webhooks that cannot be read
     const remote = { readWebhookCredentials: (file: string) => readWebhookCredentials(platform, file) }
     await assert.rejects(startWorld(t, { admission: { configurationFile }, remote }), expected)
   }
-  await check('/nowhere/x.conf', /ValidatingAdmissionWebhook: invalid kubeConfigFile: .*no such file/u)
+  await check('/nowhere/x.conf', /ValidatingAdmissionWebhook: invalid kubeConfigFile: .*file not found/u)
   await check('x.conf', /kubeConfigFile: Invalid value: "x\.conf": must be an absolute file path/u)
 })
 
