@@ -3,6 +3,7 @@
  * process. Measures the time until all are available, the API requests this takes, and the CPU usage when
  * idle afterwards.
  */
+import type { Deployment } from '#/api/generated/apps/v1.ts'
 import { deployments } from '#/api/generated/apps/v1-resources.ts'
 import type { ApiRequest, ApiResponse } from '#/api/transport.ts'
 import { readAdmission } from '#/apiserver/admission.ts'
@@ -93,7 +94,7 @@ function megabytes(bytes: number): string {
   return `${Math.round(bytes / 1e6)} MB`
 }
 
-function deploymentOf(name: string): object {
+function deploymentOf(name: string): Deployment {
   const labels = { app: name }
   const template = { metadata: { labels }, spec: { containers: [{ name: 'web', image: 'web' }] } }
   return {

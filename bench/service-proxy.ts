@@ -62,6 +62,7 @@ function setService(rules: NftablesRules, number: number, endpoints: number): vo
     spec: { clusterIP, clusterIPs: [clusterIP], ports: [{ name: 'http', port: 80 }] },
   }
   const slice: EndpointSlice = {
+    metadata: { namespace: 'default', name: `${name}-1` },
     addressType: 'IPv4',
     endpoints: Array.from({ length: endpoints }, (_, index) => {
       const address = (number * endpointsOfEach + index) % 65_000

@@ -165,7 +165,7 @@ test('a watch yields events as they arrive, throws when its connection breaks, a
     await assert.rejects(
       async () => {
         for await (const { object } of client.watch(configMaps)) {
-          seen.push(object.metadata?.resourceVersion)
+          seen.push(object.metadata.resourceVersion)
           if (seen.length === 2) for (const each of server.sessions) each.destroy()
         }
       },

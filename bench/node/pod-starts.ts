@@ -31,7 +31,7 @@ export async function startPods(
     const options = { namespace, resourceVersion: metadata.resourceVersion ?? '', signal: stop.signal }
     for await (const event of client.watch(pods, options)) {
       if (event.type === 'BOOKMARK' || event.object.status?.phase !== 'Running') continue
-      const { name = '' } = event.object.metadata ?? {}
+      const { name } = event.object.metadata
       if (names.includes(name) && !running.has(name)) running.set(name, Date.now())
       if (running.size === names.length) return
     }

@@ -55,7 +55,7 @@ function fill(cache: SchedulerCache, { onEachNode = [] }: Workload, nodeCount: n
     const node = nodeNumber(index)
     cache.setNode(node)
     for (const pod of onEachNode) {
-      const uid = `${pod.metadata?.name}-${index}`
+      const uid = `${pod.metadata.name}-${index}`
       cache.assume(podInfoOf({ ...pod, metadata: { ...pod.metadata, uid, name: uid } }), `node-${index}`)
     }
   }
@@ -75,7 +75,7 @@ async function scheduleOne(
     readonly random: SchedulingCycle['random']
   },
 ): Promise<number> {
-  const pod = podInfoOf({ ...made, metadata: { ...made.metadata, uid: made.metadata?.name ?? '' } })
+  const pod = podInfoOf({ ...made, metadata: { ...made.metadata, uid: made.metadata.name ?? '' } })
   const cycle: SchedulingCycle = {
     pod,
     profile,

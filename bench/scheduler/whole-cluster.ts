@@ -64,7 +64,7 @@ async function makeNodes(client: Client, { onEachNode = [] }: Workload, nodeCoun
   for (let index = 0; index < nodeCount; index++) {
     await client.create(nodes, nodeNumber(index))
     for (const pod of onEachNode) {
-      const name = `${pod.metadata?.name}-${index}`
+      const name = `${pod.metadata.name}-${index}`
       const spec = { ...pod.spec!, nodeName: `node-${index}` }
       await client.create(pods, { ...pod, metadata: { ...pod.metadata, name }, spec })
     }

@@ -1,6 +1,6 @@
 /** Random objects that match the types of a schema and nothing else, for testing validation rules. */
 import type { SeededRandom } from '#/base/seeded-random.ts'
-import type { Schema } from './schema.ts'
+import type { Schema, StructSchema } from './schema.ts'
 
 /** Depth below which only scalar fields are generated. */
 const depthMax = 7
@@ -30,7 +30,7 @@ class Drawing {
     switch (schema.type) {
       case 'struct': {
         const fields = [...schema.fields].filter(([, { schema: each }]) => depth < depthMax || isScalar(each))
-        const given = fields.filter(() => this.#random.integer(3) > 0)
+        const given = fields.filter(([name]) => isRequired(schema, name) || this.#random.integer(3) > 0)
         const entries = given.map(([name, field]) => [name, this.value(field.schema, depth + 1)])
         return Object.fromEntries(entries)
       }
@@ -105,4 +105,9 @@ const texts = [
 
 function isScalar({ type }: Schema): boolean {
   return type !== 'struct' && type !== 'list' && type !== 'map'
+}
+
+/** A kind always has metadata, even in a list within another kind. */
+function isRequired({ fields }: StructSchema, name: string): boolean {
+  return name === 'metadata' && fields.has('apiVersion') && fields.has('kind')
 }

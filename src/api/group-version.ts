@@ -3,13 +3,13 @@
  * (`apps/v1, Kind=Deployment`), in resource names (`deployments.apps`) and in kubectl arguments
  * (`deployments.v1.apps`). Version ordering is in `version-priority.ts`.
  */
-import type { KubernetesObject } from './metadata.ts'
 import {
   apiVersionOf,
   type GroupVersion,
   type GroupVersionKind,
   type GroupVersionResource,
 } from './resource.ts'
+import type { TypeMeta } from './type-meta.ts'
 
 export interface GroupResource {
   /** Empty for the core group. */
@@ -35,7 +35,7 @@ export function parseGroupVersion(text: string): GroupVersion | undefined {
 }
 
 /** The group, version and kind from the object's type metadata. Undefined if `apiVersion` is malformed. */
-export function groupVersionKindOf(object: KubernetesObject): GroupVersionKind | undefined {
+export function groupVersionKindOf(object: Partial<TypeMeta>): GroupVersionKind | undefined {
   const groupVersion = parseGroupVersion(object.apiVersion ?? '')
   return groupVersion && { ...groupVersion, kind: object.kind ?? '' }
 }

@@ -40,10 +40,10 @@ test('the controller is the owner with controller: true', () => {
   })
   assert.deepEqual(controllerOf(owned(other, reference)), reference)
   assert.equal(controllerOf(owned(other, { ...reference, controller: false })), undefined)
-  assert.equal(controllerOf({}), undefined)
+  assert.equal(controllerOf({ metadata: {} }), undefined)
   assert.equal(isControlledBy(owned(reference), set), true)
   assert.equal(isControlledBy(owned(reference), { ...set, metadata: { name: 'web', uid: 'u9' } }), false)
-  assert.equal(isControlledBy({}, {}), false)
+  assert.equal(isControlledBy({ metadata: {} }, { metadata: {} }), false)
 })
 
 test('an object without uid cannot be an owner', () => {
@@ -61,8 +61,8 @@ test('finalizers are added once and removed completely, without mutating the obj
   assert.deepEqual(withoutFinalizer(object, 'x').metadata.finalizers, ['y'])
   assert.equal(withoutFinalizer(object, 'z'), object)
   assert.deepEqual(withoutFinalizer(withoutFinalizer(object, 'x'), 'y').metadata, { name: 'a' })
-  assert.deepEqual(withFinalizer({}, 'z'), { metadata: { finalizers: ['z'] } })
-  assert.equal(hasFinalizer({}, 'x'), false)
+  assert.deepEqual(withFinalizer({ metadata: {} }, 'z'), { metadata: { finalizers: ['z'] } })
+  assert.equal(hasFinalizer({ metadata: {} }, 'x'), false)
 })
 
 test('an object with a deletion timestamp is being deleted', () => {
@@ -73,7 +73,7 @@ test('an object with a deletion timestamp is being deleted', () => {
 test('object keys are namespace/name', () => {
   assert.equal(keyOf({ metadata: { namespace: 'default', name: 'web' } }), 'default/web')
   assert.equal(keyOf({ metadata: { name: 'node-1' } }), 'node-1')
-  assert.equal(keyOf({}), '')
+  assert.equal(keyOf({ metadata: {} }), '')
   assert.deepEqual(parseKey('node-1'), { namespace: '', name: 'node-1' })
   assert.throws(() => parseKey('a/b/c'), { message: 'unexpected key format: "a/b/c"' })
   const part = fc.stringMatching(/^[a-z.-]{1,10}$/)

@@ -3,12 +3,14 @@
  * object, or the same one if nothing changes.
  */
 import type { Int64 } from './int64.ts'
+import type { JsonObject } from './patch/json-object.ts'
 import { quote } from './quote.ts'
 
 export interface KubernetesObject {
   readonly apiVersion?: string
   readonly kind?: string
-  readonly metadata?: ObjectMeta
+  /** Empty if the sender omitted it. */
+  readonly metadata: ObjectMeta
 }
 
 export interface ObjectMeta {
@@ -37,6 +39,19 @@ export interface ObjectMeta {
   readonly uid?: string
 }
 
+/**
+ * An object as the API server stores and returns it. `namespace` stays optional: cluster-scoped objects have
+ * none, and in-process clients share the server's objects without a copy.
+ */
+export type Stored<T extends KubernetesObject = KubernetesObject> = T & { readonly metadata: StoredMeta }
+
+export interface StoredMeta extends ObjectMeta {
+  readonly creationTimestamp: string
+  readonly name: string
+  readonly resourceVersion: string
+  readonly uid: string
+}
+
 export interface OwnerReference {
   readonly apiVersion: string
   readonly kind: string
@@ -57,43 +72,54 @@ export interface ManagedFieldsEntry {
   readonly time?: string
 }
 
+/** A decoded value as an object. Adds empty metadata if there is none. */
+export function objectOf(value: JsonObject): KubernetesObject {
+  const complete = value['metadata'] === undefined ? { ...value, metadata: {} } : value
+  return complete as unknown as KubernetesObject
+}
+
+/** An object as the JSON value that it is. */
+export function jsonOf(object: KubernetesObject): JsonObject {
+  return object as unknown as JsonObject
+}
+
 /** The controllerRef of an object. */
 export function controllerOf(object: KubernetesObject): OwnerReference | undefined {
-  return object.metadata?.ownerReferences?.find(reference => reference.controller === true)
+  return object.metadata.ownerReferences?.find(reference => reference.controller === true)
 }
 
 /** Compares uids: an owner that was deleted and recreated with the same name is a different object. */
 export function isControlledBy(object: KubernetesObject, owner: KubernetesObject): boolean {
-  const uid = owner.metadata?.uid
+  const uid = owner.metadata.uid
   return uid !== undefined && controllerOf(object)?.uid === uid
 }
 
 /** An owner reference with `controller: true`. Undefined if the owner has not been stored yet. */
 export function controllerReference(owner: KubernetesObject): OwnerReference | undefined {
   const { apiVersion, kind, metadata } = owner
-  if (!apiVersion || !kind || !metadata?.name || !metadata.uid) return undefined
+  if (!apiVersion || !kind || !metadata.name || !metadata.uid) return undefined
   const { name, uid } = metadata
   return { apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true }
 }
 
 export function isBeingDeleted(object: KubernetesObject): boolean {
-  return object.metadata?.deletionTimestamp !== undefined
+  return object.metadata.deletionTimestamp !== undefined
 }
 
 export function hasFinalizer(object: KubernetesObject, finalizer: string): boolean {
-  return object.metadata?.finalizers?.includes(finalizer) ?? false
+  return object.metadata.finalizers?.includes(finalizer) ?? false
 }
 
 export function withFinalizer<T extends KubernetesObject>(object: T, finalizer: string): T {
   if (hasFinalizer(object, finalizer)) return object
-  const { finalizers = [], ...rest } = object.metadata ?? {}
+  const { finalizers = [], ...rest } = object.metadata
   return { ...object, metadata: { ...rest, finalizers: [...finalizers, finalizer] } }
 }
 
 /** Removes every occurrence, and the field when the list becomes empty. */
 export function withoutFinalizer<T extends KubernetesObject>(object: T, finalizer: string): T {
   if (!hasFinalizer(object, finalizer)) return object
-  const { finalizers = [], ...rest } = object.metadata ?? {}
+  const { finalizers = [], ...rest } = object.metadata
   const left = finalizers.filter(each => each !== finalizer)
   return { ...object, metadata: left.length === 0 ? rest : { ...rest, finalizers: left } }
 }
@@ -115,7 +141,7 @@ export function keyOf(object: KubernetesObject): string {
 }
 
 function namespacedNameOf(object: KubernetesObject): NamespacedName {
-  return { namespace: object.metadata?.namespace ?? '', name: object.metadata?.name ?? '' }
+  return { namespace: object.metadata.namespace ?? '', name: object.metadata.name ?? '' }
 }
 
 /** Throws Error if the text has more than one slash. */

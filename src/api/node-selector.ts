@@ -38,7 +38,7 @@ export function compileNodeSelectorTerm(term: NodeSelectorTerm): NodeTest {
   if (matchExpressions.length === 0 && matchFields.length === 0) return () => false
   const labelsHold = compileExpressions(matchExpressions)
   const fieldsHold = matchFields.map(compileField)
-  return node => labelsHold(node.metadata?.labels) && fieldsHold.every(holds => holds(node))
+  return node => labelsHold(node.metadata.labels) && fieldsHold.every(holds => holds(node))
 }
 
 /** Validates required terms, including label values. */
@@ -95,8 +95,8 @@ const nameField = 'metadata.name'
 function compileField({ key, operator, values = [] }: NodeSelectorRequirement): NodeTest {
   const [name] = values
   if (key !== nameField || values.length !== 1) return () => false
-  if (operator === 'In') return node => node.metadata?.name === name
-  return operator === 'NotIn' ? node => node.metadata?.name !== name : () => false
+  if (operator === 'In') return node => node.metadata.name === name
+  return operator === 'NotIn' ? node => node.metadata.name !== name : () => false
 }
 
 function validateExpression(field: string, requirement: NodeSelectorRequirement): FieldError[] {

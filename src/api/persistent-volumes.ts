@@ -22,7 +22,7 @@ export function isFullyBound(claim: PersistentVolumeClaim): boolean {
 /** True if the volume is bound to the claim or pre-bound to it. */
 export function isVolumeBoundToClaim(volume: PersistentVolume, claim: PersistentVolumeClaim): boolean {
   const { claimRef } = volume.spec ?? {}
-  const { namespace, name, uid } = claim.metadata ?? {}
+  const { namespace, name, uid } = claim.metadata
   if (claimRef === undefined || claimRef.namespace !== namespace || claimRef.name !== name) return false
   return !claimRef.uid || claimRef.uid === uid
 }
@@ -41,7 +41,7 @@ export function findMatchingVolume(
   if (kept || isDelayed) return kept
   const selector = claim.spec?.selector && compileLabelSelector(claim.spec.selector)
   const free = large.filter(volume => {
-    return isAvailable(volume) && (selector?.matches(volume.metadata?.labels ?? {}) ?? true)
+    return isAvailable(volume) && (selector?.matches(volume.metadata.labels ?? {}) ?? true)
   })
   const wanted = storageClassOf(claim)
   let best: PersistentVolume | undefined
@@ -65,7 +65,7 @@ export function listCandidateVolumes(
   const free = large.filter(volume => {
     if (!isAvailable(volume) || storageClassOf(volume) !== wanted || !hasAccessModes(volume, claim))
       return false
-    return selector?.matches(volume.metadata?.labels ?? {}) ?? true
+    return selector?.matches(volume.metadata.labels ?? {}) ?? true
   })
   return {
     kept: large.find(volume => isVolumeBoundToClaim(volume, claim)),
@@ -82,7 +82,7 @@ export function checkVolumeSatisfyClaim(
   volume: PersistentVolume,
   claim: PersistentVolumeClaim,
 ): string | undefined {
-  if (isBeingDeleted(volume)) return `the volume is marked for deletion ${quote(volume.metadata?.name ?? '')}`
+  if (isBeingDeleted(volume)) return `the volume is marked for deletion ${quote(volume.metadata.name ?? '')}`
   if (isTooSmall(volume, claim)) return 'requested PV is too small'
   if (storageClassOf(volume) !== storageClassOf(claim)) return 'storageClassName does not match'
   if (!isSameAttributesClass(volume, claim)) return 'volumeAttributesClassName does not match'
@@ -96,7 +96,7 @@ export function isSameMode(volume: PersistentVolume, claim: PersistentVolumeClai
 }
 
 export function referenceTo({ metadata }: PersistentVolumeClaim): ObjectReference {
-  const { namespace, name, uid, resourceVersion } = metadata ?? {}
+  const { namespace, name, uid, resourceVersion } = metadata
   return {
     kind: 'PersistentVolumeClaim',
     apiVersion: 'v1',
@@ -111,7 +111,7 @@ export function referenceTo({ metadata }: PersistentVolumeClaim): ObjectReferenc
 export function boundVolume(volume: PersistentVolume, claim: PersistentVolumeClaim): PersistentVolume {
   const isChosenHere = !isVolumeBoundToClaim(volume, claim)
   const pointing =
-    volume.spec?.claimRef?.uid === claim.metadata?.uid && !isChosenHere
+    volume.spec?.claimRef?.uid === claim.metadata.uid && !isChosenHere
       ? volume
       : { ...volume, spec: { ...volume.spec, claimRef: referenceTo(claim) } }
   return isChosenHere ? withAnnotations(pointing, { [boundByControllerAnnotation]: 'yes' }) : pointing

@@ -26,7 +26,7 @@ export function resourceClaimKeysOf(pod: Pod): readonly string[] {
   const names = (pod.spec?.resourceClaims ?? []).map(entry => resourceClaimNameOf(pod, entry))
   const extended = pod.status?.extendedResourceClaimStatus?.resourceClaimName
   const keys = names.flatMap(name => (typeof name === 'string' ? [] : [name.name]))
-  const namespace = pod.metadata?.namespace ?? ''
+  const namespace = pod.metadata.namespace ?? ''
   return [...new Set(extended === undefined ? keys : [...keys, extended])].map(name => `${namespace}/${name}`)
 }
 
@@ -36,7 +36,7 @@ export function isClaimUsableByPod(claim: ResourceClaim, pod: Pod, isGenerated: 
 }
 
 export function isReservedFor(claim: ResourceClaim, pod: Pod): boolean {
-  return claim.status?.reservedFor?.some(({ uid }) => uid === pod.metadata?.uid) ?? false
+  return claim.status?.reservedFor?.some(({ uid }) => uid === pod.metadata.uid) ?? false
 }
 
 /** True if the fields that determine the claims of a scheduled pod are unchanged. */

@@ -23,14 +23,14 @@ export function claimsOf(pod: Pod): readonly ClaimOfPod[] {
 const none: readonly ClaimOfPod[] = []
 
 export function ephemeralClaimName(pod: Pod, volume: string): string {
-  return `${pod.metadata?.name ?? ''}-${volume}`
+  return `${pod.metadata.name ?? ''}-${volume}`
 }
 
 export function isClaimForPod(claim: PersistentVolumeClaim, pod: Pod): boolean {
-  return claim.metadata?.namespace === pod.metadata?.namespace && isControlledBy(claim, pod)
+  return claim.metadata.namespace === pod.metadata.namespace && isControlledBy(claim, pod)
 }
 
 export function volumeClaimKeysOf(pod: Pod): readonly string[] {
-  const namespace = pod.metadata?.namespace ?? ''
+  const namespace = pod.metadata.namespace ?? ''
   return claimsOf(pod).map(({ name }) => formatKey({ namespace, name }))
 }

@@ -169,7 +169,7 @@ test('a list of encoded items is the list encoded', () => {
   const items = names.map(name => object('v1 ConfigMap', { metadata: { name }, data: { a: name } }))
   const head = { apiVersion: 'v1', kind: 'ConfigMapList', metadata: { resourceVersion: '7' } }
   const joined = encodeProtobufList(head, items.map(encodeProtobuf))
-  assert.deepEqual(Buffer.from(joined), Buffer.from(encodeProtobuf({ ...head, items } as object)))
+  assert.deepEqual(Buffer.from(joined), Buffer.from(encodeProtobuf({ ...head, items })))
   assert.deepEqual(
     decodeProtobuf(encodeProtobufList({ apiVersion: 'v1', kind: 'PodList' }, [])),
     object('v1 PodList', { items: [] }),

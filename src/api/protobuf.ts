@@ -14,7 +14,6 @@ import { assert } from '#/base/assert.ts'
 import { ProtobufError, Reader } from '#/base/protobuf.ts'
 import { DecodeError } from './decode-error.ts'
 import { parseGroupVersion } from './group-version.ts'
-import type { KubernetesObject } from './metadata.ts'
 import type { JsonObject } from './patch/json-object.ts'
 import { rawOf, readEnvelope, tail, writeHead } from './protobuf/envelope.ts'
 import { joinList } from './protobuf/join-list.ts'
@@ -35,7 +34,7 @@ export function hasProtobuf(kind: GroupVersionKind): boolean {
 }
 
 /** Encodes an object, which must have its kind and match its schema, with its envelope. */
-export function encodeProtobuf(object: KubernetesObject): Uint8Array {
+export function encodeProtobuf(object: object): Uint8Array {
   const typeMeta = typeMetaOf(object)
   const codec = requireCodec(typeMeta)
   return encodeWith(writer => {
@@ -106,7 +105,7 @@ function requireCodec(typeMeta: TypeMeta) {
   return codec
 }
 
-function typeMetaOf({ apiVersion = '', kind = '' }: KubernetesObject): TypeMeta {
+function typeMetaOf({ apiVersion = '', kind = '' }: Partial<TypeMeta>): TypeMeta {
   return { apiVersion, kind }
 }
 

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { objectOf } from './metadata.ts'
+import type { JsonObject } from './patch/json-object.ts'
 import type { ScopedResourceSelectorRequirement } from './generated/core/v1.ts'
 import { evaluatorFor, formatAmounts, type QuotaEvaluator } from './quota.ts'
 
@@ -17,7 +19,7 @@ function evaluator(name: string): QuotaEvaluator {
 
 /** Checks the usage of an object of the kind, formatted as in messages. */
 function check(kind: string, object: object, usage: string): void {
-  const evaluated = evaluator(kind).usage(object, nowMs)
+  const evaluated = evaluator(kind).usage(objectOf(object as JsonObject), nowMs)
   assert.equal(formatAmounts(evaluated), usage)
   for (const name of evaluated.keys()) assert(evaluator(kind).matchesResource(name), name)
 }
@@ -163,7 +165,7 @@ test('quota scopes match objects', () => {
     for (const [text, expected] of Object.entries(scopes)) {
       const [scopeName = '', operator = 'Exists', ...values] = text.split(' ')
       const scope: ScopedResourceSelectorRequirement = { scopeName, operator, values }
-      assert.equal(evaluator(kind).matchesScope(object, scope), expected, text)
+      assert.equal(evaluator(kind).matchesScope(objectOf(object as JsonObject), scope), expected, text)
     }
   }
   inScope('pods', pod(), { Terminating: false, NotTerminating: true, BestEffort: true, NotBestEffort: false })
@@ -213,7 +215,7 @@ test('quota scopes match objects', () => {
 
 test('pods must set resources that have a compute quota', () => {
   const missing = (object: object, ...resources: string[]) => {
-    return evaluator('pods').constraints?.(object, resources)
+    return evaluator('pods').constraints?.(objectOf(object as JsonObject), resources)
   }
   const two = pod({
     containers: [container(), container({ name: 'b', ...asks({ cpu: '1' }) })],

@@ -36,9 +36,9 @@ export function defaultClassOf(classes: readonly StorageClass[]): StorageClass |
 }
 
 function createdAt({ metadata }: StorageClass): string {
-  return metadata?.creationTimestamp ?? ''
+  return metadata.creationTimestamp ?? ''
 }
 
 function nameOf({ metadata }: StorageClass): string {
-  return metadata?.name ?? ''
+  return metadata.name ?? ''
 }

@@ -204,14 +204,15 @@ function marking(
     name,
     mutate: ({ object }, reinvocation) => {
       also(reinvocation)
-      return { ...object, kind: `${object?.kind ?? ''}${name}` }
+      return { metadata: {}, ...object, kind: `${object?.kind ?? ''}${name}` }
     },
   }
 }
 
 test('each mutating plugin sees the changes of the plugins before it', async () => {
   assert.equal(
-    (await new AdmissionChain([marking('a'), marking('b')]).mutate(request({ kind: '-' })))?.kind,
+    (await new AdmissionChain([marking('a'), marking('b')]).mutate(request({ metadata: {}, kind: '-' })))
+      ?.kind,
     '-ab',
   )
 })
@@ -223,7 +224,7 @@ test('a plugin can request one reinvocation of the mutating chain', async () => 
     reinvocation.request()
   })
   assert.equal(
-    (await new AdmissionChain([marking('a'), asking]).mutate(request({ kind: '-' })))?.kind,
+    (await new AdmissionChain([marking('a'), asking]).mutate(request({ metadata: {}, kind: '-' })))?.kind,
     '-abab',
   )
   assert.deepEqual(passes, [false, true])
@@ -242,9 +243,9 @@ test('handles is called once per resource, operation and subresource', async () 
   }
   const admission = new AdmissionChain([picky])
   for (const operation of ['CREATE', 'UPDATE', 'CREATE', 'DELETE', 'CREATE'] as const)
-    await admission.validate(request({}, { operation }))
-  await admission.validate(request({}, { subresource: 'binding' }))
-  await admission.validate(request({}, { resource: { ...pods } }))
+    await admission.validate(request({ metadata: {} }, { operation }))
+  await admission.validate(request({ metadata: {} }, { subresource: 'binding' }))
+  await admission.validate(request({ metadata: {} }, { resource: { ...pods } }))
   assert.deepEqual([asked, seen], [5, ['CREATE/', 'CREATE/', 'CREATE/', 'CREATE/']])
 })
 
@@ -257,6 +258,6 @@ test('the first rejection ends the admission chain', async () => {
   }
   let isReached = false
   const next: AdmissionPlugin = { name: 'next', validate: () => void (isReached = true) }
-  await assert.rejects(new AdmissionChain([refusing, next]).validate(request({})), /no/u)
+  await assert.rejects(new AdmissionChain([refusing, next]).validate(request({ metadata: {} })), /no/u)
   assert.equal(isReached, false)
 })

@@ -41,7 +41,7 @@ function objects(options: BootstrapOptions): readonly KubernetesObject[] {
 }
 
 async function ensure(registry: Registry, object: KubernetesObject): Promise<void> {
-  const { name = '', namespace = '' } = object.metadata ?? {}
+  const { name = '', namespace = '' } = object.metadata
   const resource = resourceOf(registry, object)
   if (resource === undefined) return
   try {
@@ -53,7 +53,7 @@ async function ensure(registry: Registry, object: KubernetesObject): Promise<voi
 
 /** Updates the endpoints of the kubernetes Service, because the server's address may have changed. */
 async function renew(registry: Registry, object: KubernetesObject): Promise<void> {
-  const { name = '', namespace = '' } = object.metadata ?? {}
+  const { name = '', namespace = '' } = object.metadata
   const resource = resourceOf(registry, object)
   if (resource === undefined) return
   const change = (stored: KubernetesObject) => withOwnAddress(stored, object)

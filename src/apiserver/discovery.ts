@@ -3,7 +3,6 @@
  * scheme, created on first use and cached until the scheme changes. Schemas are served by `openapi.ts`.
  */
 import { apiError } from '#/api/errors.ts'
-import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Scheme } from '#/api/scheme.ts'
 import {
@@ -97,7 +96,7 @@ export class Discovery {
 
 function encoded(value: object, form: Pick<Negotiated, 'format' | 'pretty'>): Document {
   // APIResourceList of the core group has no apiVersion in JSON, but the protobuf envelope requires one.
-  const complete: KubernetesObject = form.format === 'protobuf' ? { apiVersion: 'v1', ...value } : value
+  const complete = form.format === 'protobuf' ? { apiVersion: 'v1', ...value } : value
   return documentOf({
     mediaType: mediaTypes[form.format],
     bytes: encodeValue(complete, form),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { KubernetesObject } from '#/api/metadata.ts'
 import { isApiError } from '#/api/errors.ts'
 import { maxInFlight } from './flow-control/max-in-flight.ts'
 import { LimitedServer, type Answer } from './flow-control/testdata/limited-server.ts'
@@ -158,7 +159,7 @@ function many(
 const apiVersion = 'flowcontrol.apiserver.k8s.io/v1'
 
 /** A separate priority level for one user. */
-function ownLevel(limited: object): readonly object[] {
+function ownLevel(limited: object): readonly (KubernetesObject & { readonly spec: object })[] {
   return [
     {
       kind: 'PriorityLevelConfiguration',

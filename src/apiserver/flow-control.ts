@@ -77,7 +77,7 @@ export class FlowControl {
     const seat = level.tryStart(seats)
     if (seat) return serve(level, seat, () => next(context))
     const distinguisher = distinguisherOf(schema?.spec, context.user, context.info)
-    return this.#wait(context, next, { level, seats, flow: `${schema?.metadata?.name}/${distinguisher}` })
+    return this.#wait(context, next, { level, seats, flow: `${schema?.metadata.name}/${distinguisher}` })
   }
 
   /** Limits and seats in use of each level, for monitoring. */
@@ -129,7 +129,7 @@ export class FlowControl {
   #adopt(): void {
     const objects = readLevels(this.#registry)
     const wanted = new Map(mandatoryLevels)
-    for (const object of objects) wanted.set(object.metadata?.name ?? '', levelConfigurationOf(object))
+    for (const object of objects) wanted.set(object.metadata.name ?? '', levelConfigurationOf(object))
     for (const [name, configuration] of wanted) {
       const known = this.#levels.get(name)
       if (known) known.configure(configuration)
@@ -146,7 +146,7 @@ export class FlowControl {
   /** Sorted by precedence; the last route is the catch-all. */
   #makeRoutes(): readonly Route[] {
     const uids = new Map(
-      readLevels(this.#registry).map(({ metadata }) => [metadata?.name ?? '', metadata?.uid ?? '']),
+      readLevels(this.#registry).map(({ metadata }) => [metadata.name ?? '', metadata.uid ?? '']),
     )
     const routes = readSchemas(this.#registry)
       .toSorted(byPrecedence)
@@ -156,7 +156,7 @@ export class FlowControl {
         // A flow schema with a missing priority level is ignored.
         if (level === undefined) return []
         const headers = {
-          'x-kubernetes-pf-flowschema-uid': schema.metadata?.uid ?? '',
+          'x-kubernetes-pf-flowschema-uid': schema.metadata.uid ?? '',
           'x-kubernetes-pf-prioritylevel-uid': uids.get(name) ?? '',
         }
         return [{ schema, level, headers }]

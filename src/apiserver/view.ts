@@ -102,6 +102,6 @@ export function metadataOnly(object: KubernetesObject, version: 'v1' | 'v1beta1'
   return {
     kind: 'PartialObjectMetadata',
     apiVersion: `meta.k8s.io/${version}`,
-    metadata: object.metadata ?? {},
+    metadata: object.metadata,
   }
 }

@@ -83,7 +83,7 @@ export class WatchEncoder {
     return this.#chunk(type, tableOfOne(this.#view, stored, this.#request, withColumns))
   }
 
-  #emptyTable({ metadata = {} }: KubernetesObject): object {
+  #emptyTable({ metadata }: KubernetesObject): object {
     const version = this.#view.negotiated.transform?.version ?? 'v1'
     const { resourceVersion, ...rest } = metadata
     return {

@@ -9,7 +9,7 @@ const resources = defaultResources()
 /** Expected warnings as `field: kind: message`. */
 function check(spec: object, expected: readonly string[], served: readonly Resource[] = resources): void {
   const rules = [{ apiGroups: ['apps'], apiVersions: ['v1'], operations: ['*'], resources: ['deployments'] }]
-  const policy = { spec: { matchConstraints: { resourceRules: rules }, ...spec } }
+  const policy = { metadata: {}, spec: { matchConstraints: { resourceRules: rules }, ...spec } }
   const warnings = checkPolicyTypes(policy, served)
   const lines = warnings.flatMap(({ fieldRef, warning }) =>
     [...warning.matchAll(/^(.+): ERROR: <input>:[0-9:]+ (.*)$/gmu)].map(

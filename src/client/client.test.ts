@@ -243,7 +243,7 @@ test('listAll follows continue tokens and repeats the list when a token expires'
   server.requests.length = 0
   const { items, metadata } = await client.listAll(configMaps, { limit: 10 })
   assert.deepEqual(
-    [items.length, new Set(items.map(item => item.metadata?.name)).size, server.requests.length],
+    [items.length, new Set(items.map(item => item.metadata.name)).size, server.requests.length],
     [25, 25, 3],
   )
   assert.deepEqual(metadata, { resourceVersion: '25' })

@@ -10,7 +10,7 @@
 import type { Status } from '#/api/errors.ts'
 import type { FieldSelector } from '#/api/field-selector.ts'
 import type { ListMeta, Preconditions } from '#/api/generated/meta/v1.ts'
-import type { KubernetesObject } from '#/api/metadata.ts'
+import type { KubernetesObject, Stored } from '#/api/metadata.ts'
 import type { JsonPatchOperation } from '#/api/patch.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Selector } from '#/api/selector.ts'
@@ -20,13 +20,17 @@ import type { Transport, TransportBody, TransportResponse } from './transport.ts
 
 export interface Client {
   /** Throws ApiError `NotFound` when the object does not exist. */
-  get<T extends KubernetesObject>(resource: Resource<T>, at: ObjectKey, options?: GetOptions): Promise<T>
+  get<T extends KubernetesObject>(
+    resource: Resource<T>,
+    at: ObjectKey,
+    options?: GetOptions,
+  ): Promise<Stored<T>>
   /** As `get`, but returns undefined when the object does not exist. */
   find<T extends KubernetesObject>(
     resource: Resource<T>,
     at: ObjectKey,
     options?: GetOptions,
-  ): Promise<T | undefined>
+  ): Promise<Stored<T> | undefined>
   /** One page when `limit` is set. */
   list<T extends KubernetesObject>(resource: Resource<T>, options?: ListOptions): Promise<ObjectList<T>>
   /**
@@ -47,26 +51,34 @@ export interface Client {
     resource: Resource<T>,
     options?: WatchOptions,
   ): AsyncIterable<readonly WatchEvent<T>[]>
-  create<T extends KubernetesObject>(resource: Resource<T>, object: T, options?: WriteOptions): Promise<T>
+  create<T extends KubernetesObject>(
+    resource: Resource<T>,
+    object: T,
+    options?: WriteOptions,
+  ): Promise<Stored<T>>
   /** Throws ApiError `Conflict` when the object was changed since the resourceVersion of `object`. */
-  update<T extends KubernetesObject>(resource: Resource<T>, object: T, options?: WriteOptions): Promise<T>
+  update<T extends KubernetesObject>(
+    resource: Resource<T>,
+    object: T,
+    options?: WriteOptions,
+  ): Promise<Stored<T>>
   updateStatus<T extends KubernetesObject>(
     resource: Resource<T>,
     object: T,
     options?: WriteOptions,
-  ): Promise<T>
+  ): Promise<Stored<T>>
   patch<T extends KubernetesObject>(
     resource: Resource<T>,
     at: PatchTarget,
     patch: Patch,
     options?: WriteOptions,
-  ): Promise<T>
+  ): Promise<Stored<T>>
   /** Server-side apply: `object` has exactly the fields that the field manager wants to own. */
   apply<T extends KubernetesObject>(
     resource: Resource<T>,
     object: ApplyConfiguration<T>,
     options: ApplyOptions,
-  ): Promise<T>
+  ): Promise<Stored<T>>
   /**
    * Returns the object if the server still has it, as while finalizers or a grace period delay the deletion.
    */
@@ -74,7 +86,7 @@ export interface Client {
     resource: Resource<T>,
     at: ObjectKey,
     options?: DeleteOptions,
-  ): Promise<T | undefined>
+  ): Promise<Stored<T> | undefined>
   deleteCollection(resource: Resource, options?: ListOptions & DeleteOptions): Promise<void>
   /** The caller is responsible for the type of the subresource: `Scale`, `Eviction`, `TokenRequest`. */
   getSubresource<S extends object>(resource: Resource, at: SubresourceKey, options?: GetOptions): Promise<S>
@@ -109,17 +121,17 @@ export interface PatchTarget extends ObjectKey {
   readonly subresource?: string
 }
 
-export interface ObjectList<T> {
-  readonly items: readonly T[]
+export interface ObjectList<T extends KubernetesObject> {
+  readonly items: readonly Stored<T>[]
   readonly metadata: ListMeta
 }
 
-export type WatchEvent<T> = ObjectEvent<T> | BookmarkEvent
+export type WatchEvent<T extends KubernetesObject> = ObjectEvent<T> | BookmarkEvent
 
-export interface ObjectEvent<T> {
+export interface ObjectEvent<T extends KubernetesObject> {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
   /** For `DELETED` the last state, with the resourceVersion of the deletion. */
-  readonly object: T
+  readonly object: Stored<T>
 }
 
 /** All events up to this resourceVersion have been sent. The object has only metadata. */

@@ -216,7 +216,7 @@ class World {
     const order = this.server.history
       .filter(({ type }) => type === 'ADDED')
       .map(({ object }) => {
-        return object.metadata?.name
+        return object.metadata.name
       })
     return items.toSorted((left, right) => {
       return order.indexOf(left.metadata.name) - order.indexOf(right.metadata.name)

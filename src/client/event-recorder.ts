@@ -157,10 +157,10 @@ export class EventRecorder {
       platform: { clock },
     } = this.#options
     const now = formatTime(clock.now())
-    const name = about.metadata?.name ?? ''
+    const name = about.metadata.name ?? ''
     return {
       metadata: {
-        namespace: about.metadata?.namespace || 'default',
+        namespace: about.metadata.namespace || 'default',
         name: this.#nameFor(name),
         ...(annotations && { annotations }),
       },
@@ -190,7 +190,7 @@ export class EventRecorder {
 }
 
 function referenceTo(
-  { apiVersion, kind, metadata = {} }: KubernetesObject,
+  { apiVersion, kind, metadata }: KubernetesObject,
   fieldPath: string | undefined,
 ): ObjectReference {
   const { namespace, name, uid, resourceVersion } = metadata
@@ -207,5 +207,5 @@ function referenceTo(
 
 /** `Pod default/web-0`. */
 function describe({ kind, metadata }: KubernetesObject): string {
-  return `${kind} ${metadata?.namespace ? `${metadata.namespace}/` : ''}${metadata?.name}`
+  return `${kind} ${metadata.namespace ? `${metadata.namespace}/` : ''}${metadata.name}`
 }

@@ -48,10 +48,10 @@ test('without relists every change is delivered exactly once', async () => {
     await world.disturb(0.3)
     await world.calm()
     const told = changes.map(
-      ([key, { newObject }]) => `${key} ${newObject?.metadata?.resourceVersion ?? 'gone'}`,
+      ([key, { newObject }]) => `${key} ${newObject?.metadata.resourceVersion ?? 'gone'}`,
     )
     const happened = world.server.history.slice(listed).map(({ type, object }) => {
-      return `${keyOf(object)} ${type === 'DELETED' ? 'gone' : object.metadata?.resourceVersion}`
+      return `${keyOf(object)} ${type === 'DELETED' ? 'gone' : object.metadata.resourceVersion}`
     })
     assert.deepEqual(told, happened, `seed ${seed}`)
     world.stop()
@@ -101,8 +101,8 @@ test('an object recreated during a disconnect is reported as a deletion and an a
   await world.simulation.advance(10_000)
   await world.calm()
   const uids = changes.map(([, { oldObject, newObject }]) => [
-    oldObject?.metadata?.uid,
-    newObject?.metadata?.uid,
+    oldObject?.metadata.uid,
+    newObject?.metadata.uid,
   ])
   assert.deepEqual(uids, [
     ['uid-1', undefined],
@@ -286,7 +286,7 @@ class World {
 }
 
 function versions(objects: readonly KubernetesObject[]): string[] {
-  return objects.map(object => `${keyOf(object)} ${object.metadata?.resourceVersion}`).sort()
+  return objects.map(object => `${keyOf(object)} ${object.metadata.resourceVersion}`).sort()
 }
 
 /**
@@ -300,7 +300,7 @@ function checkChanges(changes: readonly Told[], informer: Informer<ConfigMap>, l
     assert.equal(oldObject, shadow.get(key), `${label}: ${key}`)
     if (newObject === undefined) shadow.delete(key)
     else shadow.set(key, newObject)
-    const version = Number(newObject?.metadata?.resourceVersion ?? newest.get(key))
+    const version = Number(newObject?.metadata.resourceVersion ?? newest.get(key))
     assert.ok(
       newObject === undefined || version > (newest.get(key) ?? 0),
       `${label}: ${key} is told ${version} again`,

@@ -3,7 +3,7 @@
  * shared by all its users in the process (`informers.ts`), and so are its objects, which must not be
  * modified. A handler should only add a key to a work queue; the worker reads the cache later.
  */
-import { keyOf, type KubernetesObject } from '#/api/metadata.ts'
+import { keyOf, type KubernetesObject, type Stored } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { abortable } from './abort.ts'
@@ -13,13 +13,13 @@ import { isNewerResourceVersion } from './reflector/resource-version.ts'
 import { Reflector, type ReflectorOptions, type Selection } from './reflector.ts'
 
 /** Called once for each change, in order, after the cache was updated. Must not block. */
-export type EventHandler<T> = (key: string, change: Change<T>) => void
+export type EventHandler<T extends KubernetesObject> = (key: string, change: Change<T>) => void
 
 /** An object was added, updated or deleted. On a resync `oldObject` and `newObject` are the same object. */
-export type Change<T> =
-  | { readonly oldObject: undefined; readonly newObject: T }
-  | { readonly oldObject: T; readonly newObject: T }
-  | { readonly oldObject: T; readonly newObject: undefined }
+export type Change<T extends KubernetesObject> =
+  | { readonly oldObject: undefined; readonly newObject: Stored<T> }
+  | { readonly oldObject: Stored<T>; readonly newObject: Stored<T> }
+  | { readonly oldObject: Stored<T>; readonly newObject: undefined }
 
 export interface HandlerOptions {
   /** Resync period: the handler is called for every object again, changed or not. */
@@ -36,10 +36,10 @@ export class Informer<T extends KubernetesObject> {
   readonly selection: Selection
   readonly #platform: Platform
   readonly #reflector: Reflector<T>
-  readonly #store = new Indexer<T>()
+  readonly #store = new Indexer<Stored<T>>()
   readonly #handlers = new Map<EventHandler<T>, HandlerOptions>()
   readonly #synced = Promise.withResolvers<void>()
-  readonly #namespaces: Index<T>
+  readonly #namespaces: Index<Stored<T>>
   /** Resolvers of pending `waitUntil` calls, woken after each change. */
   readonly #waiting = new Set<() => void>()
   /** The resourceVersion up to which the cache is current. */
@@ -51,15 +51,15 @@ export class Informer<T extends KubernetesObject> {
     this.resource = options.resource
     this.selection = options.selection ?? {}
     this.#platform = options.platform
-    this.#namespaces = this.#store.index('namespace', object => [object.metadata?.namespace ?? ''])
+    this.#namespaces = this.#store.index('namespace', object => [object.metadata.namespace ?? ''])
     const sink = {
-      replace: (objects: ReadonlyMap<string, T>, version: string) => {
+      replace: (objects: ReadonlyMap<string, Stored<T>>, version: string) => {
         this.#replace(objects)
         this.#advance(version)
       },
       onEvent: (event: ObjectEvent<T>) => {
         this.#apply(event)
-        this.#advance(event.object.metadata?.resourceVersion)
+        this.#advance(event.object.metadata.resourceVersion)
       },
       onBookmark: (version: string) => this.#advance(version),
     }
@@ -100,20 +100,20 @@ export class Informer<T extends KubernetesObject> {
     await this.#reflector.run(signal)
   }
 
-  get(key: string): T | undefined {
+  get(key: string): Stored<T> | undefined {
     return this.#store.get(key)
   }
 
-  list(): readonly T[] {
+  list(): readonly Stored<T>[] {
     return this.#store.list()
   }
 
-  inNamespace(namespace: string): readonly T[] {
+  inNamespace(namespace: string): readonly Stored<T>[] {
     return this.#namespaces.get(namespace)
   }
 
   /** Returns the existing index if one has this name. */
-  index(name: string, indexFunc: IndexFunc<T>): Index<T> {
+  index(name: string, indexFunc: IndexFunc<Stored<T>>): Index<Stored<T>> {
     return this.#store.index(name, indexFunc)
   }
 
@@ -147,7 +147,7 @@ export class Informer<T extends KubernetesObject> {
   }
 
   /** The cache has the complete new state before the first handler is called. */
-  #replace(objects: ReadonlyMap<string, T>): void {
+  #replace(objects: ReadonlyMap<string, Stored<T>>): void {
     const changes: [string, Change<T>][] = []
     for (const [key, oldObject] of this.#store.entries()) {
       if (!objects.has(key)) changes.push([key, { oldObject, newObject: undefined }])
@@ -204,12 +204,12 @@ export class Informer<T extends KubernetesObject> {
  * and an addition.
  */
 function changesBetween<T extends KubernetesObject>(
-  oldObject: T | undefined,
-  newObject: T,
+  oldObject: Stored<T> | undefined,
+  newObject: Stored<T>,
 ): readonly Change<T>[] {
   if (oldObject === undefined) return [{ oldObject, newObject }]
-  if (oldObject.metadata?.resourceVersion === newObject.metadata?.resourceVersion) return []
-  if (oldObject.metadata?.uid === newObject.metadata?.uid) return [{ oldObject, newObject }]
+  if (oldObject.metadata.resourceVersion === newObject.metadata.resourceVersion) return []
+  if (oldObject.metadata.uid === newObject.metadata.uid) return [{ oldObject, newObject }]
   return [
     { oldObject, newObject: undefined },
     { oldObject: undefined, newObject },

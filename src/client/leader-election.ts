@@ -195,7 +195,7 @@ export class LeaderElector {
 
   /** The lease duration counts from when its last change was first observed here. */
   #observe(lease: Lease): void {
-    if (lease.metadata?.resourceVersion === this.#observed?.lease.metadata?.resourceVersion) return
+    if (lease.metadata.resourceVersion === this.#observed?.lease.metadata.resourceVersion) return
     this.#observed = { lease, observedMs: this.#clock.monotonicMs() }
   }
 

@@ -5,7 +5,7 @@
  * reflector relists and the sink computes the difference.
  */
 import { backoffMs } from '#/base/backoff.ts'
-import { keyOf, type KubernetesObject } from '#/api/metadata.ts'
+import { keyOf, type KubernetesObject, type Stored } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { Client, ObjectEvent, SelectOptions, WatchEvent, WatchOptions } from './client.ts'
@@ -19,9 +19,9 @@ export type Selection = Pick<
   'namespace' | 'labelSelector' | 'fieldSelector' | 'includeUninitialized'
 >
 
-export interface ReflectorSink<T> {
+export interface ReflectorSink<T extends KubernetesObject> {
   /** The complete state at a resourceVersion. Objects not in it have been deleted. */
-  replace(objects: ReadonlyMap<string, T>, version: string): void
+  replace(objects: ReadonlyMap<string, Stored<T>>, version: string): void
   /** One change after the state of `replace`. */
   onEvent(event: ObjectEvent<T>): void
   /** A bookmark: no other changes up to this resourceVersion. */
@@ -114,7 +114,7 @@ export class Reflector<T extends KubernetesObject> {
 
   async #watch(options: WatchOptions, signal: AbortSignal): Promise<void> {
     const { client, resource, selection } = this.#options
-    let initial = options.sendInitialEvents ? new Map<string, T>() : undefined
+    let initial = options.sendInitialEvents ? new Map<string, Stored<T>>() : undefined
     const batches = client.watchBatches(resource, {
       ...selection,
       ...options,
@@ -139,9 +139,9 @@ export class Reflector<T extends KubernetesObject> {
   }
 
   /** Collects the initial events; returns true after the last one. */
-  #collect(initial: Map<string, T>, event: WatchEvent<T>): boolean {
+  #collect(initial: Map<string, Stored<T>>, event: WatchEvent<T>): boolean {
     if (event.type === 'BOOKMARK') {
-      const { annotations, resourceVersion } = event.object.metadata ?? {}
+      const { annotations, resourceVersion } = event.object.metadata
       if (annotations?.[initialEventsEnd] !== 'true') return false
       this.#replace(initial, resourceVersion!)
       return true
@@ -151,7 +151,7 @@ export class Reflector<T extends KubernetesObject> {
     return false
   }
 
-  #replace(objects: ReadonlyMap<string, T>, resourceVersion: string): void {
+  #replace(objects: ReadonlyMap<string, Stored<T>>, resourceVersion: string): void {
     this.#progress = true
     this.#position = resourceVersion
     this.#options.sink.replace(objects, resourceVersion)
@@ -159,7 +159,7 @@ export class Reflector<T extends KubernetesObject> {
 
   /** Ignores events that are not newer than the current position: a server or proxy may repeat them. */
   #take(event: WatchEvent<T>): void {
-    const version = event.object.metadata?.resourceVersion
+    const version = event.object.metadata.resourceVersion
     if (
       version === undefined ||
       this.#position === undefined ||

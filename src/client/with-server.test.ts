@@ -36,7 +36,7 @@ test('every verb works in process and over HTTP', async t => {
     const updated = await run(client.update(configMaps, { ...created, data: { a: '2' } }))
     await assert.rejects(run(client.update(configMaps, created)), error => isApiError(error, 'Conflict'))
     await assert.rejects(run(client.create(configMaps, created)), error => isApiError(error, 'AlreadyExists'))
-    assert.notEqual(updated.metadata?.resourceVersion, created.metadata?.resourceVersion)
+    assert.notEqual(updated.metadata.resourceVersion, created.metadata.resourceVersion)
     const merged = await run(client.patch(configMaps, web, { type: 'merge', patch: { data: { b: '3' } } }))
     assert.deepEqual(merged.data, { a: '2', b: '3' })
     const operation = { op: 'remove', path: '/data/b' } as const
@@ -55,7 +55,7 @@ test('every verb works in process and over HTTP', async t => {
     )
     assert.deepEqual(items, [forced])
     assert.equal(
-      await run(client.delete(configMaps, web, { preconditions: { uid: created.metadata!.uid! } })),
+      await run(client.delete(configMaps, web, { preconditions: { uid: created.metadata.uid } })),
       undefined,
     )
     assert.equal(await run(client.find(configMaps, web)), undefined)
@@ -72,7 +72,7 @@ test('an object is equal in process and over HTTP', async t => {
       other: 1,
     }
     const { metadata, ...fields } = await run(client.create(configMaps, vague as ConfigMap))
-    assert.deepEqual([metadata?.labels, metadata?.finalizers], [undefined, undefined])
+    assert.deepEqual([metadata.labels, metadata.finalizers], [undefined, undefined])
     assert.deepEqual(Object.keys(fields).sort(), ['apiVersion', 'kind'])
     const wrong = { metadata: { ...web, name: 'wrong' }, data: { a: 1 } } as unknown as ConfigMap
     await assert.rejects(run(client.create(configMaps, wrong)), error => isApiError(error, 'BadRequest'))
@@ -89,8 +89,8 @@ test('status, subresources and collections work in process and over HTTP', async
   const running = await run(client.updateStatus(pods, { ...pod, status: { phase: 'Running' } }))
   assert.equal(running.status?.phase, 'Running')
   const dying = await run(client.delete(pods, web))
-  assert.equal(dying?.metadata?.uid, made.metadata?.uid)
-  assert.ok(dying?.metadata?.deletionTimestamp)
+  assert.equal(dying?.metadata.uid, made.metadata.uid)
+  assert.ok(dying?.metadata.deletionTimestamp)
   await run(client.delete(pods, web, { gracePeriodSeconds: 0 }))
   const labels = { app: 'web' }
   const template = { metadata: { labels }, spec: { containers: [{ name: 'web', image: 'nginx' }] } }
@@ -227,7 +227,7 @@ function podOf(name: string): Pod {
 function versions(objects: readonly (KubernetesObject & Pick<ConfigMap, 'data'>)[]): string[] {
   return objects
     .map(object => {
-      return `${keyOf(object)} ${object.metadata?.resourceVersion} ${object.data?.['count']}`
+      return `${keyOf(object)} ${object.metadata.resourceVersion} ${object.data?.['count']}`
     })
     .sort()
 }

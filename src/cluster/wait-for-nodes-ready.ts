@@ -13,7 +13,7 @@ export async function waitForNodesReady(client: Client, count: number, signal: A
   })
   for await (const event of watch) {
     if (event.type === 'BOOKMARK') continue
-    const name = event.object.metadata?.name ?? ''
+    const name = event.object.metadata.name
     if (event.type !== 'DELETED' && isReady(event.object)) ready.add(name)
     else ready.delete(name)
     if (ready.size >= count) return

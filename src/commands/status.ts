@@ -68,7 +68,7 @@ function describeNodes(all: readonly Node[]): string {
   const lines = all.map(node => {
     const { metadata, status } = node
     const runtime = status?.nodeInfo?.containerRuntimeVersion ?? ''
-    return `node ${metadata?.name}: ${isReady(node) ? 'Ready' : 'NotReady'}${runtime && `, ${runtime}`}\n`
+    return `node ${metadata.name}: ${isReady(node) ? 'Ready' : 'NotReady'}${runtime && `, ${runtime}`}\n`
   })
   const shown = lines.slice(0, nodesShownMax)
   const rest = lines.length - shown.length

@@ -41,7 +41,7 @@ class AddressPool implements LoadBalancer {
     this.#servicesByAddress = all.index('load-balancer-address', addressesOf)
     all.addEventHandler((_key, { oldObject, newObject }) => {
       const has = newObject ? addressesOf(newObject) : []
-      const uid = (newObject ?? oldObject)?.metadata?.uid ?? ''
+      const uid = (newObject ?? oldObject)?.metadata.uid
       const isShown = this.#allocated.get(uid)?.addresses.every(address => has.includes(address))
       if (newObject === undefined || isShown) this.#allocated.delete(uid)
       const isSomeFree =
@@ -74,7 +74,7 @@ class AddressPool implements LoadBalancer {
       throw new Error(`failed to allocate a load balancer IP for service ${key}: ${plan.problem}`)
     }
     this.#waiting.delete(key)
-    this.#allocated.set(service.metadata?.uid ?? '', { key, addresses: plan.addresses })
+    this.#allocated.set(service.metadata.uid ?? '', { key, addresses: plan.addresses })
     return statusOf(plan.addresses)
   }
 
@@ -84,7 +84,7 @@ class AddressPool implements LoadBalancer {
 
   async ensureLoadBalancerDeleted(service: Service): Promise<void> {
     this.#waiting.delete(keyOf(service))
-    if (this.#allocated.delete(service.metadata?.uid ?? '')) this.#enqueueWaiting()
+    if (this.#allocated.delete(service.metadata.uid ?? '')) this.#enqueueWaiting()
   }
 
   /** Requeues the services that are waiting for an address, after one has been released. */
@@ -96,23 +96,23 @@ class AddressPool implements LoadBalancer {
   async #loadAllocations(): Promise<void> {
     for (const service of (await this.#client.listAll(services)).items) {
       const addresses = addressesOf(service)
-      const { uid = '' } = service.metadata ?? {}
+      const { uid } = service.metadata
       const isShown = addresses.every(address => {
-        return this.#servicesByAddress.get(address).some(({ metadata }) => metadata?.uid === uid)
+        return this.#servicesByAddress.get(address).some(({ metadata }) => metadata.uid === uid)
       })
       if (!isShown) this.#allocated.set(uid, { key: keyOf(service), addresses })
     }
   }
 
   #addressesOf(service: Service): readonly string[] {
-    return this.#allocated.get(service.metadata?.uid ?? '')?.addresses ?? addressesOf(service)
+    return this.#allocated.get(service.metadata.uid ?? '')?.addresses ?? addressesOf(service)
   }
 
   #allocatedTo(address: string, service: Service, counts: (other: Service) => boolean): string | undefined {
-    const uid = service.metadata?.uid
+    const uid = service.metadata.uid
     const shown = this.#servicesByAddress
       .get(address)
-      .find(other => other.metadata?.uid !== uid && counts(other))
+      .find(other => other.metadata.uid !== uid && counts(other))
     if (shown !== undefined) return keyOf(shown)
     for (const [other, { key, addresses }] of this.#allocated) {
       if (other !== uid && addresses.includes(address)) return key
@@ -131,6 +131,6 @@ function statusOf(addresses: readonly string[]): LoadBalancerStatus {
 
 /** If two services have the same address (two processes may have allocated it), the older one keeps it. */
 function isOlder(left: Service, right: Service): boolean {
-  const ageOf = ({ metadata }: Service): string => `${metadata?.creationTimestamp} ${metadata?.uid}`
+  const ageOf = ({ metadata }: Service): string => `${metadata.creationTimestamp} ${metadata.uid}`
   return ageOf(left) < ageOf(right)
 }

@@ -45,7 +45,7 @@ async function attach(
   status: Partial<VolumeAttachment['status']> = {},
 ) {
   const attachment = (await plane.list(volumeAttachments)).find(({ spec }) => spec.nodeName === node)
-  await plane.changeStatus(volumeAttachments, attachment!.metadata!.name!, each => ({
+  await plane.changeStatus(volumeAttachments, attachment!.metadata.name!, each => ({
     ...each,
     status: { attached: true, ...status },
   }))
@@ -60,7 +60,7 @@ async function show(plane: TestControlPlane): Promise<string> {
   const made = attachments.map(({ spec, status }) => `${spec.nodeName}${status?.attached ? '*' : ''}`)
   const told = (await plane.list(nodes)).flatMap(({ metadata, status }) => {
     return (status?.volumesAttached ?? []).map(
-      ({ name }) => `[${metadata?.name} ${name === unique ? 'v' : name}]`,
+      ({ name }) => `[${metadata.name} ${name === unique ? 'v' : name}]`,
     )
   })
   return [...made.toSorted(), ...told].join(' ')
@@ -82,7 +82,7 @@ test('a volume is attached for a pod, reported to the node, and detached after u
   await plane.create(pods, onNode('web', 'n1'))
   assert.equal(await show(plane), 'n1')
   const [attachment] = await plane.list(volumeAttachments)
-  assert.match(attachment?.metadata?.name ?? '', /^csi-[0-9a-f]{64}$/)
+  assert.match(attachment?.metadata.name ?? '', /^csi-[0-9a-f]{64}$/)
   assert.deepEqual(attachment?.spec, {
     attacher: 'csi.example.com',
     nodeName: 'n1',

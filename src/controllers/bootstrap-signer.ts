@@ -79,7 +79,7 @@ export function planSignatures(
 
 /** Undefined if the token is malformed, expired, being deleted or not enabled for signing. */
 function signingSecretOf(token: Secret, nowMs: number): SharedSecret | undefined {
-  const [, named] = /^bootstrap-token-([a-z0-9]{6})$/.exec(token.metadata?.name ?? '') ?? []
+  const [, named] = /^bootstrap-token-([a-z0-9]{6})$/.exec(token.metadata.name ?? '') ?? []
   const keyId = valueOf(token, 'token-id')
   const secret = valueOf(token, 'token-secret')
   const isGood =

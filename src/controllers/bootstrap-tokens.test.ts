@@ -33,7 +33,7 @@ test('every valid signing token has a signature, others have none', () => {
     expected: readonly string[] | undefined,
     untilMs = Infinity,
   ): void => {
-    const plan = planSignatures({ data }, tokens, nowMs)
+    const plan = planSignatures({ metadata: {}, data }, tokens, nowMs)
     assert.deepEqual(plan && Object.keys(plan.data).sort(), expected)
     if (plan) assert.equal(plan.untilMs, untilMs)
   }
@@ -78,7 +78,7 @@ async function start(
 
 async function infoOf(plane: TestControlPlane): Promise<Readonly<Record<string, string>> | undefined> {
   const map = (await plane.list(configMaps, 'kube-public')).find(
-    ({ metadata }) => metadata?.name === 'cluster-info',
+    ({ metadata }) => metadata.name === 'cluster-info',
   )
   return map?.data
 }
@@ -121,7 +121,7 @@ test('an expired bootstrap token and its signature are deleted, other secrets st
   const elsewhere = tokenOf('cccccc', { expiration })
   await plane.create(secrets, { ...elsewhere, metadata: { ...elsewhere.metadata, namespace: 'default' } })
   const names = async (): Promise<readonly string[]> => {
-    return (await plane.list(secrets)).map(({ metadata }) => metadata?.name?.slice(-6) ?? '').sort()
+    return (await plane.list(secrets)).map(({ metadata }) => metadata.name?.slice(-6) ?? '').sort()
   }
   await plane.advance(590_000)
   assert.deepEqual(await names(), ['abcdef', 'bbbbbb', 'cccccc', 'ffffff'])

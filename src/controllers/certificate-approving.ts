@@ -87,6 +87,7 @@ async function isAllowed(
 ): Promise<boolean> {
   const { username: user, uid, groups, extra } = spec ?? {}
   const review = {
+    metadata: {},
     spec: {
       ...(user && { user }),
       ...(uid && { uid }),
@@ -125,7 +126,7 @@ async function approve(
   }
   const conditions = [...(request.status?.conditions ?? []), condition]
   const approved = { ...request, status: { ...request.status, conditions } }
-  const at = { name: request.metadata?.name ?? '', subresource: 'approval' }
+  const at = { name: request.metadata.name ?? '', subresource: 'approval' }
   try {
     await client.updateSubresource(certificateSigningRequests, at, approved)
   } catch (error) {

@@ -29,7 +29,7 @@ function setUp({ platform, informer, enqueue }: ControllerContext): Reconcile {
     const requeueAfterMs = requestExpiresAtMs(request) - platform.clock.now()
     if (requeueAfterMs === Infinity) return undefined
     if (requeueAfterMs > 0) return { requeueAfterMs }
-    const { uid = '', resourceVersion = '' } = request.metadata ?? {}
+    const { uid, resourceVersion } = request.metadata
     try {
       const preconditions = { uid, resourceVersion }
       await client.delete(certificateSigningRequests, { name }, { preconditions, signal })
@@ -48,7 +48,7 @@ const openMs = 24 * hourMs
 export function requestExpiresAtMs(request: CertificateSigningRequest): number {
   const { metadata, status } = request
   const conditions = status?.conditions ?? []
-  if (conditions.length === 0) return afterTime(metadata?.creationTimestamp, openMs)
+  if (conditions.length === 0) return afterTime(metadata.creationTimestamp, openMs)
   const times = conditions.flatMap(({ type, lastUpdateTime }) => {
     if (type === 'Denied' || type === 'Failed') return [afterTime(lastUpdateTime, decidedMs)]
     if (type !== 'Approved') return []

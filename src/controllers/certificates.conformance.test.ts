@@ -53,7 +53,7 @@ test('CSRs and their subresources support every operation', async t => {
   const watching = (async () => {
     for await (const { type, object } of client.watch(certificateSigningRequests, { resourceVersion: '0' })) {
       seen.push(type)
-      if (type === 'DELETED' && object.metadata?.name === 'a') return
+      if (type === 'DELETED' && object.metadata.name === 'a') return
     }
   })()
   assert.equal((await run(client.get(certificateSigningRequests, { name: 'a' }))).spec.signerName, signerName)
@@ -63,12 +63,12 @@ test('CSRs and their subresources support every operation', async t => {
   const patched = await run(
     client.patch(certificateSigningRequests, { name: 'a' }, { type: 'merge', patch: annotate }),
   )
-  assert.equal(patched.metadata?.annotations?.['patched'], 'true')
+  assert.equal(patched.metadata.annotations?.['patched'], 'true')
   const updated = await plane.change(certificateSigningRequests, 'a', each => ({
     ...each,
     metadata: { ...each.metadata, annotations: { updated: 'true' } },
   }))
-  assert.deepEqual(updated.metadata?.annotations, { updated: 'true' })
+  assert.deepEqual(updated.metadata.annotations, { updated: 'true' })
   const condition = { type: 'Approved', status: 'True', reason: 'E2E', message: 'Set by a test.' }
   const at = { name: 'a', subresource: 'approval' }
   const approved = await run(

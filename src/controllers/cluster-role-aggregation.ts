@@ -17,7 +17,7 @@ export const clusterRoleAggregationController: Controller = {
     roles.addEventHandler((key, { oldObject, newObject }) => {
       if (newObject?.aggregationRule) enqueue(key)
       for (const role of aggregating.get('')) {
-        if (selects(role, oldObject) || selects(role, newObject)) enqueue(role.metadata?.name ?? '')
+        if (selects(role, oldObject) || selects(role, newObject)) enqueue(role.metadata.name)
       }
     })
     return async ({ key, client, signal }) => {
@@ -39,7 +39,7 @@ function selects({ aggregationRule }: ClusterRole, role: ClusterRole | undefined
   return (
     role !== undefined &&
     (aggregationRule?.clusterRoleSelectors ?? []).some(selector => {
-      return compileLabelSelector(selector).matches(role.metadata?.labels ?? {})
+      return compileLabelSelector(selector).matches(role.metadata.labels ?? {})
     })
   )
 }
@@ -51,7 +51,7 @@ function planRules(role: ClusterRole, all: readonly ClusterRole[]): readonly Pol
   for (const selector of role.aggregationRule?.clusterRoleSelectors ?? []) {
     const compiled = compileLabelSelector(selector)
     for (const each of byName) {
-      if (nameOf(each) === nameOf(role) || !compiled.matches(each.metadata?.labels ?? {})) continue
+      if (nameOf(each) === nameOf(role) || !compiled.matches(each.metadata.labels ?? {})) continue
       for (const rule of each.rules ?? []) {
         if (!rules.some(known => equalJson(known, rule))) rules.push(rule)
       }
@@ -61,5 +61,5 @@ function planRules(role: ClusterRole, all: readonly ClusterRole[]): readonly Pol
 }
 
 function nameOf({ metadata }: ClusterRole): string {
-  return metadata?.name ?? ''
+  return metadata.name ?? ''
 }

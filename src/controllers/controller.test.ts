@@ -76,8 +76,8 @@ test('a lagging informer causes no duplicate creation or deletion', async t => {
   const watching = new AbortController()
   const watch = (async () => {
     for await (const { type, object } of plane.client.watch(pods, { signal: watching.signal })) {
-      if (type === 'ADDED') made.add(object.metadata?.uid ?? '')
-      if (type === 'DELETED') removed.add(object.metadata?.uid ?? '')
+      if (type === 'ADDED') made.add(object.metadata.uid)
+      if (type === 'DELETED') removed.add(object.metadata.uid)
     }
   })().catch(() => undefined)
   const labels = { app: 'web' }
@@ -159,7 +159,7 @@ test('errors in a terminating namespace are not retried', async t => {
   let passes = 0
   const details = { causes: [{ reason: 'NamespaceTerminating' }] }
   const controller = controllerOf(get => async ({ key }) => {
-    if (get(key)?.metadata?.name !== 'map') return
+    if (get(key)?.metadata.name !== 'map') return
     passes++
     throw apiError('Forbidden', 'going', details)
   })
@@ -173,7 +173,7 @@ test('a key is requeued after the returned delay, and background tasks end with 
   let passes = 0
   const background: string[] = []
   const plain = controllerOf(get => async ({ key }) => {
-    if (get(key)?.metadata?.name !== 'map') return undefined
+    if (get(key)?.metadata.name !== 'map') return undefined
     return ++passes < 3 ? { requeueAfterMs: 10_000 } : undefined
   })
   const controller: Controller = {
@@ -208,7 +208,7 @@ test('stopping finishes reconciles in progress and starts none', async t => {
   const controller: Controller = {
     ...controllerOf(get => async ({ key, client }) => {
       const seen = get(key)
-      if (seen?.metadata?.namespace !== 'default') return
+      if (seen?.metadata.namespace !== 'default') return
       began++
       for (let step = 1; step <= 3; step++) {
         await client.create(configMaps, {
@@ -226,7 +226,7 @@ test('stopping finishes reconciles in progress and starts none', async t => {
   await stop()
   assert.equal(done.length, began)
   assert.deepEqual(
-    (await plane.list(configMaps, 'kube-system')).filter(each => /-\d$/.test(each.metadata?.name ?? ''))
+    (await plane.list(configMaps, 'kube-system')).filter(each => /-\d$/.test(each.metadata.name ?? ''))
       .length,
     began * 3,
   )

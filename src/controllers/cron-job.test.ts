@@ -62,10 +62,10 @@ test('a CronJob starts a job every minute, named by the time, and records its en
   const cronJob = await find(plane)
   const dueMs = parseTime(cronJob.status?.lastScheduleTime ?? '')!
   assert.equal(dueMs % minuteMs, 0)
-  assert.equal(job?.metadata?.name, `cron-${dueMs / minuteMs}`)
-  assert.equal(controllerOf(job)?.uid, cronJob.metadata?.uid)
-  assert.equal(job?.metadata?.labels?.['app'], 'cron')
-  const { note, ...annotations } = job?.metadata?.annotations ?? {}
+  assert.equal(job?.metadata.name, `cron-${dueMs / minuteMs}`)
+  assert.equal(controllerOf(job)?.uid, cronJob.metadata.uid)
+  assert.equal(job?.metadata.labels?.['app'], 'cron')
+  const { note, ...annotations } = job?.metadata.annotations ?? {}
   assert.equal(note, 'kept')
   const timestamp = annotations['batch.kubernetes.io/cronjob-scheduled-timestamp'] ?? ''
   assert.match(timestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:00\+09:00$/)
@@ -73,7 +73,7 @@ test('a CronJob starts a job every minute, named by the time, and records its en
   const [reference] = cronJob.status?.active ?? []
   assert.deepEqual(
     [reference?.kind, reference?.apiVersion, reference?.name, reference?.uid],
-    ['Job', 'batch/v1', job?.metadata?.name, job?.metadata?.uid],
+    ['Job', 'batch/v1', job?.metadata.name, job?.metadata.uid],
   )
   await complete(plane, job)
   const after = await find(plane)
@@ -89,7 +89,7 @@ test('finished jobs beyond the history limits are deleted', async t => {
   for (let minute = 0; minute < 4; minute++) {
     await plane.advance(minuteMs - 2_000)
     for (const job of await running(plane)) {
-      names.push(job.metadata?.name)
+      names.push(job.metadata.name)
       await complete(plane, job)
     }
     await plane.advance(1_000)
@@ -97,7 +97,7 @@ test('finished jobs beyond the history limits are deleted', async t => {
   assert.ok(names.length >= 3)
   const kept = (await plane.list(jobs)).filter(isJobFinished)
   assert.deepEqual(
-    kept.map(job => job.metadata?.name),
+    kept.map(job => job.metadata.name),
     names.slice(-2),
   )
   assert.ok((await reasonsOf(plane)).has('SuccessfulDelete'))
@@ -145,10 +145,10 @@ test('CronJob should replace jobs when ReplaceConcurrent', async t => {
   await plane.advance(minuteMs)
   const [second, ...more] = await plane.list(jobs)
   assert.deepEqual(more, [])
-  assert.notEqual(second?.metadata?.name, first?.metadata?.name)
+  assert.notEqual(second?.metadata.name, first?.metadata.name)
   assert.deepEqual(
     (await find(plane)).status?.active?.map(({ uid }) => uid),
-    [second?.metadata?.uid],
+    [second?.metadata.uid],
   )
 })
 
@@ -167,7 +167,7 @@ test('CronJob should support CronJob API operations', async t => {
   const created = await plane.create(cronJobs, cronJobOf({ suspend: true }))
   const watch = client.watch(cronJobs, {
     namespace: 'default',
-    resourceVersion: created.metadata!.resourceVersion!,
+    resourceVersion: created.metadata.resourceVersion!,
   })
   const watched = watch[Symbol.asyncIterator]()
   const labels = { patched: 'true' }
@@ -180,7 +180,7 @@ test('CronJob should support CronJob API operations', async t => {
     metadata: { ...each.metadata, annotations: { updated: 'true' } },
   }))
   const listed = await run(client.list(cronJobs, { labelSelector: 'patched=true' }))
-  assert.equal(listed.items[0]?.metadata?.annotations?.['updated'], 'true')
+  assert.equal(listed.items[0]?.metadata.annotations?.['updated'], 'true')
   const lastScheduleTime = '2026-01-01T00:00:00Z'
   const patch = { status: { lastScheduleTime } }
   await run(client.patch(cronJobs, { ...at, subresource: 'status' }, { type: 'merge', patch }))
@@ -207,7 +207,7 @@ test('after a crash at any write, no job is started twice for one time', async t
     assert.equal(left.length, 1, `${writes} writes`)
     assert.deepEqual(
       status?.active?.map(({ uid }) => uid),
-      [left[0]?.metadata?.uid],
+      [left[0]?.metadata.uid],
     )
   }
 })

@@ -39,7 +39,7 @@ function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Re
   return async ({ key, client }) => {
     const cronJob = allCronJobs.get(key)
     if (cronJob === undefined) return undefined
-    const children = owned.get(cronJob.metadata?.uid ?? '')
+    const children = owned.get(cronJob.metadata.uid)
     const plan = planCronJob({
       cronJob,
       jobs: children,
@@ -49,7 +49,7 @@ function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Re
     })
     const pass = { client, recorder, cronJob }
     for (const event of plan.events) recorder.record(cronJob, event)
-    await Promise.all(plan.forget.map(job => removeJob(pass, job.metadata ?? {}).catch(ignore)))
+    await Promise.all(plan.forget.map(job => removeJob(pass, job.metadata).catch(ignore)))
     const { status, error } = await start(pass, plan)
     if (!equalJson(status, cronJob.status ?? {})) await client.updateStatus(cronJobs, { ...cronJob, status })
     if (error !== undefined) throw error
@@ -67,12 +67,12 @@ async function findMissing(
   { status }: CronJob,
   children: readonly Job[],
 ): Promise<ReadonlySet<string>> {
-  const known = new Set(children.map(({ metadata }) => metadata?.uid))
+  const known = new Set(children.map(({ metadata }) => metadata.uid))
   const missing = new Set<string>()
   for (const { namespace, name = '', uid = '' } of status?.active ?? []) {
     if (known.has(uid)) continue
     const job = await client.find(jobs, { namespace, name })
-    if (job?.metadata?.uid !== uid) missing.add(uid)
+    if (job?.metadata.uid !== uid) missing.add(uid)
   }
   return missing
 }
@@ -107,7 +107,7 @@ async function start(pass: Pass, plan: CronJobPlan): Promise<Started> {
 /** Undefined if a Job that this CronJob does not control has the name. */
 async function createJob({ client, recorder, cronJob }: Pass, startMs: number): Promise<Job | undefined> {
   const job = jobOfCronJob(cronJob, startMs)
-  const { namespace, name = '' } = job.metadata ?? {}
+  const { namespace, name = '' } = job.metadata
   try {
     const made = await client.create(jobs, job)
     recorder.record(cronJob, { type: 'Normal', reason: 'SuccessfulCreate', message: `Created job ${name}` })

@@ -64,7 +64,7 @@ test('DaemonSet-Creation', async t => {
   await runAllPods(plane)
   assert.equal(await shown(plane), 'n1:old* n2:old*')
   const [pod] = await plane.list(pods)
-  await plane.run(plane.client.delete(pods, { namespace: 'default', name: pod!.metadata!.name! }))
+  await plane.run(plane.client.delete(pods, { namespace: 'default', name: pod!.metadata.name! }))
   await plane.settle()
   await runAllPods(plane)
   assert.equal(await shown(plane), 'n1:old* n2:old*')
@@ -114,7 +114,7 @@ test('DaemonSet-FailedPodCreation', async t => {
   await plane.changeStatus(pods, keyOf(failed!), pod => ({ ...pod, status: { phase: 'Failed' } }))
   await runAllPods(plane)
   assert.equal(await shown(plane), 'n1:old* n2:old*')
-  assert.ok((await plane.list(pods)).every(pod => pod.metadata?.uid !== failed?.metadata?.uid))
+  assert.ok((await plane.list(pods)).every(pod => pod.metadata.uid !== failed?.metadata.uid))
 })
 
 test('DaemonSet-RollingUpdate', async t => {
@@ -123,8 +123,8 @@ test('DaemonSet-RollingUpdate', async t => {
   await runAllPods(plane)
   const check = async (count: number): Promise<void> => {
     const newest = (await revisionsOf(plane)).find(({ revision }) => revision === count)
-    const hash = newest?.metadata?.labels?.['controller-revision-hash']
-    const ofPods = (await plane.list(pods)).map(pod => pod.metadata?.labels?.['controller-revision-hash'])
+    const hash = newest?.metadata.labels?.['controller-revision-hash']
+    const ofPods = (await plane.list(pods)).map(pod => pod.metadata.labels?.['controller-revision-hash'])
     assert.deepEqual(ofPods, [hash, hash])
     assert.equal((await revisionsOf(plane)).length, count)
   }
@@ -146,8 +146,8 @@ test('DaemonSet-Rollback', async t => {
   await changeSpec(plane, { template: templateOf('old') })
   await runAllPods(plane)
   assert.equal(await shown(plane), 'n1:old* n2:old*')
-  const uids = (await plane.list(pods)).map(pod => pod.metadata?.uid)
-  assert.ok(uids.includes(kept[0]?.metadata?.uid))
+  const uids = (await plane.list(pods)).map(pod => pod.metadata.uid)
+  assert.ok(uids.includes(kept[0]?.metadata.uid))
 })
 
 test('DaemonSet, list and delete a collection of DaemonSets', async t => {
@@ -186,12 +186,12 @@ test('ControllerRevision, resource lifecycle', async t => {
   const { client, run } = plane
   await plane.create(daemonSets, setOf())
   await runAllPods(plane)
-  const before = (await plane.list(pods)).map(pod => pod.metadata?.uid)
+  const before = (await plane.list(pods)).map(pod => pod.metadata.uid)
   const [initial] = await revisionsOf(plane)
-  const { name = '', labels: given, annotations, ownerReferences } = initial!.metadata!
+  const { name = '', labels: given, annotations, ownerReferences } = initial!.metadata
   const patch = { metadata: { labels: { [name]: 'patched' } } }
   const patched = await run(client.patch(controllerRevisions, { ...at, name }, { type: 'strategic', patch }))
-  assert.equal(patched.metadata?.labels?.[name], 'patched')
+  assert.equal(patched.metadata.labels?.[name], 'patched')
   const metadata = {
     name: 'ds-other',
     namespace: 'default',
@@ -204,11 +204,11 @@ test('ControllerRevision, resource lifecycle', async t => {
   await run(client.delete(controllerRevisions, { ...at, name }))
   await plane.settle()
   const [left, ...more] = await revisionsOf(plane)
-  assert.deepEqual([left?.metadata?.name, more.length], ['ds-other', 0])
+  assert.deepEqual([left?.metadata.name, more.length], ['ds-other', 0])
   await plane.change(controllerRevisions, 'default/ds-other', each => {
-    return { ...each, metadata: { ...each.metadata, labels: { ...each.metadata?.labels, is: 'updated' } } }
+    return { ...each, metadata: { ...each.metadata, labels: { ...each.metadata.labels, is: 'updated' } } }
   })
-  const after = (await plane.list(pods)).map(pod => pod.metadata?.uid)
+  const after = (await plane.list(pods)).map(pod => pod.metadata.uid)
   assert.deepEqual(after, before, 'the template is the same, and so are the pods')
   const change = { spec: { template: { spec: { terminationGracePeriodSeconds: 1 } } } }
   await run(client.patch(daemonSets, at, { type: 'strategic', patch: change }))

@@ -70,9 +70,9 @@ test('every eligible node gets a daemon pod with affinity to it', async t => {
   })
   const [pod] = await plane.list(pods)
   const [revision] = await plane.list(controllerRevisions)
-  const hash = revision?.metadata?.labels?.['controller-revision-hash'] ?? ''
-  assert.equal(revision?.metadata?.name, `log-${hash}`)
-  assert.deepEqual(pod?.metadata?.labels, {
+  const hash = revision?.metadata.labels?.['controller-revision-hash'] ?? ''
+  assert.equal(revision?.metadata.name, `log-${hash}`)
+  assert.deepEqual(pod?.metadata.labels, {
     'app': 'log',
     'controller-revision-hash': hash,
     'pod-template-generation': '1',
@@ -138,14 +138,14 @@ test('failed daemon pods are replaced with backoff', async t => {
   await plane.create(daemonSets, setOf())
   const fail = async (): Promise<string> => {
     const [pod] = await plane.list(pods)
-    await plane.changeStatus(pods, `default/${pod?.metadata?.name}`, each => ({
+    await plane.changeStatus(pods, `default/${pod?.metadata.name}`, each => ({
       ...each,
       status: { phase: 'Failed' },
     }))
-    return pod?.metadata?.uid ?? ''
+    return pod?.metadata.uid ?? ''
   }
   const isReplaced = async (uid: string): Promise<boolean> =>
-    (await plane.list(pods))[0]?.metadata?.uid !== uid
+    (await plane.list(pods))[0]?.metadata.uid !== uid
   for (let times = 0; times < 3; times++) {
     assert.ok(await isReplaced(await fail()))
     await plane.advance(2_000)
@@ -211,7 +211,7 @@ test('with OnDelete, pods are updated when they are deleted', async t => {
   assert.equal(await shown(plane), 'a:one* b:one*')
   assert.equal((await statusOf(plane)).updatedNumberScheduled, undefined)
   const [pod] = await plane.list(pods)
-  await plane.run(plane.client.delete(pods, { namespace: 'default', name: pod!.metadata!.name! }))
+  await plane.run(plane.client.delete(pods, { namespace: 'default', name: pod!.metadata.name! }))
   await plane.settle()
   assert.equal(await shown(plane), nodeNameOf(pod!) === 'a' ? 'a:two b:one*' : 'a:one* b:two')
 })
@@ -230,13 +230,13 @@ test('a revision name collision is resolved', async t => {
   const plane = await startTestControlPlane(t, [daemonSetController])
   await plane.create(daemonSets, setOf())
   const [revision] = await plane.list(controllerRevisions)
-  const { name, namespace } = revision!.metadata!
+  const { name, namespace } = revision!.metadata
   await plane.run(
     plane.client.delete(daemonSets, { namespace: 'default', name: 'log' }, { propagationPolicy: 'Orphan' }),
   )
   await plane.run(plane.client.delete(controllerRevisions, { name: name!, namespace }))
   await plane.change(daemonSets, 'default/log', ({ metadata, ...set }) => {
-    const { finalizers: _, ...rest } = metadata ?? {}
+    const { finalizers: _, ...rest } = metadata
     return { ...set, metadata: rest }
   })
   await plane.create(controllerRevisions, {

@@ -48,8 +48,8 @@ function setUp(context: ControllerContext): Reconcile {
   sets.addEventHandler(key => enqueue(key))
   enqueueForOwner(allPods, daemonSets, key => enqueue(key))
   onOrphan(allPods, orphan => {
-    for (const set of sets.inNamespace(orphan.metadata?.namespace ?? '')) {
-      if (compileLabelSelector(set.spec?.selector).matches(orphan.metadata?.labels)) enqueue(keyOf(set))
+    for (const set of sets.inNamespace(orphan.metadata.namespace ?? '')) {
+      if (compileLabelSelector(set.spec?.selector).matches(orphan.metadata.labels)) enqueue(keyOf(set))
     }
   })
   enqueueOnNodeChange(allNodes, sets, enqueue)
@@ -59,7 +59,7 @@ function setUp(context: ControllerContext): Reconcile {
     // A DaemonSet being deleted may have lost its revisions already, without which the status cannot be
     // computed.
     if (set === undefined || isBeingDeleted(set)) return undefined
-    const { uid = '', namespace = '', generation } = set.metadata ?? {}
+    const { uid, namespace = '', generation } = set.metadata
     const revisions = await history.claimRevisions(set, client)
     const claimed = await claimObjects({
       client,
@@ -120,14 +120,14 @@ function enqueueOnNodeChange(
 
 function isAlike(oldObject: Node, newObject: Node): boolean {
   return (
-    equalJson(oldObject.metadata?.labels, newObject.metadata?.labels) &&
+    equalJson(oldObject.metadata.labels, newObject.metadata.labels) &&
     equalJson(oldObject.spec?.taints, newObject.spec?.taints)
   )
 }
 
 /** Revisions not created by this controller may lack the label. */
 function hashOf({ metadata }: ControllerRevision): string {
-  return metadata?.labels?.[hashLabel] ?? metadata?.name ?? ''
+  return metadata.labels?.[hashLabel] ?? metadata.name ?? ''
 }
 
 /** Deletes duplicate revisions and relabels their pods with the remaining revision's hash. */
@@ -138,7 +138,7 @@ async function mergeDuplicates(
   const { hash, client } = world
   const hashes = new Set(duplicates.map(hashOf))
   for (const { metadata } of world.pods) {
-    const { namespace, name = '', labels } = metadata ?? {}
+    const { namespace, name = '', labels } = metadata
     if (!hashes.has(labels?.[hashLabel] ?? '')) continue
     const patch = { metadata: { labels: { [hashLabel]: hash } } }
     try {
@@ -182,7 +182,7 @@ async function perform(
 async function create(nodeName: string, { set, hash, client, recorder }: Performance): Promise<void> {
   try {
     const { metadata } = await client.create(pods, daemonPod(set, nodeName, hash))
-    const message = `Created pod: ${metadata?.name}`
+    const message = `Created pod: ${metadata.name}`
     recorder.record(set, { type: 'Normal', reason: 'SuccessfulCreate', message })
   } catch (error) {
     const message = `Error creating: ${messageOf(error)}`
@@ -193,7 +193,7 @@ async function create(nodeName: string, { set, hash, client, recorder }: Perform
 }
 
 async function remove({ metadata }: Pod, { set, client, recorder }: Performance): Promise<void> {
-  const { namespace, name = '', uid = '' } = metadata ?? {}
+  const { namespace, name = '', uid = '' } = metadata
   try {
     await client.delete(pods, { namespace, name }, { preconditions: { uid } })
     recorder.record(set, { type: 'Normal', reason: 'SuccessfulDelete', message: `Deleted pod: ${name}` })
@@ -215,10 +215,10 @@ async function truncate(
     readonly client: Client
   },
 ): Promise<void> {
-  const old = revisions.filter(({ metadata }) => metadata?.uid !== world.current.metadata?.uid)
+  const old = revisions.filter(({ metadata }) => metadata.uid !== world.current.metadata.uid)
   const surplus = old.length - (world.set.spec?.revisionHistoryLimit ?? 10)
   if (surplus <= 0) return
-  const live = new Set(world.pods.map(({ metadata }) => metadata?.labels?.[hashLabel]))
+  const live = new Set(world.pods.map(({ metadata }) => metadata.labels?.[hashLabel]))
   const dead = old.filter(revision => !live.has(hashOf(revision)))
   await deleteRevisions(world.client, dead.slice(0, surplus))
 }

@@ -91,7 +91,7 @@ test('a Recreate Deployment deletes old pods and creates new ones', async t => {
   const images = new Set<string>()
   const watch = (async () => {
     for await (const { type, object } of plane.client.watch(pods, { signal: watching.signal })) {
-      const { uid = '' } = object.metadata ?? {}
+      const { uid = '' } = object.metadata
       if (type === 'DELETED') alive.delete(uid)
       else if (type !== 'BOOKMARK') alive.set(uid, imageOf(object))
       images.add([...new Set(alive.values())].join('+'))
@@ -115,10 +115,10 @@ test('a RollingUpdate Deployment replaces old pods, including those of an adopte
   await runAllPods(plane)
   assert.deepEqual(await podsOf(plane), { agnhost: 1 })
   const sets = await plane.list(replicaSets)
-  assert.equal(sets.find(set => set.metadata?.name === 'earlier')?.spec?.replicas, 0)
-  assert.equal(sets.find(set => set.metadata?.name !== 'earlier')?.spec?.replicas, 1)
+  assert.equal(sets.find(set => set.metadata.name === 'earlier')?.spec?.replicas, 0)
+  assert.equal(sets.find(set => set.metadata.name !== 'earlier')?.spec?.replicas, 1)
   const deployment = await plane.run(plane.client.get(deployments, at))
-  assert.equal(deployment.metadata?.annotations?.['deployment.kubernetes.io/revision'], '3546343826724305833')
+  assert.equal(deployment.metadata.annotations?.['deployment.kubernetes.io/revision'], '3546343826724305833')
 })
 
 test('a Deployment deletes old replica sets by its revisionHistoryLimit', async t => {
@@ -129,7 +129,7 @@ test('a Deployment deletes old replica sets by its revisionHistoryLimit', async 
   await runAllPods(plane)
   const sets = await plane.list(replicaSets)
   assert.equal(sets.length, 1)
-  assert.notEqual(sets[0]?.metadata?.name, 'earlier')
+  assert.notEqual(sets[0]?.metadata.name, 'earlier')
 })
 
 test('a Deployment supports proportional scaling', async t => {
@@ -181,12 +181,12 @@ test('a Deployment supports its lifecycle', async t => {
     spec: { replicas: 1, template: templateOf('agnhost') },
   }
   const patched = await plane.run(plane.client.patch(deployments, at, { type: 'strategic', patch }))
-  assert.equal(patched.metadata?.labels?.['patched'], 'yes')
+  assert.equal(patched.metadata.labels?.['patched'], 'yes')
   await plane.settle()
   await runAllPods(plane)
   assert.deepEqual(await podsOf(plane), { agnhost: 1 })
   const everywhere = await plane.run(plane.client.list(deployments, selector))
-  assert.equal(everywhere.items[0]?.metadata?.name, 'web')
+  assert.equal(everywhere.items[0]?.metadata.name, 'web')
   await changeSpec(plane, { replicas: 2 })
   await runAllPods(plane)
   const ready = await plane.run(plane.client.get(deployments, at))

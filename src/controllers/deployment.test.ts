@@ -46,7 +46,7 @@ function imageOf(set: ReplicaSet): string {
 async function shapeOf(plane: TestControlPlane): Promise<string> {
   const sets = await plane.list(replicaSets)
   const shapes = sets.map(set => {
-    const revision = set.metadata?.annotations?.['deployment.kubernetes.io/revision']
+    const revision = set.metadata.annotations?.['deployment.kubernetes.io/revision']
     return `${imageOf(set)}:${set.spec?.replicas}/${set.status?.availableReplicas ?? 0}#${revision}`
   })
   return shapes.toSorted().join(' ')
@@ -91,11 +91,11 @@ test('a Deployment becomes available, reports it and settles', async t => {
       'Progressing NewReplicaSetAvailable ReplicaSet "web-x" has successfully progressed.',
     ],
   )
-  assert.equal(deployment?.metadata?.annotations?.['deployment.kubernetes.io/revision'], '1')
+  assert.equal(deployment?.metadata.annotations?.['deployment.kubernetes.io/revision'], '1')
   assert.deepEqual(await messagesOf(plane), ['ScalingReplicaSet: Scaled up replica set web-x from 0 to 3'])
-  const version = deployment?.metadata?.resourceVersion
+  const version = deployment?.metadata.resourceVersion
   await plane.advance(3_600_000)
-  assert.equal((await plane.list(deployments))[0]?.metadata?.resourceVersion, version)
+  assert.equal((await plane.list(deployments))[0]?.metadata.resourceVersion, version)
 })
 
 test('a rollout stays within its limits at every revision, and a rollback reuses the old ReplicaSet', async t => {
@@ -109,7 +109,7 @@ test('a rollout stays within its limits at every revision, and a rollback reuses
   const watch = (async () => {
     for await (const { type, object } of plane.client.watch(replicaSets, { signal: watching.signal })) {
       if (type === 'BOOKMARK') continue
-      sizes.set(object.metadata?.name ?? '', object.spec?.replicas ?? 0)
+      sizes.set(object.metadata.name, object.spec?.replicas ?? 0)
       wanted.push([...sizes.values()].reduce((total, size) => total + size, 0))
     }
   })().catch(() => undefined)
@@ -127,9 +127,9 @@ test('a rollout stays within its limits at every revision, and a rollback reuses
   await plane.run(watch)
   assert.ok(wanted.length > 6 && Math.max(...wanted) === 5, wanted.join())
   const [deployment] = await plane.list(deployments)
-  assert.equal(deployment?.metadata?.annotations?.['deployment.kubernetes.io/revision'], '3')
+  assert.equal(deployment?.metadata.annotations?.['deployment.kubernetes.io/revision'], '3')
   const went = (await plane.list(replicaSets)).find(set => imageOf(set) === 'a')
-  assert.equal(went?.metadata?.annotations?.['deployment.kubernetes.io/revision-history'], '1')
+  assert.equal(went?.metadata.annotations?.['deployment.kubernetes.io/revision-history'], '1')
 })
 
 test('a stuck rollout exceeds its progress deadline and recovers with progress', async t => {
@@ -178,7 +178,7 @@ test('the Recreate strategy waits for the last old pod', async t => {
     ...pod,
     metadata: { ...pod.metadata, labels: { app: 'other' } },
   }))
-  await stopPods(plane, pod => pod.metadata?.uid === first?.metadata?.uid)
+  await stopPods(plane, pod => pod.metadata.uid === first?.metadata.uid)
   assert.equal(await shapeOf(plane), 'a:0/0#1')
   await stopPods(plane)
   assert.equal(await shapeOf(plane), 'a:0/0#1 b:2/0#2')
@@ -213,9 +213,9 @@ test('a hash collision increments collisionCount and uses another name', async t
   await plane.create(deployments, deploymentOf('a'))
   const [deployment] = await plane.list(deployments)
   assert.equal(deployment?.status?.collisionCount, 1)
-  const owned = (await plane.list(replicaSets)).filter(set => set.metadata?.ownerReferences)
+  const owned = (await plane.list(replicaSets)).filter(set => set.metadata.ownerReferences)
   assert.equal(owned.length, 1)
-  assert.notEqual(owned[0]?.metadata?.name, name)
+  assert.notEqual(owned[0]?.metadata.name, name)
 })
 
 test('a matching orphan ReplicaSet is adopted, and released when it no longer matches', async t => {
@@ -229,9 +229,7 @@ test('a matching orphan ReplicaSet is adopted, and released when it no longer ma
   assert.equal(await shapeOf(plane), 'a:3/3#1')
   const ownersOf = async (): Promise<unknown> => {
     const sets = await plane.list(replicaSets)
-    return sets
-      .find(set => set.metadata?.name === 'orphan')
-      ?.metadata?.ownerReferences?.map(each => each.name)
+    return sets.find(set => set.metadata.name === 'orphan')?.metadata.ownerReferences?.map(each => each.name)
   }
   assert.deepEqual(await ownersOf(), ['web'])
   assert.ok((await conditionsOf(plane)).includes('Progressing True NewReplicaSetAvailable'))
@@ -258,13 +256,13 @@ test('the deprecated rollback annotation triggers a rollback', async t => {
     ...each,
     metadata: {
       ...each.metadata,
-      annotations: { ...each.metadata?.annotations, 'deprecated.deployment.rollback.to': '0' },
+      annotations: { ...each.metadata.annotations, 'deprecated.deployment.rollback.to': '0' },
     },
   }))
   await runAllPods(plane)
   assert.equal(await shapeOf(plane), 'a:3/3#3 b:0/0#2')
   const [deployment] = await plane.list(deployments)
-  assert.equal(deployment?.metadata?.annotations?.['deprecated.deployment.rollback.to'], undefined)
+  assert.equal(deployment?.metadata.annotations?.['deprecated.deployment.rollback.to'], undefined)
   const messages = await messagesOf(plane)
   assert.ok(
     messages.includes('DeploymentRollback: Rolled back deployment "web" to revision 1'),
@@ -301,8 +299,7 @@ test('a rejected ReplicaSet creation is reported and retried', async t => {
     message ?? '',
     /^ReplicaSetCreateError: Failed to create new replica set "web-x": .*exceeded quota/,
   )
-  const versionOf = async (): Promise<unknown> =>
-    (await plane.list(deployments))[0]?.metadata?.resourceVersion
+  const versionOf = async (): Promise<unknown> => (await plane.list(deployments))[0]?.metadata.resourceVersion
   const version = await versionOf()
   await plane.advance(60_000)
   assert.equal(await versionOf(), version)

@@ -41,7 +41,7 @@ function setUp(context: ControllerContext): Reconcile {
     if (deployment === undefined) return undefined
     const work = { deployment, client, recorder }
     if (selectsAll(deployment)) return rejectSelectingAll(work)
-    const { uid = '', namespace = '' } = deployment.metadata ?? {}
+    const { uid, namespace = '' } = deployment.metadata
     const claimed = await claimObjects({
       client,
       owner: deployment,
@@ -59,7 +59,7 @@ function setUp(context: ControllerContext): Reconcile {
     const plan = planDeployment({
       deployment,
       replicaSets: claimed,
-      hasRunningPods: set => ownedPods.get(set.metadata?.uid ?? '').some(pod => !isPodTerminal(pod)),
+      hasRunningPods: set => ownedPods.get(set.metadata.uid ?? '').some(pod => !isPodTerminal(pod)),
     })
     const { error, ...performed } = await performPlan(work, plan, claimed)
     const { newReplicaSet } = revisionsOf(deployment, performed.replicaSets)
@@ -83,12 +83,12 @@ function enqueueOnChange({ informer, enqueue }: ControllerContext): void {
   allDeployments.addEventHandler(key => enqueue(key))
   enqueueForOwner(allSets, deployments, key => enqueue(key))
   onOrphan(allSets, orphan => {
-    for (const each of allDeployments.inNamespace(orphan.metadata?.namespace ?? '')) {
-      if (compileLabelSelector(each.spec?.selector).matches(orphan.metadata?.labels)) enqueue(keyOf(each))
+    for (const each of allDeployments.inNamespace(orphan.metadata.namespace ?? '')) {
+      if (compileLabelSelector(each.spec?.selector).matches(orphan.metadata.labels)) enqueue(keyOf(each))
     }
   })
   const deploymentOf = (pod: Pod): Deployment | undefined => {
-    const { namespace = '' } = pod.metadata ?? {}
+    const { namespace = '' } = pod.metadata
     const owner = controllerOf(pod)
     if (owner?.kind !== 'ReplicaSet') return undefined
     const set = allSets.get(formatKey({ namespace, name: owner.name }))
@@ -114,7 +114,7 @@ function selectsAll({ spec }: Deployment): boolean {
 async function rejectSelectingAll({ deployment, client, recorder }: PerformWork): Promise<undefined> {
   const message = 'This deployment is selecting all pods. A non-empty selector is required.'
   recorder.record(deployment, { type: 'Warning', reason: 'SelectingAll', message })
-  const { generation = 0 } = deployment.metadata ?? {}
+  const { generation = 0 } = deployment.metadata
   if ((deployment.status?.observedGeneration ?? 0) >= generation) return
   const status = { ...deployment.status, observedGeneration: generation }
   await client.updateStatus(deployments, { ...deployment, status })
@@ -126,9 +126,9 @@ async function updateStatus(
   world: StatusWorld,
 ): Promise<number | undefined> {
   const status = planStatus(world)
-  const revision = world.newReplicaSet?.metadata?.annotations?.[revisionAnnotation]
+  const revision = world.newReplicaSet?.metadata.annotations?.[revisionAnnotation]
   const numbered = withAnnotations(deployment, {
-    ...deployment.metadata?.annotations,
+    ...deployment.metadata.annotations,
     ...(revision && { [revisionAnnotation]: revision }),
   })
   if (numbered !== deployment || status !== deployment.status)

@@ -108,7 +108,7 @@ test('a pod is evicted when its device gets a NoExecute taint', async t => {
   assert.equal((await plane.list(pods)).length, 1)
   await taint(true)
   const [pod] = await plane.list(pods)
-  assert.ok(pod?.metadata?.deletionTimestamp)
+  assert.ok(pod?.metadata.deletionTimestamp)
   const { reason, message } = pod.status?.conditions?.find(({ type }) => type === 'DisruptionTarget') ?? {}
   assert.deepEqual(
     [reason, message],
@@ -121,7 +121,7 @@ test('a tolerating pod is evicted after tolerationSeconds unless the taint is re
   const tolerations = [{ key: 'broken', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 }]
   const { plane, taint } = await startUsed(t, tolerations)
   const isLeaving = async (): Promise<boolean> => {
-    return (await plane.list(pods))[0]?.metadata?.deletionTimestamp !== undefined
+    return (await plane.list(pods))[0]?.metadata.deletionTimestamp !== undefined
   }
   await taint(true)
   await plane.advance(200_000)
@@ -142,7 +142,7 @@ test('a pod that is bound to a tainted device is evicted at once', async t => {
   await plane.create(resourceSlices, sliceOf('s', [{ key: 'broken', effect: 'NoExecute', timeAdded }]))
   await plane.create(resourceClaims, claimOf('c'))
   const pod = await plane.create(pods, podWithClaims('web', ['a=c'], { nodeName: 'n1' }))
-  assert.equal((await plane.list(pods))[0]?.metadata?.deletionTimestamp, undefined)
+  assert.equal((await plane.list(pods))[0]?.metadata.deletionTimestamp, undefined)
   await allocate(plane, 'c', { pods: [pod] })
-  assert.ok((await plane.list(pods))[0]?.metadata?.deletionTimestamp)
+  assert.ok((await plane.list(pods))[0]?.metadata.deletionTimestamp)
 })

@@ -87,8 +87,7 @@ class DeviceTaintEviction {
 
   #enqueueConsumers({ metadata, status }: ResourceClaim): void {
     for (const { apiGroup = '', resource, name } of status?.reservedFor ?? []) {
-      if (apiGroup === '' && resource === 'pods')
-        this.#context.enqueue(`${metadata?.namespace ?? ''}/${name}`)
+      if (apiGroup === '' && resource === 'pods') this.#context.enqueue(`${metadata.namespace ?? ''}/${name}`)
     }
   }
 
@@ -105,7 +104,7 @@ class DeviceTaintEviction {
       claimNamed: name => this.#claims.get(`${namespace}/${name}`),
       slicesOf: (driver, pool) => this.#slices.get(poolKey(driver, pool)),
     })
-    const uid = pod.metadata?.uid ?? ''
+    const uid = pod.metadata.uid
     if (dueMs === undefined) {
       if (this.#scheduledEvictions.get(key) === uid) this.#record(pod, 'Cancelling deletion')
       this.#scheduledEvictions.delete(key)
@@ -126,7 +125,7 @@ class DeviceTaintEviction {
   }
 
   async #evict(pod: Pod, client: ReconcileRequest['client'], signal: AbortSignal): Promise<void> {
-    const { namespace = '', name = '', uid = '' } = pod.metadata ?? {}
+    const { namespace = '', name = '', uid = '' } = pod.metadata
     const conditions = withCondition(pod.status?.conditions, {
       type: 'DisruptionTarget',
       status: 'True',
@@ -212,7 +211,7 @@ function taintsOf(
     .flatMap(({ metadata, spec }) => {
       const device = spec.devices?.find(each => each.name === name)
       return (device?.taints ?? []).filter(isNoExecute).map(taint => {
-        const since = taint.timeAdded ?? metadata?.creationTimestamp ?? ''
+        const since = taint.timeAdded ?? metadata.creationTimestamp ?? ''
         return { taint, sinceMs: parseTime(since) ?? 0 }
       })
     })

@@ -38,7 +38,7 @@ test('planDisruptionBudget computes the allowed disruptions', () => {
   ]
   for (const [spec, marks, wanted, expected] of cases) {
     const { status } = planDisruptionBudget({
-      budget: { spec: spec! },
+      budget: { metadata: {}, spec: spec! },
       pods: marks.split('').map((mark, index) => podOf(`p${index}`, mark === '+')),
       scales: wanted === undefined ? [] : [{ uid: 'u', replicas: wanted }],
       nowMs: 0,
@@ -51,6 +51,7 @@ test('planDisruptionBudget computes the allowed disruptions', () => {
 
 test('no disruption is allowed if the expected pods cannot be computed', () => {
   const budget: PodDisruptionBudget = {
+    metadata: {},
     status: { currentHealthy: 3, desiredHealthy: 2, expectedPods: 3, disruptionsAllowed: 1 },
   }
   const { status } = planDisruptionBudget({
@@ -88,7 +89,7 @@ test('the eviction API evicts as many pods as the budget allows, more after reco
     (await plane.list(podDisruptionBudgets))[0]?.status?.disruptionsAllowed
   assert.equal(await allowed(), 1)
   const evict = async (pod: Pod): Promise<unknown> => {
-    const at = { namespace: 'default', name: pod.metadata?.name ?? '', subresource: 'eviction' }
+    const at = { namespace: 'default', name: pod.metadata.name ?? '', subresource: 'eviction' }
     return plane.run(
       plane.client.createSubresource(pods, at, { metadata: { namespace: 'default', name: at.name } }),
     )

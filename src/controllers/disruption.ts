@@ -71,7 +71,7 @@ class Disruption {
     for (const scaled of this.#scaled.values()) {
       scaled.addEventHandler((_key, { oldObject, newObject }) => {
         if (oldObject?.spec?.replicas !== newObject?.spec?.replicas)
-          this.#enqueueNamespace((newObject ?? oldObject)?.metadata?.namespace)
+          this.#enqueueNamespace((newObject ?? oldObject)?.metadata.namespace)
       })
     }
   }
@@ -82,8 +82,8 @@ class Disruption {
     const { platform, recorder } = this.#context
     const selector = this.#selectorOf(budget)
     const matching = this.#pods
-      .inNamespace(budget.metadata?.namespace ?? '')
-      .filter(pod => selector.matches(pod.metadata?.labels ?? {}))
+      .inNamespace(budget.metadata.namespace ?? '')
+      .filter(pod => selector.matches(pod.metadata.labels ?? {}))
     if (matching.length === 0) {
       recorder.record(budget, { type: 'Normal', reason: 'NoPods', message: 'No matching pods found' })
     }
@@ -126,8 +126,8 @@ class Disruption {
   }
 
   #enqueueBudgets(pod: Pod): void {
-    for (const budget of this.#budgets.inNamespace(pod.metadata?.namespace ?? '')) {
-      if (this.#selectorOf(budget).matches(pod.metadata?.labels ?? {})) this.#context.enqueue(keyOf(budget))
+    for (const budget of this.#budgets.inNamespace(pod.metadata.namespace ?? '')) {
+      if (this.#selectorOf(budget).matches(pod.metadata.labels ?? {})) this.#context.enqueue(keyOf(budget))
     }
   }
 
@@ -154,7 +154,7 @@ class Disruption {
       const reference = controllerOf(pod)
       if (reference === undefined) continue
       const scale = await this.#scaleOf(reference, {
-        namespace: pod.metadata?.namespace ?? '',
+        namespace: pod.metadata.namespace ?? '',
         client,
         signal,
       })
@@ -183,7 +183,7 @@ class Disruption {
       return { uid, replicas: scale.spec?.replicas ?? 0 }
     }
     const object = scaled.get(`${namespace}/${name}`)
-    if (object === undefined || object.metadata?.uid !== uid) return { uid, replicas: 0 }
+    if (object === undefined || object.metadata.uid !== uid) return { uid, replicas: 0 }
     const owner = controllerOf(object)
     if (owner?.kind === 'Deployment') return this.#scaleOf(owner, request)
     return { uid, replicas: object.spec?.replicas ?? 1 }

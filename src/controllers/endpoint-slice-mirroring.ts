@@ -67,6 +67,6 @@ function hasSelector({ spec }: Service): boolean {
 }
 
 function mayMirror({ metadata }: Endpoints): boolean {
-  const isSkipped = metadata?.labels?.[skipLabel] === 'true'
-  return !isSkipped && metadata?.annotations?.[leaderAnnotation] === undefined
+  const isSkipped = metadata.labels?.[skipLabel] === 'true'
+  return !isSkipped && metadata.annotations?.[leaderAnnotation] === undefined
 }

@@ -92,7 +92,7 @@ function setUp(context: ControllerContext, settings: EndpointSliceSettings): Rec
     // Losing a race is not a failure.
     if (isApiError(error, 'Conflict') || isApiError(error, 'NotFound') || isNamespaceTerminating(error))
       return
-    const { namespace = '', name = '' } = service.metadata ?? {}
+    const { namespace = '', name = '' } = service.metadata
     recorder.record(service, {
       type: 'Warning',
       reason: 'FailedToUpdateEndpointSlices',

@@ -46,7 +46,7 @@ function setUp(
   // Finds Endpoints of services that were deleted while the controller was not running.
   background(async () => {
     for (const each of allEndpoints.list()) {
-      if (each.metadata?.annotations?.[leaderAnnotation] === undefined) enqueue(keyOf(each))
+      if (each.metadata.annotations?.[leaderAnnotation] === undefined) enqueue(keyOf(each))
     }
   })
 
@@ -78,7 +78,7 @@ function setUp(
     if (isApiError(error, 'Conflict') || isApiError(error, 'AlreadyExists') || isNamespaceTerminating(error))
       return
     const what = isNew ? `create endpoint for service ${key}` : `update endpoint ${key}`
-    const about = { apiVersion: 'v1', kind: 'Endpoints', metadata: planned.metadata ?? {} }
+    const about = { apiVersion: 'v1', kind: 'Endpoints', metadata: planned.metadata }
     recorder.record(about, {
       type: 'Warning',
       reason: isNew ? 'FailedToCreateEndpoint' : 'FailedToUpdateEndpoint',
@@ -102,7 +102,7 @@ async function remove(
   known: Endpoints | undefined,
   client: ReconcileRequest['client'],
 ): Promise<void> {
-  const uid = known?.metadata?.uid
+  const uid = known?.metadata.uid
   try {
     await client.delete(endpoints, at, { ...(uid && { preconditions: { uid } }) })
   } catch (error) {

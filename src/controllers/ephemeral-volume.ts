@@ -60,7 +60,7 @@ async function ensureClaim(
 ): Promise<void> {
   const template = volume.ephemeral?.volumeClaimTemplate
   if (template === undefined) return
-  const { namespace = '' } = pod.metadata ?? {}
+  const { namespace = '' } = pod.metadata
   const name = ephemeralClaimName(pod, volume.name)
   const found = claims.get(formatKey({ namespace, name }))
   if (found === undefined) {

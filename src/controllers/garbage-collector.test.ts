@@ -23,7 +23,7 @@ async function start(t: TestContext): Promise<World> {
       return plane.create(configMaps, { metadata: { namespace: 'default', name, ownerReferences } })
     },
     names: async () =>
-      (await plane.list(configMaps, 'default')).map(each => each.metadata?.name ?? '').toSorted(),
+      (await plane.list(configMaps, 'default')).map(each => each.metadata.name ?? '').toSorted(),
     remove: async (name, options) => {
       await plane.run(plane.client.delete(configMaps, { namespace: 'default', name }, options))
       await plane.settle()
@@ -32,7 +32,11 @@ async function start(t: TestContext): Promise<World> {
 }
 
 function refer(owner: KubernetesObject, blockOwnerDeletion = false): OwnerReference {
-  const { apiVersion = '', kind = '', metadata: { name = '', uid = '' } = {} } = owner
+  const {
+    apiVersion = '',
+    kind = '',
+    metadata: { name = '', uid = '' },
+  } = owner
   return { apiVersion, kind, name, uid, blockOwnerDeletion }
 }
 
@@ -83,7 +87,7 @@ test('Orphan: dependents stay and lose the owner reference', async t => {
   await world.remove('top', { propagationPolicy: 'Orphan' })
   assert.deepEqual(await world.names(), ['child'])
   const [child] = await world.list(configMaps, 'default')
-  assert.deepEqual(child?.metadata?.ownerReferences ?? [], [])
+  assert.deepEqual(child?.metadata.ownerReferences ?? [], [])
 })
 
 test('an object with another owner stays and loses the dangling reference', async t => {
@@ -92,13 +96,13 @@ test('an object with another owner stays and loses the dangling reference', asyn
   await world.make('child', refer(first, true), refer(second))
   await world.remove('first', { propagationPolicy: 'Foreground' })
   const left = await world.list(configMaps, 'default')
-  const child = left.find(each => each.metadata?.name === 'child')
+  const child = left.find(each => each.metadata.name === 'child')
   assert.deepEqual(
-    child?.metadata?.ownerReferences?.map(owner => owner.name),
+    child?.metadata.ownerReferences?.map(owner => owner.name),
     ['second'],
   )
   assert.equal(
-    left.some(each => each.metadata?.name === 'first'),
+    left.some(each => each.metadata.name === 'first'),
     false,
   )
 })

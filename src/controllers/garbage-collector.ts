@@ -85,7 +85,7 @@ class GarbageCollector {
     request: ReconcileRequest,
   ): Promise<OwnerState> {
     const known = this.#graph.get(reference.uid)
-    const namespace = object.metadata?.namespace ?? ''
+    const namespace = object.metadata.namespace ?? ''
     if (known !== undefined) {
       if (!mayOwn(known, namespace)) return this.#misplaced(object, reference)
       return isDeletingDependents(known.object) ? 'waitingForDependentsDeletion' : 'solid'
@@ -101,7 +101,7 @@ class GarbageCollector {
     if (kind.scope === 'Namespaced' && resource.scope === 'Cluster') return this.#misplaced(object, reference)
     const at = { name, ...(kind.scope === 'Namespaced' && { namespace }) }
     const found = await request.client.find(kind, at, { signal: request.signal })
-    if (found?.metadata?.uid === uid)
+    if (found?.metadata.uid === uid)
       return isDeletingDependents(found) ? 'waitingForDependentsDeletion' : 'solid'
     this.#absent.set(`${namespace}/${uid}`, true)
     return 'dangling'
@@ -109,7 +109,7 @@ class GarbageCollector {
 
   /** An owner in another namespace counts as absent; an event reports the invalid reference. */
   #misplaced(object: KubernetesObject, { apiVersion, kind, name, uid }: OwnerReference): OwnerState {
-    const where = object.metadata?.namespace ?? ''
+    const where = object.metadata.namespace ?? ''
     const owner = `[${apiVersion}/${kind}, namespace: ${where}, name: ${name}, uid: ${uid}]`
     const message = `ownerRef ${owner} does not exist in namespace ${quote(where)}`
     this.#context.recorder.record(object, { type: 'Warning', reason: 'OwnerRefInvalidNamespace', message })
@@ -118,7 +118,7 @@ class GarbageCollector {
 
   async #perform(node: GraphNode, plan: GarbageCollectionPlan, { client }: ReconcileRequest): Promise<void> {
     const { object } = node
-    const uid = object.metadata?.uid ?? ''
+    const uid = object.metadata.uid ?? ''
     switch (plan.action) {
       case 'nothing':
         return
@@ -130,7 +130,7 @@ class GarbageCollector {
         await Promise.all(plan.dependents.map(dependent => disown(client, dependent, uid)))
         return
       case 'remove-finalizer': {
-        const { finalizers = [] } = withoutFinalizer(object, plan.finalizer).metadata ?? {}
+        const { finalizers = [] } = withoutFinalizer(object, plan.finalizer).metadata
         return patchMetadata(client, node, { finalizers })
       }
       case 'set-owners':
@@ -146,7 +146,7 @@ function affectedUids(
   graph: OwnerGraph,
   { oldObject, newObject }: Change<KubernetesObject>,
 ): readonly string[] {
-  const uid = (newObject ?? oldObject)?.metadata?.uid ?? ''
+  const uid = (newObject ?? oldObject)?.metadata.uid
   if (newObject === undefined) return [...graph.dependentUids(uid), ...waitingOwners(graph, oldObject)]
   if (oldObject !== undefined && !isRelevantChange(oldObject, newObject)) return []
   const concernedOwners = oldObject === undefined ? [] : waitingOwners(graph, oldObject)
@@ -154,20 +154,20 @@ function affectedUids(
     const known = graph.get(owner.uid)
     return (
       known !== undefined &&
-      mayOwn(known, newObject.metadata?.namespace ?? '') &&
+      mayOwn(known, newObject.metadata.namespace ?? '') &&
       !isDeletingDependents(known.object)
     )
   })
   const isFine =
-    areOwnersFine && newObject.metadata?.deletionTimestamp === undefined && oldObject === undefined
+    areOwnersFine && newObject.metadata.deletionTimestamp === undefined && oldObject === undefined
   return isFine ? [] : [uid, ...concernedOwners]
 }
 
 /** True if owner references or the deletion state changed; most changes are status updates. */
 function isRelevantChange(before: KubernetesObject, after: KubernetesObject): boolean {
-  if (before.metadata?.deletionTimestamp !== after.metadata?.deletionTimestamp) return true
-  if (after.metadata?.deletionTimestamp !== undefined) return true
-  if (before.metadata?.ownerReferences === after.metadata?.ownerReferences) return false
+  if (before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp) return true
+  if (after.metadata.deletionTimestamp !== undefined) return true
+  if (before.metadata.ownerReferences === after.metadata.ownerReferences) return false
   const owners = (object: KubernetesObject): string => {
     return ownersOf(object)
       .map(owner => `${owner.uid} ${owner.blockOwnerDeletion}`)
@@ -179,12 +179,15 @@ function isRelevantChange(before: KubernetesObject, after: KubernetesObject): bo
 function waitingOwners(graph: OwnerGraph, object: KubernetesObject): readonly string[] {
   return ownersOf(object)
     .map(({ uid }) => uid)
-    .filter(uid => isBlockedByDependents(graph.get(uid)?.object ?? {}))
+    .filter(uid => {
+      const owner = graph.get(uid)?.object
+      return owner !== undefined && isBlockedByDependents(owner)
+    })
 }
 
 /** An owner must be cluster-scoped or in the same namespace. */
 function mayOwn({ resource, object }: GraphNode, namespace: string): boolean {
-  return resource.scope === 'Cluster' || object.metadata?.namespace === namespace
+  return resource.scope === 'Cluster' || object.metadata.namespace === namespace
 }
 
 async function disown(client: Client, node: GraphNode, ownerUid: string): Promise<void> {
@@ -196,7 +199,7 @@ async function disown(client: Client, node: GraphNode, ownerUid: string): Promis
  * Patches with uid and resourceVersion preconditions: a conflict means that a newer version must be examined.
  */
 async function patchMetadata(client: Client, { resource, object }: GraphNode, change: object): Promise<void> {
-  const { uid, resourceVersion } = object.metadata ?? {}
+  const { uid, resourceVersion } = object.metadata
   const patch = { metadata: { uid, resourceVersion, ...change } }
   try {
     await client.patch(resource, addressOf(object), { type: 'merge', patch })
@@ -210,7 +213,7 @@ async function remove(
   { resource, object }: GraphNode,
   propagationPolicy: 'Orphan' | 'Background' | 'Foreground',
 ): Promise<void> {
-  const { uid = '', resourceVersion = '' } = object.metadata ?? {}
+  const { uid = '', resourceVersion = '' } = object.metadata
   try {
     const preconditions = { uid, resourceVersion }
     await client.delete(resource, addressOf(object), { propagationPolicy, preconditions })
@@ -220,7 +223,7 @@ async function remove(
 }
 
 function addressOf({ metadata }: KubernetesObject): ObjectKey {
-  return { name: metadata?.name ?? '', ...(metadata?.namespace && { namespace: metadata.namespace }) }
+  return { name: metadata.name ?? '', ...(metadata.namespace && { namespace: metadata.namespace }) }
 }
 
 function kindKey(group: string, kind: string): string {

@@ -57,7 +57,7 @@ function metricsOf(numbers: Numbers, { client, platform }: ControllerContext): M
       await numbers.meanwhile?.()
       const found = await client.list(pods, { namespace: 'default', labelSelector: selector })
       const sample = { milliValue, atMs: platform.clock.now(), windowMs: 0 }
-      return new Map(found.items.map(pod => [pod.metadata?.name ?? '', sample]))
+      return new Map(found.items.map(pod => [pod.metadata.name, sample]))
     },
     pods: unknown,
     object: unknown,
@@ -101,7 +101,7 @@ async function scene(plane: TestControlPlane, replicas: number): Promise<Omit<Sc
     }
   }
   const find = async (name = 'web'): Promise<HorizontalPodAutoscaler | undefined> => {
-    return (await plane.list(horizontalPodAutoscalers)).find(each => each.metadata?.name === name)
+    return (await plane.list(horizontalPodAutoscalers)).find(each => each.metadata.name === name)
   }
   await startPods()
   return {
@@ -179,9 +179,9 @@ test('a target is scaled up with its load, and down after five minutes', async t
 test('an unchanged autoscaler causes no writes', async t => {
   const { plane, pass, autoscaler } = await start(t)
   await plane.create(horizontalPodAutoscalers, autoscalerOf())
-  const version = (await autoscaler())?.metadata?.resourceVersion
+  const version = (await autoscaler())?.metadata.resourceVersion
   await pass(120_000)
-  assert.equal((await autoscaler())?.metadata?.resourceVersion, version)
+  assert.equal((await autoscaler())?.metadata.resourceVersion, version)
 })
 
 test('scaling policies hold over time', async t => {
@@ -372,9 +372,9 @@ test('conflicting writes are retried and keep foreign fields', async t => {
   numbers.milliCores = 1_000n
   await pass(15_000)
   assert.equal(await replicas(), 4)
-  assert.deepEqual((await autoscaler())?.metadata?.annotations, { by: 'another' })
+  assert.deepEqual((await autoscaler())?.metadata.annotations, { by: 'another' })
   assert.equal((await autoscaler())?.status?.desiredReplicas, 4)
-  assert.equal((await plane.list(deployments))[0]?.metadata?.annotations?.['by'], 'another')
+  assert.equal((await plane.list(deployments))[0]?.metadata.annotations?.['by'], 'another')
 })
 
 test('any resource with a scale subresource can be a target', async t => {

@@ -154,7 +154,7 @@ class Autoscaling {
     if (version === undefined) throw new Error(`unexpected GroupVersion string: ${apiVersion}`)
     const groupKind = { group: version.group, kind }
     const resource = await this.#restMapper.find(groupKind, signal)
-    const at = { namespace: metadata?.namespace, name, subresource: 'scale' }
+    const at = { namespace: metadata.namespace, name, subresource: 'scale' }
     try {
       return { resource, at, scale: await client.getSubresource<Scale>(resource, at, { signal }) }
     } catch (error) {
@@ -187,7 +187,7 @@ class Autoscaling {
     const { clock } = this.#context.platform
     const selector = this.#selectorOf(key, scale.status?.selector ?? '')
     if ('condition' in selector) return planWithoutPods(selector)
-    const selected = this.#pods.inNamespace(namespace).filter(pod => selector.matches(pod.metadata?.labels))
+    const selected = this.#pods.inNamespace(namespace).filter(pod => selector.matches(pod.metadata.labels))
     const autoscalers = this.#autoscalersSelecting(namespace, selected)
     if (autoscalers.length > 1) {
       const which = `pods by selector ${scale.status?.selector}`
@@ -241,9 +241,9 @@ class Autoscaling {
       .inNamespace(namespace)
       .filter(each => {
         const selector = this.#selectors.get(keyOf(each))
-        return selector !== undefined && selected.some(pod => selector.matches(pod.metadata?.labels))
+        return selector !== undefined && selected.some(pod => selector.matches(pod.metadata.labels))
       })
-      .map(each => `{${each.metadata?.name} ${namespace}}`)
+      .map(each => `{${each.metadata.name} ${namespace}}`)
       .toSorted()
   }
 

@@ -58,7 +58,7 @@ async function start(t: Parameters<typeof startTestControlPlane>[0]): Promise<Se
 }
 
 function selecting(claim: PersistentVolumeClaim, node: string): PersistentVolumeClaim {
-  const annotations = { ...claim.metadata?.annotations, 'volume.kubernetes.io/selected-node': node }
+  const annotations = { ...claim.metadata.annotations, 'volume.kubernetes.io/selected-node': node }
   return { ...claim, metadata: { ...claim.metadata, annotations } }
 }
 
@@ -69,7 +69,7 @@ test('a claim gets a directory on the node of its first pod, deleted with the cl
   assert.equal(await showClaims(plane), 'data:Pending')
   await plane.create(pods, podWithClaims('web', ['data']))
   await select('data', 'n1')
-  const name = `pvc-${claim.metadata?.uid}`
+  const name = `pvc-${claim.metadata.uid}`
   assert.equal(await showClaims(plane), `data:Bound>${name}`)
   assert.equal(await showVolumes(plane), `${name}:Bound>data`)
   const [volume] = await plane.list(persistentVolumes)
@@ -85,11 +85,11 @@ test('a claim gets a directory on the node of its first pod, deleted with the cl
     storageClassName: 'standard',
     volumeMode: 'Filesystem',
   })
-  assert.deepEqual(volume?.metadata?.annotations, {
+  assert.deepEqual(volume?.metadata.annotations, {
     'pv.kubernetes.io/bound-by-controller': 'yes',
     'pv.kubernetes.io/provisioned-by': 'k8ts.io/host-path',
   })
-  assert.deepEqual(volume?.metadata?.finalizers?.toSorted(), [
+  assert.deepEqual(volume?.metadata.finalizers?.toSorted(), [
     'kubernetes.io/pv-controller',
     'kubernetes.io/pv-protection',
   ])
@@ -112,7 +112,7 @@ test('a volume whose directory cannot be deleted is Failed until it can', async 
   await select('data', 'n1')
   await plane.run(plane.client.delete(persistentVolumeClaims, { namespace: 'default', name: 'data' }))
   await plane.settle()
-  const name = `pvc-${claim.metadata?.uid}`
+  const name = `pvc-${claim.metadata.uid}`
   assert.equal(await showVolumes(plane), `${name}:Failed>data`)
   const [volume] = await plane.list(persistentVolumes)
   assert.equal(volume?.status?.message, 'node n1 does not answer')
@@ -131,13 +131,13 @@ test('a volume with reclaim policy changed to Retain keeps its directory', async
   const { plane, removed, select } = await start(t)
   const claim = await plane.create(persistentVolumeClaims, claimOf('data'))
   await select('data', 'n1')
-  const name = `pvc-${claim.metadata?.uid}`
+  const name = `pvc-${claim.metadata.uid}`
   await plane.change(persistentVolumes, name, volume => ({
     ...volume,
     spec: { ...volume.spec, persistentVolumeReclaimPolicy: 'Retain' },
   }))
   const [volume] = await plane.list(persistentVolumes)
-  assert.deepEqual(volume?.metadata?.finalizers, ['kubernetes.io/pv-protection'])
+  assert.deepEqual(volume?.metadata.finalizers, ['kubernetes.io/pv-protection'])
   await plane.run(plane.client.delete(persistentVolumeClaims, { namespace: 'default', name: 'data' }))
   await plane.settle()
   assert.equal(await showVolumes(plane), `${name}:Released>data`)
@@ -185,7 +185,7 @@ for (const [name, [storageClass, claim, message]] of Object.entries(refusals)) {
     const { plane, select } = await start(t)
     await plane.create(storageClasses, classOf('own', storageClass))
     const { metadata } = await plane.create(persistentVolumeClaims, claim)
-    const isOpen = storageClass.volumeBindingMode !== 'Immediate' && metadata?.annotations === undefined
+    const isOpen = storageClass.volumeBindingMode !== 'Immediate' && metadata.annotations === undefined
     if (isOpen) await select('data', 'n1')
     const told = await eventsAbout(plane, 'data')
     assert.ok(told.includes(`ProvisioningFailed: ${message}`), told.join('\n'))
@@ -220,7 +220,7 @@ test('only the directory of the volume itself is deleted', async () => {
 test('the default storage class is created once, and only if none exists', async t => {
   const plane = await startTestControlPlane(t, [])
   const names = async (): Promise<readonly unknown[]> => {
-    return (await plane.list(storageClasses)).map(({ metadata }) => metadata?.name)
+    return (await plane.list(storageClasses)).map(({ metadata }) => metadata.name)
   }
   await plane.run(ensureDefaultStorageClass(plane.client))
   await plane.run(ensureDefaultStorageClass(plane.client))

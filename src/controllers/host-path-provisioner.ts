@@ -45,7 +45,7 @@ export function hostPathProvisioner({ root = rootUsual, removeFolder }: HostPath
       const path = volume.spec?.hostPath?.path ?? ''
       // The path may have been edited by a user, which must not lead to the deletion of arbitrary
       // directories.
-      if (path !== posix.join(root, volume.metadata?.name ?? ''))
+      if (path !== posix.join(root, volume.metadata.name ?? ''))
         throw new Error(
           `refusing to delete ${JSON.stringify(path)}: it is not the directory of the volume in ${root}`,
         )
@@ -56,7 +56,7 @@ export function hostPathProvisioner({ root = rootUsual, removeFolder }: HostPath
 }
 
 function onNode({ metadata }: Node): { key: string; operator: string; values: readonly string[] } {
-  const value = metadata?.labels?.[hostnameLabel] ?? metadata?.name ?? ''
+  const value = metadata.labels?.[hostnameLabel] ?? metadata.name ?? ''
   return { key: hostnameLabel, operator: 'In', values: [value] }
 }
 

@@ -55,7 +55,7 @@ test('Job should adopt matching orphans and release non-matching pods', async t 
   const [first] = await activePods(plane)
   const key = keyOf(first!)
   await plane.change(pods, key, pod => {
-    const { ownerReferences: _, ...metadata } = pod.metadata ?? {}
+    const { ownerReferences: _, ...metadata } = pod.metadata
     return { ...pod, metadata }
   })
   await plane.advance(2_000)
@@ -107,7 +107,7 @@ test('Job should allow to use the pod failure policy on exit code to fail the jo
     'FailureTarget=True PodFailurePolicy',
     'Failed=True PodFailurePolicy',
   ])
-  const name = failed!.metadata?.name
+  const name = failed!.metadata.name
   const message = `Container main for pod default/${name} failed with exit code 1 matching FailJob rule at index 0`
   assert.equal(status.conditions?.at(-1)?.message, message)
   assert.deepEqual(await activePods(plane), [])
@@ -126,7 +126,7 @@ test('Job should apply changes to a job status', async t => {
   const patched = await plane.run(
     plane.client.patch(jobs, { ...at, subresource: 'status' }, { type: 'merge', patch }),
   )
-  assert.equal(patched.metadata?.annotations?.['patchedstatus'], 'true')
+  assert.equal(patched.metadata.annotations?.['patchedstatus'], 'true')
   const condition = { type: 'StatusUpdate', status: 'True', reason: 'E2E', message: 'Set from a test' }
   const updated = await plane.changeStatus(jobs, 'default/work', job => ({
     ...job,
@@ -154,9 +154,9 @@ test('Job should create pods for an Indexed job with completion indexes and spec
   )
   for (const [index, { metadata, spec }] of seen) {
     assert.equal(spec?.hostname, `work-${index}`)
-    assert.match(metadata?.name ?? '', new RegExp(`^work-${index}-`))
-    assert.equal(metadata?.annotations?.['batch.kubernetes.io/job-completion-index'], String(index))
-    assert.equal(metadata?.labels?.['batch.kubernetes.io/job-completion-index'], String(index))
+    assert.match(metadata.name ?? '', new RegExp(`^work-${index}-`))
+    assert.equal(metadata.annotations?.['batch.kubernetes.io/job-completion-index'], String(index))
+    assert.equal(metadata.labels?.['batch.kubernetes.io/job-completion-index'], String(index))
     assert.equal(spec?.containers[0]?.env?.[0]?.name, 'JOB_COMPLETION_INDEX')
   }
 })
@@ -193,12 +193,12 @@ test('Job should manage the lifecycle of a job', async t => {
   const patched = await plane.run(
     plane.client.patch(jobs, at, { type: 'strategic', patch: { metadata: { labels } } }),
   )
-  assert.equal(patched.metadata?.labels?.['e2e-work'], 'patched')
+  assert.equal(patched.metadata.labels?.['e2e-work'], 'patched')
   const updated = await plane.change(jobs, 'default/work', job => ({
     ...job,
     metadata: { ...job.metadata, annotations: { updated: 'true' } },
   }))
-  assert.equal(updated.metadata?.annotations?.['updated'], 'true')
+  assert.equal(updated.metadata.annotations?.['updated'], 'true')
   const listed = await plane.run(plane.client.list(jobs, { labelSelector: 'e2e-work=patched' }))
   assert.equal(listed.items.length, 1)
   const selected = { namespace: 'default', labelSelector: 'e2e-work=patched' }

@@ -35,7 +35,7 @@ function setUp(context: ControllerContext): Reconcile {
   enqueueOnChange({ ...context, allJobs, allPods, syncedAtMs })
   allJobs.addEventHandler((key, { oldObject, newObject }) => {
     if (newObject !== undefined && !isJobFinished(newObject)) return
-    failuresOf.delete((newObject ?? oldObject)?.metadata?.uid ?? '')
+    failuresOf.delete((newObject ?? oldObject)?.metadata.uid)
     syncedAtMs.delete(key)
   })
 
@@ -44,13 +44,13 @@ function setUp(context: ControllerContext): Reconcile {
       const pod = allPods.get(key.slice(orphanPrefix.length))
       // With a resourceVersion precondition: the pod may have been adopted meanwhile.
       if (pod && hasJobTrackingFinalizer(pod) && isOrphan(pod, allJobs))
-        await removeTrackingFinalizer(client, pod, { resourceVersion: pod.metadata?.resourceVersion })
+        await removeTrackingFinalizer(client, pod, { resourceVersion: pod.metadata.resourceVersion })
       return undefined
     }
     const job = allJobs.get(key)
     if (job === undefined || isJobFinished(job) || isManagedElsewhere(job)) return undefined
     syncedAtMs.set(key, clock.monotonicMs())
-    const { uid = '', namespace = '' } = job.metadata ?? {}
+    const { uid, namespace = '' } = job.metadata
     const claimed = await claimObjects({
       client,
       owner: job,
@@ -95,7 +95,7 @@ function enqueueOnChange({ platform, enqueue, allJobs, allPods, syncedAtMs }: Ev
   }
   allJobs.addEventHandler((key, { oldObject, newObject }) => {
     if (newObject === undefined || isJobFinished(newObject)) {
-      for (const pod of owned.get((newObject ?? oldObject)?.metadata?.uid ?? ''))
+      for (const pod of owned.get((newObject ?? oldObject)?.metadata.uid))
         if (hasJobTrackingFinalizer(pod)) enqueue(orphanPrefix + keyOf(pod))
     } else if (isImmediate(oldObject, newObject)) enqueue(key)
     else enqueueSoon(key)
@@ -105,8 +105,8 @@ function enqueueOnChange({ platform, enqueue, allJobs, allPods, syncedAtMs }: Ev
     if (newObject === undefined) return
     if (hasJobTrackingFinalizer(newObject) && isOrphan(newObject, allJobs)) enqueue(orphanPrefix + key)
     if (controllerOf(newObject) !== undefined) return
-    for (const job of allJobs.inNamespace(newObject.metadata?.namespace ?? '')) {
-      if (!isJobFinished(job) && compileLabelSelector(job.spec?.selector).matches(newObject.metadata?.labels))
+    for (const job of allJobs.inNamespace(newObject.metadata.namespace ?? '')) {
+      if (!isJobFinished(job) && compileLabelSelector(job.spec?.selector).matches(newObject.metadata.labels))
         enqueueSoon(keyOf(job))
     }
   })
@@ -116,7 +116,7 @@ function enqueueOnChange({ platform, enqueue, allJobs, allPods, syncedAtMs }: Ev
 function isImmediate(before: Job | undefined, after: Job): boolean {
   if (before === undefined) return true
   return (
-    before.metadata?.generation !== after.metadata?.generation ||
+    before.metadata.generation !== after.metadata.generation ||
     isBeingDeleted(before) !== isBeingDeleted(after)
   )
 }
@@ -126,8 +126,8 @@ function isOrphan(pod: Pod, allJobs: Informer<Job>): boolean {
   const owner = controllerOf(pod)
   if (owner === undefined) return true
   if (owner.kind !== 'Job' || !owner.apiVersion.startsWith('batch/')) return false
-  const job = allJobs.get(formatKey({ namespace: pod.metadata?.namespace ?? '', name: owner.name }))
-  if (job === undefined || job.metadata?.uid !== owner.uid) return true
+  const job = allJobs.get(formatKey({ namespace: pod.metadata.namespace ?? '', name: owner.name }))
+  if (job === undefined || job.metadata.uid !== owner.uid) return true
   return isJobFinished(job) && !isManagedElsewhere(job)
 }
 

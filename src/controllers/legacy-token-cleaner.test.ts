@@ -39,8 +39,8 @@ async function start(t: Parameters<typeof startTestControlPlane>[0]): Promise<Te
 
 async function state(plane: TestControlPlane): Promise<readonly string[]> {
   return (await plane.list(secrets, 'here')).map(({ metadata }) => {
-    const isMarked = metadata?.labels?.['kubernetes.io/legacy-token-invalid-since'] !== undefined
-    return `${metadata?.name}${isMarked ? ' marked' : ''}`
+    const isMarked = metadata.labels?.['kubernetes.io/legacy-token-invalid-since'] !== undefined
+    return `${metadata.name}${isMarked ? ' marked' : ''}`
   })
 }
 
@@ -63,7 +63,7 @@ test('a token in use stays, even if it was marked before', async t => {
   const use = (): Promise<unknown> => {
     return plane.change(secrets, 'here/generated', ({ metadata, ...secret }) => {
       const today = formatTime(plane.platform.clock.now()).slice(0, 'yyyy-mm-dd'.length)
-      const labels = { ...metadata?.labels, 'kubernetes.io/legacy-token-last-used': today }
+      const labels = { ...metadata.labels, 'kubernetes.io/legacy-token-last-used': today }
       return { ...secret, metadata: { ...metadata, labels } }
     })
   }

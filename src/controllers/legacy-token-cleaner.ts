@@ -53,8 +53,8 @@ function setUp({ platform, informer, enqueue }: ControllerContext, periodMs: num
     const byAge = planByAge({ secret, account: accounts.get(accountKeyOf(secret)), nowMs, periodMs })
     if (byAge.action === 'keep') return undefined
     if (byAge.action === 'wait') return { requeueAfterMs: byAge.untilMs - nowMs }
-    const namespace = secret.metadata?.namespace ?? ''
-    const name = secret.metadata?.name ?? ''
+    const namespace = secret.metadata.namespace ?? ''
+    const name = secret.metadata.name
     const isMounted = allPods.inNamespace(namespace).some(pod => secretNamesOf(pod).has(name))
     const trackedSinceMs = isMounted ? undefined : await findTrackedSince(client, signal)
     const plan = planUnused({ secret, trackedSinceMs, isMounted, nowMs, periodMs })
@@ -67,7 +67,7 @@ interface Performance extends Pick<ReconcileRequest, 'client'> {
 }
 
 async function perform(
-  { metadata = {} }: Secret,
+  { metadata }: Secret,
   plan: UnusedPlan,
   { client, nowMs }: Performance,
 ): Promise<ReconcileResult | undefined> {

@@ -20,15 +20,15 @@ test('deleting a namespace deletes its objects and no others', async t => {
   await plane.run(plane.client.delete(namespaces, { name: 'doomed' }))
   await plane.settle()
   assert.equal(
-    (await plane.list(namespaces)).some(each => each.metadata?.name === 'doomed'),
+    (await plane.list(namespaces)).some(each => each.metadata.name === 'doomed'),
     false,
   )
   assert.deepEqual(
-    (await plane.list(configMaps)).map(each => each.metadata?.namespace),
+    (await plane.list(configMaps)).map(each => each.metadata.namespace),
     ['default', 'kube-system'],
   )
   assert.deepEqual(
-    (await plane.list(deployments)).map(each => each.metadata?.namespace),
+    (await plane.list(deployments)).map(each => each.metadata.namespace),
     ['default'],
   )
 })
@@ -47,7 +47,7 @@ test('namespace deletion deletes pods first and reports remaining content in con
   await plane.run(plane.client.delete(namespaces, { name: 'doomed' }))
   await plane.settle()
   const said = async (type: string): Promise<string | undefined> => {
-    const namespace = (await plane.list(namespaces)).find(each => each.metadata?.name === 'doomed')
+    const namespace = (await plane.list(namespaces)).find(each => each.metadata.name === 'doomed')
     return namespace?.status?.conditions?.find(each => each.type === type)?.message
   }
   assert.equal(
@@ -55,7 +55,7 @@ test('namespace deletion deletes pods first and reports remaining content in con
     'Some resources are remaining: pods. has 1 resource instances',
   )
   const [map] = await plane.list(configMaps, 'doomed')
-  assert.equal(map?.metadata?.deletionTimestamp, undefined)
+  assert.equal(map?.metadata.deletionTimestamp, undefined)
   await plane.run(plane.client.delete(pods, { namespace: 'doomed', name: 'web' }, { gracePeriodSeconds: 0 }))
   await plane.advance(6_000)
   assert.equal(
@@ -68,7 +68,7 @@ test('namespace deletion deletes pods first and reports remaining content in con
   }))
   await plane.advance(6_000)
   assert.equal(
-    (await plane.list(namespaces)).some(each => each.metadata?.name === 'doomed'),
+    (await plane.list(namespaces)).some(each => each.metadata.name === 'doomed'),
     false,
   )
 })

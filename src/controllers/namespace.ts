@@ -115,7 +115,7 @@ async function removeAll(
   }
   for (const { metadata } of objects) {
     try {
-      await client.delete(resource, { namespace, name: metadata?.name ?? '' }, { propagationPolicy, signal })
+      await client.delete(resource, { namespace, name: metadata.name ?? '' }, { propagationPolicy, signal })
     } catch (error) {
       if (!isApiError(error, 'NotFound')) throw error
     }
@@ -127,10 +127,10 @@ function isEmptied({ scope, verbs }: Resource): boolean {
 }
 
 async function finalize(namespace: Namespace, client: Client, signal: AbortSignal): Promise<void> {
-  const now = await client.find(namespaces, { name: namespace.metadata?.name ?? '' }, { signal })
-  if (now === undefined || now.metadata?.uid !== namespace.metadata?.uid) return
+  const now = await client.find(namespaces, { name: namespace.metadata.name ?? '' }, { signal })
+  if (now === undefined || now.metadata.uid !== namespace.metadata.uid) return
   const finalizers = now.spec?.finalizers?.filter(each => each !== finalizer) ?? []
-  const at = { name: now.metadata?.name ?? '', subresource: 'finalize' }
+  const at = { name: now.metadata.name, subresource: 'finalize' }
   try {
     await client.updateSubresource(namespaces, at, { ...now, spec: { ...now.spec, finalizers } }, { signal })
   } catch (error) {
@@ -226,7 +226,7 @@ function remaining(left: RemainingContent['left']): string | undefined {
 function finalizersLeft(left: RemainingContent['left']): string | undefined {
   const counts = new Map<string, number>()
   for (const finalizer of left.flatMap(({ items }) =>
-    items.flatMap(item => item.metadata?.finalizers ?? []),
+    items.flatMap(item => item.metadata.finalizers ?? []),
   )) {
     counts.set(finalizer, (counts.get(finalizer) ?? 0) + 1)
   }

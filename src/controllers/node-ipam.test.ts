@@ -10,7 +10,7 @@ import { crashingController } from './test-crashes.ts'
 
 async function rangesOf(plane: TestControlPlane): Promise<readonly string[]> {
   return (await plane.list(nodes)).map(
-    ({ metadata, spec }) => `${metadata?.name} ${spec?.podCIDRs?.join() ?? ''}`,
+    ({ metadata, spec }) => `${metadata.name} ${spec?.podCIDRs?.join() ?? ''}`,
   )
 }
 
@@ -104,7 +104,7 @@ test('the node TTL annotation depends on the number of nodes', async t => {
   await plane.settle()
   const texts = async (): Promise<unknown> => {
     const all = (await plane.list(nodes)).map(
-      ({ metadata }) => metadata?.annotations?.['node.alpha.kubernetes.io/ttl'],
+      ({ metadata }) => metadata.annotations?.['node.alpha.kubernetes.io/ttl'],
     )
     return [...new Set(all)]
   }

@@ -69,11 +69,11 @@ function setUp({ recorder, informer, enqueue }: ControllerContext, pools: readon
   const loadAllocations = async (client: Client): Promise<void> => {
     for (const node of (await client.listAll(nodes)).items) {
       const has = podCidrsOf(node)
-      if (has.length > 0) nodeCidrs.occupy(node.metadata?.name ?? '', has)
+      if (has.length > 0) nodeCidrs.occupy(node.metadata.name, has)
     }
   }
   const recordStatus = (node: Node, status: string): void => {
-    const message = `Node ${node.metadata?.name} status is now: ${status}`
+    const message = `Node ${node.metadata.name} status is now: ${status}`
     recorder.record(node, { type: 'Normal', reason: status, message })
   }
 
@@ -95,7 +95,7 @@ function setUp({ recorder, informer, enqueue }: ControllerContext, pools: readon
     }
     waiting.delete(name)
     const podCIDRs = allocated.map(formatCidr)
-    const patch = { metadata: { uid: node.metadata?.uid }, spec: { podCIDR: podCIDRs[0], podCIDRs } }
+    const patch = { metadata: { uid: node.metadata.uid }, spec: { podCIDR: podCIDRs[0], podCIDRs } }
     try {
       await client.patch(nodes, { name }, { type: 'strategic', patch })
     } catch (error) {

@@ -109,7 +109,7 @@ class NodeLifecycle {
   /** Records events for added, removed and failed nodes. */
   #recordEvents(name: string, node: Node | undefined): void {
     const before = this.#seen.get(name)
-    const isSame = before?.metadata?.uid === node?.metadata?.uid
+    const isSame = before?.metadata.uid === node?.metadata.uid
     if (node === undefined) this.#seen.delete(name)
     else this.#seen.set(name, node)
     if (before !== undefined && !isSame) {
@@ -160,7 +160,7 @@ class NodeLifecycle {
     const waitMs = plan.isEvicting ? this.#evictionLimiter.reserveEviction(name, clock.monotonicMs()) : 0
     const taints = waitMs > 0 ? plan.taintsWithoutEviction : plan.taints
     const labels = reconciledLabels(node)
-    if (!equalJson(taints, node.spec?.taints ?? []) || labels !== node.metadata?.labels) {
+    if (!equalJson(taints, node.spec?.taints ?? []) || labels !== node.metadata.labels) {
       const metadata = { ...node.metadata, ...(labels && { labels }) }
       await client.update(nodes, { ...node, metadata, spec: { ...node.spec, taints } }, { signal })
     }
@@ -196,7 +196,7 @@ function mattersHere(before: Node, after: Node): boolean {
     status?.conditions?.map(({ type, status: value }) => [type, value])
   return (
     !equalJson(before.spec, after.spec) ||
-    !equalJson(before.metadata?.labels, after.metadata?.labels) ||
+    !equalJson(before.metadata.labels, after.metadata.labels) ||
     !equalJson(statuses(before), statuses(after))
   )
 }

@@ -34,13 +34,13 @@ function setUp({ informer, enqueue }: ControllerContext): Reconcile {
   let count = 0
   let step = 0
   const wanted = (): string => String(steps[step]!.ttlSeconds)
-  const isRight = (node: Node): boolean => node.metadata?.annotations?.[annotation] === wanted()
+  const isRight = (node: Node): boolean => node.metadata.annotations?.[annotation] === wanted()
   allNodes.addEventHandler((name, { oldObject, newObject }) => {
     count += (newObject ? 1 : 0) - (oldObject ? 1 : 0)
     const next = planTtlStep(step, count)
     const isMoved = next !== step
     step = next
-    if (isMoved) for (const node of allNodes.list()) enqueue(node.metadata?.name ?? '')
+    if (isMoved) for (const node of allNodes.list()) enqueue(node.metadata.name)
     else if (newObject && !isRight(newObject)) enqueue(name)
   })
 

@@ -25,7 +25,7 @@ async function speak(plane: TestControlPlane, name: string): Promise<void> {
 }
 
 async function taintsOf(plane: TestControlPlane, name: string): Promise<readonly string[]> {
-  const node = (await plane.list(nodes)).find(each => each.metadata?.name === name)
+  const node = (await plane.list(nodes)).find(each => each.metadata.name === name)
   return (node?.spec?.taints ?? []).map(({ key, effect }) => `${key.replace(/^.*\//, '')}:${effect}`)
 }
 
@@ -57,7 +57,7 @@ test('a node without heartbeats is tainted, and its pods are evicted after their
   }
   assert.deepEqual(await taintsOf(plane, 'n1'), ['unreachable:NoSchedule', 'unreachable:NoExecute'])
   const left = async (): Promise<number> => {
-    return (await plane.list(pods)).filter(each => each.metadata?.deletionTimestamp === undefined).length
+    return (await plane.list(pods)).filter(each => each.metadata.deletionTimestamp === undefined).length
   }
   for (let seconds = 0; seconds < 240; seconds += 10) {
     await speak(plane, 'n2')
@@ -87,7 +87,7 @@ test('a node with heartbeats again loses its taints, and its pods stay', async t
     await plane.advance(20_000)
   }
   assert.deepEqual(await taintsOf(plane, 'n1'), [])
-  assert.equal((await plane.list(pods))[0]?.metadata?.deletionTimestamp, undefined)
+  assert.equal((await plane.list(pods))[0]?.metadata.deletionTimestamp, undefined)
 })
 
 test('node lifecycle events are recorded once', async t => {
@@ -99,7 +99,7 @@ test('node lifecycle events are recorded once', async t => {
     await speak(plane, 'n2')
     await plane.advance(10_000)
   }
-  const n1 = (await plane.list(nodes)).find(({ metadata }) => metadata?.name === 'n1')
+  const n1 = (await plane.list(nodes)).find(({ metadata }) => metadata.name === 'n1')
   await plane.run(plane.client.delete(nodes, { name: 'n1' }))
   await plane.settle()
   const told = (await plane.list(events)).filter(({ involvedObject }) => involvedObject.name === 'n1')
@@ -111,7 +111,7 @@ test('node lifecycle events are recorded once', async t => {
       ['RemovingNode', 'Node n1 event: Removing Node n1 from Controller', 1, 'node-controller'],
     ],
   )
-  assert.ok(told.every(({ involvedObject }) => involvedObject.uid === n1?.metadata?.uid))
+  assert.ok(told.every(({ involvedObject }) => involvedObject.uid === n1?.metadata.uid))
 })
 
 test('no pod is evicted when all nodes are unreachable', async t => {
@@ -136,6 +136,7 @@ test('a cordoned node has the unschedulable taint', async t => {
 test('foreign taints stay, condition taints follow the conditions', () => {
   const foreign: Taint = { key: 'gpu', effect: 'NoSchedule' }
   const pressed: Node = {
+    metadata: {},
     spec: { taints: [foreign, { key: 'node.kubernetes.io/disk-pressure', effect: 'NoSchedule' }] },
     status: { conditions: [{ type: 'MemoryPressure', status: 'True' }] },
   }

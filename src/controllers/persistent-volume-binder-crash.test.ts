@@ -29,7 +29,7 @@ function watcher(violations: string[]): Controller {
       claims.addEventHandler(() => {
         const seen = new Map<string, string>()
         for (const { metadata, spec } of claims.list().filter(isBound)) {
-          const [volume = '', name = ''] = [spec?.volumeName, metadata?.name]
+          const [volume = '', name] = [spec?.volumeName, metadata.name] as const
           if (seen.has(volume)) violations.push(`${volume} of ${seen.get(volume)} and ${name}`)
           seen.set(volume, name)
         }
@@ -53,13 +53,13 @@ async function checkRest(plane: TestControlPlane, about: string): Promise<void> 
   const [claims, volumes] = [await plane.list(persistentVolumeClaims), await plane.list(persistentVolumes)]
   const show = `${about}\n${await showClaims(plane)}\n${await showVolumes(plane)}`
   for (const { metadata, status } of claims.filter(isBound)) {
-    const pointing = volumes.filter(({ spec }) => spec?.claimRef?.uid === metadata?.uid)
+    const pointing = volumes.filter(({ spec }) => spec?.claimRef?.uid === metadata.uid)
     assert.deepEqual([pointing.length, status?.phase], [1, 'Bound'], show)
   }
   for (const { metadata, spec, status } of volumes) {
-    const has = claims.filter(claim => claim.spec?.volumeName === metadata?.name && isBound(claim))
+    const has = claims.filter(claim => claim.spec?.volumeName === metadata.name && isBound(claim))
     if (status?.phase === 'Bound')
-      assert.deepEqual([has.length, has[0]?.metadata?.uid], [1, spec?.claimRef?.uid], show)
+      assert.deepEqual([has.length, has[0]?.metadata.uid], [1, spec?.claimRef?.uid], show)
     else assert.ok(status?.phase === 'Available' || status?.phase === 'Released', show)
     const isFree = status?.phase === 'Available' && spec?.claimRef === undefined
     const waiting = claims.filter(claim => !claim.spec?.volumeName && claim.spec?.storageClassName === '')
@@ -207,15 +207,15 @@ async function checkConsistent(plane: TestControlPlane): Promise<void> {
   const [claims, volumes] = [await plane.list(persistentVolumeClaims), await plane.list(persistentVolumes)]
   const show = `${await showClaims(plane)}\n${await showVolumes(plane)}`
   for (const { metadata, spec, status } of claims) {
-    const volume = volumes.find(each => each.metadata?.name === spec?.volumeName)
-    const isPointed = volume !== undefined && volume.spec?.claimRef?.uid === metadata?.uid
+    const volume = volumes.find(each => each.metadata.name === spec?.volumeName)
+    const isPointed = volume !== undefined && volume.spec?.claimRef?.uid === metadata.uid
     assert.equal(status?.phase === 'Bound', isPointed && volume.status?.phase === 'Bound', show)
   }
   for (const { metadata, spec, status } of volumes) {
-    const claim = claims.find(each => each.metadata?.uid === spec?.claimRef?.uid)
+    const claim = claims.find(each => each.metadata.uid === spec?.claimRef?.uid)
     assert.equal(
       status?.phase === 'Bound',
-      claim?.spec?.volumeName === metadata?.name && claim !== undefined,
+      claim?.spec?.volumeName === metadata.name && claim !== undefined,
       show,
     )
     assert.notEqual(status?.phase, 'Pending', show)

@@ -39,21 +39,21 @@ test('a claim is bound to the smallest matching volume', async t => {
     accessModes: ['ReadWriteOnce'],
     capacity: { storage: '5Gi' },
   })
-  assert.deepEqual(claim?.metadata?.annotations, {
+  assert.deepEqual(claim?.metadata.annotations, {
     'pv.kubernetes.io/bind-completed': 'yes',
     'pv.kubernetes.io/bound-by-controller': 'yes',
   })
-  const volume = (await plane.list(persistentVolumes)).find(({ metadata }) => metadata?.name === 'middle')
-  assert.deepEqual(volume?.metadata?.annotations, { 'pv.kubernetes.io/bound-by-controller': 'yes' })
+  const volume = (await plane.list(persistentVolumes)).find(({ metadata }) => metadata.name === 'middle')
+  assert.deepEqual(volume?.metadata.annotations, { 'pv.kubernetes.io/bound-by-controller': 'yes' })
   const { resourceVersion, ...reference } = volume?.spec?.claimRef ?? {}
   assert.deepEqual(reference, {
     kind: 'PersistentVolumeClaim',
     apiVersion: 'v1',
     namespace: 'default',
     name: 'data',
-    uid: made.metadata?.uid,
+    uid: made.metadata.uid,
   })
-  assert.equal(resourceVersion, made.metadata?.resourceVersion)
+  assert.equal(resourceVersion, made.metadata.resourceVersion)
 })
 
 test('a pending claim records an event and takes the next matching volume', async t => {
@@ -127,7 +127,7 @@ test('a pre-bound claim and volume are bound, in either order of creation', asyn
     }
     assert.equal(await showClaims(plane), 'data:Bound>kept')
     const [made] = await plane.list(persistentVolumeClaims)
-    assert.deepEqual(made?.metadata?.annotations, { 'pv.kubernetes.io/bind-completed': 'yes' })
+    assert.deepEqual(made?.metadata.annotations, { 'pv.kubernetes.io/bind-completed': 'yes' })
     // Pre-bound by the user: the volume stays reserved for a claim of that name.
     await remove(plane, 'data')
     assert.equal(await showVolumes(plane), 'kept:Released>data other:Available')
@@ -164,7 +164,7 @@ test('a claim whose volume is deleted is Lost, and Bound when it returns', async
       'ClaimLost: Bound claim has lost its PersistentVolume. Data on the volume is lost!',
     ),
   )
-  const { uid } = claim.metadata!
+  const { uid } = claim.metadata
   const claimRef = { namespace: 'default', name: 'data', uid: uid! }
   await plane.create(persistentVolumes, volumeOf('v', '1Gi', { claimRef }))
   assert.equal(await showClaims(plane), 'data:Bound>v')
@@ -178,14 +178,14 @@ test('a claim without a class gets the default storage class when it exists', as
   await plane.create(storageClasses, classOf('late', { metadata: { name: 'late', annotations } }))
   const claims = await plane.list(persistentVolumeClaims)
   assert.deepEqual(
-    claims.map(({ metadata, spec }) => [metadata?.name, spec?.storageClassName]),
+    claims.map(({ metadata, spec }) => [metadata.name, spec?.storageClassName]),
     [
       ['data', 'late'],
       ['none', ''],
     ],
   )
-  const data = claims.find(({ metadata }) => metadata?.name === 'data')
-  assert.deepEqual(data?.metadata?.annotations, {
+  const data = claims.find(({ metadata }) => metadata.name === 'data')
+  assert.deepEqual(data?.metadata.annotations, {
     'volume.beta.kubernetes.io/storage-provisioner': 'csi.example.com',
     'volume.kubernetes.io/storage-provisioner': 'csi.example.com',
   })
@@ -207,7 +207,7 @@ test('a claim is bound to the volume of an external provisioner', async t => {
     persistentVolumeClaims,
     claimOf('data', '1Gi', { storageClassName: 'fast' }),
   )
-  const { namespace, name, uid } = claim.metadata!
+  const { namespace, name, uid } = claim.metadata
   const volume = volumeOf('pvc-1', '1Gi', {
     storageClassName: 'fast',
     claimRef: { namespace: namespace!, name: name!, uid: uid! },
@@ -263,7 +263,7 @@ function provisionerOf(spec: PersistentVolumeSpec, fields: Partial<Provisioner> 
 test('provisioned storage is deleted if the PersistentVolume cannot be created', async t => {
   const deleted: unknown[] = []
   const fail = async ({ metadata }: PersistentVolume): Promise<void> => {
-    deleted.push(metadata?.name)
+    deleted.push(metadata.name)
     throw new Error('stuck')
   }
   // A volume without capacity is invalid.
@@ -276,7 +276,7 @@ test('provisioned storage is deleted if the PersistentVolume cannot be created',
     persistentVolumeClaims,
     claimOf('data', '1Gi', { storageClassName: 'own' }),
   )
-  assert.equal(deleted[0], `pvc-${claim.metadata?.uid}`)
+  assert.equal(deleted[0], `pvc-${claim.metadata.uid}`)
   const told = await eventsAbout(plane, 'data')
   assert.match(
     told.find(text => text.startsWith('ProvisioningFailed')) ?? '',
@@ -304,14 +304,14 @@ test('volumeBindingMode Immediate provisions at once', async t => {
     persistentVolumeClaims,
     claimOf('data', '3Gi', { storageClassName: 'own' }),
   )
-  const name = `pvc-${claim.metadata?.uid}`
+  const name = `pvc-${claim.metadata.uid}`
   assert.equal(await showClaims(plane), `data:Bound>${name}`)
   const [volume] = await plane.list(persistentVolumes)
   assert.deepEqual(
     [
       volume?.spec?.persistentVolumeReclaimPolicy,
       volume?.spec?.storageClassName,
-      volume?.metadata?.finalizers,
+      volume?.metadata.finalizers,
     ],
     ['Retain', 'own', undefined],
   )

@@ -103,7 +103,7 @@ class Binder {
     const claim = this.#claims.get(key)
     if (claim === undefined) return undefined
     const candidates = this.#candidates(claim)
-    const free = candidates.filter(volume => !this.#binding.has(volume.metadata?.name ?? ''))
+    const free = candidates.filter(volume => !this.#binding.has(volume.metadata.name ?? ''))
     const plan = await this.#planClaim(claim, free, client)
     if (plan.do !== 'bind' && free.length < candidates.length) return { requeueAfterMs: contendedMs }
     const writing = this.#provisioning(client)
@@ -165,11 +165,11 @@ class Binder {
     return this.#podsByClaim
       .get(keyOf(claim))
       .filter(pod => !pod.spec?.nodeName && !isPodTerminated(pod))
-      .map(pod => pod.metadata?.name ?? '')
+      .map(pod => pod.metadata.name ?? '')
   }
 
   async #bind(client: Client, volume: PersistentVolume, claim: PersistentVolumeClaim): Promise<void> {
-    const name = volume.metadata?.name ?? ''
+    const name = volume.metadata.name ?? ''
     this.#binding.add(name)
     try {
       await bind(this.#provisioning(client), volume, claim)
@@ -209,7 +209,7 @@ class Binder {
   async #claimOf(volume: PersistentVolume, client: Client): Promise<PersistentVolumeClaim | undefined> {
     const { namespace = '', name = '', uid } = volume.spec?.claimRef ?? {}
     if (!uid) return undefined
-    const isMeant = (claim: PersistentVolumeClaim | undefined): boolean => claim?.metadata?.uid === uid
+    const isMeant = (claim: PersistentVolumeClaim | undefined): boolean => claim?.metadata.uid === uid
     const known = this.#claims.get(keyOf({ metadata: { namespace, name } }))
     if (isMeant(known)) return known
     const found = await client.find(persistentVolumeClaims, parseKey(`${namespace}/${name}`))
@@ -217,7 +217,7 @@ class Binder {
   }
 
   #tellMismatch(volume: PersistentVolume, claim: PersistentVolumeClaim): void {
-    const [volumeName, claimName] = [volume, claim].map(({ metadata }) => quote(metadata?.name ?? ''))
+    const [volumeName, claimName] = [volume, claim].map(({ metadata }) => quote(metadata.name ?? ''))
     const event = { type: 'Warning', reason: 'VolumeMismatch' } as const
     const why = 'due to incompatible volumeMode.'
     this.#recorder.record(volume, {

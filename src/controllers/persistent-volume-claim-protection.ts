@@ -55,11 +55,11 @@ function setUp({ informer, enqueue }: ControllerContext): Reconcile {
 function uses(pod: Pod, claim: PersistentVolumeClaim): boolean {
   if (!pod.spec?.nodeName) return false
   return claimsOf(pod).some(({ name, isEphemeral }) => {
-    return name === claim.metadata?.name && (!isEphemeral || (!isShutDown(pod) && isClaimForPod(claim, pod)))
+    return name === claim.metadata.name && (!isEphemeral || (!isShutDown(pod) && isClaimForPod(claim, pod)))
   })
 }
 
 /** The pod has stopped on its node and is about to be removed: its ephemeral claims may be deleted first. */
 function isShutDown({ metadata }: Pod): boolean {
-  return metadata?.deletionTimestamp !== undefined && metadata.deletionGracePeriodSeconds === 0
+  return metadata.deletionTimestamp !== undefined && metadata.deletionGracePeriodSeconds === 0
 }

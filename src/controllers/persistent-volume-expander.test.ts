@@ -56,7 +56,7 @@ test('an expansion is completed after a crash at any write', async t => {
     const { conditions, allocatedResources, allocatedResourceStatuses } = claim?.status ?? {}
     assert.deepEqual([conditions, allocatedResources], [undefined, { storage: '2Gi' }])
     assert.deepEqual(allocatedResourceStatuses ?? {}, {})
-    assert.equal(claim?.metadata?.annotations?.['volume.kubernetes.io/storage-resizer'], 'k8ts.io/host-path')
+    assert.equal(claim?.metadata.annotations?.['volume.kubernetes.io/storage-resizer'], 'k8ts.io/host-path')
     if (hasCrashed()) continue
     assert.ok(writes > 3)
     const told = await eventsAbout(plane, 'data')

@@ -99,7 +99,7 @@ function setUp(
     })
     const reached = (await provisioner.expand?.(volume, size)) ?? size
     if (volume.spec?.capacity?.['storage'] !== reached) {
-      const at = { name: volume.metadata?.name ?? '' }
+      const at = { name: volume.metadata.name ?? '' }
       const patch = { spec: { capacity: { storage: reached } } }
       await client.patch(persistentVolumes, at, { type: 'merge', patch })
     }
@@ -113,7 +113,7 @@ function patchStatus(
   { metadata, status }: { readonly metadata?: object; readonly status: object },
 ): Promise<PersistentVolumeClaim> {
   const at = { ...parseKey(keyOf(claim)), subresource: 'status' }
-  const { resourceVersion } = claim.metadata ?? {}
+  const { resourceVersion } = claim.metadata
   const patch = { metadata: { ...metadata, resourceVersion }, status }
   return client.patch(persistentVolumeClaims, at, { type: 'merge', patch })
 }
@@ -130,7 +130,7 @@ function isOtherSize(before: PersistentVolumeClaim | undefined, after: Persisten
 /** The size to expand the volume to; undefined if it is large enough. */
 function planExpansion(claim: PersistentVolumeClaim, volume: PersistentVolume): string | undefined {
   const { claimRef } = volume.spec ?? {}
-  const isBound = claimRef?.namespace === claim.metadata?.namespace && claimRef?.uid === claim.metadata?.uid
+  const isBound = claimRef?.namespace === claim.metadata.namespace && claimRef?.uid === claim.metadata.uid
   if (!isBound || claim.status?.phase !== 'Bound') return undefined
   const wanted = claim.spec?.resources?.requests?.['storage']
   if (wanted === undefined || !isLarger(wanted, claim.status.capacity?.['storage'])) return undefined

@@ -22,7 +22,7 @@ function podOf(
 }
 
 async function names(plane: TestControlPlane): Promise<readonly string[]> {
-  return (await plane.list(pods)).map(({ metadata }) => metadata?.name ?? '').sort()
+  return (await plane.list(pods)).map(({ metadata }) => metadata.name ?? '').sort()
 }
 
 test('terminated pods beyond the threshold are deleted, oldest first', async t => {
@@ -57,10 +57,10 @@ test('pods of a deleted node are deleted after the quarantine with a condition, 
   const { reason, message, status } =
     gone?.status?.conditions?.find(({ type }) => type === 'DisruptionTarget') ?? {}
   assert.deepEqual([status, reason, message], ['True', 'DeletionByPodGC', 'PodGC: node no longer exists'])
-  assert.notEqual(gone?.metadata?.deletionTimestamp, undefined)
-  const version = gone?.metadata?.resourceVersion
+  assert.notEqual(gone?.metadata.deletionTimestamp, undefined)
+  const version = gone?.metadata.resourceVersion
   await plane.advance(600_000)
-  assert.equal((await plane.list(pods))[0]?.metadata?.resourceVersion, version)
+  assert.equal((await plane.list(pods))[0]?.metadata.resourceVersion, version)
 })
 
 test('a node deleted again starts a new quarantine', async t => {
@@ -121,7 +121,7 @@ test('planTerminatedPods deletes evicted pods first, then the oldest', () => {
   ]
   const order = [3, 2, 1, 0, 9].map(max =>
     planTerminatedPods(all, max)
-      .map(({ metadata }) => metadata?.name)
+      .map(({ metadata }) => metadata.name)
       .join(' '),
   )
   assert.deepEqual(order, ['out', 'out a', 'out a b', 'out a b new', ''])

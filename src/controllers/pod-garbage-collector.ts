@@ -121,7 +121,7 @@ async function collect(
   client: ReconcileRequest['client'],
   condition?: PodCondition,
 ): Promise<void> {
-  const { namespace, name = '', uid = '', generation } = pod.metadata ?? {}
+  const { namespace, name = '', uid = '', generation } = pod.metadata
   const observed = generation === undefined ? {} : { observedGeneration: generation }
   try {
     if (!isPodTerminal(pod)) {
@@ -160,12 +160,12 @@ function isOutOfService({ spec, status }: Node): boolean {
 
 /** True if nothing is left to do: only finalizers keep the pod. */
 function isWaitingForFinalizers(pod: Pod): boolean {
-  return isPodTerminal(pod) && isBeingDeleted(pod) && Number(pod.metadata?.deletionGracePeriodSeconds) === 0
+  return isPodTerminal(pod) && isBeingDeleted(pod) && Number(pod.metadata.deletionGracePeriodSeconds) === 0
 }
 
 function byAge(left: Pod, right: Pod): number {
   const isEvicted = ({ status }: Pod): boolean => status?.phase === 'Failed' && status.reason === 'Evicted'
   if (isEvicted(left) !== isEvicted(right)) return isEvicted(left) ? -1 : 1
-  const age = ({ metadata }: Pod): string => `${metadata?.creationTimestamp} ${metadata?.name}`
+  const age = ({ metadata }: Pod): string => `${metadata.creationTimestamp} ${metadata.name}`
   return age(left) < age(right) ? -1 : 1
 }

@@ -55,8 +55,8 @@ export function podFromTemplate(template: PodTemplateSpec, owner: KubernetesObje
   const reference = controllerReference(owner)
   return {
     metadata: {
-      generateName: podNamePrefix(owner.metadata?.name ?? ''),
-      ...(owner.metadata?.namespace && { namespace: owner.metadata.namespace }),
+      generateName: podNamePrefix(owner.metadata.name ?? ''),
+      ...(owner.metadata.namespace && { namespace: owner.metadata.namespace }),
       ...(labels && { labels }),
       ...(annotations && { annotations }),
       ...(finalizers && { finalizers }),

@@ -72,7 +72,7 @@ test('a ReplicaSet is replaced and patched', async t => {
   await plane.settle()
   await runAllPods(plane)
   const [set] = await plane.list(replicaSets)
-  assert.deepEqual([set?.metadata?.labels?.['test-rs'], set?.status?.availableReplicas], ['patched', 3])
+  assert.deepEqual([set?.metadata.labels?.['test-rs'], set?.status?.availableReplicas], ['patched', 3])
 })
 
 test('a ReplicaSet has a working scale subresource', async t => {
@@ -205,7 +205,7 @@ test('a ReplicationController supports its lifecycle', async t => {
   assert.equal((await plane.list(replicationControllers)).length, 0)
   // Without a propagation policy the pods are orphaned.
   assert.deepEqual(
-    (await plane.list(pods)).map(pod => pod.metadata?.ownerReferences ?? []),
+    (await plane.list(pods)).map(pod => pod.metadata.ownerReferences ?? []),
     [[], []],
   )
 })

@@ -28,10 +28,10 @@ test('a ReplicaSet creates its pods, reports them and replaces deleted ones', as
   const made = await plane.list(pods, 'default')
   assert.equal(made.length, 3)
   for (const pod of made) {
-    assert.match(pod.metadata?.name ?? '', /^web-[a-z0-9]{5}$/)
-    assert.equal(pod.metadata?.ownerReferences?.[0]?.name, 'web')
+    assert.match(pod.metadata.name ?? '', /^web-[a-z0-9]{5}$/)
+    assert.equal(pod.metadata.ownerReferences?.[0]?.name, 'web')
   }
-  await plane.run(plane.client.delete(pods, { namespace: 'default', name: made[0]!.metadata!.name! }))
+  await plane.run(plane.client.delete(pods, { namespace: 'default', name: made[0]!.metadata.name! }))
   await plane.settle()
   const [set] = await plane.list(replicaSets)
   assert.deepEqual(set?.status, {
@@ -66,7 +66,7 @@ test('orphans are adopted, and pods that no longer match are released and replac
   }
   await plane.create(pods, orphan)
   await plane.create(replicaSets, setOf(2))
-  const names = (await plane.list(pods)).map(pod => pod.metadata?.name)
+  const names = (await plane.list(pods)).map(pod => pod.metadata.name)
   assert.equal(names.length, 2)
   assert.ok(names.includes('orphan'))
   await plane.change(pods, 'default/orphan', pod => ({
@@ -75,8 +75,8 @@ test('orphans are adopted, and pods that no longer match are released and replac
   }))
   const after = await plane.list(pods)
   assert.equal(after.length, 3)
-  const released = after.find(pod => pod.metadata?.name === 'orphan')
-  assert.deepEqual(released?.metadata?.ownerReferences ?? [], [])
+  const released = after.find(pod => pod.metadata.name === 'orphan')
+  assert.deepEqual(released?.metadata.ownerReferences ?? [], [])
 })
 
 test('a ReplicationController keeps ready pods when scaling down', async t => {
@@ -92,8 +92,8 @@ test('a ReplicationController keeps ready pods when scaling down', async t => {
     spec: { ...each.spec, replicas: 1 },
   }))
   assert.deepEqual(
-    (await plane.list(pods)).map(pod => pod.metadata?.name),
-    [first?.metadata?.name],
+    (await plane.list(pods)).map(pod => pod.metadata.name),
+    [first?.metadata.name],
   )
 })
 
@@ -138,7 +138,7 @@ test('terminal and terminating pods are replaced at once and counted until delet
   await bindPod(plane, leaving!, 'n1')
   await runAllPods(plane)
   await plane.changeStatus(pods, keyOf(failing!), pod => ({ ...pod, status: { phase: 'Failed' } }))
-  await plane.run(plane.client.delete(pods, { namespace: 'default', name: leaving?.metadata?.name ?? '' }))
+  await plane.run(plane.client.delete(pods, { namespace: 'default', name: leaving?.metadata.name ?? '' }))
   await plane.settle()
   const countsOf = async (): Promise<unknown> => {
     const [set] = await plane.list(replicaSets)
@@ -178,7 +178,7 @@ test('pods on nodes with more related pods are deleted first', async t => {
   await plane.create(replicaSets, revision('old', 2))
   await plane.create(replicaSets, revision('new', 2))
   const named = (name: string) => async () => {
-    return (await plane.list(pods)).filter(pod => pod.metadata?.labels?.['app'] === name)
+    return (await plane.list(pods)).filter(pod => pod.metadata.labels?.['app'] === name)
   }
   const [one, other] = await named('old')()
   await bindPod(plane, one!, 'calm')

@@ -54,15 +54,15 @@ function setUp(kind: ReplicaSetLikeKind, context: ControllerContext): Reconcile 
   sets.addEventHandler(key => enqueue(key))
   enqueueForOwner(allPods, kind.resource, key => enqueue(key))
   onOrphan(allPods, orphan => {
-    for (const set of sets.inNamespace(orphan.metadata?.namespace ?? '')) {
-      if (kind.selectorOf(set).matches(orphan.metadata?.labels)) enqueue(keyOf(set))
+    for (const set of sets.inNamespace(orphan.metadata.namespace ?? '')) {
+      if (kind.selectorOf(set).matches(orphan.metadata.labels)) enqueue(keyOf(set))
     }
   })
 
   return async ({ key, client }) => {
     const set = sets.get(key)
     if (set === undefined) return undefined
-    const { uid = '', namespace = '' } = set.metadata ?? {}
+    const { uid, namespace = '' } = set.metadata
     const selector = kind.selectorOf(set)
     const candidates = [...owned.get(uid), ...orphans.get(namespace)]
     const active = await claimObjects({
@@ -75,7 +75,7 @@ function setUp(kind: ReplicaSetLikeKind, context: ControllerContext): Reconcile 
     })
     const terminating = candidates.filter(pod => {
       const isOnItsWay = isBeingDeleted(pod) && !isPodTerminal(pod)
-      return isOnItsWay && isControlledBy(pod, set) && selector.matches(pod.metadata?.labels)
+      return isOnItsWay && isControlledBy(pod, set) && selector.matches(pod.metadata.labels)
     })
     const plan = planReplicas({
       set,
@@ -96,6 +96,6 @@ function setUp(kind: ReplicaSetLikeKind, context: ControllerContext): Reconcile 
   function relatedPods(set: ReplicaSetLike): readonly Pod[] {
     const owner = controllerOf(set)
     const related = owner === undefined ? [set] : siblings.get(owner.uid)
-    return related.flatMap(each => owned.get(each.metadata?.uid ?? '')).filter(isPodActive)
+    return related.flatMap(each => owned.get(each.metadata.uid ?? '')).filter(isPodActive)
   }
 }

@@ -37,7 +37,7 @@ for (const [name, [resource, object]] of Object.entries(kinds)) {
     const watched: string[] = []
     const first = await run(client.create(resource, named('a')))
     const watching = new AbortController()
-    const resourceVersion = first.metadata?.resourceVersion
+    const resourceVersion = first.metadata.resourceVersion
     const watch = async (): Promise<void> => {
       const { signal } = watching
       for await (const { type, object: seen } of client.watch(resource, {
@@ -45,29 +45,29 @@ for (const [name, [resource, object]] of Object.entries(kinds)) {
         resourceVersion,
         signal,
       })) {
-        watched.push(`${type} ${seen.metadata?.name}`)
+        watched.push(`${type} ${seen.metadata.name}`)
         if (watched.at(-1) === 'DELETED a') return
       }
     }
     const following = watch()
-    assert.equal((await run(client.get(resource, at))).metadata?.uid, first.metadata?.uid)
+    assert.equal((await run(client.get(resource, at))).metadata.uid, first.metadata.uid)
     await run(client.create(resource, named('b')))
     const listed = await run(client.list(resource, { namespace, labelSelector: 'special=yes' }))
     assert.deepEqual(
-      listed.items.map(each => each.metadata?.name),
+      listed.items.map(each => each.metadata.name),
       ['a', 'b'],
     )
 
     const annotate = (by: string): object => ({ metadata: { annotations: { by } } })
     const patched = await run(client.patch(resource, at, { type: 'merge', patch: annotate('patch') }))
-    assert.equal(patched.metadata?.annotations?.['by'], 'patch')
+    assert.equal(patched.metadata.annotations?.['by'], 'patch')
     const metadata = { ...patched.metadata, annotations: { by: 'update' } }
     const updated = await run(client.update(resource, { ...patched, metadata }))
-    assert.equal(updated.metadata?.annotations?.['by'], 'update')
+    assert.equal(updated.metadata.annotations?.['by'], 'update')
     await assert.rejects(run(client.update(resource, patched)), error => isApiError(error, 'Conflict'))
     const applied = { ...named('a'), metadata: { ...named('a').metadata, annotations: { applied: 'yes' } } }
     const after = await run(client.apply(resource, applied, { fieldManager: 'test', force: true }))
-    assert.deepEqual(after.metadata?.annotations, { by: 'update', applied: 'yes' })
+    assert.deepEqual(after.metadata.annotations, { by: 'update', applied: 'yes' })
 
     await run(client.delete(resource, at))
     await assert.rejects(run(client.get(resource, at)), error => isApiError(error, 'NotFound'))

@@ -16,8 +16,8 @@ import { bindPod } from './test-pods.ts'
 async function claimsIn(plane: TestControlPlane): Promise<readonly string[]> {
   return (await plane.list(resourceClaims)).map(({ metadata, status }) => {
     const who = status?.reservedFor?.map(({ name }) => name).join(' ') ?? ''
-    const marks = `${status?.allocation ? '' : '-'}${metadata?.finalizers ? '!' : ''}`
-    return `${metadata?.name?.replace(/-[a-z0-9]{5}$/, '')}: ${who}${marks}`
+    const marks = `${status?.allocation ? '' : '-'}${metadata.finalizers ? '!' : ''}`
+    return `${metadata.name?.replace(/-[a-z0-9]{5}$/, '')}: ${who}${marks}`
   })
 }
 
@@ -39,32 +39,32 @@ test('a pod gets a ResourceClaim per template, recorded in its status', async t 
   const pod = await plane.create(pods, podWithClaims('web', ['a<gpu', 'b<gpu', 'c=shared']))
   const [first, second, ...more] = await plane.list(resourceClaims)
   assert.deepEqual(more, [])
-  assert.match(first?.metadata?.name ?? '', /^web-a-[a-z0-9]{5}$/)
-  assert.deepEqual(first?.metadata?.ownerReferences, [
-    { apiVersion: 'v1', kind: 'Pod', name: 'web', uid: pod.metadata?.uid, controller: true },
+  assert.match(first?.metadata.name ?? '', /^web-a-[a-z0-9]{5}$/)
+  assert.deepEqual(first?.metadata.ownerReferences, [
+    { apiVersion: 'v1', kind: 'Pod', name: 'web', uid: pod.metadata.uid, controller: true },
   ])
-  assert.deepEqual(first?.metadata?.labels, { team: 'a' })
-  assert.deepEqual(first?.metadata?.annotations, {
+  assert.deepEqual(first?.metadata.labels, { team: 'a' })
+  assert.deepEqual(first?.metadata.annotations, {
     'note': 'n',
     'resource.kubernetes.io/pod-claim-name': 'a',
   })
   assert.deepEqual(first?.spec, { ...templateOf('gpu').spec.spec, ...first?.spec })
   const [told] = await plane.list(pods)
   assert.deepEqual(told?.status?.resourceClaimStatuses, [
-    { name: 'a', resourceClaimName: first?.metadata?.name },
-    { name: 'b', resourceClaimName: second?.metadata?.name },
+    { name: 'a', resourceClaimName: first?.metadata.name },
+    { name: 'b', resourceClaimName: second?.metadata.name },
   ])
   // A deleted claim is recreated; the other one is unchanged.
   await plane.run(
-    plane.client.delete(resourceClaims, { namespace: 'default', name: first?.metadata?.name ?? '' }),
+    plane.client.delete(resourceClaims, { namespace: 'default', name: first?.metadata.name ?? '' }),
   )
   await plane.settle()
   const [again] = await plane.list(pods)
   const names = new Map(
     again?.status?.resourceClaimStatuses?.map(each => [each.name, each.resourceClaimName]),
   )
-  assert.equal(names.get('b'), second?.metadata?.name)
-  assert.notEqual(names.get('a'), first?.metadata?.name)
+  assert.equal(names.get('b'), second?.metadata.name)
+  assert.notEqual(names.get('a'), first?.metadata.name)
   assert.equal((await plane.list(resourceClaims)).length, 2)
 })
 
@@ -97,7 +97,7 @@ test('the generated claim of a finished pod is deallocated and deleted', async t
   await plane.create(resourceClaimTemplates, templateOf('gpu'))
   const pod = await plane.create(pods, podWithClaims('web', ['a<gpu']))
   const [claim] = await plane.list(resourceClaims)
-  await allocate(plane, claim?.metadata?.name ?? '', { pods: [pod] })
+  await allocate(plane, claim?.metadata.name ?? '', { pods: [pod] })
   await bindPod(plane, pod, 'n1')
   assert.deepEqual(await claimsIn(plane), ['web-a: web!'])
   await end(plane, 'web')
@@ -128,7 +128,7 @@ test('a pod created with nodeName gets its claim reserved', async t => {
 test('the claim of extended resources is deleted with its pod', async t => {
   const plane = await startTestControlPlane(t, [resourceClaimController])
   const pod = await plane.create(pods, podWithClaims('web', []))
-  const { uid = '' } = pod.metadata ?? {}
+  const { uid = '' } = pod.metadata
   const owner = { apiVersion: 'v1', kind: 'Pod', name: 'web', uid, controller: true }
   await plane.create(resourceClaims, {
     ...claimOf('extended'),
@@ -197,7 +197,7 @@ test('after a crash at any write, a pod has one claim per entry, and none when f
     await plane.create(resourceClaimTemplates, templateOf('gpu'))
     const pod = await plane.create(pods, podWithClaims('web', ['a<gpu', 'b<gpu']))
     await plane.advance(30_000)
-    const names = (await plane.list(resourceClaims)).map(({ metadata }) => metadata?.name ?? '')
+    const names = (await plane.list(resourceClaims)).map(({ metadata }) => metadata.name ?? '')
     const [told] = await plane.list(pods)
     const said = told?.status?.resourceClaimStatuses?.map(each => each.resourceClaimName)
     assert.deepEqual(said?.toSorted(), names.toSorted(), `${writes}`)

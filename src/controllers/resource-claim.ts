@@ -83,7 +83,7 @@ class ResourceClaimReconciler {
   #onPod(key: string, before: Pod | undefined, after: Pod | undefined): void {
     const pod = after ?? before
     if (pod === undefined || !usesClaims(pod)) return
-    if (after === undefined) this.#gonePods.set(pod.metadata?.uid ?? '', true)
+    if (after === undefined) this.#gonePods.set(pod.metadata.uid ?? '', true)
     const isOver = after === undefined || isDone(after)
     const wasOver = before !== undefined && isDone(before)
     if (isOver && !(wasOver && after))
@@ -99,7 +99,7 @@ class ResourceClaimReconciler {
       pod,
       claimNamed: name => this.#claims.get(`${namespace}/${name}`),
       templateNamed: name => this.#templates.get(`${namespace}/${name}`),
-      owned: this.#claimsOf.get(pod.metadata?.uid ?? ''),
+      owned: this.#claimsOf.get(pod.metadata.uid),
     }
     await this.#createClaims(world, request)
     for (const claim of planReservations(world))
@@ -118,7 +118,7 @@ class ResourceClaimReconciler {
       else {
         try {
           const claim = await client.create(resourceClaims, plan.claim, { signal })
-          made.set(plan.entry, claim.metadata?.name ?? '')
+          made.set(plan.entry, claim.metadata.name)
         } catch (error) {
           if (signal.aborted) throw error
           failure ??= error
@@ -161,7 +161,7 @@ class ResourceClaimReconciler {
     }
     if (!plan.delete) return
     try {
-      const preconditions = { uid: claim.metadata?.uid ?? '' }
+      const preconditions = { uid: claim.metadata.uid }
       await client.delete(resourceClaims, parseKey(key), { preconditions, signal })
     } catch (error) {
       if (!isApiError(error, 'NotFound')) throw error
@@ -178,12 +178,12 @@ class ResourceClaimReconciler {
     for (const consumer of claim.status?.reservedFor ?? []) {
       if (!isPod(consumer)) continue
       const { name, uid } = consumer
-      const at = { namespace: claim.metadata?.namespace ?? '', name }
+      const at = { namespace: claim.metadata.namespace ?? '', name }
       const isGone = this.#gonePods.get(uid) ?? false
       // The scheduler may have seen a pod that the informer does not show yet, so the API server is queried.
       const pod =
         this.#pods.get(formatKey(at)) ?? (isGone ? undefined : await client.find(pods, at, { signal }))
-      if (isGone || pod?.metadata?.uid !== uid || isDone(pod)) over.add(uid)
+      if (isGone || pod?.metadata.uid !== uid || isDone(pod)) over.add(uid)
     }
     return over
   }
@@ -192,8 +192,8 @@ class ResourceClaimReconciler {
   #isOrphan(claim: ResourceClaim): boolean {
     const owner = controllerOf(claim)
     if (owner?.apiVersion !== 'v1' || owner.kind !== 'Pod') return false
-    const pod = this.#pods.get(`${claim.metadata?.namespace ?? ''}/${owner.name}`)
-    return pod !== undefined && (pod.metadata?.uid !== owner.uid || isDone(pod))
+    const pod = this.#pods.get(`${claim.metadata.namespace ?? ''}/${owner.name}`)
+    return pod !== undefined && (pod.metadata.uid !== owner.uid || isDone(pod))
   }
 }
 
@@ -208,7 +208,7 @@ function isDone(pod: Pod): boolean {
 
 function templateKeysOf({ metadata, spec }: Pod): readonly string[] {
   const names = (spec?.resourceClaims ?? []).flatMap(({ resourceClaimTemplateName: name }) => name ?? [])
-  return [...new Set(names)].map(name => `${metadata?.namespace ?? ''}/${name}`)
+  return [...new Set(names)].map(name => `${metadata.namespace ?? ''}/${name}`)
 }
 
 function isPod({ apiGroup = '', resource }: ResourceClaimConsumerReference): boolean {

@@ -161,7 +161,7 @@ async function checkScope(
   await plane.create(pods, pod)
   assert.deepEqual(await used(plane, Object.keys(usage), its), usage)
   assert.deepEqual(await used(plane, Object.keys(usage), other), nothing)
-  await remove(plane, pods, pod.metadata?.name ?? '')
+  await remove(plane, pods, pod.metadata.name ?? '')
   assert.deepEqual(await used(plane, Object.keys(usage), its), nothing)
 }
 
@@ -223,7 +223,7 @@ test('ResourceQuota lifecycle: labels, list, patch and delete collection', async
     plane.client.patch(resourceQuotas, at('quota'), { type: 'strategic', patch }),
   )
   assert.deepEqual(patched.spec?.hard, { cpu: '1', memory: '750Mi' })
-  assert.equal(patched.metadata?.labels?.['test'], 'patched')
+  assert.equal(patched.metadata.labels?.['test'], 'patched')
   const selected = { namespace: 'default', labelSelector: 'test=patched' }
   await plane.run(plane.client.deleteCollection(resourceQuotas, selected))
   assert.deepEqual(await labelled('test=patched'), [])

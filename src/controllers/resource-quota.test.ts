@@ -172,7 +172,7 @@ test('an unchanged autoscaler causes no writes', async t => {
   const plane = await start(t)
   await plane.create(resourceQuotas, quotaOf({ 'pods': '5', 'limits.memory': '1Gi' }))
   const versionOf = async (): Promise<unknown> =>
-    (await plane.list(resourceQuotas))[0]?.metadata?.resourceVersion
+    (await plane.list(resourceQuotas))[0]?.metadata.resourceVersion
   const version = await versionOf()
   await plane.create(configMaps, { metadata: { namespace: 'default', name: 'a' } })
   await plane.advance(1_800_000)

@@ -113,7 +113,7 @@ class QuotaCounter {
   }
 
   #change(kind: WatchedKind, key: string, { oldObject, newObject }: Change<KubernetesObject>): void {
-    const usages = this.#usages.get((newObject ?? oldObject).metadata?.namespace ?? '')
+    const usages = this.#usages.get((newObject ?? oldObject).metadata.namespace ?? '')
     if (usages === undefined) return
     const { platform, enqueue } = this.#context
     const nowMs = platform.clock.now()
@@ -124,7 +124,7 @@ class QuotaCounter {
   }
 
   #usageOf(quota: ResourceQuota, nowMs: number): QuotaUsage {
-    const namespace = quota.metadata?.namespace ?? ''
+    const namespace = quota.metadata.namespace ?? ''
     const usages = this.#usages.get(namespace) ?? new Map<string, QuotaUsage>()
     this.#usages.set(namespace, usages)
     const known = usages.get(keyOf(quota))
@@ -151,7 +151,7 @@ class QuotaCounter {
     quota: ResourceQuota,
     request: Pick<ReconcileRequest, 'key' | 'client' | 'signal'>,
   ): Promise<number> {
-    const version = quota.metadata?.resourceVersion ?? ''
+    const version = quota.metadata.resourceVersion ?? ''
     const nowMs = this.#context.platform.clock.monotonicMs()
     const known = this.#suspects.get(request.key)
     const sinceMs = known?.version === version ? known.sinceMs : nowMs
@@ -167,7 +167,7 @@ class QuotaCounter {
     quota: ResourceQuota,
     { client, signal }: Pick<ReconcileRequest, 'client' | 'signal'>,
   ): Promise<void> {
-    const namespace = quota.metadata?.namespace ?? ''
+    const namespace = quota.metadata.namespace ?? ''
     const usage = new QuotaUsage(quota, [...this.#kinds.values()])
     for (const kind of this.#kinds.values()) {
       if (!usage.awaited.has(kind) || !kind.informer.hasSynced) continue

@@ -37,12 +37,12 @@ function tokenSecret(
 }
 
 async function tokenOf(plane: TestControlPlane, name: string): Promise<string> {
-  const secret = (await plane.list(secrets)).find(each => each.metadata?.name === name)
+  const secret = (await plane.list(secrets)).find(each => each.metadata.name === name)
   return Buffer.from(secret?.data?.['token'] ?? '', 'base64').toString()
 }
 
 async function whoHas(plane: TestControlPlane, token: string): Promise<string | undefined> {
-  const review = await plane.create(tokenReviews, { spec: { token } })
+  const review = await plane.create(tokenReviews, { metadata: {}, spec: { token } })
   return review.status?.user?.username
 }
 
@@ -79,7 +79,7 @@ test('a token secret of a missing or replaced service account is deleted', async
   await plane.create(secrets, tokenSecret('nobody', 'stranger'))
   await plane.create(secrets, tokenSecret('old', 'web', { 'kubernetes.io/service-account.uid': 'another' }))
   await plane.create(secrets, { metadata: { namespace: 'default', name: 'opaque' } })
-  const names = (await plane.list(secrets, 'default')).map(secret => secret.metadata?.name)
+  const names = (await plane.list(secrets, 'default')).map(secret => secret.metadata.name)
   assert.deepEqual(names, ['opaque'])
 })
 
@@ -105,7 +105,7 @@ test('a removed token is recreated, and a complete secret is not written again',
   const [filled] = await plane.list(secrets, 'default')
   await plane.advance(3_600_000)
   const [later] = await plane.list(secrets, 'default')
-  assert.equal(later?.metadata?.resourceVersion, filled?.metadata?.resourceVersion)
+  assert.equal(later?.metadata.resourceVersion, filled?.metadata.resourceVersion)
   await plane.change(secrets, 'default/web-token', secret => ({ ...secret, data: {} }))
   const after = await tokenOf(plane, 'web-token')
   assert.notEqual(after, '')

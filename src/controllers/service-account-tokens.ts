@@ -34,7 +34,7 @@ function setUp({ informer, enqueue }: ControllerContext, settings: ServiceAccoun
     if (newObject === undefined && isAccountToken(oldObject)) enqueue(referenceKey(oldObject))
   })
   accounts.addEventHandler((key, { oldObject, newObject }) => {
-    if (oldObject?.metadata?.uid === newObject?.metadata?.uid) return
+    if (oldObject?.metadata.uid === newObject?.metadata.uid) return
     for (const secretKey of ofAccount.keys(key)) enqueue(secretKey)
   })
 
@@ -75,7 +75,7 @@ function setUp({ informer, enqueue }: ControllerContext, settings: ServiceAccoun
 }
 
 async function remove({ metadata }: Secret, { client }: ReconcileRequest): Promise<void> {
-  const { namespace, name = '', uid = '' } = metadata ?? {}
+  const { namespace, name = '', uid = '' } = metadata
   await unlessGone(client.delete(secrets, { namespace, name }, { preconditions: { uid } }))
 }
 
@@ -96,7 +96,7 @@ interface Reference {
 
 /** Contains two slashes, so it cannot be the key of a secret. */
 function referenceKey(secret: Secret): string {
-  return [secret.metadata?.namespace, secret.metadata?.name, accountOf(secret).name].join('/')
+  return [secret.metadata.namespace, secret.metadata.name, accountOf(secret).name].join('/')
 }
 
 function readReferenceKey(key: string): Reference | undefined {

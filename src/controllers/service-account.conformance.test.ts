@@ -27,13 +27,13 @@ const at = { namespace: 'default', name: 'web' }
 test('a requested token authenticates to the API server', async t => {
   const plane = await start(t)
   await plane.create(serviceAccounts, { metadata: at })
-  const request: TokenRequest = { spec: { audiences: [], expirationSeconds: 3_600 } }
+  const request: TokenRequest = { metadata: {}, spec: { audiences: [], expirationSeconds: 3_600 } }
   const made = await plane.run(
     plane.client.createSubresource(serviceAccounts, { ...at, subresource: 'token' }, request),
   )
   const { token = '' } = (made as TokenRequest).status ?? {}
   assert.notEqual(token, '')
-  const { status } = await plane.create(tokenReviews, { spec: { token } })
+  const { status } = await plane.create(tokenReviews, { metadata: {}, spec: { token } })
   assert.equal(status?.authenticated, true)
   assert.equal(status.error, undefined)
   assert.equal(status.user?.username, 'system:serviceaccount:default:web')
@@ -61,7 +61,7 @@ test('service account lifecycle: create, patch, list, update, delete', async t =
     for await (const { type, object } of plane.client.watch(serviceAccounts, {
       labelSelector: 'test=static',
     })) {
-      seen.push(`${type} ${object.metadata?.name}`)
+      seen.push(`${type} ${object.metadata.name}`)
       if (type === 'DELETED') return
     }
   })()

@@ -10,7 +10,7 @@ const namespace = 'default'
 const finalizer = 'networking.k8s.io/service-cidr-finalizer'
 
 async function find(plane: TestControlPlane, name: string): Promise<ServiceCIDR | undefined> {
-  return (await plane.list(serviceCIDRs)).find(({ metadata }) => metadata?.name === name)
+  return (await plane.list(serviceCIDRs)).find(({ metadata }) => metadata.name === name)
 }
 
 test('a ServiceCIDR is ready and protected until none of its addresses is in use', async t => {
@@ -18,7 +18,7 @@ test('a ServiceCIDR is ready and protected until none of its addresses is in use
   await plane.create(serviceCIDRs, { metadata: { name: 'more' }, spec: { cidrs: ['10.200.0.0/24'] } })
   for (const name of ['kubernetes', 'more']) {
     const range = await find(plane, name)
-    assert.deepEqual(range?.metadata?.finalizers, [finalizer])
+    assert.deepEqual(range?.metadata.finalizers, [finalizer])
     const { type, status, message } = range?.status?.conditions?.[0] ?? {}
     assert.deepEqual([type, status, message], ['Ready', 'True', 'Kubernetes Service CIDR is ready'])
   }
@@ -28,9 +28,9 @@ test('a ServiceCIDR is ready and protected until none of its addresses is in use
   await plane.advance(20_000)
   const held = (await find(plane, 'more'))?.status?.conditions?.[0]
   assert.deepEqual([held?.status, held?.reason], ['False', 'Terminating'])
-  const version = (await find(plane, 'more'))?.metadata?.resourceVersion
+  const version = (await find(plane, 'more'))?.metadata.resourceVersion
   await plane.advance(600_000)
-  assert.equal((await find(plane, 'more'))?.metadata?.resourceVersion, version)
+  assert.equal((await find(plane, 'more'))?.metadata.resourceVersion, version)
   await plane.run(plane.client.delete(services, { namespace, name: 'web' }))
   await plane.settle()
   assert.equal(await find(plane, 'more'), undefined)

@@ -50,7 +50,7 @@ function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Re
   const addresses = informer(ipAddresses)
   const wakeGoing = (concerns: (range: ServiceCIDR) => boolean): void => {
     for (const range of ranges.list()) {
-      if (isBeingDeleted(range) && concerns(range)) enqueue(range.metadata?.name ?? '')
+      if (isBeingDeleted(range) && concerns(range)) enqueue(range.metadata.name)
     }
   }
   ranges.addEventHandler((key, { oldObject, newObject }) => {
@@ -74,7 +74,7 @@ function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Re
     }
     if (!canDeleteCidr(range, ranges.list(), addresses.list()))
       return setCondition(range, client, terminating)
-    const deletedMs = parseTime(range.metadata?.deletionTimestamp ?? '') ?? clock.now()
+    const deletedMs = parseTime(range.metadata.deletionTimestamp ?? '') ?? clock.now()
     const leftMs = deletedMs + deletionGraceMs - clock.now()
     if (leftMs > 0) return { requeueAfterMs: leftMs }
     return setFinalizer(range, client, 'absent')
@@ -89,7 +89,7 @@ function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Re
     const lastTransitionTime = formatTime(clock.now())
     const conditions = withCondition(before, { ...condition, lastTransitionTime })
     if (conditions === before) return
-    const { name = '' } = range.metadata ?? {}
+    const { name = '' } = range.metadata
     try {
       const patch = { status: { conditions } }
       await client.patch(serviceCIDRs, { name, subresource: 'status' }, { type: 'strategic', patch })
@@ -108,7 +108,7 @@ async function setFinalizer(
   wanted: 'present' | 'absent',
 ): Promise<void> {
   if (hasFinalizer(range, finalizer) === (wanted === 'present')) return
-  const { name = '', uid } = range.metadata ?? {}
+  const { name = '', uid } = range.metadata
   const change =
     wanted === 'present'
       ? { finalizers: [finalizer] }
@@ -129,11 +129,11 @@ export function canDeleteCidr(
   all: readonly ServiceCIDR[],
   addresses: readonly IPAddress[],
 ): boolean {
-  const others = all.filter(other => other.metadata?.name !== own.metadata?.name).flatMap(rangesOf)
+  const others = all.filter(other => other.metadata.name !== own.metadata.name).flatMap(rangesOf)
   const lonely = rangesOf(own).filter(range => !others.some(other => cidrContainsCidr(other, range)))
   if (lonely.length === 0) return true
   return !addresses.filter(isAllocated).some(({ metadata }) => {
-    const ip = parseIp(metadata?.name ?? '')
+    const ip = parseIp(metadata.name ?? '')
     const isHere = ip !== undefined && rangesOf(own).some(range => holds(range, ip))
     return isHere && !others.some(range => holds(range, ip))
   })
@@ -141,13 +141,13 @@ export function canDeleteCidr(
 
 /** True if the address may have been allocated from this ServiceCIDR. */
 function holdsAddress(own: ServiceCIDR, { metadata }: IPAddress): boolean {
-  const ip = parseIp(metadata?.name ?? '')
+  const ip = parseIp(metadata.name ?? '')
   return ip !== undefined && rangesOf(own).some(range => holds(range, ip))
 }
 
 /** IPAddresses managed by other controllers do not belong to services. */
 function isAllocated({ metadata }: IPAddress): boolean {
-  return labelOf(metadata?.labels, 'ipaddress.kubernetes.io/managed-by') === allocatorName
+  return labelOf(metadata.labels, 'ipaddress.kubernetes.io/managed-by') === allocatorName
 }
 
 /** The network address, and in IPv4 the broadcast address, are never allocated. */

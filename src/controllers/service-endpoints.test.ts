@@ -63,7 +63,7 @@ async function start(t: Parameters<typeof startTestControlPlane>[0]): Promise<Te
 
 async function slicesOf(plane: TestControlPlane, name: string): Promise<readonly EndpointSlice[]> {
   return (await plane.list(endpointSlices, namespace)).filter(slice => {
-    return slice.metadata?.labels?.['kubernetes.io/service-name'] === name
+    return slice.metadata.labels?.['kubernetes.io/service-name'] === name
   })
 }
 
@@ -81,7 +81,7 @@ async function offered(plane: TestControlPlane, name = 'web'): Promise<readonly 
     for (const { addresses, conditions } of list)
       if (conditions?.ready) add(byAddress, addresses[0]!, numbers)
   }
-  const found = (await plane.list(endpoints, namespace)).find(each => each.metadata?.name === name)
+  const found = (await plane.list(endpoints, namespace)).find(each => each.metadata.name === name)
   for (const { addresses = [], ports = [] } of found?.subsets ?? []) {
     for (const { ip } of addresses)
       add(
@@ -158,12 +158,12 @@ test('a service without pods has an empty slice and Endpoints, deleted with it',
   await plane.create(services, serviceOf())
   const [slice] = await slicesOf(plane, 'web')
   assert.deepEqual([slice?.endpoints ?? [], slice?.ports ?? []], [[], []])
-  assert.equal(slice?.metadata?.ownerReferences?.[0]?.kind, 'Service')
+  assert.equal(slice?.metadata.ownerReferences?.[0]?.kind, 'Service')
   assert.equal(
-    slice?.metadata?.labels?.['endpointslice.kubernetes.io/managed-by'],
+    slice?.metadata.labels?.['endpointslice.kubernetes.io/managed-by'],
     'endpointslice-controller.k8s.io',
   )
-  assert.equal((await plane.list(endpoints, namespace))[0]?.metadata?.name, 'web')
+  assert.equal((await plane.list(endpoints, namespace))[0]?.metadata.name, 'web')
   await plane.run(plane.client.delete(services, { namespace, name: 'web' }))
   await plane.advance(3_000)
   assert.deepEqual(await slicesOf(plane, 'web'), [])
@@ -199,14 +199,14 @@ test('changed slices are repaired, and nothing is written without changes', asyn
   await plane.create(services, serviceOf())
   await runPod(plane, 1)
   const [slice] = await slicesOf(plane, 'web')
-  const name = slice?.metadata?.name ?? ''
+  const name = slice?.metadata.name ?? ''
   await plane.change(endpointSlices, `${namespace}/${name}`, each => ({ ...each, endpoints: [] }))
   await plane.advance(2_000)
   assert.deepEqual(await offered(plane), ['10.0.0.1:8080'])
   await plane.run(
     plane.client.delete(endpointSlices, {
       namespace,
-      name: (await slicesOf(plane, 'web'))[0]!.metadata!.name!,
+      name: (await slicesOf(plane, 'web'))[0]!.metadata.name!,
     }),
   )
   await plane.run(plane.client.delete(endpoints, { namespace, name: 'web' }))
@@ -214,7 +214,7 @@ test('changed slices are repaired, and nothing is written without changes', asyn
   assert.deepEqual(await offered(plane), ['10.0.0.1:8080'])
   const versions = async (): Promise<unknown> => {
     const all = [...(await slicesOf(plane, 'web')), ...(await plane.list(endpoints, namespace))]
-    return all.map(({ metadata }) => metadata?.resourceVersion)
+    return all.map(({ metadata }) => metadata.resourceVersion)
   }
   const before = await versions()
   await plane.changeStatus(pods, `${namespace}/pod-1`, pod => ({
@@ -263,13 +263,13 @@ test('slices hold 100 endpoints, and one more pod changes one slice', async t =>
   }
   assert.deepEqual(await sizes(), [50, 100, 100])
   const before = new Map(
-    (await slicesOf(plane, 'web')).map(({ metadata }) => [metadata?.name, metadata?.resourceVersion]),
+    (await slicesOf(plane, 'web')).map(({ metadata }) => [metadata.name, metadata.resourceVersion]),
   )
   await plane.run(make(250))
   await plane.settle()
   assert.deepEqual(await sizes(), [51, 100, 100])
   const changed = (await slicesOf(plane, 'web')).filter(({ metadata }) => {
-    return before.get(metadata?.name) !== metadata?.resourceVersion
+    return before.get(metadata.name) !== metadata.resourceVersion
   })
   assert.equal(changed.length, 1)
 })
@@ -314,7 +314,7 @@ test('services of type ExternalName have no endpoints until their type changes',
     const ports = [{ name: 'http', port: 80, targetPort: 8080 }]
     return { ...each, spec: { ...spec, type: 'NodePort', selector: { app: 'web' }, ports } }
   })
-  const changed = (await plane.list(services, namespace)).find(each => each.metadata?.name === 'web')
+  const changed = (await plane.list(services, namespace)).find(each => each.metadata.name === 'web')
   assert.ok(changed?.spec?.clusterIP)
   assert.ok(changed.spec.ports?.[0]?.nodePort)
   assert.deepEqual(await offered(plane), ['10.0.0.1:8080'])
@@ -327,7 +327,7 @@ test('a service changed to ExternalName releases its cluster IP and node port', 
   await plane.change(services, `${namespace}/web`, each => {
     return { ...each, spec: { ...each.spec, type: 'ExternalName', externalName: 'example.com' } }
   })
-  const external = (await plane.list(services, namespace)).find(each => each.metadata?.name === 'web')
+  const external = (await plane.list(services, namespace)).find(each => each.metadata.name === 'web')
   assert.equal(external?.spec?.clusterIP, undefined)
   const again = {
     ...serviceOf({ type: 'NodePort', clusterIP: spec?.clusterIP ?? '', ports: [{ port: 80, nodePort }] }),
@@ -344,14 +344,14 @@ test('services deleted by label leave no endpoints, others stay', async t => {
   }
   await plane.run(plane.client.deleteCollection(services, { namespace, labelSelector: 'team=a' }))
   await plane.advance(3_000)
-  const names = (await plane.list(services, namespace)).map(({ metadata }) => metadata?.name ?? '')
+  const names = (await plane.list(services, namespace)).map(({ metadata }) => metadata.name ?? '')
   assert.deepEqual(names.sort(), ['kubernetes', 'three'])
   const owners = (await plane.list(endpointSlices, namespace)).map(({ metadata }) => {
-    return metadata?.ownerReferences?.[0]?.name
+    return metadata.ownerReferences?.[0]?.name
   })
   assert.deepEqual(owners, ['three'])
   assert.deepEqual(
-    (await plane.list(endpoints, namespace)).map(({ metadata }) => metadata?.name),
+    (await plane.list(endpoints, namespace)).map(({ metadata }) => metadata.name),
     ['three'],
   )
 })
@@ -367,10 +367,10 @@ test('custom Endpoints of a service without a selector are mirrored, updated and
   assert.deepEqual(await offered(plane, name), ['10.1.2.3:80'])
   const [slice] = await slicesOf(plane, name)
   assert.equal(
-    slice?.metadata?.labels?.['endpointslice.kubernetes.io/managed-by'],
+    slice?.metadata.labels?.['endpointslice.kubernetes.io/managed-by'],
     'endpointslicemirroring-controller.k8s.io',
   )
-  assert.equal(slice?.metadata?.annotations?.['note'], 'x')
+  assert.equal(slice?.metadata.annotations?.['note'], 'x')
   await plane.change(endpoints, `${namespace}/${name}`, each => ({
     ...each,
     subsets: [{ addresses: [{ ip: '10.2.3.4' }], ports: [{ port: 80 }] }],
@@ -398,7 +398,7 @@ test('Endpoints with skip-mirror or without a service are not mirrored', async t
     ...each,
     metadata: { ...each.metadata, labels: { patched: 'yes' } },
   }))
-  const names = (await plane.list(endpoints, namespace)).map(({ metadata }) => metadata?.name ?? '')
+  const names = (await plane.list(endpoints, namespace)).map(({ metadata }) => metadata.name ?? '')
   assert.deepEqual(names.sort(), ['alone', 'db'])
 })
 
@@ -419,7 +419,7 @@ test('custom slices of a service without a selector are not changed', async t =>
   await plane.advance(5_000)
   const written = await slicesOf(plane, 'db')
   assert.deepEqual(
-    written.map(({ metadata, ports }) => [metadata?.generation, ports?.[0]?.port]),
+    written.map(({ metadata, ports }) => [metadata.generation, ports?.[0]?.port]),
     [
       [1, 100],
       [1, 200],

@@ -25,7 +25,7 @@ function start(t: Pick<TestContext, 'after'>, ranges: readonly string[]): Promis
 }
 
 async function find(plane: TestControlPlane, name: string): Promise<Service | undefined> {
-  return (await plane.list(services, namespace)).find(({ metadata }) => metadata?.name === name)
+  return (await plane.list(services, namespace)).find(({ metadata }) => metadata.name === name)
 }
 
 async function addressesOf(plane: TestControlPlane, name: string): Promise<readonly (string | undefined)[]> {
@@ -46,15 +46,15 @@ test('services get and keep pool addresses, or the requested loadBalancerIP', as
   assert.deepEqual(await addressesOf(plane, 'b'), ['192.0.2.11'])
   assert.deepEqual(await addressesOf(plane, 'c'), ['192.0.2.12'])
   const made = await find(plane, 'a')
-  assert.deepEqual(made?.metadata?.finalizers, [finalizer])
+  assert.deepEqual(made?.metadata.finalizers, [finalizer])
   assert.equal(made?.status?.loadBalancer?.ingress?.[0]?.ipMode, 'VIP')
   assert.deepEqual(
     await reasonsOf(plane, 'a'),
     new Set(['EnsuringLoadBalancer', 'EnsuredLoadBalancer', 'UnAvailableLoadBalancer']),
   )
-  const version = made?.metadata?.resourceVersion
+  const version = made?.metadata.resourceVersion
   await plane.advance(600_000)
-  assert.equal((await find(plane, 'a'))?.metadata?.resourceVersion, version)
+  assert.equal((await find(plane, 'a'))?.metadata.resourceVersion, version)
 })
 
 test('a service without a free address records an event and gets the next free one', async t => {
@@ -83,7 +83,7 @@ test('a service that is no longer of type LoadBalancer releases its address', as
   await plane.create(services, serviceOf('a'))
   await plane.change(services, 'default/a', each => ({ ...each, spec: { ...each.spec, type: 'ClusterIP' } }))
   const released = await find(plane, 'a')
-  assert.deepEqual([released?.metadata?.finalizers ?? [], released?.status?.loadBalancer], [[], {}])
+  assert.deepEqual([released?.metadata.finalizers ?? [], released?.status?.loadBalancer], [[], {}])
   assert.ok((await reasonsOf(plane, 'a')).has('DeletedLoadBalancer'))
   await plane.create(services, serviceOf('b'))
   assert.deepEqual(await addressesOf(plane, 'b'), ['192.0.2.7'])
@@ -98,7 +98,7 @@ test('services with another loadBalancerClass are ignored', async t => {
   const plane = await start(t, ['192.0.2.0/29'])
   await plane.create(services, serviceOf('a', { loadBalancerClass: 'example.com/internal' }))
   const left = await find(plane, 'a')
-  assert.deepEqual([left?.metadata?.finalizers ?? [], left?.status?.loadBalancer], [[], {}])
+  assert.deepEqual([left?.metadata.finalizers ?? [], left?.status?.loadBalancer], [[], {}])
   const own = serviceLoadBalancerController({
     createLoadBalancer: addressPool(['192.0.2.0/29']),
     loadBalancerClass: 'example.com/internal',
@@ -123,7 +123,7 @@ test('no address is allocated twice, and the older service keeps a duplicate', a
   const young = await plane.create(services, serviceOf('young'))
   const [taken] = await addressesOf(plane, 's0')
   const loadBalancer = { ingress: [{ ip: taken!, ipMode: 'VIP' }] }
-  await plane.changeStatus(services, `default/${young.metadata?.name}`, each => ({
+  await plane.changeStatus(services, `default/${young.metadata.name}`, each => ({
     ...each,
     status: { loadBalancer },
   }))
@@ -158,7 +158,7 @@ test('the status of a service with an external load balancer is left alone', asy
   }))
   const updated = await find(plane, 'a')
   assert.deepEqual(updated?.status?.conditions, conditions)
-  assert.equal(updated?.metadata?.annotations?.['patchedstatus'], 'true')
+  assert.equal(updated?.metadata.annotations?.['patchedstatus'], 'true')
 })
 
 test('a load balancer is updated with eligible nodes, and retried after failures', async t => {
@@ -253,7 +253,7 @@ test('a service gets one address per IP family of the pool', () => {
   ): void => {
     const holderOf = (address: string): string | undefined => (taken.includes(address) ? 'x/y' : undefined)
     const plan = planAddresses({
-      service: { spec: spec ?? {} },
+      service: { metadata: {}, spec: spec ?? {} },
       ranges,
       current,
       allocatedTo: holderOf,

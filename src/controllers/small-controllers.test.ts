@@ -1,6 +1,7 @@
 /** Tests of several small controllers. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { ClusterRole } from '#/api/generated/rbac/v1.ts'
 import { configMaps, namespaces, serviceAccounts } from '#/api/generated/core/v1-resources.ts'
 import { clusterRoles } from '#/api/generated/rbac/v1-resources.ts'
 import { clusterRoleAggregationController } from './cluster-role-aggregation.ts'
@@ -12,7 +13,7 @@ test('every namespace has the default service account, recreated when deleted', 
   const plane = await startTestControlPlane(t, [serviceAccountController])
   await plane.create(namespaces, { metadata: { name: 'new' } })
   const names = async (): Promise<readonly unknown[]> => {
-    return (await plane.list(serviceAccounts, 'new')).map(account => account.metadata?.name)
+    return (await plane.list(serviceAccounts, 'new')).map(account => account.metadata.name)
   }
   assert.deepEqual(await names(), ['default'])
   await plane.run(plane.client.delete(serviceAccounts, { namespace: 'new', name: 'default' }))
@@ -44,7 +45,7 @@ test('an aggregated ClusterRole follows the rules of the selected roles', async 
     metadata: { name: 'whole' },
     aggregationRule: { clusterRoleSelectors: [{ matchLabels: { part: 'yes' } }] },
   })
-  const part = (name: string, verb: string): object => ({
+  const part = (name: string, verb: string): ClusterRole => ({
     metadata: { name, labels: { part: 'yes' } },
     rules: [rule(verb)],
   })
@@ -53,11 +54,11 @@ test('an aggregated ClusterRole follows the rules of the selected roles', async 
   await plane.create(clusterRoles, part('c', 'list'))
   const verbs = async (): Promise<readonly unknown[]> => {
     const roles = await plane.list(clusterRoles)
-    return roles.find(role => role.metadata?.name === 'whole')?.rules?.flatMap(each => each.verbs) ?? []
+    return roles.find(role => role.metadata.name === 'whole')?.rules?.flatMap(each => each.verbs) ?? []
   }
   assert.deepEqual(await verbs(), ['list', 'get'])
   await plane.change(clusterRoles, 'b', role => ({ ...role, metadata: { ...role.metadata, labels: {} } }))
   assert.deepEqual(await verbs(), ['list'])
-  const view = (await plane.list(clusterRoles)).find(role => role.metadata?.name === 'view')
+  const view = (await plane.list(clusterRoles)).find(role => role.metadata.name === 'view')
   assert.ok((view?.rules?.length ?? 0) > 5)
 })

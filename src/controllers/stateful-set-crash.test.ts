@@ -48,7 +48,7 @@ test('after a crash at any write, the next StatefulSet controller continues', as
     await makeReady()
     await plane.change(statefulSets, 'default/web', each => withImage(each, 'two'))
     await makeReady()
-    const image = await showPods(plane, pod => `${pod.metadata?.name}:${pod.spec?.containers[0]?.image}`)
+    const image = await showPods(plane, pod => `${pod.metadata.name}:${pod.spec?.containers[0]?.image}`)
     assert.equal(image, 'web-0:two* web-1:two*', about)
     const [updated] = await plane.list(statefulSets)
     const { currentRevision, updateRevision, currentReplicas } = updated?.status ?? {}

@@ -35,7 +35,7 @@ function setOf(spec: Partial<StatefulSetSpec> = {}): StatefulSet {
 
 /** `ss-0:old* ss-1:new`: names and images, with a star if ready. */
 function shown(plane: TestControlPlane): Promise<string> {
-  return showPods(plane, pod => `${pod.metadata?.name}:${pod.spec?.containers[0]?.image}`)
+  return showPods(plane, pod => `${pod.metadata.name}:${pod.spec?.containers[0]?.image}`)
 }
 
 async function changeSpec(plane: TestControlPlane, spec: Partial<StatefulSetSpec>): Promise<void> {
@@ -49,7 +49,7 @@ async function statusOf(plane: TestControlPlane): Promise<NonNullable<StatefulSe
 }
 
 async function revisionsOfPods(plane: TestControlPlane): Promise<readonly (string | undefined)[]> {
-  return (await plane.list(pods)).map(pod => pod.metadata?.labels?.['controller-revision-hash'])
+  return (await plane.list(pods)).map(pod => pod.metadata.labels?.['controller-revision-hash'])
 }
 
 /** Records pod events: `+ss-0` created, `-ss-0` deleted. */
@@ -73,7 +73,7 @@ async function collect(
   try {
     for await (const event of client.watch(pods, { resourceVersion, signal })) {
       const sign = { ADDED: '+', DELETED: '-', MODIFIED: '', BOOKMARK: '' }[event.type]
-      if (sign) seen.push(`${sign}${event.object.metadata?.name}`)
+      if (sign) seen.push(`${sign}${event.object.metadata.name}`)
     }
   } catch (error) {
     if (!signal.aborted) throw error
@@ -124,8 +124,8 @@ test('StatefulSet, Recreate Failed Pod', async t => {
     const [evicted] = await plane.list(pods)
     await plane.changeStatus(pods, 'default/ss-0', pod => ({ ...pod, status: { phase, reason: 'Evicted' } }))
     const [again] = await plane.list(pods)
-    assert.equal(again?.metadata?.name, 'ss-0')
-    assert.notEqual(again.metadata.uid, evicted?.metadata?.uid)
+    assert.equal(again?.metadata.name, 'ss-0')
+    assert.notEqual(again.metadata.uid, evicted?.metadata.uid)
   }
 })
 

@@ -34,7 +34,7 @@ const dataClaim = {
 
 /** `web-0 web-1*`: the existing pods, with a star if ready. */
 function shown(plane: TestControlPlane): Promise<string> {
-  return showPods(plane, pod => pod.metadata?.name ?? '')
+  return showPods(plane, pod => pod.metadata.name ?? '')
 }
 
 async function changeSpec(plane: TestControlPlane, spec: Partial<StatefulSetSpec>): Promise<void> {
@@ -61,9 +61,9 @@ test('StatefulSet pods are created in order, each after the lower ordinals are r
   assert.equal(await shown(plane), 'web-0 web-1*')
   await setReady(plane, 'default/web-0')
   assert.equal(await shown(plane), 'web-0* web-1* web-2')
-  const second = (await plane.list(pods)).find(pod => pod.metadata?.name === 'web-1')
+  const second = (await plane.list(pods)).find(pod => pod.metadata.name === 'web-1')
   const { updateRevision = '', ...status } = await statusOf(plane)
-  assert.deepEqual(second?.metadata?.labels, {
+  assert.deepEqual(second?.metadata.labels, {
     'app': 'web',
     'apps.kubernetes.io/pod-index': '1',
     'controller-revision-hash': updateRevision,
@@ -71,7 +71,7 @@ test('StatefulSet pods are created in order, each after the lower ordinals are r
   })
   assert.equal(second.spec?.hostname, 'web-1')
   assert.equal(second.spec?.subdomain, 'web')
-  assert.equal(second.metadata?.ownerReferences?.[0]?.controller, true)
+  assert.equal(second.metadata.ownerReferences?.[0]?.controller, true)
   assert.deepEqual(status, {
     observedGeneration: 1,
     replicas: 3,
@@ -118,12 +118,12 @@ test('claims are created before their pods, retained and reused', async t => {
   await plane.create(statefulSets, setOf({ replicas: 2, volumeClaimTemplates: [dataClaim] }))
   await runAllPods(plane)
   const claimNames = async (): Promise<unknown> => {
-    return (await plane.list(persistentVolumeClaims)).map(claim => claim.metadata?.name)
+    return (await plane.list(persistentVolumeClaims)).map(claim => claim.metadata.name)
   }
   assert.deepEqual(await claimNames(), ['data-web-0', 'data-web-1'])
   const [claim] = await plane.list(persistentVolumeClaims)
-  assert.deepEqual(claim?.metadata?.labels, { app: 'web' })
-  assert.equal(claim.metadata?.ownerReferences, undefined)
+  assert.deepEqual(claim?.metadata.labels, { app: 'web' })
+  assert.equal(claim.metadata.ownerReferences, undefined)
   const [first] = await plane.list(pods)
   assert.deepEqual(first?.spec?.volumes?.[0], {
     name: 'data',
@@ -152,7 +152,7 @@ test('the retention policy determines whether the set or the condemned pod owns 
   await runAllPods(plane)
   const owners = async (): Promise<unknown> => {
     const claims = await plane.list(persistentVolumeClaims)
-    return claims.map(claim => claim.metadata?.ownerReferences?.map(({ kind }) => kind).join() ?? '')
+    return claims.map(claim => claim.metadata.ownerReferences?.map(({ kind }) => kind).join() ?? '')
   }
   assert.deepEqual(await owners(), ['StatefulSet', 'StatefulSet'])
   await changeSpec(plane, {
@@ -247,14 +247,14 @@ test('orphans with a StatefulSet pod name are adopted and get the identity label
   await setReady(plane, 'default/web-0')
   const all = await plane.list(pods)
   assert.deepEqual(
-    all.map(pod => [pod.metadata?.name, pod.metadata?.labels?.['statefulset.kubernetes.io/pod-name']]),
+    all.map(pod => [pod.metadata.name, pod.metadata.labels?.['statefulset.kubernetes.io/pod-name']]),
     [
       ['other-1', undefined],
       ['web-0', 'web-0'],
       ['web-01', undefined],
     ],
   )
-  assert.equal(all[1]?.metadata?.ownerReferences?.[0]?.name, 'web')
+  assert.equal(all[1]?.metadata.ownerReferences?.[0]?.name, 'web')
 })
 
 test('a StatefulSet waits while a foreign pod has one of its pod names', async t => {
@@ -268,7 +268,7 @@ test('a StatefulSet waits while a foreign pod has one of its pod names', async t
   await plane.run(plane.client.delete(pods, { namespace: 'default', name: 'web-0' }))
   await plane.settle()
   const [pod] = await plane.list(pods)
-  assert.notEqual(pod?.metadata?.uid, stranger.metadata?.uid)
+  assert.notEqual(pod?.metadata.uid, stranger.metadata.uid)
   assert.equal(keyOf(pod!), 'default/web-0')
 })
 
@@ -288,13 +288,13 @@ test('a recreated StatefulSet adopts orphaned pods and revisions', async t => {
   const plane = await startTestControlPlane(t, [statefulSetController])
   await plane.create(statefulSets, setOf({ replicas: 2 }))
   await runAllPods(plane)
-  const uids = async (): Promise<unknown> => (await plane.list(pods)).map(pod => pod.metadata?.uid)
+  const uids = async (): Promise<unknown> => (await plane.list(pods)).map(pod => pod.metadata.uid)
   const before = await uids()
   const orphan = { propagationPolicy: 'Orphan' } as const
   await plane.run(plane.client.delete(statefulSets, { namespace: 'default', name: 'web' }, orphan))
   await plane.settle()
   const ownerless = <T extends KubernetesObject>(object: T): T => {
-    const { ownerReferences: _owners, finalizers: _finalizers, ...metadata } = object.metadata ?? {}
+    const { ownerReferences: _owners, finalizers: _finalizers, ...metadata } = object.metadata
     return { ...object, metadata }
   }
   for (const pod of await plane.list(pods)) await plane.change(pods, keyOf(pod), ownerless)
@@ -304,8 +304,8 @@ test('a recreated StatefulSet adopts orphaned pods and revisions', async t => {
   assert.deepEqual(await plane.list(statefulSets), [])
   const { metadata } = await plane.create(statefulSets, setOf({ replicas: 2 }))
   const [revision, ...more] = await plane.list(controllerRevisions)
-  assert.deepEqual([revision?.metadata?.name, more.length], [left?.metadata?.name, 0])
-  assert.equal(revision?.metadata?.ownerReferences?.[0]?.uid, metadata?.uid)
+  assert.deepEqual([revision?.metadata.name, more.length], [left?.metadata.name, 0])
+  assert.equal(revision?.metadata.ownerReferences?.[0]?.uid, metadata.uid)
   assert.deepEqual(await uids(), before)
   const status = await statusOf(plane)
   assert.deepEqual([status.readyReplicas, status.updatedReplicas], [2, 2])

@@ -48,7 +48,7 @@ function setUp(context: ControllerContext): Reconcile {
   return async ({ key, client, signal }) => {
     const set = sets.get(key)
     if (set === undefined) return undefined
-    const { uid = '', namespace = '' } = set.metadata ?? {}
+    const { uid, namespace = '' } = set.metadata
     const revisions = await history.claimRevisions(set, client)
     const versions = await versionsOf(set, revisions, client)
     // Pods are claimed last, so that decisions are not based on state that is outdated by earlier writes.
@@ -94,14 +94,14 @@ function enqueueByName(world: {
   allPods.addEventHandler((_key, { oldObject, newObject }) => {
     const pod = newObject ?? oldObject
     if (pod === undefined || (newObject !== undefined && controllerOf(newObject) !== undefined)) return
-    const parent = parsePodName(pod.metadata?.name ?? '')?.parent
+    const parent = parsePodName(pod.metadata.name)?.parent
     if (parent === undefined) return
-    const key = formatKey({ namespace: pod.metadata?.namespace ?? '', name: parent })
+    const key = formatKey({ namespace: pod.metadata.namespace ?? '', name: parent })
     if (sets.get(key) !== undefined) enqueue(key)
   })
   allClaims.addEventHandler((_key, { oldObject, newObject }) => {
     if (oldObject === undefined || newObject !== undefined) return
-    const { name = '', namespace = '' } = oldObject.metadata ?? {}
+    const { name, namespace = '' } = oldObject.metadata
     const owner = parsePodName(name)?.parent ?? ''
     // Names of claim templates and of sets may contain dashes, so every suffix may be the set's name.
     for (let dash = owner.indexOf('-'); dash !== -1; dash = owner.indexOf('-', dash + 1)) {
@@ -136,10 +136,10 @@ async function versionsOf(
   }
   const recorded = await recordRevision({ set, revisions, hashLabel, client })
   const update = recorded.revision
-  const current = revisions.find(({ metadata }) => metadata?.name === currentRevision) ?? update
+  const current = revisions.find(({ metadata }) => metadata.name === currentRevision) ?? update
   return {
-    currentRevision: current.metadata?.name ?? '',
-    updateRevision: update.metadata?.name ?? '',
+    currentRevision: current.metadata.name ?? '',
+    updateRevision: update.metadata.name ?? '',
     templates: { current: templateOfRevision(current) ?? template, update: template },
     collisionCount: recorded.collisionCount,
   }
@@ -190,7 +190,7 @@ async function truncate(
   const { set, pods: ownPods, currentRevision, updateRevision } = world
   const limit = set.spec?.revisionHistoryLimit ?? 10
   const live = new Set([currentRevision, updateRevision, ...ownPods.map(revisionOf)])
-  const past = revisions.filter(({ metadata }) => !live.has(metadata?.name ?? ''))
+  const past = revisions.filter(({ metadata }) => !live.has(metadata.name ?? ''))
   // A negative limit means no limit.
   if (limit >= 0) await deleteRevisions(client, past.slice(0, Math.max(0, past.length - limit)))
 }

@@ -36,7 +36,7 @@ async function namesOf<T extends KubernetesObject>(
   plane: TestControlPlane,
   resource: Resource<T>,
 ): Promise<readonly unknown[]> {
-  return (await plane.list(resource)).map(({ metadata }) => metadata?.name)
+  return (await plane.list(resource)).map(({ metadata }) => metadata.name)
 }
 
 test('objects without the protection finalizer get it', async t => {
@@ -54,7 +54,7 @@ test('objects without the protection finalizer get it', async t => {
     ...(await plane.list(volumeAttributesClasses)),
   ]
   assert.deepEqual(
-    objects.map(({ metadata }) => metadata?.finalizers),
+    objects.map(({ metadata }) => metadata.finalizers),
     [['kubernetes.io/pv-protection'], ['kubernetes.io/pvc-protection'], ['kubernetes.io/vac-protection']],
   )
   for (const [resource, name] of [
@@ -134,7 +134,7 @@ test('a pod with an ephemeral volume gets its own claim', async t => {
   const [claim] = await plane.list(persistentVolumeClaims)
   const { name, labels, annotations, ownerReferences } = claim?.metadata ?? {}
   assert.deepEqual([name, labels, annotations], ['web-scratch', { of: 'web' }, { note: 'x' }])
-  const { uid } = pod.metadata!
+  const { uid } = pod.metadata
   assert.deepEqual(ownerReferences, [
     { apiVersion: 'v1', kind: 'Pod', name: 'web', uid, controller: true, blockOwnerDeletion: true },
   ])
@@ -160,5 +160,5 @@ test('a foreign claim with the name of an ephemeral volume blocks its creation',
   ])
   await remove(plane, persistentVolumeClaims, 'web-scratch')
   const [claim] = await plane.list(persistentVolumeClaims)
-  assert.equal(claim?.metadata?.ownerReferences?.[0]?.name, 'web')
+  assert.equal(claim?.metadata.ownerReferences?.[0]?.name, 'web')
 })

@@ -91,12 +91,12 @@ for (const [name, { resource, make }] of Object.entries(kinds)) {
       const { items } = await plane.run(
         client.list(resource, { ...namespace, labelSelector: `stage=${label}` }),
       )
-      return items.map(({ metadata }) => metadata?.name)
+      return items.map(({ metadata }) => metadata.name)
     }
     const made = await plane.create(resource, make('first'))
     assert.equal(made.apiVersion, apiVersionOf(resource))
     const read = await plane.run(client.get(resource, at('first')))
-    assert.equal(read.metadata?.uid, made.metadata?.uid)
+    assert.equal(read.metadata.uid, made.metadata.uid)
     const patch = { metadata: { labels: { stage: 'patched' } } }
     await plane.run(client.patch(resource, at('first'), { type: 'merge', patch }))
     assert.deepEqual(await labelled('patched'), ['first'])
@@ -105,7 +105,7 @@ for (const [name, { resource, make }] of Object.entries(kinds)) {
     assert.equal(await plane.run(client.find(resource, at('first'))), undefined)
     for (const each of ['second', 'third']) {
       const replacement = await plane.create(resource, make(each))
-      assert.notEqual(replacement.metadata?.uid, made.metadata?.uid)
+      assert.notEqual(replacement.metadata.uid, made.metadata.uid)
       await plane.change(resource, 'namespace' in namespace ? `default/${each}` : each, object => ({
         ...object,
         metadata: { ...object.metadata, labels: { stage: 'updated' } },

@@ -53,7 +53,7 @@ function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Re
     if (pod === undefined || !isBound(pod) || isBeingDeleted(pod)) return undefined
     const taints = (allNodes.get(pod.spec?.nodeName ?? '')?.spec?.taints ?? []).filter(isNoExecute)
     const staysMs = minTolerationMs(taints, pod.spec?.tolerations ?? [])
-    const uid = pod.metadata?.uid ?? ''
+    const uid = pod.metadata.uid
     const stay = stays.get(key)
     if (staysMs === Infinity) {
       if (stay !== undefined && stays.delete(key) && taints.length === 0)
@@ -87,7 +87,7 @@ function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Re
       if (conditions !== pod.status?.conditions) {
         await client.updateStatus(pods, { ...pod, status: { ...pod.status, conditions } })
       }
-      await client.delete(pods, parseKey(keyOf(pod)), { preconditions: { uid: pod.metadata?.uid ?? '' } })
+      await client.delete(pods, parseKey(keyOf(pod)), { preconditions: { uid: pod.metadata.uid ?? '' } })
     } catch (error) {
       if (!isApiError(error, 'NotFound')) throw error
     }
@@ -100,7 +100,7 @@ function isBound({ spec }: Pod): boolean {
 
 function isSameToleration(oldObject: Pod, newObject: Pod): boolean {
   return (
-    oldObject.metadata?.uid === newObject.metadata?.uid &&
+    oldObject.metadata.uid === newObject.metadata.uid &&
     equalJson(oldObject.spec?.tolerations, newObject.spec?.tolerations)
   )
 }

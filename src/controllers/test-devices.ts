@@ -63,7 +63,7 @@ export async function allocate(
     ...(tolerations.length > 0 && { tolerations }),
   }
   const reservedFor = pods.map(({ metadata }) => {
-    return { resource: 'pods', name: metadata?.name ?? '', uid: metadata?.uid ?? '' }
+    return { resource: 'pods', name: metadata.name ?? '', uid: metadata.uid ?? '' }
   })
   await plane.changeStatus(resourceClaims, key, claim => ({
     ...claim,

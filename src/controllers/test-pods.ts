@@ -42,7 +42,7 @@ export async function runAllPods(plane: TestControlPlane): Promise<void> {
 
 /** Binds a pod to a node, so that its deletion is graceful. */
 export async function bindPod(plane: TestControlPlane, pod: Pod, nodeName: string): Promise<void> {
-  const { namespace, name = '' } = pod.metadata ?? {}
+  const { namespace, name = '' } = pod.metadata
   const binding = { metadata: { namespace, name }, target: { kind: 'Node', name: nodeName } }
   await plane.run(plane.client.createSubresource(pods, { namespace, name, subresource: 'binding' }, binding))
   await plane.settle()

@@ -63,7 +63,7 @@ export async function showClaims(plane: TestControlPlane): Promise<string> {
   const claims = await plane.list(persistentVolumeClaims)
   return claims
     .map(({ metadata, spec, status }) => {
-      return `${metadata?.name}:${status?.phase}${spec?.volumeName ? `>${spec.volumeName}` : ''}`
+      return `${metadata.name}:${status?.phase}${spec?.volumeName ? `>${spec.volumeName}` : ''}`
     })
     .toSorted()
     .join(' ')
@@ -74,7 +74,7 @@ export async function showVolumes(plane: TestControlPlane): Promise<string> {
   const volumes = await plane.list(persistentVolumes)
   return volumes
     .map(({ metadata, spec, status }) => {
-      return `${metadata?.name}:${status?.phase}${spec?.claimRef ? `>${spec.claimRef.name}` : ''}`
+      return `${metadata.name}:${status?.phase}${spec?.claimRef ? `>${spec.claimRef.name}` : ''}`
     })
     .toSorted()
     .join(' ')

@@ -25,7 +25,7 @@ function setUp({ platform, informer, enqueue }: ControllerContext): Reconcile {
     const requeueAfterMs = expiresAtMs(secret) - platform.clock.now()
     if (requeueAfterMs === Infinity) return undefined
     if (requeueAfterMs > 0) return { requeueAfterMs }
-    const preconditions = { uid: secret.metadata?.uid ?? '' }
+    const preconditions = { uid: secret.metadata.uid }
     try {
       await client.delete(secrets, { namespace, name }, { preconditions, signal })
     } catch (error) {

@@ -24,7 +24,7 @@ test('a finished job is deleted after its TTL with foreground propagation', asyn
     assert.equal(await isGoing(plane), false)
     await plane.advance(12_000)
     const [job] = await plane.list(jobs)
-    assert.deepEqual(job?.metadata?.finalizers, ['foregroundDeletion'])
+    assert.deepEqual(job?.metadata.finalizers, ['foregroundDeletion'])
   }
 })
 

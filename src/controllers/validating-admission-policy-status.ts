@@ -46,7 +46,7 @@ function setUp(
     if (policy === undefined || isObserved(policy)) return
     const warnings = await checkTypes(policy, signal)
     const status = {
-      observedGeneration: policy.metadata?.generation ?? 0,
+      observedGeneration: policy.metadata.generation ?? 0,
       typeChecking: warnings.length === 0 ? {} : { expressionWarnings: warnings },
     }
     try {
@@ -60,5 +60,5 @@ function setUp(
 }
 
 function isObserved({ metadata, status }: ValidatingAdmissionPolicy): boolean {
-  return compareInt64(metadata?.generation ?? 0, status?.observedGeneration ?? 0) <= 0
+  return compareInt64(metadata.generation ?? 0, status?.observedGeneration ?? 0) <= 0
 }

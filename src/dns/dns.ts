@@ -193,7 +193,7 @@ function worldOf(informers: Informers, { domain, nameServers }: ClusterDnsOption
 }
 
 function serviceOf({ metadata }: EndpointSlice): readonly string[] {
-  const name = metadata?.labels?.['kubernetes.io/service-name']
+  const name = metadata.labels?.['kubernetes.io/service-name']
   return name ? [`${metadata.namespace ?? ''}/${name}`] : []
 }
 

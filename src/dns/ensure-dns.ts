@@ -76,7 +76,7 @@ function serviceOf({ clusterIp }: DnsServiceOptions): Service {
 }
 
 function sliceOf(service: Service, { address, port, nodeName }: DnsServiceOptions): EndpointSlice {
-  const { uid = '' } = service.metadata ?? {}
+  const { uid = '' } = service.metadata
   return {
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',

@@ -66,11 +66,11 @@ const world: DnsState = {
   hasNamespace: name => ['shop', 'default'].includes(name),
   service: (namespace, name) =>
     services.find(({ metadata }) => {
-      return metadata?.namespace === namespace && metadata.name === name
+      return metadata.namespace === namespace && metadata.name === name
     }),
   slicesOf: (namespace, name) =>
     slices.filter(({ metadata }) => {
-      return metadata?.namespace === namespace && metadata.labels?.['kubernetes.io/service-name'] === name
+      return metadata.namespace === namespace && metadata.labels?.['kubernetes.io/service-name'] === name
     }),
   servicesAt: address => services.filter(({ spec }) => spec?.clusterIPs?.includes(address)),
   slicesAt: address =>

@@ -36,7 +36,7 @@ async function ensure<T extends KubernetesObject>(
     if (!isApiError(error)) throw error
     const { kind } = resource
     if (error.reason !== 'AlreadyExists')
-      log.warn('Failed to create RBAC object', { kind, name: object.metadata?.name, error })
+      log.warn('Failed to create RBAC object', { kind, name: object.metadata.name, error })
   }
 }
 

@@ -69,7 +69,7 @@ function rejectOnSysctl({ pod, allowedUnsafeSysctls }: AdmissionInput): PodFailu
 const systemLabel = 'kubernetes.io/os'
 
 function rejectOnOs({ pod, node }: AdmissionInput): PodFailure | undefined {
-  const label = pod.metadata?.labels?.[systemLabel]
+  const label = pod.metadata.labels?.[systemLabel]
   if (label !== undefined && label !== 'linux') {
     const message = "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label"
     return { reason: 'PodOSSelectorNodeLabelDoesNotMatch', message }
@@ -127,7 +127,7 @@ function outOf(name: string, { requested, used, capacity }: Shortage): PodFailur
 
 function rejectOnNodeAffinity({ pod, node }: AdmissionInput): PodFailure | undefined {
   if (node === undefined) return undefined
-  const labels = node.metadata?.labels ?? {}
+  const labels = node.metadata.labels ?? {}
   const { nodeSelector = {}, affinity } = pod.spec ?? {}
   const needed = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
   const fits =

@@ -39,7 +39,7 @@ export function sandboxConfigOf(pod: Pod, context: SandboxContext): PlannedSandb
   const { attempt, node, handler, resolvConf } = context
   try {
     const { config: dns, warnings } = podDns(pod, node, resolvConf)
-    const { name = '', namespace = '', uid = '', annotations = {} } = pod.metadata ?? {}
+    const { name = '', namespace = '', uid = '', annotations = {} } = pod.metadata
     const overhead = overheadResources(pod)
     const config: SandboxConfig = {
       metadata: { name, namespace, uid, attempt },

@@ -42,7 +42,7 @@ export interface AnnotatedContainer {
 
 /** The pod's labels and the labels that identify the pod. */
 export function sandboxLabels(pod: Pod): Texts {
-  return { ...pod.metadata?.labels, ...identity(pod) }
+  return { ...pod.metadata.labels, ...identity(pod) }
 }
 
 export function containerLabels(pod: Pod, container: Container): Texts {
@@ -50,7 +50,7 @@ export function containerLabels(pod: Pod, container: Container): Texts {
 }
 
 export function containerAnnotations(pod: Pod, container: Container, attempt: number): Texts {
-  const { deletionGracePeriodSeconds } = pod.metadata ?? {}
+  const { deletionGracePeriodSeconds } = pod.metadata
   const { terminationGracePeriodSeconds } = pod.spec ?? {}
   const { preStop } = container.lifecycle ?? {}
   return {
@@ -102,7 +102,7 @@ export function containerHash({ name, image = '' }: Container): string {
 }
 
 function identity(pod: Pod): Texts {
-  const { name = '', namespace = '', uid = '' } = pod.metadata ?? {}
+  const { name = '', namespace = '', uid = '' } = pod.metadata
   return { [podName]: name, [podNamespace]: namespace, [podUid]: uid }
 }
 

@@ -16,7 +16,7 @@ import { quote } from '#/api/quote.ts'
 
 /** Metadata fields, available to volumes and environment variables. */
 export function podMetadataValue(pod: Pod, fieldPath: string): string {
-  const { name = '', namespace = '', uid = '', labels = {}, annotations = {} } = pod.metadata ?? {}
+  const { name = '', namespace = '', uid = '', labels = {}, annotations = {} } = pod.metadata
   switch (fieldPath) {
     case 'metadata.name':
       return name

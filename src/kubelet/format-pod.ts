@@ -2,6 +2,6 @@
 import type { Pod } from '#/api/generated/core/v1.ts'
 
 export function formatPod({ metadata }: Pod): string {
-  const { name = '', namespace = '', uid = '' } = metadata ?? {}
+  const { name = '', namespace = '', uid = '' } = metadata
   return `${name}_${namespace}(${uid})`
 }

@@ -31,8 +31,8 @@ test('a node registers with what it is like and sends heartbeats', async () => {
   }
   await using cluster = await Cluster.start({ nodes: [node] })
   const big = await cluster.client.get(nodes, { name: 'big' })
-  assert.equal(big.metadata?.labels?.['zone'], 'a')
-  assert.equal(big.metadata?.labels?.['kubernetes.io/hostname'], 'big')
+  assert.equal(big.metadata.labels?.['zone'], 'a')
+  assert.equal(big.metadata.labels?.['kubernetes.io/hostname'], 'big')
   assert.equal(big.status?.allocatable?.['example.com/gpu'], '2')
   assert.equal(big.status?.allocatable?.['cpu'], '64')
   assert.equal(big.status?.allocatable?.['memory'], '32Gi')
@@ -118,7 +118,7 @@ test('a node that stops and comes back goes on where it was', async () => {
   const { items } = await client.list(pods)
   const addresses = items.map(pod => pod.status?.podIP)
   assert.equal(new Set(addresses).size, 3, `all have an address of their own: ${addresses.join(' ')}`)
-  const { containerStatuses = [] } = items.find(pod => pod.metadata?.name === 'web')?.status ?? {}
+  const { containerStatuses = [] } = items.find(pod => pod.metadata.name === 'web')?.status ?? {}
   assert.equal(containerStatuses[0]?.restartCount, 1, 'it ended while the node was away')
 })
 

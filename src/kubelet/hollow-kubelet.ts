@@ -72,7 +72,7 @@ export class HollowKubelet {
     this.informers = new Informers({ platform, client })
     this.#pods = this.informers.of(pods, { fieldSelector: `spec.nodeName=${node.name}` })
     this.#pods.addEventHandler((key, { oldObject, newObject }) => {
-      if (newObject === undefined) this.#addresses.free(oldObject.metadata?.uid ?? '')
+      if (newObject === undefined) this.#addresses.free(oldObject.metadata.uid)
       this.#queue.add(key)
     })
     this.informers
@@ -183,10 +183,10 @@ export class HollowKubelet {
   async #stopPod(key: string, pod: Pod, signal: AbortSignal): Promise<void> {
     const { client, platform } = this.#options
     const stopped = stoppedPod(pod, platform.clock.now())
-    if (pod.metadata?.finalizers?.length && stopped.status !== pod.status) {
+    if (pod.metadata.finalizers?.length && stopped.status !== pod.status) {
       await client.updateStatus(pods, stopped, { signal })
     }
-    const preconditions = { uid: pod.metadata?.uid ?? '' }
+    const preconditions = { uid: pod.metadata.uid ?? '' }
     await client.delete(pods, parseKey(key), { gracePeriodSeconds: 0, preconditions, signal })
   }
 

@@ -5,7 +5,7 @@ import { hostPortsOf } from './host-ports.ts'
 
 /** `8080>80/TCP`. */
 function mappings(ports: readonly ContainerPort[], spec: Partial<PodSpec> = {}): string {
-  const found = hostPortsOf({ spec: { containers: [{ name: 'c', ports }], ...spec } })
+  const found = hostPortsOf({ metadata: {}, spec: { containers: [{ name: 'c', ports }], ...spec } })
   return found
     .map(
       ({ hostIp, hostPort, containerPort, protocol }) =>

@@ -159,7 +159,7 @@ export class Images {
 
   /** Credentials from the pod's imagePullSecrets that match the image. */
   async #credentials({ pod, reference, signal }: Request): Promise<readonly PullCredential[]> {
-    const { namespace = '' } = pod.metadata ?? {}
+    const { namespace = '' } = pod.metadata
     const names = (pod.spec?.imagePullSecrets ?? []).map(({ name }) => name ?? '').filter(name => name !== '')
     const missing: string[] = []
     const secrets = await Promise.all(
@@ -191,7 +191,7 @@ export class Images {
     const { pod, written, image, tell, signal } = request
     const { platform, runtime } = this.#options
     const { clock } = platform
-    const key = `${pod.metadata?.uid ?? ''}_${written}`
+    const key = `${pod.metadata.uid ?? ''}_${written}`
     const waiting = this.#backoff.waiting(key, clock.monotonicMs())
     if (waiting !== undefined) {
       const text = `Back-off pulling image ${quote(written)}`

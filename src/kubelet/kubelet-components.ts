@@ -126,7 +126,7 @@ function makeParts(options: KubeletOptions, known: RuntimeDependentState, wake: 
 }
 
 function uidOf({ metadata }: Pod): string {
-  return metadata?.uid ?? ''
+  return metadata.uid ?? ''
 }
 
 function logsOf(node: KubeletConfiguration): (worker: PodWorker) => readonly WrittenLog[] {

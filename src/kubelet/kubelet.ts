@@ -87,7 +87,7 @@ export class Kubelet implements KubeletView {
   pod(namespace: string, name: string): Pod | undefined {
     const found = this.pods().filter(pod => keyOf(pod) === `${namespace}/${name}`)
     // During a replacement, two pods can have the same name; the newer one is returned.
-    return found.find(({ metadata }) => metadata?.deletionTimestamp === undefined) ?? found[0]
+    return found.find(({ metadata }) => metadata.deletionTimestamp === undefined) ?? found[0]
   }
 
   containerId(uid: string, container: string): string | undefined {

@@ -24,7 +24,7 @@ async function run(
     connectHttp: recording(asked),
   })
   const container = { name: 'web', image: 'i', ports: [{ name: 'http', containerPort: 8080 }] }
-  const target = { pod: {}, container, containerId: 'id', addresses }
+  const target = { pod: { metadata: {} }, container, containerId: 'id', addresses }
   const hook = hooks.run(handler, target, new AbortController().signal).then(
     () => [...asked.requests, ...asked.commands, `${simulation.nowMs} ms`].join(' '),
     (error: Error) => error.message,

@@ -67,7 +67,7 @@ export class MirrorPods {
       return undefined
     }
     if (mirror === undefined) return this.#create(pod, signal)
-    const isCurrent = annotationOf(mirror, mirrorAnnotation) === pod.metadata?.uid && !isBeingDeleted(mirror)
+    const isCurrent = annotationOf(mirror, mirrorAnnotation) === pod.metadata.uid && !isBeingDeleted(mirror)
     if (!isCurrent) await this.#remove(key, mirror, signal)
     return undefined
   }
@@ -76,7 +76,7 @@ export class MirrorPods {
     const { client, node } = this.#options
     const owner = node()?.metadata
     if (owner?.uid === undefined || owner.name === undefined) return { requeueAfterMs: nodeRetryMs }
-    const { uid = '', ...metadata } = pod.metadata ?? {}
+    const { uid = '', ...metadata } = pod.metadata
     const { status: _, ...wanted } = pod
     const ownerReferences = [
       { apiVersion: 'v1', kind: 'Node', name: owner.name, uid: owner.uid, controller: true },
@@ -91,7 +91,7 @@ export class MirrorPods {
   }
 
   async #remove(key: string, mirror: Pod, signal: AbortSignal): Promise<void> {
-    const preconditions = { uid: mirror.metadata?.uid ?? '' }
+    const preconditions = { uid: mirror.metadata.uid ?? '' }
     try {
       await this.#options.client.delete(pods, parseKey(key), { gracePeriodSeconds: 0, preconditions, signal })
     } catch (error) {

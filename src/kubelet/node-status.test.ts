@@ -120,8 +120,8 @@ test('a node registers as itself, with what it has, and renews its lease', async
   })
   const node = await subject.node()
   assert.equal(conditionsOf(node), well)
-  assert.equal(node.metadata?.labels?.['disk'], 'fast')
-  assert.equal(node.metadata?.labels?.['kubernetes.io/hostname'], name)
+  assert.equal(node.metadata.labels?.['disk'], 'fast')
+  assert.equal(node.metadata.labels?.['kubernetes.io/hostname'], name)
   assert.deepEqual(
     node.spec?.taints?.filter(({ key }) => key === 'gpu'),
     taints,
@@ -149,14 +149,14 @@ test('a node registers as itself, with what it has, and renews its lease', async
   await subject.advance(60_000)
   assert.equal((await lease()) - before, 60_000)
   const owned = await subject.run(subject.client.get(leases, { namespace: 'kube-node-lease', name }))
-  assert.equal(owned.metadata?.ownerReferences?.[0]?.uid, node.metadata?.uid)
+  assert.equal(owned.metadata.ownerReferences?.[0]?.uid, node.metadata.uid)
 })
 
 test('nothing is written while nothing changes, but every five minutes', async t => {
   const subject = await startNode(t)
   const first = await subject.node()
   await subject.advance(280_000)
-  assert.equal((await subject.node()).metadata?.resourceVersion, first.metadata?.resourceVersion)
+  assert.equal((await subject.node()).metadata.resourceVersion, first.metadata.resourceVersion)
   await subject.advance(40_000)
   const reported = await subject.node()
   const heartbeat = ({ status }: Node): number =>
@@ -232,12 +232,12 @@ test('a node that others gave up or deleted makes itself known again', async t =
   await subject.run(subject.client.delete(nodes, { name }))
   await subject.advance(11_000)
   const again = await subject.node()
-  assert.notEqual(again.metadata?.uid, before.metadata?.uid)
+  assert.notEqual(again.metadata.uid, before.metadata.uid)
   assert.equal(conditionsOf(again), well)
-  assert.equal(again.metadata?.labels?.['disk'], 'fast')
+  assert.equal(again.metadata.labels?.['disk'], 'fast')
   await subject.advance(10_000)
   const lease = await subject.run(subject.client.get(leases, { namespace: 'kube-node-lease', name }))
-  assert.equal(lease.metadata?.ownerReferences?.[0]?.uid, again.metadata?.uid)
+  assert.equal(lease.metadata.ownerReferences?.[0]?.uid, again.metadata.uid)
 })
 
 test('a node that starts again is the one it was, with its labels set right', async t => {
@@ -248,15 +248,15 @@ test('a node that starts again is the one it was, with its labels set right', as
     ...node,
     metadata: {
       ...node.metadata,
-      labels: { ...node.metadata?.labels, 'kubernetes.io/os': 'plan9', 'mine': 'x' },
+      labels: { ...node.metadata.labels, 'kubernetes.io/os': 'plan9', 'mine': 'x' },
     },
     spec: { ...node.spec, unschedulable: true },
   }))
   const again = await startNodeOn(subject, t, {})
   const after = await again.node()
-  assert.equal(after.metadata?.uid, before.metadata?.uid)
-  assert.equal(after.metadata?.labels?.['kubernetes.io/os'], 'linux')
-  assert.equal(after.metadata?.labels?.['mine'], 'x')
+  assert.equal(after.metadata.uid, before.metadata.uid)
+  assert.equal(after.metadata.labels?.['kubernetes.io/os'], 'linux')
+  assert.equal(after.metadata.labels?.['mine'], 'x')
   assert.equal(after.spec?.unschedulable, true)
   assert.equal(conditionsOf(after), well)
 })

@@ -156,7 +156,7 @@ export class NodeRegistration {
     const followed = this.nodes.get(name)
     const own = this.#node
     if (own === undefined) return followed
-    if (this.nodes.isCurrent(own.metadata?.resourceVersion ?? '')) return followed
+    if (this.nodes.isCurrent(own.metadata.resourceVersion ?? '')) return followed
     return own
   }
 

@@ -66,7 +66,7 @@ function baseConfig(pod: Pod, type: DnsType, node: Settings, host: DnsConfig): D
   if (type === 'cluster' && node.clusterDNS.length > 0) {
     const { clusterDNS: servers, clusterDomain: domain } = node
     const own =
-      domain === '' ? [] : [`${pod.metadata?.namespace ?? ''}.svc.${domain}`, `svc.${domain}`, domain]
+      domain === '' ? [] : [`${pod.metadata.namespace ?? ''}.svc.${domain}`, `svc.${domain}`, domain]
     return { servers, searches: unique([...own, ...host.searches]), options: ['ndots:5'] }
   }
   if (node.resolvConf !== '') return host

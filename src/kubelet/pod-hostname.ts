@@ -15,7 +15,7 @@ const qualifiedMax = 64
 
 /** Throws an Error with Kubernetes' message if the spec contains an invalid name. */
 export function podHostname(pod: Pod, clusterDomain: string): PodHostname {
-  const { name = '', namespace = '' } = pod.metadata ?? {}
+  const { name = '', namespace = '' } = pod.metadata
   const { hostname = '', subdomain = '', hostnameOverride } = pod.spec ?? {}
   if (hostnameOverride !== undefined) {
     refuse('pod HostnameOverride', hostnameOverride, 'DNS subdomain', checkDns1123Subdomain(hostnameOverride))

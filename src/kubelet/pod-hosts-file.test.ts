@@ -44,10 +44,13 @@ test("on the node's network it is the file of the node", () => {
 })
 
 test('a container has it unless it mounts its own or there is no address yet', () => {
-  const pod = { spec: { containers: [] } }
+  const pod = { metadata: {}, spec: { containers: [] } }
   assert.equal(hasHostsFile(pod, { name: 'c' }, ['1.1.1.1']), true)
   assert.equal(hasHostsFile(pod, { name: 'c' }, []), false)
-  assert.equal(hasHostsFile({ spec: { containers: [], hostNetwork: true } }, { name: 'c' }, []), true)
+  assert.equal(
+    hasHostsFile({ metadata: {}, spec: { containers: [], hostNetwork: true } }, { name: 'c' }, []),
+    true,
+  )
   const volumeMounts = [{ name: 'v', mountPath: '/etc/hosts' }]
   assert.equal(hasHostsFile(pod, { name: 'c', volumeMounts }, ['1.1.1.1']), false)
 })

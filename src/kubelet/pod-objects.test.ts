@@ -36,10 +36,10 @@ async function start(t: TestContext): Promise<Fixture> {
       metadata: { namespace: 'default', name },
       spec: { containers: [container], nodeName: 'n1', ...spec },
     })
-    names.set(pod.metadata?.uid ?? '', name)
+    names.set(pod.metadata.uid ?? '', name)
     return pod
   }
-  return { plane, objects, told, createPod, uidOf: pod => pod.metadata?.uid ?? '' }
+  return { plane, objects, told, createPod, uidOf: pod => pod.metadata.uid ?? '' }
 }
 
 const configVolume = (name: string): Partial<PodSpec> => ({ volumes: [{ name: 'v', configMap: { name } }] })
@@ -167,7 +167,7 @@ const references: readonly (readonly [title: string, spec: Partial<PodSpec>, exp
 
 test('the config maps and secrets that a pod uses are those that its spec names', () => {
   for (const [title, spec, expected] of references) {
-    const found = referencesOf({ spec: { containers: [container], ...spec } })
+    const found = referencesOf({ metadata: {}, spec: { containers: [container], ...spec } })
     const shown = [
       ...[...found.configMaps].map(name => `config ${name}`),
       ...[...found.secrets].map(name => `secret ${name}`),

@@ -53,7 +53,7 @@ export class PodObjects {
 
   /** Registers the objects referenced by the pod. Idempotent; called on each sync. */
   registerPod(pod: Pod): void {
-    const { namespace = '', uid = '' } = pod.metadata ?? {}
+    const { namespace = '', uid = '' } = pod.metadata
     const { configMaps: names, secrets: secretNames } = referencesOf(pod)
     this.#configMaps.registerPod(uid, namespace, names)
     this.#secrets.registerPod(uid, namespace, secretNames)

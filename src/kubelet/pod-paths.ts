@@ -37,7 +37,7 @@ export function terminationMessagePath(
 
 /** Contains one directory per container. */
 export function podLogFolder({ podLogsDir }: Pick<KubeletConfiguration, 'podLogsDir'>, pod: Pod): string {
-  const { namespace = '', name = '', uid = '' } = pod.metadata ?? {}
+  const { namespace = '', name = '', uid = '' } = pod.metadata
   return join(podLogsDir, `${namespace}_${name}_${uid}`)
 }
 
@@ -63,7 +63,7 @@ export function qosCgroup(node: Pick<KubeletConfiguration, 'cgroupRoot'>, qosCla
 
 /** Parent cgroup of the pod's containers. */
 export function podCgroup(node: Pick<KubeletConfiguration, 'cgroupRoot'>, pod: Pod): string {
-  return podCgroupOf(node, qosClassOf(pod), pod.metadata?.uid ?? '')
+  return podCgroupOf(node, qosClassOf(pod), pod.metadata.uid ?? '')
 }
 
 export function podCgroupOf(

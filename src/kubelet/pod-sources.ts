@@ -57,7 +57,7 @@ export class PodSources {
     this.#manifests = new StaticPodSource({ platform, linux, folder, nodeName: node.name, onChange })
     options.informer.addEventHandler((key, { oldObject, newObject }) => {
       this.#follow(oldObject, newObject)
-      const mirrored = this.#manifests.byKey(key)?.metadata?.uid
+      const mirrored = this.#manifests.byKey(key)?.metadata.uid
       if (mirrored !== undefined) this.#tell(mirrored)
     })
   }
@@ -96,7 +96,7 @@ export class PodSources {
   }
 
   #follow(before: Pod | undefined, after: Pod | undefined): void {
-    const [old, now] = [before, after].map(pod => (pod && !isMirror(pod) ? pod.metadata?.uid : undefined))
+    const [old, now] = [before, after].map(pod => (pod && !isMirror(pod) ? pod.metadata.uid : undefined))
     if (old !== undefined && old !== now) {
       this.#byUid.delete(old)
       this.#tell(old)

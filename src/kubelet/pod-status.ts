@@ -117,7 +117,7 @@ function foreignFields(previous: PodStatus): PodStatus {
 }
 
 function generationOf({ metadata }: Pod): PodStatus {
-  return metadata?.generation === undefined ? {} : { observedGeneration: metadata.generation }
+  return metadata.generation === undefined ? {} : { observedGeneration: metadata.generation }
 }
 
 /** Reason and message are kept only while the phase is unchanged. */

@@ -4,7 +4,10 @@ import type { Pod, PodSpec } from '#/api/generated/core/v1.ts'
 import { forbiddenSysctl, sysctlsOf } from './pod-sysctls.ts'
 
 function podOf(name: string, spec: Partial<PodSpec> = {}): Pod {
-  return { spec: { containers: [], securityContext: { sysctls: [{ name, value: '1' }] }, ...spec } }
+  return {
+    metadata: {},
+    spec: { containers: [], securityContext: { sysctls: [{ name, value: '1' }] }, ...spec },
+  }
 }
 
 test('only what stays inside the pod is let through, unless the node allows more', () => {
@@ -36,7 +39,7 @@ test('only what stays inside the pod is let through, unless the node allows more
   for (const [name, spec, allowed, expected] of cases) {
     assert.equal(forbiddenSysctl(podOf(name, spec), allowed), expected, `${name} ${allowed.join(' ')}`)
   }
-  assert.equal(forbiddenSysctl({ spec: { containers: [] } }, []), undefined)
+  assert.equal(forbiddenSysctl({ metadata: {}, spec: { containers: [] } }, []), undefined)
 })
 
 test('names are passed on with dots', () => {
@@ -46,5 +49,5 @@ test('names are passed on with dots', () => {
   assert.deepEqual(sysctlsOf(podOf('net.ipv4.conf.eth0/100.forwarding')), {
     'net.ipv4.conf.eth0/100.forwarding': '1',
   })
-  assert.deepEqual(sysctlsOf({ spec: { containers: [] } }), {})
+  assert.deepEqual(sysctlsOf({ metadata: {}, spec: { containers: [] } }), {})
 })

@@ -54,7 +54,7 @@ export class PodWorker {
     const { dependencies, sourced } = options
     this.#options = options
     this.#sourced = sourced
-    this.uid = sourced.pod.metadata?.uid ?? ''
+    this.uid = sourced.pod.metadata.uid ?? ''
     this.#status = (sourced.mirror ?? sourced.pod).status ?? {}
     const { runtime, linux } = dependencies
     this.#observer = new PodObserver({
@@ -162,7 +162,7 @@ export class PodWorker {
         await this.#syncPod(signal)
       } catch (error) {
         if (signal.aborted) break
-        const { namespace, name } = this.#sourced.pod.metadata ?? {}
+        const { namespace, name } = this.#sourced.pod.metadata
         platform.log.warn('Error syncing pod, skipping', { namespace, pod: name, uid: this.uid, error })
         this.#wakeAt(platform.clock.now() + retryMs)
       }
@@ -216,7 +216,7 @@ export class PodWorker {
   /** Decides whether the pod terminates: deletion, deadline or terminal phase. Irreversible. */
   #decideTermination(): void {
     const { pod } = this.#sourced
-    const isRemoved = this.#isGone || pod.metadata?.deletionTimestamp !== undefined
+    const isRemoved = this.#isGone || pod.metadata.deletionTimestamp !== undefined
     if (
       this.#deadlineMs() <= this.#options.dependencies.platform.clock.now() &&
       this.#failure === undefined

@@ -51,7 +51,7 @@ export class PodWorkers {
   begin(signal: AbortSignal): void {
     this.#signal = signal
     const known = this.#options.sources.all().toSorted((a, b) => (ageOf(a) < ageOf(b) ? -1 : 1))
-    for (const { pod } of known) this.#sync(pod.metadata?.uid ?? '')
+    for (const { pod } of known) this.#sync(pod.metadata.uid ?? '')
   }
 
   #sync(uid: string): void {
@@ -66,8 +66,8 @@ export class PodWorkers {
     const { pod, isStatic } = sourced
     // A changed manifest is a new pod of the same name, which starts only after the old one is cleaned up.
     if (isStatic && this.#isTaken(pod)) return
-    const uid = pod.metadata?.uid ?? ''
-    const { namespace, name } = pod.metadata ?? {}
+    const uid = pod.metadata.uid ?? ''
+    const { namespace, name } = pod.metadata
     const worker = new PodWorker({ dependencies, sourced, onChange: () => onChange(uid) })
     const refusal = this.#refusal(sourced)
     if (refusal !== undefined) {
@@ -87,7 +87,7 @@ export class PodWorkers {
     this.#options.onGone(worker.pod)
     // Starts a replacement that waited for the name, or a pod that was added again with the same UID.
     for (const { pod } of this.#options.sources.all()) {
-      const uid = pod.metadata?.uid ?? ''
+      const uid = pod.metadata.uid ?? ''
       if (keyOf(pod) === keyOf(worker.pod) && !this.#workers.has(uid)) this.#sync(uid)
     }
   }
@@ -117,5 +117,5 @@ export class PodWorkers {
 }
 
 function ageOf({ pod }: SourcedPod): string {
-  return pod.metadata?.creationTimestamp ?? ''
+  return pod.metadata.creationTimestamp ?? ''
 }

@@ -51,7 +51,7 @@ export class Probes {
 
   /** Probes exactly these containers of the pod from now on. Called with all running containers. */
   follow(pod: Pod, containers: readonly RunningContainer[]): void {
-    const uid = pod.metadata?.uid ?? ''
+    const uid = pod.metadata.uid ?? ''
     const before = this.#pods.get(uid) ?? new Map<string, ContainerProbes>()
     const now = new Map<string, ContainerProbes>()
     for (const running of containers) {
@@ -86,7 +86,7 @@ export class Probes {
     const found = containersOf(pod).find(({ container }) => container.name === running.name)
     if (found === undefined || !isProbed(found)) return undefined
     const { platform, runtime, connectHttp, connectGrpc, network = platform.network } = this.#options
-    const uid = pod.metadata?.uid ?? ''
+    const uid = pod.metadata.uid ?? ''
     const probes = new ContainerProbes({
       means: { platform, runtime, connectHttp, connectGrpc, network },
       container: found.container,

@@ -28,7 +28,7 @@ test('a pod of a manifest runs and has a mirror', async t => {
   assert.equal(annotations['kubernetes.io/config.source'], 'file')
   assert.equal(annotations['kubernetes.io/config.mirror'], annotations['kubernetes.io/config.hash'])
   assert.equal(ownerReferences[0]?.kind, 'Node')
-  assert.equal(node.kubelet.pod('default', 'web-n1')?.metadata?.uid, annotations['kubernetes.io/config.hash'])
+  assert.equal(node.kubelet.pod('default', 'web-n1')?.metadata.uid, annotations['kubernetes.io/config.hash'])
 })
 
 test('its mirror is made anew when somebody deletes it, and the pod goes on', async t => {
@@ -40,7 +40,7 @@ test('its mirror is made anew when somebody deletes it, and the pod goes on', as
   await node.delete('web-n1')
   await node.advance(2)
   const after = await node.find('web-n1')
-  assert.notEqual(after?.metadata?.uid, before?.metadata?.uid)
+  assert.notEqual(after?.metadata.uid, before?.metadata.uid)
   assert.equal(await node.see('web-n1'), 'Running ready web=running')
   assert.equal(await node.runningId('web'), id)
 })
@@ -112,7 +112,7 @@ test('parseManifest: what is no pod is refused', () => {
 
 test('parseManifest: the same text in the same file is the same pod', () => {
   const parse = (text: string, path = '/m/x.yaml'): string | undefined => {
-    return parseManifest(Buffer.from(text), { path, nodeName: 'n1' }).metadata?.uid
+    return parseManifest(Buffer.from(text), { path, nodeName: 'n1' }).metadata.uid
   }
   assert.equal(parse(manifest()), parse(manifest()))
   assert.notEqual(parse(manifest()), parse(manifest('j')))

@@ -59,7 +59,7 @@ export class StatusWriter {
    */
   set(uid: string, target: Pod, status: PodStatus, isPassing = false): void {
     const before = this.#entries.get(uid)
-    const written = before?.target.metadata?.uid === target.metadata?.uid ? before?.written : undefined
+    const written = before?.target.metadata.uid === target.metadata.uid ? before?.written : undefined
     const entry = { target, status, isFinished: before?.isFinished ?? false, ...(written && { written }) }
     this.#entries.set(uid, entry)
     const now = this.#current(entry)
@@ -86,8 +86,8 @@ export class StatusWriter {
   #current({ target, written }: Entry): Pod {
     const { informer } = this.#options
     const followed = informer.get(keyOf(target))
-    const isSeen = followed?.metadata?.uid === target.metadata?.uid
-    const version = written?.pod.metadata?.resourceVersion
+    const isSeen = followed?.metadata.uid === target.metadata.uid
+    const version = written?.pod.metadata.resourceVersion
     if (written !== undefined && version !== undefined && !informer.isCurrent(version)) return written.pod
     return isSeen && followed !== undefined ? followed : (written?.pod ?? target)
   }
@@ -95,7 +95,7 @@ export class StatusWriter {
   async #write(uid: string, signal: AbortSignal): Promise<void> {
     const entry = this.#entries.get(uid)
     if (entry === undefined) return
-    const { name = '', namespace, uid: apiUid = '' } = entry.target.metadata ?? {}
+    const { name = '', namespace, uid: apiUid = '' } = entry.target.metadata
     try {
       await this.#patch(uid, entry, signal)
       if (!this.#entries.get(uid)?.isFinished) return
@@ -109,7 +109,7 @@ export class StatusWriter {
     } catch (error) {
       const known = this.#options.informer.get(keyOf(entry.target))
       // The pod was deleted, or a different pod has its name now.
-      const isOther = isApiError(error, 'Conflict') && known?.metadata?.uid !== apiUid
+      const isOther = isApiError(error, 'Conflict') && known?.metadata.uid !== apiUid
       if (!isOther && !isApiError(error, 'NotFound')) throw error
     }
   }
@@ -122,7 +122,7 @@ export class StatusWriter {
     // The stored status may differ from the one sent; the same status is not sent again.
     const isRepeated = current === written?.pod && equalJson(written.status, status)
     if (patch === undefined || isRepeated) return
-    const { name = '', namespace, uid: apiUid } = target.metadata ?? {}
+    const { name = '', namespace, uid: apiUid } = target.metadata
     const at = { namespace, name, subresource: 'status' }
     const body = { metadata: { uid: apiUid }, status: patch }
     const pod = await client.patch(pods, at, { type: 'strategic', patch: body }, { signal })

@@ -144,7 +144,7 @@ export class TestKubelet {
     const { signal } = stopping
     const run = async (): Promise<void> => {
       for await (const { object, type } of this.plane.client.watch(pods, { namespace, signal })) {
-        if (type === 'BOOKMARK' || object.metadata?.name !== name) continue
+        if (type === 'BOOKMARK' || object.metadata.name !== name) continue
         seen.push(type === 'DELETED' ? 'gone' : showPod(object))
       }
     }

@@ -210,7 +210,7 @@ export class PodVolumes {
     let reconstruct: (() => Promise<MountedVolume | undefined>) | undefined
     try {
       const persistentVolume = await this.#persistentVolumeOf(pod, used, signal)
-      shownName = persistentVolume?.metadata?.name ?? name
+      shownName = persistentVolume?.metadata.name ?? name
       const plugin = persistentVolume
         ? pluginOfPersistentVolume(persistentVolume)
         : pluginOfVolume(used.volume)
@@ -251,7 +251,7 @@ export class PodVolumes {
     const { accessModes = [], nodeAffinity } = volume.spec ?? {}
     if (nodeAffinity?.required) {
       const self = await client.get(nodes, { name: node.name }, { signal })
-      checkNodeAffinity(volume, self.metadata?.labels ?? {})
+      checkNodeAffinity(volume, self.metadata.labels ?? {})
     }
     if (
       accessModes.length === 1 &&
@@ -265,7 +265,7 @@ export class PodVolumes {
   #isUsedByOther(pod: Pod, { metadata }: PersistentVolume): boolean {
     return [...this.#pods].some(([uid, { volumes }]) => {
       if (uid === uidOf(pod)) return false
-      return [...volumes.values()].some(each => each.persistentVolume?.metadata?.name === metadata?.name)
+      return [...volumes.values()].some(each => each.persistentVolume?.metadata.name === metadata.name)
     })
   }
 

@@ -77,7 +77,7 @@ export class ServiceProxy {
     this.#informers
       .of(nodes, { fieldSelector: `metadata.name=${nodeName}` })
       .addEventHandler((_key, { newObject }) => {
-        const zone = newObject?.metadata?.labels?.['topology.kubernetes.io/zone'] ?? ''
+        const zone = newObject?.metadata.labels?.['topology.kubernetes.io/zone'] ?? ''
         if (zone === this.#zone) return
         this.#zone = zone
         for (const key of this.#plans.keys()) this.#enqueue(key)
@@ -192,6 +192,6 @@ function portKey({ id, family }: PortPlan): string {
 
 /** The key of the service that a slice belongs to. */
 function serviceOf({ metadata }: EndpointSlice): readonly string[] {
-  const name = metadata?.labels?.['kubernetes.io/service-name']
+  const name = metadata.labels?.['kubernetes.io/service-name']
   return name ? [`${metadata.namespace ?? ''}/${name}`] : []
 }

@@ -27,6 +27,6 @@ function newest([first, ...others]: readonly DeviceClass[]): DeviceClass | undef
 }
 
 function isPreferred({ metadata }: DeviceClass, than: DeviceClass): boolean {
-  const [own, other] = [metadata?.creationTimestamp ?? '', than.metadata?.creationTimestamp ?? '']
-  return own > other || (own === other && (metadata?.name ?? '') < (than.metadata?.name ?? ''))
+  const [own, other] = [metadata.creationTimestamp ?? '', than.metadata.creationTimestamp ?? '']
+  return own > other || (own === other && (metadata.name ?? '') < (than.metadata.name ?? ''))
 }

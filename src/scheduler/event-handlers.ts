@@ -42,7 +42,7 @@ interface PodChange {
 
 function podChanged(key: string, { oldObject, newObject }: PodChange, options: EventHandlersOptions): void {
   const { cache, queue, nominator, decisions } = options
-  const uid = (newObject ?? oldObject)?.metadata?.uid ?? ''
+  const uid = (newObject ?? oldObject)?.metadata.uid ?? ''
   const pending = newObject !== undefined && isPending(newObject) ? newObject : undefined
   if (pending === undefined) {
     queue.delete(key)
@@ -83,7 +83,7 @@ function assignedPodChanged(
 function podSchedulingPropertiesChanged(oldObject: Pod, newObject: Pod): boolean {
   return (
     !equalJson(oldObject.spec, newObject.spec) ||
-    !equalJson(oldObject.metadata?.labels, newObject.metadata?.labels) ||
+    !equalJson(oldObject.metadata.labels, newObject.metadata.labels) ||
     !equalJson(oldObject.status?.resourceClaimStatuses, newObject.status?.resourceClaimStatuses)
   )
 }
@@ -94,7 +94,7 @@ function nodeSchedulingPropertiesChanged(oldObject: KubernetesObject, newObject:
     const { spec, status } = object as { spec?: object; status?: Record<string, unknown> }
     const { conditions = [], ...rest } = status ?? {}
     const states = (conditions as readonly NodeCondition[]).map(({ type, status: state }) => [type, state])
-    return [object.metadata?.labels, object.metadata?.annotations, spec, rest, states]
+    return [object.metadata.labels, object.metadata.annotations, spec, rest, states]
   }
   return !equalJson(properties(oldObject), properties(newObject))
 }

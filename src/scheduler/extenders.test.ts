@@ -114,7 +114,7 @@ test('an extender binds pods, and its error is reported', async t => {
   assert.deepEqual([condition?.reason, condition?.message], ['SchedulerError', 'not today'])
   assert.deepEqual(cluster.asked[0], {
     path: '/v1/bind',
-    body: { PodName: 'p', PodNamespace: 'default', PodUID: metadata?.uid, Node: 'a' },
+    body: { PodName: 'p', PodNamespace: 'default', PodUID: metadata.uid, Node: 'a' },
   })
   await cluster.advance(2_000)
   // The extender reports that it has bound the pod, so the default binder does not run.

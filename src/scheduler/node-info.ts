@@ -23,9 +23,9 @@ export interface NodeInfo {
 
 export function nodeInfoOf(node: Node, pods: readonly PodInfo[]): NodeInfo {
   return {
-    name: node.metadata?.name ?? '',
+    name: node.metadata.name ?? '',
     node,
-    labels: node.metadata?.labels ?? {},
+    labels: node.metadata.labels ?? {},
     pods,
     podsWithAffinity: pods.filter(hasAffinity),
     podsWithRequiredAntiAffinity: pods.filter(pod => pod.requiredAntiAffinity.length > 0),
@@ -37,7 +37,7 @@ export function nodeInfoOf(node: Node, pods: readonly PodInfo[]): NodeInfo {
 }
 
 export function withNode(info: NodeInfo, node: Node): NodeInfo {
-  return { ...info, node, labels: node.metadata?.labels ?? {}, allocatable: allocatableOf(node) }
+  return { ...info, node, labels: node.metadata.labels ?? {}, allocatable: allocatableOf(node) }
 }
 
 export function withPod(info: NodeInfo, pod: PodInfo): NodeInfo {

@@ -48,7 +48,7 @@ export class Nominator {
 
   /** Takes the nominated node from the pod status. Returns true if the pod has lost its nomination. */
   updateFromStatus(before: Pod | undefined, after: Pod): boolean {
-    const known = this.nodeOf(after.metadata?.uid ?? '')
+    const known = this.nodeOf(after.metadata.uid ?? '')
     const current = after.status?.nominatedNodeName
     const previous = before?.status?.nominatedNodeName
     // An own nomination not yet in the status stays valid until the status is changed.

@@ -47,7 +47,7 @@ export function podInfoOf(pod: Pod): PodInfo {
 const none: readonly never[] = []
 
 function makePodInfo(pod: Pod): PodInfo {
-  const { metadata = {}, spec = { containers: [] } } = pod
+  const { metadata, spec = { containers: [] } } = pod
   const { podAffinity, podAntiAffinity } = spec.affinity ?? {}
   return {
     pod,
@@ -107,7 +107,7 @@ function compileAffinityTerm(pod: Pod, term: PodAffinityTerm): AffinityTerm {
   const isOwn = namespaces.length === 0 && namespaceSelector === undefined
   return {
     topologyKey,
-    namespaces: new Set(isOwn ? [pod.metadata?.namespace ?? ''] : namespaces),
+    namespaces: new Set(isOwn ? [pod.metadata.namespace ?? ''] : namespaces),
     namespaceSelector: namespaceSelector === undefined ? undefined : compileLabelSelector(namespaceSelector),
     selector: compileLabelSelector(labelSelector),
   }

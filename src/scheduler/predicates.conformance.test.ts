@@ -47,7 +47,7 @@ test('Scheduler, node selector matching: the pod goes to the node with the label
   const label = { 'kubernetes.io/e2e-1234': '42' }
   await cluster.change(nodes, 'b', node => ({
     ...node,
-    metadata: { ...node.metadata, labels: { ...node.metadata?.labels, ...label } },
+    metadata: { ...node.metadata, labels: { ...node.metadata.labels, ...label } },
   }))
   await cluster.addPods(podOf('with-labels', { nodeSelector: label }))
   assert.deepEqual(await cluster.places(), { 'with-labels': 'b' })

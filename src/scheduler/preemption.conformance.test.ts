@@ -127,8 +127,8 @@ test('Pod preemption verification', async t => {
   const seen = new Map<string, Set<string>>()
   const look = async (): Promise<void> => {
     for (const { metadata } of await cluster.list(pods, 'default')) {
-      const set = metadata?.labels?.['name'] ?? ''
-      seen.set(set, (seen.get(set) ?? new Set()).add(metadata?.uid ?? ''))
+      const set = metadata.labels?.['name'] ?? ''
+      seen.set(set, (seen.get(set) ?? new Set()).add(metadata.uid ?? ''))
     }
   }
   const nodeSelector = { 'kubernetes.io/hostname': 'n1' }
@@ -179,10 +179,10 @@ test('Scheduler, Verify PriorityClass endpoints', async t => {
   await run(client.update(priorityClasses, { ...second, description }))
   const { items } = await run(client.list(priorityClasses))
   for (const before of [first, second]) {
-    const now = items.find(({ metadata }) => metadata?.name === before.metadata?.name)
+    const now = items.find(({ metadata }) => metadata.name === before.metadata.name)
     assert.equal(now?.description, description)
     assert.equal(now?.value, before.value)
-    assert.ok(BigInt(now?.metadata?.resourceVersion ?? 0) > BigInt(before.metadata?.resourceVersion ?? 0))
+    assert.ok(BigInt(now?.metadata.resourceVersion) > BigInt(before.metadata.resourceVersion ?? 0))
   }
 })
 

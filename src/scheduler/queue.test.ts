@@ -33,7 +33,7 @@ function start() {
   /** The pod taken from the queue now, without waiting. */
   const pop = async (): Promise<string> => {
     if (queue.sizes.active === 0) return ''
-    return (await queue.pop())?.pod.metadata?.name ?? ''
+    return (await queue.pop())?.pod.metadata.name ?? ''
   }
   const popAll = async (): Promise<string> => {
     const names: string[] = []
@@ -303,7 +303,7 @@ test('property: no pod is lost, popped twice or out of order', async () => {
       const left: Pod[] = []
       while (queue.queue.sizes.active > 0) left.push((await queue.queue.pop())!.pod)
       const free = [...model.known].filter(([, isGated]) => !isGated).map(([name]) => name)
-      assert.deepEqual(new Set(left.map(({ metadata }) => metadata?.name)), new Set(free))
+      assert.deepEqual(new Set(left.map(({ metadata }) => metadata.name)), new Set(free))
       assert.equal(left.length, free.length)
       const priorities = left.map(({ spec }) => spec?.priority ?? 0)
       assert.deepEqual(

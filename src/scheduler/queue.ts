@@ -107,7 +107,7 @@ export class SchedulingQueue {
   addOrUpdate(pod: Pod, mayBecomeSchedulable = true): void {
     const key = keyOf(pod)
     const known = this.#entries.get(key)
-    if (known !== undefined && known.queued.pod.metadata?.uid !== pod.metadata?.uid) this.delete(key)
+    if (known !== undefined && known.queued.pod.metadata.uid !== pod.metadata.uid) this.delete(key)
     const entry = this.#entries.get(key)
     if (entry === undefined) {
       const addedMs = this.#clock.monotonicMs()

@@ -13,7 +13,7 @@ const ended = (pod: Pod): Pod => ({ ...pod, status: { phase: 'Succeeded' } })
 /** The pods on each node, by node name. */
 function placesIn({ nodes }: Snapshot): Readonly<Record<string, string>> {
   return Object.fromEntries(
-    nodes.map(({ name, pods }) => [name, pods.map(({ pod }) => pod.metadata?.name).join(' ')]),
+    nodes.map(({ name, pods }) => [name, pods.map(({ pod }) => pod.metadata.name).join(' ')]),
   )
 }
 
@@ -198,7 +198,7 @@ function contentOf(snapshot: Snapshot): unknown {
           scalarResources: withoutZeros(info.nonZeroRequested.scalarResources),
         },
       }))
-      .toSorted((left, right) => (left.node.metadata!.name! < right.node.metadata!.name! ? -1 : 1)),
+      .toSorted((left, right) => (left.node.metadata.name! < right.node.metadata.name! ? -1 : 1)),
     places: snapshot.nodes.map(({ name }, index) => snapshot.positions.get(name) === index),
     nodesWithAffinity: snapshot.nodesWithAffinity,
     nodesWithRequiredAntiAffinity: snapshot.nodesWithRequiredAntiAffinity,

@@ -36,7 +36,7 @@ export class SchedulerCache {
   }
 
   setNode(node: Node): void {
-    const name = node.metadata?.name ?? ''
+    const name = node.metadata.name ?? ''
     const known = this.#nodes.get(name)
     if (known === undefined) {
       const pods = [...(this.#podsWithoutNode.get(name)?.values() ?? [])]
@@ -69,7 +69,7 @@ export class SchedulerCache {
   }
 
   removePod(pod: Pod): void {
-    this.#unplace(pod.metadata?.uid ?? '')
+    this.#unplace(pod.metadata.uid ?? '')
   }
 
   /** Places the pod on the node until an informer reports otherwise. */

@@ -67,12 +67,12 @@ test('an unschedulable pod gets a condition and an event once, and is bound when
   const waiting = await cluster.getPod('p')
   assert.deepEqual(scheduledOf(waiting), ['False', 'Unschedulable', why])
   const condition = waiting.status?.conditions?.[0]
-  assert.equal(condition?.observedGeneration, waiting.metadata?.generation)
+  assert.equal(condition?.observedGeneration, waiting.metadata.generation)
   assert.deepEqual(await eventsAbout(cluster, 'p'), [`default-scheduler Warning FailedScheduling: ${why}`])
   // No retry and no status write.
-  const version = waiting.metadata?.resourceVersion
+  const version = waiting.metadata.resourceVersion
   await cluster.advance(60_000)
-  assert.equal((await cluster.getPod('p')).metadata?.resourceVersion, version)
+  assert.equal((await cluster.getPod('p')).metadata.resourceVersion, version)
   await cluster.deletePod('old')
   await cluster.advance(10_000)
   assert.equal((await cluster.places())['p'], 'a')
@@ -152,8 +152,8 @@ function slowly(): Plugin & { readonly go: () => void; readonly undone: string[]
   const undone: string[] = []
   return {
     name: 'Slowly',
-    preBind: ({ pod }) => (pod.metadata?.name?.startsWith('slow') ? promise : undefined),
-    unreserve: ({ pod }) => void undone.push(pod.metadata?.name ?? ''),
+    preBind: ({ pod }) => (pod.metadata.name?.startsWith('slow') ? promise : undefined),
+    unreserve: ({ pod }) => void undone.push(pod.metadata.name ?? ''),
     go: resolve,
     undone,
   }
@@ -196,7 +196,7 @@ test('a new pod with the name of one being bound is scheduled on its own', async
   slow.go()
   await cluster.advance(5_000)
   assert.deepEqual(await cluster.places(), { slow: 'a' })
-  assert.equal((await cluster.getPod('slow')).metadata?.labels?.['life'], 'second')
+  assert.equal((await cluster.getPod('slow')).metadata.labels?.['life'], 'second')
   await cluster.addPods(podOf('rest', { cpu: '1' }))
   assert.equal((await cluster.places())['rest'], 'a')
 })
@@ -246,7 +246,7 @@ test('an error of a plugin fails only the pod it was called for', async t => {
   const faulty: Plugin = {
     name: 'Faulty',
     preFilter: ({ pod }) => {
-      if (pod.metadata?.name === 'bad') throw new Error('division by zero')
+      if (pod.metadata.name === 'bad') throw new Error('division by zero')
       return undefined
     },
   }

@@ -252,12 +252,12 @@ export class Scheduler {
   /** True if the same pod, by uid, still exists and is pending. */
   #isStillPending({ key, uid }: PodInfo): boolean {
     const current = this.informers.of(pods).get(key)
-    return current !== undefined && current.metadata?.uid === uid && isPending(current)
+    return current !== undefined && current.metadata.uid === uid && isPending(current)
   }
 
   #isReplaced({ key, uid }: PodInfo): boolean {
     const current = this.informers.of(pods).get(key)
-    return current !== undefined && current.metadata?.uid !== uid
+    return current !== undefined && current.metadata.uid !== uid
   }
 
   #recorderOf({ schedulerName }: Profile): EventRecorder {

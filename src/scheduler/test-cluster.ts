@@ -64,7 +64,7 @@ export async function startTestCluster(
     getPod: name => run(client.get(pods, { namespace: 'default', name })),
     places: async () => {
       const { items } = await run(client.list(pods, { namespace: 'default' }))
-      return Object.fromEntries(items.map(({ metadata, spec }) => [metadata?.name, spec?.nodeName ?? '']))
+      return Object.fromEntries(items.map(({ metadata, spec }) => [metadata.name, spec?.nodeName ?? '']))
     },
     deletePod: async name => {
       await run(client.delete(pods, { namespace: 'default', name }, { gracePeriodSeconds: 0 }))

@@ -143,7 +143,7 @@ class SchedulingCluster {
       const node = there.find(each => fitsOn(pod, each, notPreemptible(all, pod, each)))
       return node === undefined
         ? []
-        : [`pod ${pod.metadata?.name} is pending but fits on ${node.metadata?.name}`]
+        : [`pod ${pod.metadata.name} is pending but fits on ${node.metadata.name}`]
     })
     return { violations, bound: all.length - waiting.length, waiting: waiting.length }
   }

@@ -25,7 +25,7 @@ for (const clock of ['virtual', 'real'] as const) {
     await using cluster = await Cluster.start({ nodes: 3, clock })
     const { items } = await cluster.client.list(nodes)
     assert.deepEqual(
-      items.map(node => [node.metadata?.name, node.status?.conditions?.at(-1)?.status]),
+      items.map(node => [node.metadata.name, node.status?.conditions?.at(-1)?.status]),
       [1, 2, 3].map(number => [`node-${number}`, 'True']),
     )
     await cluster.client.create(replicaSets, web)
@@ -66,7 +66,7 @@ test('a Deployment survives the failure of a node for more than five minutes', a
   assert.ok(silent.spec?.taints?.some(({ key }) => key === 'node.kubernetes.io/unreachable'))
   await cluster.clock.advance('5m')
   const { items } = await cluster.client.list(pods)
-  const alive = items.filter(pod => pod.metadata?.deletionTimestamp === undefined)
+  const alive = items.filter(pod => pod.metadata.deletionTimestamp === undefined)
   assert.equal(alive.length, 3)
   assert.ok(
     alive.every(pod => pod.spec?.nodeName !== node),
@@ -101,7 +101,9 @@ test('an autoscaler uses the metrics that pods report', async () => {
   }
   await cluster.clock.advance('1m')
   assert.equal(await replicas(), 3)
-  for (const { metadata: { name = '' } = {} } of (await client.list(pods)).items) {
+  for (const {
+    metadata: { name },
+  } of (await client.list(pods)).items) {
     const patch = { metadata: { annotations: { 'simulated.k8ts.io/cpu': '10m' } } }
     await client.patch(pods, { namespace: 'default', name }, { type: 'merge', patch })
   }
@@ -120,7 +122,7 @@ test('20 concurrent clusters are independent and deterministic', async () => {
     return { now: cluster.clock.now(), pods: items.map(shown) }
   }
   const shown = ({ metadata, spec }: Pod): unknown => {
-    return [metadata?.name, metadata?.uid, metadata?.resourceVersion, spec?.nodeName]
+    return [metadata.name, metadata.uid, metadata.resourceVersion, spec?.nodeName]
   }
   const seeds = Array.from({ length: 20 }, (_, index) => index + 1)
   const together = await Promise.all(seeds.map(story))
@@ -142,7 +144,7 @@ items:
 - {apiVersion: v1, kind: ConfigMap, metadata: {name: b}}
 `)
   assert.deepEqual(
-    applied.map(({ kind, metadata }) => `${kind} ${metadata?.namespace ?? ''}/${metadata?.name}`),
+    applied.map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`),
     ['Namespace /shop', 'ConfigMap shop/a', 'ConfigMap default/b'],
   )
   const a = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'shop', name: 'a' } }
@@ -166,7 +168,7 @@ const copier: Program = async ({ client, platform, signal }) => {
   const work = async (key: string): Promise<void> => {
     const map = maps.get(key)
     if (map === undefined) return
-    const { namespace = '', name = '' } = map.metadata ?? {}
+    const { namespace = '', name } = map.metadata
     const stringData = map.data ?? {}
     await client.apply(secrets, { metadata: { namespace, name }, stringData }, { fieldManager: 'copier' })
   }
@@ -225,7 +227,7 @@ test('invalid options are rejected', async () => {
   await using cluster = await Cluster.start({ nodes: [{ name: 'node-2' }, {}] })
   const { items } = await cluster.client.list(nodes)
   assert.deepEqual(
-    items.map(node => node.metadata?.name),
+    items.map(node => node.metadata.name),
     ['node-2', 'node-3'],
   )
   await assert.rejects(

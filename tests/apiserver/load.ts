@@ -68,7 +68,7 @@ export class Load {
     await this.#work
     const { items } = await this.#client.listAll(configMaps, { namespace })
     const stored = new Map(items.map(item => [keyOf(item), item]))
-    const contents = new Map(items.map(({ metadata, data }) => [metadata!.name!, data?.['content']]))
+    const contents = new Map(items.map(({ metadata, data }) => [metadata.name, data?.['content']]))
     for (const writer of this.#writers) writer.check(contents)
     const versions = this.#versions
     assert.equal(new Set(versions).size, versions.length, 'two writes were acknowledged with one version')
@@ -103,7 +103,7 @@ export class Load {
     informer.addEventHandler((key, { oldObject, newObject }) => {
       if (oldObject !== seen.get(key)) this.#violations.push(`${key} was not what it is said to have been`)
       if (newObject === undefined) return void seen.delete(key)
-      const version = Number(newObject.metadata!.resourceVersion)
+      const version = Number(newObject.metadata.resourceVersion)
       if (version <= (newest.get(key) ?? 0)) this.#violations.push(`${key} went back to ${version}`)
       newest.set(key, version)
       this.#newest.set(informer, Math.max(version, this.#newest.get(informer)!))
@@ -117,7 +117,7 @@ async function equals(informer: Informer<ConfigMap>, stored: ReadonlyMap<string,
   const untilMs = performance.now() + settleMsMax
   const newest = (objects: Iterable<ConfigMap>): string => {
     return [...objects]
-      .map(({ metadata }) => `${metadata!.name} ${metadata!.resourceVersion}`)
+      .map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`)
       .sort()
       .join()
   }

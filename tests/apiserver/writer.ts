@@ -63,7 +63,7 @@ export class Writer {
     const written = await this.#write(name, before, content)
     this.#tried.delete(name)
     this.#known.set(name, content)
-    if (written !== undefined) this.versions.push(Number(written.metadata!.resourceVersion))
+    if (written !== undefined) this.versions.push(Number(written.metadata.resourceVersion))
   }
 
   async #write(
@@ -75,7 +75,7 @@ export class Writer {
     const data = { content: content ?? '', padding: 'x'.repeat(500) }
     if (before === undefined) return client.create(configMaps, { metadata: { namespace, name }, data })
     if (content !== undefined) return client.update(configMaps, { ...before, data })
-    const { uid, resourceVersion } = before.metadata!
+    const { uid, resourceVersion } = before.metadata
     const preconditions = { uid: uid!, resourceVersion: resourceVersion! }
     return void (await client.delete(configMaps, { namespace, name }, { preconditions }))
   }

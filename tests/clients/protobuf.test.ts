@@ -60,7 +60,7 @@ async function sendJson(request: Request): Promise<Stored> {
 }
 
 /** Any response: an object, a list or a Status. */
-interface Stored extends KubernetesObject, Pick<Status, 'message' | 'reason' | 'details'> {
+interface Stored extends Partial<KubernetesObject>, Pick<Status, 'message' | 'reason' | 'details'> {
   readonly items?: readonly KubernetesObject[]
   readonly spec?: unknown
   readonly status?: unknown
@@ -209,7 +209,7 @@ test('metadata alone comes in protobuf, and tables in JSON', async () => {
   const some = await accept(`${path}?labelSelector=a%3Db`, as('PartialObjectMetadataList'))
   const list = decodeProtobuf(some.body) as Stored
   assert.deepEqual(
-    [list.kind, list.items?.map(item => item.metadata?.name)],
+    [list.kind, list.items?.map(item => item.metadata.name)],
     ['PartialObjectMetadataList', ['bare']],
   )
   const { stream } = await client.open({

@@ -22,7 +22,7 @@ const sidecar: Container = {
 
 /** Returns the pod with the sidecar if it requests one; a pod that already has one is unchanged. */
 export function injected(pod: Pod): Pod {
-  const { annotations } = pod.metadata ?? {}
+  const { annotations } = pod.metadata
   const { containers = [], volumes = [] } = pod.spec ?? {}
   const isWanted = annotations?.['sidecar.example.com/inject'] === 'true'
   if (!isWanted || containers.some(({ name }) => name === sidecar.name)) return pod

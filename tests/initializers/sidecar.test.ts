@@ -94,20 +94,20 @@ test('an injector that is an initializer completes pods before anybody sees them
   )
   for (const [index, pod] of (await Promise.all(many)).entries()) {
     assert.deepEqual(namesIn(pod), index % 2 === 0 ? withSidecar : asItWas)
-    assert.equal('initializers' in pod.metadata!, false)
+    assert.equal('initializers' in pod.metadata, false)
   }
   assert.equal((await developer.list(pods, { namespace: 'default' })).items.length, 21)
   stopping.abort()
   await Promise.all([running, watching])
   // An ordinary watch never sees a partly initialized pod.
-  assert.deepEqual([...new Set(seen.map(pod => 'initializers' in pod.metadata!))], [false])
+  assert.deepEqual([...new Set(seen.map(pod => 'initializers' in pod.metadata))], [false])
   assert.equal((await stop(cluster, 'SIGTERM')).code, 0)
 })
 
 async function waitForHidden(client: Client, name: string): Promise<Pod> {
   const options = { namespace: 'default', includeUninitialized: true }
   for await (const { object } of client.watch(pods, options)) {
-    if (object.metadata?.name === name) return object as Pod
+    if (object.metadata.name === name) return object as Pod
   }
   throw new Error(`${name} did not come`)
 }

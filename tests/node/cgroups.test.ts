@@ -173,7 +173,7 @@ test('many pods at once get their groups and lose them', { skip }, async t => {
   )
   await Promise.all(pods.map(pod => cgroups.ensure(pod)))
   assert.equal((await cgroups.list()).length, 30)
-  await Promise.all(pods.map(pod => cgroups.remove(pod.metadata?.uid ?? '')))
+  await Promise.all(pods.map(pod => cgroups.remove(pod.metadata.uid ?? '')))
   assert.deepEqual(await cgroups.list(), [])
 })
 

@@ -7,7 +7,7 @@ import { persistentVolumeClaims, persistentVolumes } from '#/api/generated/core/
 import { VolumeError } from '#/kubelet/volumes.ts'
 import { containerWith, needsRoot, startTestVolumes, type TestVolumes } from './test-volumes.ts'
 
-const uidOf = (pod: Pod): string => pod.metadata?.uid ?? ''
+const uidOf = (pod: Pod): string => pod.metadata.uid ?? ''
 const modeOf = async (path: string): Promise<string> => ((await stat(path)).mode & 0o7777).toString(8)
 
 interface Storage {
@@ -25,7 +25,7 @@ async function createClaim(
 ): Promise<PersistentVolumeClaim> {
   const { spec, annotations = {}, owner, phase = 'Bound' } = storage
   const accessModes = spec.accessModes ?? ['ReadWriteOnce']
-  const reference = { apiVersion: 'v1', kind: 'Pod', name: owner?.metadata?.name ?? '', controller: true }
+  const reference = { apiVersion: 'v1', kind: 'Pod', name: owner?.metadata.name ?? '', controller: true }
   const claim = await client.create(persistentVolumeClaims, {
     metadata: {
       namespace: 'default',
@@ -44,7 +44,7 @@ async function createClaim(
     spec: {
       accessModes,
       capacity: { storage: '1Gi' },
-      claimRef: { kind: 'PersistentVolumeClaim', namespace: 'default', name, uid: claim.metadata?.uid ?? '' },
+      claimRef: { kind: 'PersistentVolumeClaim', namespace: 'default', name, uid: claim.metadata.uid },
       ...spec,
     },
   })

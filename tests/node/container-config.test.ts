@@ -99,7 +99,7 @@ async function runScript(
     ...rest,
   }
   const { pod, sandboxId, sandbox, addresses } = running
-  const uid = pod.metadata?.uid ?? ''
+  const uid = pod.metadata.uid ?? ''
   await createTerminationMessageFile(linux, terminationMessagePath(node, uid, container.name, 0))
   const name = podHostname(pod, node.clusterDomain)
   await writeFile(hostsFilePath(node, uid), hostsFileOf({ pod, addresses, name, nodeHosts: '' }))

@@ -391,7 +391,7 @@ test('the service for DNS is made once, follows its address, and leaves that of 
   }
   const service = await client.get(services, at)
   assert.deepEqual(
-    [service.spec?.clusterIP, service.metadata?.labels?.['k8s-app']],
+    [service.spec?.clusterIP, service.metadata.labels?.['k8s-app']],
     ['10.96.0.10', 'kube-dns'],
   )
   await ensureDnsService(client, { ...options, address: '10.214.0.7', port: 1053 })

@@ -215,7 +215,7 @@ function livesOf(all: readonly Pod[]): ReadonlyMap<string, string> {
         const { containerID, restartCount, state } = each
         return [containerID, restartCount, state?.running?.startedAt].join(' ')
       })
-      return [metadata?.name ?? '', [metadata?.uid, status?.podIP, ...containers].join()]
+      return [metadata.name ?? '', [metadata.uid, status?.podIP, ...containers].join()]
     }),
   )
 }
@@ -231,11 +231,11 @@ function untouched(
 }
 
 function phaseOf(all: readonly Pod[], name: string): string | undefined {
-  return all.find(({ metadata }) => metadata?.name === name)?.status?.phase
+  return all.find(({ metadata }) => metadata.name === name)?.status?.phase
 }
 
 function hasRestarted(all: readonly Pod[], name: string): boolean {
-  const pod = all.find(({ metadata }) => metadata?.name === name)
+  const pod = all.find(({ metadata }) => metadata.name === name)
   return pod !== undefined && isReady(pod) && pod.status?.containerStatuses?.[0]?.restartCount === 1
 }
 

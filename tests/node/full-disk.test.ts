@@ -107,7 +107,7 @@ async function untilUnderPressure({ client }: LastingCluster): Promise<string> {
     if (event.type === 'BOOKMARK') continue
     const { metadata, status } = event.object
     if (status?.conditions?.some(each => each.type === 'DiskPressure' && each.status === 'True')) {
-      return metadata?.name ?? ''
+      return metadata.name
     }
   }
   throw new Error('the watch has ended')
@@ -119,7 +119,7 @@ async function until(
   fits: (pod: Pod) => boolean,
 ): Promise<readonly Pod[]> {
   const found = (all: readonly Pod[]): readonly Pod[] => {
-    return all.filter(pod => pod.metadata?.name === name && fits(pod))
+    return all.filter(pod => pod.metadata.name === name && fits(pod))
   }
   return found(await cluster.until(all => found(all).length > 0))
 }

@@ -107,7 +107,7 @@ test('what dies comes back, and what lives is left alone', { skip }, async t => 
   })
 
   await t.test('a pause container that was killed takes the pod down, and it comes back', async () => {
-    const [sandbox] = await node.containerd.runtime.listPodSandbox({ podUid: first.metadata?.uid ?? '' })
+    const [sandbox] = await node.containerd.runtime.listPodSandbox({ podUid: first.metadata.uid ?? '' })
     process.kill(await firstProcess(node, sandbox?.id ?? ''), 'SIGKILL')
     const back = await node.until('web', ({ status }) => {
       const [container] = status?.containerStatuses ?? []
@@ -123,7 +123,7 @@ test('what dies comes back, and what lives is left alone', { skip }, async t => 
 
   await t.test('so does a pod whose shim was killed', async () => {
     const later = await node.get('later')
-    const [sandbox] = await node.containerd.runtime.listPodSandbox({ podUid: later.metadata?.uid ?? '' })
+    const [sandbox] = await node.containerd.runtime.listPodSandbox({ podUid: later.metadata.uid ?? '' })
     const [shim] = await processesWith(`-id\0${sandbox?.id}`)
     const [container] = later.status?.containerStatuses ?? []
     const main = await firstProcess(node, (container?.containerID ?? '').replace('containerd://', ''))
@@ -207,7 +207,7 @@ test('a pod of a manifest, on the network of the node', { skip }, async t => {
   await node.appears('fixed-node-0')
   const mirror = await node.untilRunning('fixed-node-0')
   assert.equal(mirror.status?.podIP, node.settings.addresses[0])
-  assert.notEqual(mirror.metadata?.annotations?.['kubernetes.io/config.mirror'], undefined)
+  assert.notEqual(mirror.metadata.annotations?.['kubernetes.io/config.mirror'], undefined)
   await rm(join(manifests, 'fixed.json'))
   await node.disappears('fixed-node-0')
   await nothingIsLeft(node, before)
@@ -225,7 +225,7 @@ test('many pods at once run and go', { skip }, async t => {
 })
 
 async function logOf(node: TestNode, pod: Pod, container: string): Promise<string> {
-  const { namespace, name, uid } = pod.metadata ?? {}
+  const { namespace, name, uid } = pod.metadata
   const path = join(node.settings.podLogsDir, `${namespace}_${name}_${uid}`, container, '0.log')
   const lines = (await readFile(path, 'utf8')).trimEnd().split('\n')
   return lines

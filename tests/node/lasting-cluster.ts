@@ -123,7 +123,7 @@ export class LastingCluster {
   async untilReady(names: readonly string[]): Promise<readonly Pod[]> {
     const wanted = names.toSorted()
     return this.until(all => {
-      const found = all.map(({ metadata }) => metadata?.name ?? '').toSorted()
+      const found = all.map(({ metadata }) => metadata.name ?? '').toSorted()
       return isDeepStrictEqual(found, wanted) && all.every(isReady)
     })
   }
@@ -145,13 +145,13 @@ export class LastingCluster {
 
 export function isReady({ status, metadata }: Pod): boolean {
   const isSaid = status?.conditions?.some(each => each.type === 'Ready' && each.status === 'True') ?? false
-  return isSaid && metadata?.deletionTimestamp === undefined
+  return isSaid && metadata.deletionTimestamp === undefined
 }
 
 function describePod({ metadata, status }: Pod): string {
   const containers = status?.containerStatuses?.map(({ state, restartCount }) => {
     return `${restartCount} ${JSON.stringify(state)}`
   })
-  const isGoing = metadata?.deletionTimestamp === undefined ? '' : ' is being deleted'
-  return `${metadata?.name}: ${status?.phase}${isGoing} ${containers?.join()}`
+  const isGoing = metadata.deletionTimestamp === undefined ? '' : ' is being deleted'
+  return `${metadata.name}: ${status?.phase}${isGoing} ${containers?.join()}`
 }

@@ -145,7 +145,7 @@ describe('real containers', { skip }, async () => {
     assert.match(await get('/metrics/cadvisor'), /^machine_cpu_cores \d+$/m)
     assert.match(await get('/metrics'), /^kubelet_running_pods \d+$/m)
     const running = JSON.parse(await get('/runningpods/')) as { readonly items: readonly Pod[] }
-    assert.ok(running.items.some(({ metadata }) => metadata?.name === 'web'))
+    assert.ok(running.items.some(({ metadata }) => metadata.name === 'web'))
   })
 })
 

@@ -10,7 +10,7 @@ import { configMaps } from '#/api/generated/core/v1-resources.ts'
 import { PodVolumes } from '#/kubelet/volumes.ts'
 import { containerWith, needsRoot, startTestVolumes, type TestVolumes } from './test-volumes.ts'
 
-const uidOf = (pod: Pod): string => pod.metadata?.uid ?? ''
+const uidOf = (pod: Pod): string => pod.metadata.uid ?? ''
 
 async function preparedPod(
   setup: TestVolumes,

@@ -44,7 +44,7 @@ async function eventsOf({ volumes, signal }: TestVolumes, pod: Pod): Promise<rea
 
 const modeOf = async (path: string): Promise<string> => ((await stat(path)).mode & 0o7777).toString(8)
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
-const uidOf = (pod: Pod): string => pod.metadata?.uid ?? ''
+const uidOf = (pod: Pod): string => pod.metadata.uid ?? ''
 
 test(
   "an empty folder is everybody's, its group's when there is one, and outlives the kubelet",
@@ -358,7 +358,7 @@ test('there is no token without its account', { skip: needsRoot }, async t => {
   ])
   await setup.client.delete(
     pods,
-    { namespace: 'default', name: pod.metadata?.name ?? '' },
+    { namespace: 'default', name: pod.metadata.name ?? '' },
     { gracePeriodSeconds: 0 },
   )
 })

@@ -37,8 +37,8 @@ async function shown(cluster: Cluster): Promise<readonly string[]> {
 
 function show({ metadata, spec, status }: Pod): string {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True'
-  const state = metadata?.deletionTimestamp ? 'Terminating' : ready ? 'Ready' : status?.phase
-  const name = metadata?.name?.startsWith('db') ? metadata.name : metadata?.labels?.['app']
+  const state = metadata.deletionTimestamp ? 'Terminating' : ready ? 'Ready' : status?.phase
+  const name = metadata.name?.startsWith('db') ? metadata.name : metadata.labels?.['app']
   return `${name} on ${spec?.nodeName}: ${state}`
 }
 
@@ -109,10 +109,7 @@ describe('a node that stops', () => {
     await using cluster = await startWithWorkloads()
     const uids = async (): Promise<unknown> => {
       const { items } = await cluster.client.list(pods)
-      return items.map(({ metadata, status }) => [
-        metadata?.uid,
-        status?.containerStatuses?.[0]?.restartCount,
-      ])
+      return items.map(({ metadata, status }) => [metadata.uid, status?.containerStatuses?.[0]?.restartCount])
     }
     const before = await uids()
     await cluster.stopNode('node-2')

@@ -148,7 +148,7 @@ describe('access', async () => {
       rule('get', 'nodes/metrics'),
     )
     const at = { namespace: 'monitoring', name: 'scraper', subresource: 'token' }
-    const asked: TokenRequest = { spec: { audiences: [] } }
+    const asked: TokenRequest = { metadata: {}, spec: { audiences: [] } }
     const made = (await client.createSubresource(serviceAccounts, at, asked)) as TokenRequest
     const headers = { authorization: `Bearer ${made.status?.token}` }
     const scrape = (path: string): Promise<RawAnswer> =>

@@ -67,7 +67,7 @@ describe('client-node', async () => {
     await new Log(config).log('default', 'web', 'main', output, { follow: true })
     const [piece] = (await once(output, 'data')) as [Buffer]
     assert.equal(piece.toString(), 'hello\n')
-    const uid = node.pod('default', 'web')?.metadata?.uid ?? ''
+    const uid = node.pod('default', 'web')?.metadata.uid ?? ''
     runtime.endContainer(node.containerId(uid, 'main')!, 0)
     assert.equal(await text(output), '')
   })

@@ -49,7 +49,7 @@ describe('hostile', async () => {
   test('who follows a log without reading holds none of it, and is not cut off', async () => {
     const { socket } = await ask(cluster, { port: api, line: `GET ${path}/log?follow=true`, identity })
     socket.pause()
-    const { uid } = pod.metadata!
+    const { uid } = pod.metadata
     const file = join(folder, 'node/logs/pods', `default_web_${uid}`, 'main', '0.log')
     const line = `2024-01-01T00:00:00.5Z stdout F ${'x'.repeat(9_999)}\n`
     const before = held()

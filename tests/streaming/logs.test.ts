@@ -82,7 +82,7 @@ describe('logs', { skip }, async () => {
 
   test('are followed as they are written, over the end of a file, to the end of the container', async () => {
     const pod = await node.run('followed', [{ name: 'main', command: talk('echo begin') }])
-    const { uid } = pod.metadata!
+    const { uid } = pod.metadata
     const child = startKubectl(cluster, ['logs', '--follow', 'followed'])
     const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
     const next = async (): Promise<unknown> => (await lines.next()).value

@@ -44,7 +44,7 @@ export class RuntimeNode implements KubeletView, AsyncDisposable {
   }
 
   pod(namespace: string, name: string): Pod | undefined {
-    return this.pods().find(({ metadata }) => metadata?.namespace === namespace && metadata.name === name)
+    return this.pods().find(({ metadata }) => metadata.namespace === namespace && metadata.name === name)
   }
 
   containerId(uid: string, container: string): string | undefined {
@@ -106,7 +106,7 @@ export class RuntimeNode implements KubeletView, AsyncDisposable {
 
   /** Starts the container again after it has exited. */
   async restart(name: string, container: string): Promise<void> {
-    const running = [...this.#pods.values()].find(({ pod }) => pod.metadata?.name === name)
+    const running = [...this.#pods.values()].find(({ pod }) => pod.metadata.name === name)
     const spec = running?.pod.spec?.containers.find(each => each.name === container)
     assert.ok(running && spec)
     await this.#start(running, spec)
@@ -182,7 +182,7 @@ export class RuntimeNode implements KubeletView, AsyncDisposable {
 
   #sandboxConfig({ metadata }: Pod): SandboxConfig {
     const { podLogsDir, cgroupParent } = this.#options
-    const { name = '', namespace = '', uid = '' } = metadata ?? {}
+    const { name = '', namespace = '', uid = '' } = metadata
     return sandboxConfig(uid, {
       metadata: { name, namespace, uid, attempt: 0 },
       hostname: name,

@@ -46,7 +46,8 @@ function emitInterface(definition: Definition, scope: Scope): string {
   const fields = definition.fields.map(field => {
     const key = /^[A-Za-z_$][\w$]*$/.test(field.name) ? field.name : `'${field.name}'`
     const type = literalType(definition, field) ?? emitType(field.type, scope)
-    return `${comment(field.documentation, '  ')}  readonly ${key}${field.required ? '' : '?'}: ${type}\n`
+    const required = field.required || (field.name === 'metadata' && isKind(definition))
+    return `${comment(field.documentation, '  ')}  readonly ${key}${required ? '' : '?'}: ${type}\n`
   })
   return `${comment(definition.documentation, '')}export interface ${name} {\n${fields.join('')}}\n`
 }

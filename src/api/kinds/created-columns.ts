@@ -5,7 +5,7 @@ import { textColumn } from './make-column.ts'
 
 export const createdColumns: KindColumns = {
   columns: [nameColumn, { ...textColumn('Created At', 'Creation timestamp.'), type: 'date' }],
-  cells: object => [nameOf(object), object.metadata?.creationTimestamp ?? noTime],
+  cells: object => [nameOf(object), object.metadata.creationTimestamp ?? noTime],
 }
 
 /** Go's zero time. */

@@ -44,7 +44,7 @@ function checkKinds(group: string, all: GroupRules): void {
     // Events of both groups are validated in the core version.
     const schema = structDefinition(`${group === 'events' ? 'core' : group}.v1.${kind}`)
     const known = rules as unknown as KindRules
-    applyRules(known, deepFreeze({}), deepFreeze({}))
+    applyRules(known, deepFreeze({ metadata: {} }), deepFreeze({ metadata: {} }))
     for (let seed = 0; seed < objectsPerKind; seed++) {
       const random = new SeededRandom(`${kind} ${seed}`)
       const [given, stored] = [0, 1].map(

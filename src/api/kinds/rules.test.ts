@@ -68,7 +68,7 @@ function applyRules(
 
 test('rules never throw on well-typed objects', () => {
   for (const resource of resources) {
-    applyRules(resource, deepFreeze({}), deepFreeze({}))
+    applyRules(resource, deepFreeze({ metadata: {} }), deepFreeze({ metadata: {} }))
     for (let seed = 0; seed < objectsPerKind; seed++) {
       const random = new SeededRandom(`${resource.plural} ${seed}`)
       const [given, stored] = [0, 1].map(

@@ -95,7 +95,7 @@ test('protobuf accepts schemas nested as deep as JSON', () => {
   for (let level = 0; level < 990; level++) schema = { items: schema }
   const versions = [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: schema } }]
   const spec = { group: 'a', names: { kind: 'A', plural: 'as' }, scope: 'Cluster', versions }
-  const bytes = encodeProtobuf({ ...crd, spec } as object)
+  const bytes = encodeProtobuf({ ...crd, spec })
   assert.deepEqual(encodeProtobuf(decodeProtobuf(bytes)), bytes)
 })
 

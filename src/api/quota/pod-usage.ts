@@ -32,7 +32,7 @@ export function containerUsage({ resources }: Container): Amounts {
 }
 
 /** Also true for a pod whose grace period has passed: its node may be lost, and its quota is needed. */
-function hasEnded({ metadata = {}, status }: Pod, nowMs: number): boolean {
+function hasEnded({ metadata, status }: Pod, nowMs: number): boolean {
   if (status?.phase === 'Failed' || status?.phase === 'Succeeded') return true
   const { deletionTimestamp, deletionGracePeriodSeconds } = metadata
   if (deletionTimestamp === undefined || deletionGracePeriodSeconds === undefined) return false

@@ -163,7 +163,7 @@ export function admissionForbidden(
   causes?: readonly StatusCause[],
 ): ApiError {
   const { resource, object } = request
-  const name = request.name || object?.metadata?.name || object?.metadata?.generateName || 'Unknown'
+  const name = request.name || object?.metadata.name || object?.metadata.generateName || 'Unknown'
   const error = forbidden({ group: resource.group, kind: resource.plural, name }, message)
   if (causes === undefined) return error
   return apiError('Forbidden', error.message, { ...error.status.details, causes })

@@ -40,7 +40,7 @@ function watcher(seen: Seen[]): AdmissionPlugin {
 type Labels = Readonly<Record<string, string>>
 
 function labelsOf(object: KubernetesObject | undefined): Labels {
-  return object?.metadata?.labels ?? {}
+  return object?.metadata.labels ?? {}
 }
 
 const writes: readonly (readonly [string, string, (labels: Labels, stored: Answer) => unknown])[] = [

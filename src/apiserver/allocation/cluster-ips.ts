@@ -76,7 +76,7 @@ export async function reserveClusterIp(
 
 /** True if the allocator created the IPAddress; false for ones created manually. */
 export function isManagedByAllocator({ metadata }: IPAddress): boolean {
-  return metadata?.labels?.[managedByLabel] === allocatorName
+  return metadata.labels?.[managedByLabel] === allocatorName
 }
 
 async function takeAsked(registry: Registry, service: ServiceName, requested: string): Promise<string> {
@@ -139,7 +139,7 @@ async function rangesThat(registry: Registry, suits: (range: Cidr) => boolean): 
 function ranges(registry: Registry): readonly Cidr[] {
   return [...registry.cache.list(prefixOf(serviceCIDRs as Resource, ''))]
     .map(stored => stored.object as ServiceCIDR)
-    .filter(object => object.metadata?.deletionTimestamp === undefined)
+    .filter(object => object.metadata.deletionTimestamp === undefined)
     .flatMap(object => object.spec?.cidrs ?? [])
     .map(parseCidr)
     .filter(range => range !== undefined)

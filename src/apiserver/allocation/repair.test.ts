@@ -41,7 +41,7 @@ async function make(
 
 async function addresses({ simulation, client }: Plane): Promise<readonly string[]> {
   const { items } = await simulation.run(client.list(ipAddresses))
-  return items.map(({ metadata }) => metadata?.name ?? '').sort()
+  return items.map(({ metadata }) => metadata.name).sort()
 }
 
 /** Deletes directly from the store, bypassing the API server. */

@@ -72,7 +72,7 @@ export class AllocationRepair {
       const { metadata, spec } = stored.object as IPAddress
       const { namespace, name } = spec?.parentRef ?? {}
       platform.log.warn('cluster IP is not allocated to a Service; cleaning up', {
-        address: metadata?.name,
+        address: metadata.name,
         service: `${namespace}/${name}`,
       })
       await removeObject(this.#registry, { resource: ipAddresses }, stored)
@@ -82,7 +82,7 @@ export class AllocationRepair {
     )
     for (const { service, address } of unheld.slice(0, addressesMax)) {
       signal.throwIfAborted()
-      const { namespace = '', name = '' } = service.metadata ?? {}
+      const { namespace = '', name = '' } = service.metadata
       const isHeld = await reserveClusterIp(this.#registry, { namespace, name }, address)
       const text = isHeld
         ? 'cluster IP was not allocated; repairing'
@@ -95,7 +95,7 @@ export class AllocationRepair {
     const { cache, platform } = this.#registry
     const address = object as IPAddress
     if (!isManagedByAllocator(address)) return false
-    const createdMs = parseTime(address.metadata?.creationTimestamp ?? '') ?? 0
+    const createdMs = parseTime(address.metadata.creationTimestamp ?? '') ?? 0
     if (platform.clock.now() - createdMs < graceMs) return false
     const parent = address.spec?.parentRef
     if (parent === undefined || parent.group || parent.resource !== 'services') return true
@@ -106,7 +106,7 @@ export class AllocationRepair {
       !service ||
       !clusterIpsOf(service)
         .map(canonical)
-        .includes(address.metadata?.name ?? '')
+        .includes(address.metadata.name ?? '')
     )
   }
 

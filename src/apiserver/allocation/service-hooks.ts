@@ -209,10 +209,10 @@ function without<T>(all: readonly T[], some: readonly T[]): readonly T[] {
   return all.filter(each => !some.includes(each))
 }
 
-function nameOf({ metadata = {} }: Service): ServiceName {
+function nameOf({ metadata }: Service): ServiceName {
   return { namespace: metadata.namespace ?? '', name: metadata.name ?? '' }
 }
 
 function refuse(service: Service, error: FieldError) {
-  return invalidObject({ group: '', kind: 'Service', name: service.metadata?.name ?? '' }, [error])
+  return invalidObject({ group: '', kind: 'Service', name: service.metadata.name ?? '' }, [error])
 }

@@ -51,7 +51,7 @@ export function objectReference(info: ResourceRequestInfo, name: string): object
 
 /** The name of a returned object. */
 export function nameIn(value: unknown): string {
-  return (value as KubernetesObject | undefined)?.metadata?.name ?? ''
+  return (value as Partial<KubernetesObject> | undefined)?.metadata?.name ?? ''
 }
 
 export type ResponseStatus = Omit<Status, 'kind' | 'apiVersion'>

@@ -30,7 +30,7 @@ export class BootstrapTokens implements TokenAuthenticator {
     const stored = this.#objects.find('Secret', 'kube-system', `bootstrap-token-${id}`) as Secret | undefined
     if (stored === undefined || stored.type !== 'bootstrap.kubernetes.io/token') return undefined
     const isGood =
-      stored.metadata?.deletionTimestamp === undefined &&
+      stored.metadata.deletionTimestamp === undefined &&
       constantTimeEqual(valueOf(stored, 'token-secret'), secret) &&
       valueOf(stored, 'token-id') === id &&
       valueOf(stored, 'usage-bootstrap-authentication') === 'true' &&

@@ -19,7 +19,7 @@ export class LegacyTokenTracking {
   }
 
   /** Updates in the background; authentication does not depend on the result. */
-  recordUse({ metadata = {} }: Secret): void {
+  recordUse({ metadata }: Secret): void {
     const { uid = '', namespace = '', name = '', labels = {} } = metadata
     const nowMs = this.#registry.platform.clock.now()
     // Accepts tomorrow's date too: an API server with a clock ahead may have written it.
@@ -52,7 +52,7 @@ export class LegacyTokenTracking {
     try {
       await updateObject(this.#registry, request, {
         change: oldObject => {
-          if (oldObject.metadata?.uid !== uid) return oldObject
+          if (oldObject.metadata.uid !== uid) return oldObject
           return {
             ...oldObject,
             metadata: { ...oldObject.metadata, labels: { ...oldObject.metadata.labels, [lastUsed]: day } },

@@ -27,18 +27,18 @@ export function checkLegacyToken({
   const username = serviceAccountUsername(namespace, name)
   if (subject !== username) return { failure: 'sub claim is invalid' }
   const secret = objects.find('Secret', namespace, secretName) as Secret | undefined
-  if (secret === undefined || secret.metadata?.deletionTimestamp !== undefined) {
+  if (secret === undefined || secret.metadata.deletionTimestamp !== undefined) {
     return { failure: 'Token has been invalidated' }
   }
   if (!constantTimeEqual(Buffer.from(secret.data?.['token'] ?? '', 'base64').toString(), token.text)) {
     return { failure: "Token does not match server's copy" }
   }
   const account = objects.find('ServiceAccount', namespace, name) as ServiceAccount | undefined
-  if (account?.metadata?.uid !== uid || account.metadata.deletionTimestamp !== undefined) {
+  if (account?.metadata.uid !== uid || account.metadata.deletionTimestamp !== undefined) {
     return { failure: `ServiceAccount ${namespace}/${name} has been deleted` }
   }
   onLegacyUse?.(secret)
-  if (secret.metadata?.labels?.[invalidSince]) {
+  if (secret.metadata.labels?.[invalidSince]) {
     return { failure: `the token in secret ${namespace}/${secretName} has been marked invalid` }
   }
   const isGenerated = account.secrets?.some(reference => reference.name === secretName) ?? false

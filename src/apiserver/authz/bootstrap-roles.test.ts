@@ -174,19 +174,19 @@ test('admin aggregates edit, and edit aggregates view', async t => {
 
 test('every controller has a ClusterRole and a binding to its service account', () => {
   const { clusterRoles: all, clusterRoleBindings: bindings } = bootstrapRoles()
-  const names = all.map(({ metadata }) => metadata?.name ?? '')
+  const names = all.map(({ metadata }) => metadata.name ?? '')
   assert.equal(new Set(names).size, names.length)
   assert.equal(names.length, 69)
   const controllers = names.filter(name => name.startsWith('system:controller:'))
   assert.equal(controllers.length, 38)
   for (const name of controllers) {
-    const binding = bindings.find(({ metadata }) => metadata?.name === name)
+    const binding = bindings.find(({ metadata }) => metadata.name === name)
     assert.deepEqual(binding?.subjects, [
       { kind: 'ServiceAccount', name: name.slice('system:controller:'.length), namespace: 'kube-system' },
     ])
   }
   for (const { metadata, rules = [] } of all) {
-    assert.equal(metadata?.labels?.['kubernetes.io/bootstrapping'], 'rbac-defaults')
+    assert.equal(metadata.labels?.['kubernetes.io/bootstrapping'], 'rbac-defaults')
     for (const rule of rules)
       assert.ok(rule.verbs.length > 0 && !rule.resources?.includes('='), metadata.name ?? '')
   }

@@ -161,7 +161,7 @@ function isOnlyForCollection(object: KubernetesObject, oldObject: KubernetesObje
   return equalJson(withoutOwnership(object), withoutOwnership(oldObject))
 }
 
-function withoutOwnership({ metadata = {}, ...rest }: KubernetesObject): object {
+function withoutOwnership({ metadata, ...rest }: KubernetesObject): object {
   const {
     ownerReferences: _owners,
     finalizers: _holds,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { KubernetesObject } from '#/api/metadata.ts'
 import fc from 'fast-check'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { encodeForStore } from '../registry/stored-object.ts'
@@ -16,7 +17,7 @@ function node(name: string): UserInfo {
 
 /** Writes directly to the store, bypassing pod validation. */
 async function put({ registry: { store, cache } }: TestCluster, key: string, object: object): Promise<void> {
-  const bytes = encodeForStore(object)
+  const bytes = encodeForStore(object as KubernetesObject)
   const { written } = await store.create(key, bytes)
   if (!written) await store.update(key, bytes, { expectedRevision: cache.get(key)!.revision })
   await cache.waitForLatest()
@@ -27,12 +28,12 @@ async function remove({ registry: { store, cache } }: TestCluster, key: string):
   await cache.waitForLatest()
 }
 
-function pod(name: string, nodeName: string | undefined, spec: object, more: object = {}): object {
+function pod(name: string, nodeName: string | undefined, spec: object, more: object = {}): Pod {
   return {
     kind: 'Pod',
     apiVersion: 'v1',
     metadata: { name, namespace: 'team' },
-    spec: { ...(nodeName && { nodeName }), ...spec },
+    spec: { containers: [], ...(nodeName && { nodeName }), ...spec },
     ...more,
   }
 }
@@ -357,7 +358,11 @@ test('secret references of every pod volume type are found', () => {
 test('secret references of every persistent volume type are found', () => {
   const claimRef = { namespace: 'c', name: 'x' }
   const check = (source: object, ...keys: readonly string[]): void => {
-    assert.deepEqual(volumeSecrets({ spec: { claimRef, ...source } }), keys, JSON.stringify(source))
+    assert.deepEqual(
+      volumeSecrets({ metadata: {}, spec: { claimRef, ...source } }),
+      keys,
+      JSON.stringify(source),
+    )
   }
   for (const kind of ['cephfs', 'flexVolume', 'iscsi', 'rbd', 'scaleIO']) {
     check({ [kind]: { secretRef: { name: 's' } } }, 'secrets/c/s')

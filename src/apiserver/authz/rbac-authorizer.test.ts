@@ -288,19 +288,19 @@ function isAllowed(policy: Policy, attributes: Attributes): boolean {
   const bindings = [
     ...policy.clusterRoleBindings,
     ...policy.roleBindings.filter(each => {
-      return namespace !== '' && each.metadata?.namespace === namespace
+      return namespace !== '' && each.metadata.namespace === namespace
     }),
   ]
   return bindings.some(({ metadata, roleRef, subjects = [] }) => {
-    const home = metadata?.namespace ?? ''
+    const home = metadata.namespace ?? ''
     if (!subjects.some(subject => isSubject(subject, attributes.user, home))) return false
     const candidates =
       roleRef.kind === 'ClusterRole'
         ? policy.clusterRoles
         : roleRef.kind === 'Role'
-          ? policy.roles.filter(each => each.metadata?.namespace === home)
+          ? policy.roles.filter(each => each.metadata.namespace === home)
           : []
-    const role = candidates.find(each => each.metadata?.name === roleRef.name)
+    const role = candidates.find(each => each.metadata.name === roleRef.name)
     return (role?.rules ?? []).some(rule => ruleAllows(rule, attributes))
   })
 }
@@ -374,7 +374,7 @@ async function replacePolicy({ registry: { store, cache } }: TestCluster, policy
   ] as const) {
     for (const object of objects) {
       wanted.set(
-        keyOf(resource, object.metadata?.namespace ?? '', object.metadata?.name ?? ''),
+        keyOf(resource, object.metadata.namespace ?? '', object.metadata.name ?? ''),
         encodeForStore(object),
       )
     }

@@ -43,7 +43,7 @@ test('reconciling restores missing rules and keeps added ones', async t => {
       return ['list', 'watch'].map(verb => ({ verbs: [verb], apiGroups: [''], resources: [resource] }))
     }),
   ])
-  assert.deepEqual(after.metadata?.labels, { 'mine': 'yes', 'kubernetes.io/bootstrapping': 'rbac-defaults' })
+  assert.deepEqual(after.metadata.labels, { 'mine': 'yes', 'kubernetes.io/bootstrapping': 'rbac-defaults' })
   assert.deepEqual(bindingIn(cluster, 'system:kube-dns').subjects, [
     carol,
     { kind: 'ServiceAccount', name: 'kube-dns', namespace: 'kube-system' },
@@ -68,18 +68,17 @@ test('a binding with another roleRef is recreated', async t => {
   const cluster = await startTestCluster(t)
   const binding = bindingIn(cluster, 'system:discovery')
   await cluster.remove(binding)
-  const { uid } =
-    (
-      await cluster.create({
-        ...binding,
-        metadata: { name: 'system:discovery' },
-        roleRef: { ...binding.roleRef, name: 'view' },
-      } as KubernetesObject)
-    ).metadata ?? {}
+  const { uid } = (
+    await cluster.create({
+      ...binding,
+      metadata: { name: 'system:discovery' },
+      roleRef: { ...binding.roleRef, name: 'view' },
+    } as KubernetesObject)
+  ).metadata
   await reconcileRoles(cluster.registry)
   const after = bindingIn(cluster, 'system:discovery')
   assert.equal(after.roleRef.name, 'system:discovery')
-  assert.notEqual(after.metadata?.uid, uid)
+  assert.notEqual(after.metadata.uid, uid)
 })
 
 test('aggregated roles get the rules of matching roles, including custom ones', async t => {
@@ -128,7 +127,7 @@ test('the bootstrap plan of an empty cluster creates every role once', () => {
   }
   const plan = planBootstrap(bootstrapRoles(), none)
   assert.ok(plan.every(({ action }) => action === 'create'))
-  const admin = plan.find(({ object }) => object.kind === 'ClusterRole' && object.metadata?.name === 'admin')
+  const admin = plan.find(({ object }) => object.kind === 'ClusterRole' && object.metadata.name === 'admin')
   assert.ok(((admin?.object as ClusterRole | undefined)?.rules?.length ?? 0) > 20)
 })
 

@@ -76,7 +76,7 @@ const resources: ReadonlyMap<string, Resource> = new Map<string, Resource>([
 async function performStep(registry: Registry, { action, object: planned }: BootstrapStep): Promise<void> {
   const object = planned as KubernetesObject
   const resource = resources.get(object.kind ?? '')!
-  const { name = '', namespace = '' } = object.metadata ?? {}
+  const { name = '', namespace = '' } = object.metadata
   const request = systemWriteRequest(resource, name, namespace)
   if (action === 'update') {
     await updateObject(registry, request, { change: () => object })

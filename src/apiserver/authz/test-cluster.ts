@@ -105,7 +105,7 @@ function writesTo(registry: Registry): Pick<TestCluster, 'create' | 'update' | '
 }
 
 function requestFor({ scheme }: Registry, object: KubernetesObject, user?: UserInfo): WriteRequest {
-  const { name = '', namespace = '' } = object.metadata ?? {}
+  const { name = '', namespace = '' } = object.metadata
   const groupVersion = parseGroupVersion(object.apiVersion ?? '')
   const resource: Resource | undefined =
     groupVersion && scheme.byKind({ ...groupVersion, kind: object.kind ?? '' })

@@ -1,8 +1,9 @@
 /** The `kubernetes` Service through which pods reach the API server, with its Endpoints and EndpointSlice. */
+import type { JsonObject } from '#/api/apply.ts'
 import { formatIp } from '#/api/ip.ts'
 import { nthAddress, parseCidr } from '#/api/cidr.ts'
 import type { JsonValue } from '#/api/json-value.ts'
-import type { KubernetesObject } from '#/api/metadata.ts'
+import { jsonOf, objectOf, type KubernetesObject } from '#/api/metadata.ts'
 import { applyPatch } from '#/api/patch.ts'
 
 export interface ServiceOptions {
@@ -67,7 +68,7 @@ export function withOwnAddress(stored: KubernetesObject, own: KubernetesObject):
   const { kind: _kind, apiVersion: _apiVersion, metadata: _metadata, spec, addressType, ...rest } = own as Own
   if (addressType !== undefined && addressType !== (stored as Own).addressType) return stored
   const said = { ...rest, ...(spec && { spec: { ports: spec.ports } }) }
-  return applyPatch('merge', { current: stored as JsonValue, patch: said }) as KubernetesObject
+  return objectOf(applyPatch('merge', { current: jsonOf(stored), patch: said }) as JsonObject)
 }
 
 interface Own extends KubernetesObject {

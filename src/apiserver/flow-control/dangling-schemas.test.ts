@@ -15,7 +15,7 @@ test('the Dangling condition follows the existence of the priority level', async
     const { status, metadata } = event!.object as unknown as FlowSchema
     const [condition] = status?.conditions ?? []
     // The first change does not always contain the condition.
-    if (condition === undefined) return dangling(name, metadata?.resourceVersion ?? '')
+    if (condition === undefined) return dangling(name, metadata.resourceVersion ?? '')
     assert.equal(condition.type, 'Dangling')
     return `${condition.status} ${condition.reason}: ${condition.message}`
   }

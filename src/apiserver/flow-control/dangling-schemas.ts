@@ -35,7 +35,7 @@ export async function reconcileDanglingConditions(registry: Registry, signal: Ab
 }
 
 async function look(registry: Registry): Promise<void> {
-  const levels = new Set(readLevels(registry).map(({ metadata }) => metadata?.name))
+  const levels = new Set(readLevels(registry).map(({ metadata }) => metadata.name))
   const now = formatTime(registry.platform.clock.now())
   const said = (schema: FlowSchema): FlowSchema => {
     const { name = '' } = schema.spec?.priorityLevelConfiguration ?? {}
@@ -47,7 +47,7 @@ async function look(registry: Registry): Promise<void> {
   for (const schema of readSchemas(registry)) {
     if (said(schema) === schema) continue
     const request = {
-      ...systemWriteRequest(flowSchemas, schema.metadata?.name ?? ''),
+      ...systemWriteRequest(flowSchemas, schema.metadata.name ?? ''),
       subresource: 'status',
       fieldManager,
     }

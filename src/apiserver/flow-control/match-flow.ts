@@ -17,7 +17,7 @@ import type { UserInfo } from '../request.ts'
 export function byPrecedence(left: FlowSchema, right: FlowSchema): number {
   const difference = precedenceOf(left) - precedenceOf(right)
   if (difference !== 0) return difference
-  return (left.metadata?.name ?? '') < (right.metadata?.name ?? '') ? -1 : 1
+  return (left.metadata.name ?? '') < (right.metadata.name ?? '') ? -1 : 1
 }
 
 function precedenceOf({ spec }: FlowSchema): number {

@@ -3,7 +3,7 @@ import { decode } from '#/api/decode.ts'
 import { DecodeError } from '#/api/decode-error.ts'
 import { badRequest } from '#/api/errors.ts'
 import type { JsonValue } from '#/api/json-value.ts'
-import type { KubernetesObject } from '#/api/metadata.ts'
+import { objectOf, type KubernetesObject } from '#/api/metadata.ts'
 import { decodeProtobuf } from '#/api/protobuf.ts'
 import { quote } from '#/api/quote.ts'
 import type { GroupVersionKind } from '#/api/resource.ts'
@@ -31,7 +31,7 @@ export async function decodeBody(scope: RequestScope, expected: Expected): Promi
  */
 function readValue(value: JsonValue, { kind: { kind, version }, schema }: Expected): KubernetesObject {
   try {
-    return decode(value, schema).value
+    return objectOf(decode(value, schema).value)
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
     throw badRequest(`${kind} in version ${quote(version)} cannot be handled as a ${kind}: ${error.message}`)
@@ -57,12 +57,12 @@ function decodeBytes(
     fieldValidation,
   })
   for (const warning of warnings) scope.context.warnings.add(warning)
-  return value
+  return objectOf(value)
 }
 
 function readProtobuf(bytes: Uint8Array, kind: GroupVersionKind): KubernetesObject {
   try {
-    return decodeProtobuf(bytes, kind)
+    return objectOf(decodeProtobuf(bytes, kind))
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
     throw badRequest(`the object provided is unrecognized: ${error.message}`)

@@ -97,14 +97,14 @@ async function tryDelete(
 /** The grace period in seconds, as determined by the kind; a second deletion may only shorten it. */
 function graceOf({ resource }: RequestScope, object: KubernetesObject, options: DeleteOptions): number {
   const wanted = rulesOf(resource).gracePeriodSeconds?.(object, options.gracePeriodSeconds) ?? 0
-  const { deletionTimestamp, deletionGracePeriodSeconds } = object.metadata ?? {}
+  const { deletionTimestamp, deletionGracePeriodSeconds } = object.metadata
   if (deletionTimestamp === undefined) return wanted
   return Math.min(wanted, Number(deletionGracePeriodSeconds ?? 0))
 }
 
 /** The finalizers during deletion, including those of the propagation policy. */
 function finalizersOf(
-  { metadata = {} }: KubernetesObject,
+  { metadata }: KubernetesObject,
   { propagationPolicy }: DeleteOptions,
   { orphanDependentsByDefault = false }: KindRules,
 ): readonly string[] {
@@ -125,7 +125,7 @@ interface Mark {
 }
 
 function mark(nowMs: number, object: KubernetesObject, { graceSeconds, finalizers }: Mark): KubernetesObject {
-  const { metadata = {} } = object
+  const { metadata } = object
   const isFirst = metadata.deletionTimestamp === undefined
   const isShorter = graceSeconds < Number(metadata.deletionGracePeriodSeconds ?? 0)
   const isSame =
@@ -151,7 +151,7 @@ function checkPreconditions(
   { preconditions }: DeleteOptions,
 ): void {
   const { uid, resourceVersion } = preconditions
-  const is = current.object.metadata?.uid
+  const is = current.object.metadata.uid
   if (uid !== undefined && uid !== is) {
     throw conflict(
       nameSubject(scope, current.key),
@@ -171,7 +171,7 @@ function admissionOf(
   current: StoredObject,
   options: DeleteOptions,
 ): AdmissionRequest {
-  const { name = '', namespace = '' } = current.object.metadata ?? {}
+  const { name = '', namespace = '' } = current.object.metadata
   return {
     operation: 'DELETE',
     resource,
@@ -195,7 +195,7 @@ function returnsObject({ resource }: RequestScope): boolean {
 }
 
 function goneStatus({ resource }: RequestScope, stored: StoredObject): object {
-  const { name, uid } = stored.object.metadata ?? {}
+  const { name, uid } = stored.object.metadata
   return {
     kind: 'Status',
     apiVersion: 'v1',

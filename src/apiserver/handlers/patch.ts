@@ -11,7 +11,7 @@ import { DecodeError } from '#/api/decode-error.ts'
 import { badRequest } from '#/api/errors.ts'
 import { invalidObject, required } from '#/api/field-error.ts'
 import type { JsonValue } from '#/api/json-value.ts'
-import type { KubernetesObject } from '#/api/metadata.ts'
+import { jsonOf, objectOf, type KubernetesObject } from '#/api/metadata.ts'
 import { quote } from '#/api/quote.ts'
 import { apiVersionOf } from '#/api/resource.ts'
 import type { StructSchema } from '#/api/schema.ts'
@@ -104,8 +104,8 @@ export function applyTo(
   const { query } = context.request
   const { object, conflicts } = applyConfiguration({
     ...applying,
-    live: applying.live as JsonObject | undefined,
-    applied: applying.applied as JsonObject,
+    live: applying.live && jsonOf(applying.live),
+    applied: jsonOf(applying.applied),
     manager: options.fieldManager,
     force: query.has('force') && isTrue(query.get('force')),
     now: formatTime(registry.platform.clock.now()),
@@ -113,7 +113,7 @@ export function applyTo(
   })
   if (conflicts) throw conflictError(conflicts)
   // Drops empty values, which are kept only for ownership.
-  return decode(object, applying.schema).value
+  return objectOf(decode(object, applying.schema).value)
 }
 
 function readApplied(scope: RequestScope, bytes: Uint8Array, options: WriteOptions): KubernetesObject {

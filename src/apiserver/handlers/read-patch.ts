@@ -5,7 +5,7 @@ import { badRequest, unsupportedMediaType, type ApiError } from '#/api/errors.ts
 import { invalid, invalidObject } from '#/api/field-error.ts'
 import { parseJson, stringifyJson } from '#/api/json.ts'
 import type { JsonValue } from '#/api/json-value.ts'
-import type { KubernetesObject } from '#/api/metadata.ts'
+import { objectOf, type KubernetesObject } from '#/api/metadata.ts'
 import { applyPatch, type PatchKind } from '#/api/patch.ts'
 import { quote } from '#/api/quote.ts'
 import { isCustomKind, type Resource } from '#/api/resource.ts'
@@ -82,7 +82,7 @@ export function decodePatched(
     throw refusal(patch, `strict decoding error: ${problems.join(', ')}`)
   }
   if (options.fieldValidation === 'Warn') for (const problem of problems) context.warnings.add(problem)
-  return value
+  return objectOf(value)
 }
 
 /** The patch of a Secret must not appear in error messages, which may be logged. */

@@ -55,12 +55,12 @@ function matchesBoth(
   fields: FieldSelector,
   selectable: Readonly<Record<string, FieldGetter>>,
 ): boolean {
-  if (!labels.matches(object.metadata?.labels)) return false
+  if (!labels.matches(object.metadata.labels)) return false
   return (
     fields.isEmpty ||
     fields.matches(field => {
-      if (field === 'metadata.name') return object.metadata?.name
-      if (field === 'metadata.namespace') return object.metadata?.namespace
+      if (field === 'metadata.name') return object.metadata.name
+      if (field === 'metadata.namespace') return object.metadata.namespace
       return selectable[field]?.(object)
     })
   )

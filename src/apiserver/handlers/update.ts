@@ -35,7 +35,7 @@ export async function update(scope: RequestScope): Promise<ApiResponse> {
 
 /** The name and namespace of the body must match the path. */
 export function checkNames(
-  { metadata = {} }: KubernetesObject,
+  { metadata }: KubernetesObject,
   { info, resource }: Pick<RequestScope, 'info' | 'resource'>,
 ): void {
   if (!metadata.name) throw badRequest('name must be provided')

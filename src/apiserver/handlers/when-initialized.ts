@@ -24,7 +24,7 @@ export async function whenInitialized(
   const take = (events: readonly CacheEvent[]): void => {
     for (const { revision, current, previous } of events) {
       if (revision <= created.revision) continue
-      const { result } = initializersOf((current ?? previous)?.object ?? {}) ?? {}
+      const { result } = initializersOf((current ?? previous)?.object) ?? {}
       if (result) reject(failureOf(result))
       else if (current === undefined) reject(internalError('object deleted while waiting for creation'))
       else if (initializersOf(current.object) === undefined) resolve(current)
@@ -54,6 +54,6 @@ function failureOf(result: Partial<Status>): ApiError {
 
 function tooLate(request: WriteRequest, { object }: StoredObject): ApiError {
   const subject = subjectOf(request, undefined)
-  const what = `${qualifiedName(subject)} ${object.metadata?.name ?? ''}`
+  const what = `${qualifiedName(subject)} ${object.metadata.name ?? ''}`
   return timeout(`server has timed out waiting for the initialization of ${what}`, 0)
 }

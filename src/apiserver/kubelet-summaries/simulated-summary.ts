@@ -8,13 +8,13 @@ import type { KubeletSummary, ResourceUse } from './read-summary.ts'
  */
 export function simulatedSummary(running: readonly Pod[]): KubeletSummary {
   const uses = running.map(pod => [pod, useOf(pod)] as const)
-  const pods = new Map(uses.map(([pod, use]) => [pod.metadata?.uid ?? '', ofContainers(pod, use)]))
+  const pods = new Map(uses.map(([pod, use]) => [pod.metadata.uid ?? '', ofContainers(pod, use)]))
   return { node: sum(uses.map(([, use]) => use)), pods }
 }
 
 function useOf({ metadata }: Pod): ResourceUse {
   const stated = (resource: string): Quantity => {
-    return tryParseQuantity(metadata?.annotations?.[`simulated.k8ts.io/${resource}`] ?? '0') ?? zeroQuantity
+    return tryParseQuantity(metadata.annotations?.[`simulated.k8ts.io/${resource}`] ?? '0') ?? zeroQuantity
   }
   return { nanoCores: Number(stated('cpu').nanos), memoryBytes: Number(quantityValue(stated('memory'))) }
 }

@@ -1,13 +1,19 @@
 import { badRequest } from '#/api/errors.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
+import type { TypeMeta } from '#/api/type-meta.ts'
 import type { RequestScope } from '../handlers/request-scope.ts'
 import { writeRequest } from '../handlers/write-request.ts'
 import { admitConnectOrCreate } from '../registry/admit.ts'
 
-/** Runs admission for a CONNECT request and returns the admitted options object. */
-export function admitConnection(scope: RequestScope, sent: KubernetesObject): Promise<KubernetesObject> {
+/**
+ * Runs admission for a CONNECT request and returns the admitted options. They are the only objects without
+ * metadata that admission handles: plugins that read metadata ignore CONNECT.
+ */
+export async function admitConnection<T extends TypeMeta>(scope: RequestScope, sent: T): Promise<T> {
   const { query } = scope.context.request
   if (query.has('dryRun')) throw badRequest('dryRun is not supported')
   const options = { dryRun: false, fieldManager: '', fieldValidation: 'Ignore', sent: {} } as const
-  return admitConnectOrCreate(scope.registry, writeRequest(scope, options), sent, 'CONNECT')
+  const object = sent as unknown as KubernetesObject
+  const admitted = await admitConnectOrCreate(scope.registry, writeRequest(scope, options), object, 'CONNECT')
+  return admitted as unknown as T
 }

@@ -3,7 +3,7 @@ import type { Pod } from '#/api/generated/core/v1.ts'
 
 /** The named container, or the only one. Throws ApiError 400. */
 export function chooseContainer({ metadata, spec }: Pod, named: string): string {
-  const pod = metadata?.name ?? ''
+  const pod = metadata.name ?? ''
   const { containers = [], initContainers = [], ephemeralContainers = [] } = spec ?? {}
   const names = [...initContainers, ...containers, ...ephemeralContainers].map(({ name }) => name)
   if (named !== '') {

@@ -8,6 +8,7 @@ function slice(text: string): EndpointSlice {
   const [addressType = '', port = '', ...addresses] = text.split(' ')
   const [name = '', number = ''] = port.split('=')
   return {
+    metadata: {},
     addressType,
     ports: [{ name, port: Number(number) }],
     endpoints: addresses.map(address => {
@@ -37,7 +38,7 @@ test('service endpoints are ready pods, first IP family first', () => {
 })
 
 test('a service port is selected by number or name', () => {
-  const service = { spec: { ports: [{ name: 'http', port: 80 }, { port: 443 }] } }
+  const service = { metadata: {}, spec: { ports: [{ name: 'http', port: 80 }, { port: 443 }] } }
   const check = (port: string, expected: string | undefined): void => {
     assert.equal(servicePortName(service, port), expected, port)
   }

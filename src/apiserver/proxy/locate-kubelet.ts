@@ -17,7 +17,7 @@ export function locateKubelet({ metadata, status = {} }: Node): KubeletLocation 
     throw new Error(`no preferred addresses found; known addresses: [${known}]`)
   }
   const port = daemonEndpoints?.kubeletEndpoint?.Port ?? 0
-  if (port <= 0) throw new Error(`node ${metadata?.name} has no kubelet endpoint port`)
+  if (port <= 0) throw new Error(`node ${metadata.name} has no kubelet endpoint port`)
   return { host: found.address, port }
 }
 

@@ -69,7 +69,7 @@ export const locateService: Locate = async (scope, clients) => {
 function slicesOf({ objects, info }: RequestScope, service: string): readonly EndpointSlice[] {
   const found: EndpointSlice[] = []
   for (const { object } of objects.list(prefixOf(endpointSlices, info.namespace))) {
-    if (object.metadata?.labels?.['kubernetes.io/service-name'] === service) {
+    if (object.metadata.labels?.['kubernetes.io/service-name'] === service) {
       found.push(object as EndpointSlice)
     }
   }

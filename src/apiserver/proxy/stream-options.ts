@@ -1,9 +1,9 @@
 /** Options of exec, attach and port-forward from the query, in the form that admission sees. */
 import { badRequest } from '#/api/errors.ts'
-import type { KubernetesObject } from '#/api/metadata.ts'
+import type { TypeMeta } from '#/api/type-meta.ts'
 import { isTrue } from '../request-info.ts'
 
-export interface CommandOptions extends KubernetesObject {
+export interface CommandOptions extends TypeMeta {
   readonly stdin?: boolean
   readonly stdout?: boolean
   readonly stderr?: boolean
@@ -13,7 +13,7 @@ export interface CommandOptions extends KubernetesObject {
   readonly command?: readonly string[]
 }
 
-export interface PortForwardOptions extends KubernetesObject {
+export interface PortForwardOptions extends TypeMeta {
   readonly ports?: readonly number[]
 }
 

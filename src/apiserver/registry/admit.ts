@@ -34,13 +34,13 @@ export async function runMutatingAdmission(
     '.metadata.managedFields was in an invalid state after admission; this could be caused by an outdated ' +
       `mutating admission controller; please fix your requests: ${problem}`,
   )
-  return { ...admitted, metadata: { ...admitted.metadata, managedFields: object.metadata?.managedFields } }
+  return { ...admitted, metadata: { ...admitted.metadata, managedFields: object.metadata.managedFields } }
 }
 
 /** Returns what is invalid in managedFields after admission. */
 function checkOwners(oldObject: KubernetesObject, { metadata }: KubernetesObject): string | undefined {
-  const owners = metadata?.managedFields
-  if (owners === oldObject.metadata?.managedFields) return undefined
+  const owners = metadata.managedFields
+  if (owners === oldObject.metadata.managedFields) return undefined
   return managedFieldsError(owners as JsonValue | undefined)
 }
 

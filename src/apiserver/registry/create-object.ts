@@ -31,9 +31,9 @@ export async function createObject(
   for (let attempts = 1; ; attempts++) {
     const stored = await tryCreate(registry, request, sent, ownership)
     if (stored !== undefined) return stored
-    const { generateName: prefix } = sent.metadata ?? {}
-    const subject = subjectOf(request, request.name || sent.metadata?.name)
-    if (sent.metadata?.name || !prefix) throw alreadyExists(subject)
+    const { generateName: prefix } = sent.metadata
+    const subject = subjectOf(request, request.name || sent.metadata.name)
+    if (sent.metadata.name || !prefix) throw alreadyExists(subject)
     if (attempts === generateAttemptsMax) throw generateNameConflict({ ...subject, name: prefix }, 1)
   }
 }
@@ -52,7 +52,7 @@ async function tryCreate(
   const rules = rulesOf(resource)
   const named = withoutSystemMetadata(withNames(request, sent))
   // A generated name is not part of the admission request.
-  const naming = { ...request, name: named.metadata?.name ?? '' }
+  const naming = { ...request, name: named.metadata.name ?? '' }
   const defaulted = convertObject(withDefaults(rules, named), resource.storage)
   // Fields set by admission are not owned by the request's field manager.
   const owned = ownership === 'given' ? defaulted : withManagedFields(registry, request, undefined, defaulted)
@@ -65,7 +65,7 @@ async function tryCreate(
   const attributed = hooks?.withAuthor?.(prepared, request.user) ?? prepared
   const object = withGeneration(attributed, undefined, resource)
   rejectInvalid(request, object, [
-    ...validateMetadata(object.metadata ?? {}, {
+    ...validateMetadata(object.metadata, {
       names: rules.names ?? subdomainNames,
       namespaced: resource.scope === 'Namespaced',
     }),
@@ -74,7 +74,7 @@ async function tryCreate(
   ])
   for (const warning of rules.warnings?.(object, undefined) ?? []) request.warn(warning)
   await registry.admission.validate(admissionRequest(naming, 'CREATE', object, undefined))
-  const key = keyOf(resource, object.metadata?.namespace ?? '', object.metadata?.name ?? '')
+  const key = keyOf(resource, object.metadata.namespace ?? '', object.metadata.name ?? '')
   // Fast path without a reservation; the create in the store is what guarantees uniqueness.
   if (registry.cache.get(key)) return undefined
   return withReservation<StoredObject | undefined>({
@@ -111,7 +111,7 @@ async function insert(
 
 /** Sets name and namespace from the path. */
 function withNames({ resource, namespace, name }: WriteRequest, object: KubernetesObject): KubernetesObject {
-  const metadata = object.metadata ?? {}
+  const metadata = object.metadata
   if (resource.scope === 'Namespaced') {
     if (metadata.namespace && metadata.namespace !== namespace) {
       throw badRequest(
@@ -137,7 +137,7 @@ function withNames({ resource, namespace, name }: WriteRequest, object: Kubernet
 
 /** Generates the name last, so that a retry draws a new one. */
 function withChosenName({ platform }: Registry, object: KubernetesObject): KubernetesObject {
-  const { name, generateName: prefix } = object.metadata ?? {}
+  const { name, generateName: prefix } = object.metadata
   if (name || !prefix) return object
   return { ...object, metadata: { ...object.metadata, name: generateName(prefix, platform.random) } }
 }

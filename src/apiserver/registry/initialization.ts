@@ -23,15 +23,16 @@ interface Initializer {
 type InitializedMeta = ObjectMeta & { readonly initializers?: Initializers }
 
 /** Undefined for an initialized object. */
-export function initializersOf({ metadata = {} }: KubernetesObject): Initializers | undefined {
-  return (metadata as InitializedMeta).initializers ?? undefined
+export function initializersOf(object: KubernetesObject | undefined): Initializers | undefined {
+  const metadata: InitializedMeta | undefined = object?.metadata
+  return metadata?.initializers
 }
 
 export function withInitializers(
   object: KubernetesObject,
   initializers: Initializers | undefined,
 ): KubernetesObject {
-  const { initializers: _, ...metadata }: InitializedMeta = object.metadata ?? {}
+  const { initializers: _, ...metadata }: InitializedMeta = object.metadata
   const changed: InitializedMeta = initializers ? { ...metadata, initializers } : metadata
   return { ...object, metadata: changed }
 }

@@ -1,8 +1,8 @@
 /** Managed fields of writes: which field manager owns what. */
-import { type Convert, type JsonObject, trackUpdate } from '#/api/apply.ts'
+import { type Convert, trackUpdate } from '#/api/apply.ts'
 import { convertObject } from '#/api/conversion.ts'
 import { parseGroupVersion } from '#/api/group-version.ts'
-import type { KubernetesObject } from '#/api/metadata.ts'
+import { jsonOf, objectOf, type KubernetesObject } from '#/api/metadata.ts'
 import { apiVersionOf, type Resource } from '#/api/resource.ts'
 import { formatTime } from '#/api/time.ts'
 import type { Registry } from './registry.ts'
@@ -24,8 +24,8 @@ export function withManagedFields(
 ): KubernetesObject {
   const { resource, subresource, fieldManager } = request
   const tracked = trackUpdate({
-    live: oldObject && (convertObject(oldObject, resource) as JsonObject),
-    updated: convertObject(object, resource) as JsonObject,
+    live: oldObject && jsonOf(convertObject(oldObject, resource)),
+    updated: jsonOf(convertObject(object, resource)),
     manager: fieldManager,
     schema: resource.schema,
     apiVersion: apiVersionOf(resource),
@@ -33,8 +33,8 @@ export function withManagedFields(
     convert: conversionIn(registry, resource),
     resetFields: resetFieldsOf(resource, subresource),
     ...(subresource && { subresource }),
-  }) as KubernetesObject
-  return convertObject(tracked, resource.storage)
+  })
+  return convertObject(objectOf(tracked), resource.storage)
 }
 
 /** Converts objects to the versions in managed fields; undefined for versions no longer served. */
@@ -42,6 +42,6 @@ export function conversionIn(registry: Registry, { kind }: Resource): Convert {
   return (object, apiVersion) => {
     const groupVersion = parseGroupVersion(apiVersion)
     const other = groupVersion && registry.scheme.byKind({ ...groupVersion, kind })
-    return other && { object: convertObject(object, other) as JsonObject, schema: other.schema }
+    return other && { object: jsonOf(convertObject(objectOf(object), other)), schema: other.schema }
   }
 }

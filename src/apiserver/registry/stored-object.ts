@@ -3,12 +3,13 @@
  * has no resourceVersion, which is known only after the write; it is spliced into the bytes when they are
  * served.
  */
+import type { JsonObject } from '#/api/apply.ts'
 import { assert } from '#/base/assert.ts'
 import { unpooledConcat, unpooledBytes } from '#/base/unpooled-bytes.ts'
 import { apiError } from '#/api/errors.ts'
 import { parseJson, stringifyJson } from '#/api/json.ts'
 import type { JsonValue } from '#/api/json-value.ts'
-import type { KubernetesObject, ObjectMeta } from '#/api/metadata.ts'
+import { objectOf, type KubernetesObject, type ObjectMeta } from '#/api/metadata.ts'
 
 export class StoredObject {
   readonly key: string
@@ -35,7 +36,7 @@ export class StoredObject {
 
   /** In the storage version, with resourceVersion. Immutable. */
   get object(): KubernetesObject {
-    this.#object ??= withResourceVersion(parseJson(this.#readable) as KubernetesObject, this.revision)
+    this.#object ??= withResourceVersion(objectOf(parseJson(this.#readable) as JsonObject), this.revision)
     return this.#object
   }
 
@@ -85,7 +86,7 @@ export class StoredObject {
  */
 export function encodeForStore(object: KubernetesObject): Uint8Array {
   const { kind, apiVersion, metadata, ...rest } = object
-  const { resourceVersion: _, ...kept } = metadata ?? {}
+  const { resourceVersion: _, ...kept } = metadata
   return unpooledBytes(stringifyJson({ kind, apiVersion, metadata: kept, ...rest } as unknown as JsonValue))
 }
 
@@ -96,7 +97,7 @@ function withResourceVersion<T extends KubernetesObject>(object: T, revision: nu
 }
 
 function withoutResourceVersion<T extends KubernetesObject>(object: T): T {
-  const { resourceVersion: _, ...metadata } = object.metadata ?? {}
+  const { resourceVersion: _, ...metadata } = object.metadata
   return { ...object, metadata }
 }
 

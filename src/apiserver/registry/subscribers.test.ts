@@ -5,7 +5,7 @@ import { CacheEvent } from './cache-event.ts'
 import { StoredObject } from './stored-object.ts'
 import { Subscribers, type Subscriber } from './subscribers.ts'
 
-const color = (object: KubernetesObject): string => object.metadata?.labels?.['color'] ?? ''
+const color = (object: KubernetesObject): string => object.metadata.labels?.['color'] ?? ''
 
 test('an event reaches all subscribers and those of its old or new field value', () => {
   const subscribers = new Subscribers()

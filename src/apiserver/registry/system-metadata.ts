@@ -19,13 +19,16 @@ export function withoutSystemMetadata(object: KubernetesObject): KubernetesObjec
     deletionGracePeriodSeconds: _grace,
     generation: _generation,
     ...metadata
-  } = object.metadata ?? {}
+  } = object.metadata
   return { ...object, metadata }
 }
 
 /** Sets uid and creationTimestamp of a new object. */
 export function withUid(object: KubernetesObject, platform: Platform): KubernetesObject {
-  const { metadata: { managedFields, ...metadata } = {}, ...rest } = withoutSystemMetadata(object)
+  const {
+    metadata: { managedFields, ...metadata },
+    ...rest
+  } = withoutSystemMetadata(object)
   const objectMeta: ObjectMeta = {
     ...metadata,
     uid: platform.random.uuid('object uid'),
@@ -74,8 +77,8 @@ export function withObjectMetaOf(
   oldObject: KubernetesObject,
   subject: ErrorSubject,
 ): KubernetesObject {
-  const { metadata: is = {} } = oldObject
-  const { metadata: sent = {} } = object
+  const { metadata: is } = oldObject
+  const { metadata: sent } = object
   if (sent.uid !== undefined && sent.uid !== '' && sent.uid !== is.uid) {
     throw conflict(
       subject,
@@ -115,7 +118,7 @@ export function withSubresourceOf(
   if (subresource !== 'status') return { ...dropStatus(object), ...pick(oldObject as Stateful, ['status']) }
   return {
     ...dropStatus(oldObject),
-    metadata: object.metadata ?? {},
+    metadata: object.metadata,
     ...pick(object as Stateful, ['status']),
   }
 }
@@ -127,7 +130,7 @@ export function withGeneration(
   resource: Resource,
 ): KubernetesObject {
   if (!resource.rules?.tracksGeneration) return object
-  const last = Number(oldObject?.metadata?.generation ?? 0)
+  const last = Number(oldObject?.metadata.generation ?? 0)
   const isChanged = oldObject === undefined || !equalJson(wanted(object), wanted(oldObject))
   return { ...object, metadata: { ...object.metadata, generation: isChanged ? last + 1 : last } }
 }

@@ -2,12 +2,12 @@
  * Updates and removal of existing objects. A write that conflicts is retried on the current version, unless
  * the client specified a resourceVersion.
  */
-import { ignoreManagedFieldsTimestamps, type JsonObject } from '#/api/apply.ts'
+import { ignoreManagedFieldsTimestamps } from '#/api/apply.ts'
 import { convertObject } from '#/api/conversion.ts'
 import { conflict, notFound, optimisticLockErrorMessage } from '#/api/errors.ts'
 import { invalidObject } from '#/api/field-error.ts'
 import type { SubresourceStrategy } from '#/api/kind-rules.ts'
-import type { KubernetesObject } from '#/api/metadata.ts'
+import { jsonOf, objectOf, type KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import { formatTime } from '#/api/time.ts'
 import { validateMetadataUpdate } from '#/api/validate-metadata.ts'
@@ -118,7 +118,7 @@ async function tryUpdate(
     update.strategy?.validate ??
     (subresource === 'status' ? rules.validateStatusUpdate : rules.validateUpdate)
   rejectInvalid(request, object, [
-    ...validateMetadataUpdate(object.metadata ?? {}, oldObject.metadata ?? {}),
+    ...validateMetadataUpdate(object.metadata, oldObject.metadata),
     ...(validate?.(object, oldObject) ?? []),
     ...(registry.hooks.get(hookName(resource))?.validate?.(object, oldObject) ?? []),
   ])
@@ -162,13 +162,13 @@ function withinStrategy(
   strategy: SubresourceStrategy | undefined,
   { admitted, oldObject, now }: Admitted,
 ): KubernetesObject {
-  const { metadata = {}, ...object } = prepareForStrategy(resource, subresource, strategy, {
+  const { metadata, ...object } = prepareForStrategy(resource, subresource, strategy, {
     defaulted: admitted,
     oldObject,
     now,
   })
   const { managedFields: _, ...rest } = metadata
-  const managedFields = admitted.metadata?.managedFields
+  const managedFields = admitted.metadata.managedFields
   return { ...object, metadata: { ...rest, ...(managedFields && { managedFields }) } }
 }
 
@@ -198,10 +198,7 @@ async function replace(
   current: StoredObject,
   wanted: KubernetesObject,
 ): Promise<Outcome> {
-  const object = ignoreManagedFieldsTimestamps(
-    current.object as JsonObject,
-    wanted as JsonObject,
-  ) as KubernetesObject
+  const object = objectOf(ignoreManagedFieldsTimestamps(jsonOf(current.object), jsonOf(wanted)))
   if (object === current.object) return { stored: current }
   if (isFinished(object, request.resource)) return removeFinished(registry, request, current, object)
   return withReservation<Outcome>({
@@ -233,7 +230,7 @@ function isWritten(outcome: Outcome): boolean {
 
 /** True if an object being deleted has no finalizers, grace period or other holds left. */
 function isFinished(object: KubernetesObject, resource: Resource): boolean {
-  const { metadata = {} } = object
+  const { metadata } = object
   return (
     metadata.deletionTimestamp !== undefined &&
     (metadata.finalizers?.length ?? 0) === 0 &&
@@ -259,7 +256,7 @@ async function removeFinished(
 async function removeFailed(registry: Registry, request: WriteRequest, stored: StoredObject): Promise<void> {
   if (request.dryRun || initializersOf(stored.object)?.result === undefined) return
   let current: StoredObject | undefined = stored
-  while (current !== undefined && current.object.metadata?.uid === stored.object.metadata?.uid) {
+  while (current !== undefined && current.object.metadata.uid === stored.object.metadata.uid) {
     const removal: Removal = await removeObject(registry, request, current)
     if (!('current' in removal)) return
     current = removal.current
@@ -295,7 +292,7 @@ async function checkVersion(
   changed: KubernetesObject,
   current: StoredObject,
 ): Promise<StoredObject | undefined> {
-  const sent = changed.metadata?.resourceVersion
+  const sent = changed.metadata.resourceVersion
   const isGiven = sent !== undefined && sent !== '' && sent !== '0'
   if (!isGiven) {
     if (rulesOf(request.resource).allowUnconditionalUpdate !== false) return current

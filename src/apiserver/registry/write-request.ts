@@ -31,7 +31,7 @@ export function rejectInvalid(
   errors: readonly FieldError[],
 ): void {
   if (errors.length > 0)
-    throw invalidObject({ ...kindSubject(request), name: object.metadata?.name ?? '' }, errors)
+    throw invalidObject({ ...kindSubject(request), name: object.metadata.name ?? '' }, errors)
 }
 
 export function subjectOf(

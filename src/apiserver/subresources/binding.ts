@@ -29,7 +29,7 @@ async function create(scope: RequestScope): Promise<ApiResponse> {
     schema,
     fieldValidation: options.fieldValidation,
   })) as Binding
-  const name = info.name || sent.metadata?.name || ''
+  const name = info.name || sent.metadata.name || ''
   check(sent, name)
   const admitted = (await admitConnectOrCreate(
     registry,
@@ -50,15 +50,15 @@ async function create(scope: RequestScope): Promise<ApiResponse> {
 
 const success = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 }
 
-function bind(pod: Pod, { target, metadata = {} }: Binding, now: string): KubernetesObject {
-  const subject = { group: '', kind: 'pods/binding', name: pod.metadata?.name ?? '' }
-  if (metadata.uid && metadata.uid !== pod.metadata?.uid) {
+function bind(pod: Pod, { target, metadata }: Binding, now: string): KubernetesObject {
+  const subject = { group: '', kind: 'pods/binding', name: pod.metadata.name ?? '' }
+  if (metadata.uid && metadata.uid !== pod.metadata.uid) {
     throw conflict(
       subject,
-      `Precondition failed: UID in precondition: ${metadata.uid}, UID in object meta: ${pod.metadata?.uid}`,
+      `Precondition failed: UID in precondition: ${metadata.uid}, UID in object meta: ${pod.metadata.uid}`,
     )
   }
-  if (pod.metadata?.deletionTimestamp !== undefined) {
+  if (pod.metadata.deletionTimestamp !== undefined) {
     throw conflict(subject, `pod ${subject.name} is being deleted, cannot be assigned to a host`)
   }
   if (pod.spec?.nodeName)
@@ -71,8 +71,8 @@ function bind(pod: Pod, { target, metadata = {} }: Binding, now: string): Kubern
     ...pod,
     metadata: {
       ...pod.metadata,
-      ...(metadata.labels && { labels: { ...pod.metadata?.labels, ...metadata.labels } }),
-      ...(metadata.annotations && { annotations: { ...pod.metadata?.annotations, ...metadata.annotations } }),
+      ...(metadata.labels && { labels: { ...pod.metadata.labels, ...metadata.labels } }),
+      ...(metadata.annotations && { annotations: { ...pod.metadata.annotations, ...metadata.annotations } }),
     },
     spec: { ...pod.spec, nodeName: target.name },
     status: { ...status, conditions: withScheduled(pod.status?.conditions ?? [], now) },

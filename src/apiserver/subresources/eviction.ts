@@ -40,7 +40,7 @@ async function create(scope: RequestScope): Promise<ApiResponse> {
     schema,
     fieldValidation: options.fieldValidation,
   })) as Eviction
-  if (sent.metadata?.name && sent.metadata.name !== info.name)
+  if (sent.metadata.name && sent.metadata.name !== info.name)
     throw badRequest('name in URL does not match name in Eviction object')
   if ((await getStoredObject(registry, key)) === undefined) throw notFound(subjectOf(scope))
   const { deleteOptions = {} } = (await admitConnectOrCreate(
@@ -86,7 +86,7 @@ function canIgnorePdb({ status, metadata }: Pod): boolean {
     phase === 'Succeeded' ||
     phase === 'Failed' ||
     phase === 'Pending' ||
-    metadata?.deletionTimestamp !== undefined
+    metadata.deletionTimestamp !== undefined
   )
 }
 
@@ -145,7 +145,7 @@ async function checkAndDecrement(scope: RequestScope, pod: Pod, dryRun: boolean)
   if (!isTrue(pod.status?.conditions, 'Ready') && mayEvictUnhealthy(budget)) return false
   const { registry } = scope
   const resource = registry.scheme.byKind({ group: 'policy', version: 'v1', kind: 'PodDisruptionBudget' })!
-  const name = budget.metadata?.name ?? ''
+  const name = budget.metadata.name ?? ''
   const options = { ...ownWrite, dryRun }
   const now = formatTime(registry.platform.clock.now())
   try {
@@ -153,7 +153,7 @@ async function checkAndDecrement(scope: RequestScope, pod: Pod, dryRun: boolean)
       registry,
       { ...writeRequest(scope, options), resource, name, subresource: 'status' },
       {
-        change: oldObject => charge(oldObject as PodDisruptionBudget, pod.metadata?.name ?? '', now),
+        change: oldObject => charge(oldObject as PodDisruptionBudget, pod.metadata.name ?? '', now),
       },
     )
   } catch (error) {
@@ -166,8 +166,8 @@ async function checkAndDecrement(scope: RequestScope, pod: Pod, dryRun: boolean)
 function charge(budget: PodDisruptionBudget, podName: string, now: string): PodDisruptionBudget {
   const { status, metadata } = budget
   const allowed = status?.disruptionsAllowed ?? 0
-  const name = metadata?.name ?? ''
-  if (Number(status?.observedGeneration ?? 0) < Number(metadata?.generation ?? 0)) {
+  const name = metadata.name ?? ''
+  if (Number(status?.observedGeneration ?? 0) < Number(metadata.generation ?? 0)) {
     throw tooManyDisruptions(`The disruption budget ${name} is still being processed by the server.`, 10)
   }
   if (allowed < 1) {
@@ -204,7 +204,7 @@ function budgetsOf({ registry, info }: RequestScope, pod: Pod): readonly PodDisr
   if (resource === undefined) return []
   return [...registry.cache.list(prefixOf(resource, info.namespace))]
     .map(stored => stored.object as PodDisruptionBudget)
-    .filter(budget => compileLabelSelector(budget.spec?.selector).matches(pod.metadata?.labels))
+    .filter(budget => compileLabelSelector(budget.spec?.selector).matches(pod.metadata.labels))
 }
 
 /** A pod that is not ready may be evicted while enough others are healthy, or always with AlwaysAllow. */

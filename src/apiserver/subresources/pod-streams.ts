@@ -5,7 +5,7 @@
 import { badRequest } from '#/api/errors.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
-import type { KubernetesObject } from '#/api/metadata.ts'
+import type { TypeMeta } from '#/api/type-meta.ts'
 import type { Authorizer } from '../authz/authorizer.ts'
 import type { RequestScope } from '../handlers/request-scope.ts'
 import type { Kubelets } from '../kubelets.ts'
@@ -14,13 +14,7 @@ import { chooseContainer } from '../proxy/choose-container.ts'
 import { requireCreatePermission } from '../proxy/require-create-permission.ts'
 import { findObject } from '../proxy/find-object.ts'
 import { forwardUpgrade } from '../proxy/forward-upgrade.ts'
-import {
-  kubeletStreamQuery,
-  readCommandOptions,
-  readPortForwardOptions,
-  type CommandOptions,
-  type PortForwardOptions,
-} from '../proxy/stream-options.ts'
+import { kubeletStreamQuery, readCommandOptions, readPortForwardOptions } from '../proxy/stream-options.ts'
 import type { ApiResponse } from '../request.ts'
 import type { VerbHandlers } from '../router.ts'
 
@@ -54,8 +48,7 @@ async function connectCommand(
   options: PodStreamsOptions,
 ): Promise<ApiResponse> {
   const { query } = scope.context.request
-  const admitted = await admit(scope, readCommandOptions(query, kind), options)
-  const chosen = admitted as CommandOptions
+  const chosen = await admit(scope, readCommandOptions(query, kind), options)
   const pod = await findObject(scope, pods, scope.info)
   const container = chooseContainer(pod, chosen.container ?? '')
   return connect(scope, pod, `/${path}/${nameOf(scope)}/${container}?${kubeletStreamQuery(chosen)}`, options)
@@ -63,7 +56,7 @@ async function connectCommand(
 
 async function connectPorts(scope: RequestScope, options: PodStreamsOptions): Promise<ApiResponse> {
   const { query } = scope.context.request
-  const admitted = (await admit(scope, readPortForwardOptions(query), options)) as PortForwardOptions
+  const admitted = await admit(scope, readPortForwardOptions(query), options)
   const pod = await findObject(scope, pods, scope.info)
   const { ports = [] } = admitted
   const ported = ports.length > 0 ? `?port=${ports.join(',')}` : ''
@@ -74,11 +67,11 @@ function nameOf({ info: { namespace, name } }: RequestScope): string {
   return `${namespace}/${name}`
 }
 
-async function admit(
+async function admit<T extends TypeMeta>(
   scope: RequestScope,
-  sent: KubernetesObject,
+  sent: T,
   { authorizer }: PodStreamsOptions,
-): Promise<KubernetesObject> {
+): Promise<T> {
   const admitted = await admitConnection(scope, sent)
   await requireCreatePermission(scope, authorizer)
   return admitted

@@ -3,7 +3,7 @@
  * back through the proxy.
  */
 import { badRequest } from '#/api/errors.ts'
-import type { KubernetesObject } from '#/api/metadata.ts'
+import type { TypeMeta } from '#/api/type-meta.ts'
 import type { Authorizer } from '../authz/authorizer.ts'
 import type { RequestScope } from '../handlers/request-scope.ts'
 import { admitConnection } from '../proxy/admit-connection.ts'
@@ -53,7 +53,7 @@ interface Proxy {
 }
 
 /** PodProxyOptions, ServiceProxyOptions or NodeProxyOptions. */
-interface PathOptions extends KubernetesObject {
+interface PathOptions extends TypeMeta {
   readonly path?: string
 }
 
@@ -63,7 +63,7 @@ async function pass(scope: RequestScope, { kind, locate, options }: Proxy): Prom
   // `api/v1/nodes/NAME/proxy`, plus two segments for a namespace.
   const { prefix, rest } = splitProxyPath(request.path, info.namespace === '' ? 5 : 7)
   const sent: PathOptions = { kind, apiVersion: 'v1', path: decoded(rest) }
-  const admitted = (await admitConnection(scope, sent)) as PathOptions
+  const admitted = await admitConnection(scope, sent)
   // The kubelet sees only this server's identity, so the permission is checked here.
   const runsSomething = info.resource === 'nodes' && running.test(sent.path ?? '')
   if (runsSomething) await requireCreatePermission(scope, options.authorizer)

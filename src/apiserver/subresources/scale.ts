@@ -92,7 +92,7 @@ async function apply(scope: RequestScope, options: WriteOptions): Promise<ApiRes
   const replicasPaths = new Map([[apiVersionOf(resource), ['spec', 'replicas']]])
   const { stored } = await updateObject(scope.registry, writeRequest(scope, options), {
     change: oldObject => {
-      const managedFields = oldObject.metadata?.managedFields as JsonValue | undefined
+      const managedFields = oldObject.metadata.managedFields as JsonValue | undefined
       const live = scaleOf(scope, oldObject)
       const scaleFields = managedFieldsOfScale(managedFields, replicasPaths)
       const known = {
@@ -107,7 +107,7 @@ async function apply(scope: RequestScope, options: WriteOptions): Promise<ApiRes
       }) as Scale
       const owners = managedFieldsFromScale({
         managedFields,
-        scaleManagedFields: scale.metadata?.managedFields as JsonValue | undefined,
+        scaleManagedFields: scale.metadata.managedFields as JsonValue | undefined,
         replicasPaths,
         apiVersion: apiVersionOf(resource),
       })
@@ -125,14 +125,14 @@ async function apply(scope: RequestScope, options: WriteOptions): Promise<ApiRes
 }
 
 function withOwnersOf(object: KubernetesObject, { metadata }: KubernetesObject): KubernetesObject {
-  return { ...object, metadata: { ...object.metadata, managedFields: metadata?.managedFields } }
+  return { ...object, metadata: { ...object.metadata, managedFields: metadata.managedFields } }
 }
 
 /** Copies only the replicas and the resourceVersion precondition from the Scale. */
 function withReplicas(oldObject: Scalable, { spec, metadata }: Scale): KubernetesObject {
   const replicas = spec?.replicas ?? 0
-  const { resourceVersion: _, ...rest } = oldObject.metadata ?? {}
-  const resourceVersion = metadata?.resourceVersion
+  const { resourceVersion: _, ...rest } = oldObject.metadata
+  const resourceVersion = metadata.resourceVersion
   const changed: Scalable = {
     ...oldObject,
     metadata: { ...rest, ...(resourceVersion && { resourceVersion }) },
@@ -156,7 +156,7 @@ function scaleRepresentation(scope: RequestScope): AdmissionRepresentation {
 }
 
 function scaleOf({ resource }: RequestScope, object: Scalable): Scale {
-  const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata ?? {}
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata
   const replicas = object.spec?.replicas
   return {
     kind: 'Scale',
@@ -178,9 +178,9 @@ function selectorText(kind: string, { spec }: Scalable): { readonly selector?: s
 }
 
 function checkName({ metadata }: Scale, { info }: RequestScope): void {
-  if (metadata?.name !== info.name) {
+  if (metadata.name !== info.name) {
     throw badRequest(
-      `the name of the object (${metadata?.name ?? ''}) does not match the name on the URL (${info.name})`,
+      `the name of the object (${metadata.name ?? ''}) does not match the name on the URL (${info.name})`,
     )
   }
 }
@@ -189,7 +189,7 @@ function answer(scope: RequestScope, object: KubernetesObject): ApiResponse {
   const { negotiated } = scope.view
   const scale = scaleOf(scope, object)
   if (negotiated.transform?.kind !== 'Table') return { status: 200, body: valueBody(scale, negotiated) }
-  const resourceVersion = object.metadata?.resourceVersion ?? ''
+  const resourceVersion = object.metadata.resourceVersion ?? ''
   const row = new StoredObject('', Number(resourceVersion), encodeForStore(scale), scale)
   const view = new View({ ...scope.resource, columns: scaleColumns }, negotiated)
   return { status: 200, body: tableBody(view, [row], { resourceVersion }, scope) }

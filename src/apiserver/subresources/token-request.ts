@@ -84,7 +84,7 @@ async function create(scope: RequestScope, issuer: ServiceAccountIssuer): Promis
   return { status: 201, body: valueBody(answer, scope.view.negotiated) }
 }
 
-function checkNames({ info }: RequestScope, { metadata = {} }: TokenRequest): void {
+function checkNames({ info }: RequestScope, { metadata }: TokenRequest): void {
   for (const name of ['name', 'namespace'] as const) {
     const value = metadata[name]
     if (!value || value === info[name]) continue
@@ -93,7 +93,7 @@ function checkNames({ info }: RequestScope, { metadata = {} }: TokenRequest): vo
   }
 }
 
-function checkUid({ metadata = {} }: TokenRequest, { metadata: { name, uid } = {} }: ServiceAccount): void {
+function checkUid({ metadata }: TokenRequest, { metadata: { name, uid } }: ServiceAccount): void {
   if (!metadata.uid || metadata.uid === uid) return
   const text =
     `the UID in the token request (${metadata.uid}) ` +
@@ -103,7 +103,7 @@ function checkUid({ metadata = {} }: TokenRequest, { metadata: { name, uid } = {
 
 /** Fills in defaults and metadata. */
 function complete(sent: TokenRequest, account: ServiceAccount, nowMs: number): TokenRequest {
-  const { name, namespace, uid } = account.metadata ?? {}
+  const { name, namespace, uid } = account.metadata
   const { status: _, ...request } = rules.withDefaults(sent) as TokenRequest
   return {
     ...request,
@@ -210,6 +210,6 @@ async function read(
     ?.object
 }
 
-function claimOf({ metadata = {} }: KubernetesObject): ObjectClaim {
+function claimOf({ metadata }: KubernetesObject): ObjectClaim {
   return { name: metadata.name ?? '', uid: metadata.uid ?? '' }
 }

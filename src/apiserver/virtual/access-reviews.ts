@@ -130,7 +130,7 @@ function describeProblem(
 /** The namespace defaults to that of the request. */
 function withNamespace(review: LocalSubjectAccessReview, namespace: string): LocalSubjectAccessReview {
   const { metadata } = review
-  if (metadata?.namespace && metadata.namespace !== namespace) {
+  if (metadata.namespace && metadata.namespace !== namespace) {
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request')
   }
   return { ...review, metadata: { ...metadata, namespace } }

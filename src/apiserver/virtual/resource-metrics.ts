@@ -43,7 +43,7 @@ function handlersFor(find: (scope: RequestScope) => Promise<readonly KubernetesO
   const stored = async (scope: RequestScope): Promise<readonly StoredObject[]> => {
     const found = await find(scope)
     return found.map(
-      object => new StoredObject(object.metadata?.name ?? '', 0, encodeForStore(object), object),
+      object => new StoredObject(object.metadata.name ?? '', 0, encodeForStore(object), object),
     )
   }
   return {
@@ -65,7 +65,7 @@ async function nodesOf(scope: RequestScope, kubelets: Kubelets): Promise<readonl
     Array.from(scope.objects.list(prefixOf(pods, '')), ({ object }) => object as Pod)
   const summaries = await summariesOf(asked, kubelets, () => all().filter(isRunning))
   return asked.flatMap(({ metadata }): NodeMetrics[] => {
-    const use = summaries.get(metadata?.name ?? '')?.node
+    const use = summaries.get(metadata.name ?? '')?.node
     if (use === undefined) return []
     return [{ ...headOf(scope, nodeMetrics, metadata), ...spanOf(scope, use), usage: usageOf(use) }]
   })
@@ -80,7 +80,7 @@ async function podsOf(scope: RequestScope, kubelets: Kubelets): Promise<readonly
   const summaries = await summariesOf(asked, kubelets, () => found)
   return found.flatMap(({ metadata, spec }): PodMetrics[] => {
     // Only the pod's own node is trusted to report its usage.
-    const uses = summaries.get(spec?.nodeName ?? '')?.pods.get(metadata?.uid ?? '')
+    const uses = summaries.get(spec?.nodeName ?? '')?.pods.get(metadata.uid ?? '')
     if (uses === undefined) return []
     const containers = [...uses].map(([name, use]) => ({ name, usage: usageOf(use) }))
     const [first] = uses.values()
@@ -99,7 +99,7 @@ async function summariesOf(
   running: () => readonly Pod[],
 ): Promise<ReadonlyMap<string, KubeletSummary>> {
   const named = (which: (node: Node) => boolean): readonly string[] => {
-    return asked.filter(which).map(({ metadata }) => metadata?.name ?? '')
+    return asked.filter(which).map(({ metadata }) => metadata.name ?? '')
   }
   const answers = (await kubelets?.of(named(hasKubelet))) ?? new Map<string, KubeletSummary>()
   const simulated = named(isSimulated)
@@ -155,7 +155,7 @@ function headOf(
   resource: typeof nodeMetrics | typeof podMetrics,
   metadata: KubernetesObject['metadata'],
 ): KubernetesObject {
-  const { name = '', namespace, labels } = metadata ?? {}
+  const { name = '', namespace, labels } = metadata
   const creationTimestamp = formatTime(registry.platform.clock.now())
   return {
     kind: resource.kind,

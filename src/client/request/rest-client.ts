@@ -1,6 +1,6 @@
 import { assert } from '#/base/assert.ts'
 import { isApiError, type Status } from '#/api/errors.ts'
-import type { KubernetesObject } from '#/api/metadata.ts'
+import type { KubernetesObject, Stored } from '#/api/metadata.ts'
 import { apiVersionOf, type Resource } from '#/api/resource.ts'
 import type {
   ApplyConfiguration,
@@ -43,7 +43,7 @@ export class RestClient implements Client {
     resource: Resource<T>,
     at: ObjectKey,
     options: GetOptions = {},
-  ): Promise<T> {
+  ): Promise<Stored<T>> {
     const request = { method: 'GET', path: objectPath(resource, at), query: getQuery(options) }
     return decodeObject(resource, await this.#value(request, options))
   }
@@ -52,7 +52,7 @@ export class RestClient implements Client {
     resource: Resource<T>,
     at: ObjectKey,
     options: GetOptions = {},
-  ): Promise<T | undefined> {
+  ): Promise<Stored<T> | undefined> {
     try {
       return await this.get(resource, at, options)
     } catch (error) {
@@ -108,8 +108,8 @@ export class RestClient implements Client {
     resource: Resource<T>,
     object: T,
     options: WriteOptions = {},
-  ): Promise<T> {
-    const namespace = object.metadata?.namespace
+  ): Promise<Stored<T>> {
+    const namespace = object.metadata.namespace
     assertNamespace(resource, namespace)
     const request = {
       method: 'POST',
@@ -123,7 +123,7 @@ export class RestClient implements Client {
     resource: Resource<T>,
     object: T,
     options: WriteOptions = {},
-  ): Promise<T> {
+  ): Promise<Stored<T>> {
     return this.#put(resource, { object, options })
   }
 
@@ -131,7 +131,7 @@ export class RestClient implements Client {
     resource: Resource<T>,
     object: T,
     options: WriteOptions = {},
-  ): Promise<T> {
+  ): Promise<Stored<T>> {
     return this.#put(resource, { object, options, subresource: 'status' })
   }
 
@@ -140,7 +140,7 @@ export class RestClient implements Client {
     at: PatchTarget,
     patch: Patch,
     options: WriteOptions = {},
-  ): Promise<T> {
+  ): Promise<Stored<T>> {
     const body = { mediaType: patchTypes[patch.type], value: patch.patch }
     const request = { method: 'PATCH', path: objectPath(resource, at), query: writeQuery(options), body }
     return decodeObject(resource, await this.#value(request, options))
@@ -150,7 +150,7 @@ export class RestClient implements Client {
     resource: Resource<T>,
     object: ApplyConfiguration<T>,
     options: ApplyOptions,
-  ): Promise<T> {
+  ): Promise<Stored<T>> {
     const { subresource } = options
     const path = objectPath(resource, { ...keyOfObject(resource, object), subresource })
     // JSON is valid YAML.
@@ -165,7 +165,7 @@ export class RestClient implements Client {
     resource: Resource<T>,
     at: ObjectKey,
     options: DeleteOptions = {},
-  ): Promise<T | undefined> {
+  ): Promise<Stored<T> | undefined> {
     const body = { mediaType: 'application/json', value: deleteBody(options) }
     const value = await this.#value({ method: 'DELETE', path: objectPath(resource, at), body }, options)
     return (value as Partial<Status> | undefined)?.kind === 'Status'
@@ -216,7 +216,7 @@ export class RestClient implements Client {
     return this.#sender.send(request)
   }
 
-  async #put<T extends KubernetesObject>(resource: Resource<T>, write: Write<T>): Promise<T> {
+  async #put<T extends KubernetesObject>(resource: Resource<T>, write: Write<T>): Promise<Stored<T>> {
     const { object, options, subresource } = write
     const path = objectPath(resource, { ...keyOfObject(resource, object), subresource })
     const request = { method: 'PUT', path, query: writeQuery(options), body: bodyOf(resource, object) }
@@ -246,7 +246,7 @@ const patchTypes: Readonly<Record<Patch['type'], string>> = {
 }
 
 function keyOfObject(resource: Resource, { metadata }: KubernetesObject): ObjectKey {
-  assert(metadata?.name, `${resource.singular}: name is required`)
+  assert(metadata.name, `${resource.singular}: name is required`)
   return { namespace: metadata.namespace, name: metadata.name }
 }
 

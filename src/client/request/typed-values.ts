@@ -1,11 +1,12 @@
-import type { KubernetesObject } from '#/api/metadata.ts'
+import type { JsonObject } from '#/api/apply.ts'
+import { objectOf, type KubernetesObject, type Stored } from '#/api/metadata.ts'
 import { apiVersionOf, type Resource } from '#/api/resource.ts'
 import type { ObjectList } from '../client.ts'
 import { TransportError } from '../transport.ts'
 
 /** Types the response as the requested kind: the server has validated it against its schema. */
-export function decodeObject<T extends KubernetesObject>(resource: Resource<T>, value: unknown): T {
-  if (isObject(value)) return value as T
+export function decodeObject<T extends KubernetesObject>(resource: Resource<T>, value: unknown): Stored<T> {
+  if (isObject(value)) return objectOf(value as JsonObject) as Stored<T>
   throw new TransportError('invalid-response', `response is not a ${resource.kind}`)
 }
 

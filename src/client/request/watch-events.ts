@@ -52,7 +52,7 @@ const types: ReadonlySet<unknown> = new Set(['ADDED', 'MODIFIED', 'DELETED', 'BO
 /** True if the value is a valid watch event. Events without a resourceVersion are useless for a watch. */
 function isEvent(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
-  const { type, object } = value as Partial<WatchEvent<KubernetesObject>>
+  const { type, object } = value as { readonly type?: unknown; readonly object?: Partial<KubernetesObject> }
   return (
     types.has(type) &&
     typeof object === 'object' &&

@@ -86,7 +86,7 @@ export class SmallServer {
 
   write(collection: string, object: KubernetesObject): KubernetesObject {
     const before = this.state(collection).get(keyOf(object))
-    const uid = before?.metadata?.uid ?? `uid-${this.revision + 1}`
+    const uid = before?.metadata.uid ?? `uid-${this.revision + 1}`
     return this.#append(before ? 'MODIFIED' : 'ADDED', collection, {
       ...object,
       metadata: { ...object.metadata, uid },
@@ -142,14 +142,14 @@ export class SmallServer {
   }
 
   #create(object: KubernetesObject, target: Target): ApiResponse {
-    const subject = { ...target.subject, name: object.metadata?.name ?? '' }
+    const subject = { ...target.subject, name: object.metadata.name ?? '' }
     if (this.state(target.collection).has(keyOf(object))) throw alreadyExists(subject)
     return valueResponse(this.write(target.collection, object), 201)
   }
 
   #update(object: KubernetesObject, target: Target): ApiResponse {
-    const version = object.metadata?.resourceVersion
-    const current = this.#get(target).metadata?.resourceVersion
+    const version = object.metadata.resourceVersion
+    const current = this.#get(target).metadata.resourceVersion
     if (version && version !== current) throw conflict(target.subject, optimisticLockErrorMessage)
     return valueResponse(this.write(target.collection, object), 200)
   }
@@ -159,7 +159,7 @@ export class SmallServer {
       current: this.#get(target) as unknown as JsonValue,
       patch: patch as JsonValue,
     })
-    return valueResponse(this.write(target.collection, patched as KubernetesObject), 200)
+    return valueResponse(this.write(target.collection, patched as unknown as KubernetesObject), 200)
   }
 
   #list({ query }: ApiRequest, { collection, namespace }: Target): ApiResponse {
@@ -167,7 +167,7 @@ export class SmallServer {
     const [revision = this.revision, after = ''] = readToken(query.get('continue'))
     if (revision < this.compactedRevision) throw expired('The provided continue parameter is too old')
     const all = [...this.state(collection, revision)]
-      .filter(([, object]) => namespace === '' || object.metadata?.namespace === namespace)
+      .filter(([, object]) => namespace === '' || object.metadata.namespace === namespace)
       .sort(([left], [right]) => (left < right ? -1 : 1))
       .filter(([key]) => key > after)
     const page = all.slice(0, limit)
@@ -200,7 +200,7 @@ export class SmallServer {
       signal,
     } = watch
     const isWanted = ({ metadata }: KubernetesObject): boolean => {
-      return namespace === '' || metadata?.namespace === namespace
+      return namespace === '' || metadata.namespace === namespace
     }
     let { revision } = watch
     if (initial) {

@@ -155,10 +155,10 @@ export function blockedMessage(volume: string, pod: Pod, others: readonly Pod[])
     const why = 'waiting on detach before it can be attached to another node'
     return `${about} Volume is already exclusively attached to one node, ${why}`
   }
-  const near = others.filter(({ metadata }) => metadata?.namespace === pod.metadata?.namespace)
+  const near = others.filter(({ metadata }) => metadata.namespace === pod.metadata.namespace)
   const far = others.length - near.length
   if (near.length === 0) return `${about} Volume is already used by ${far} pod(s) in different namespaces`
-  const names = near.map(({ metadata }) => metadata?.name).join(', ')
+  const names = near.map(({ metadata }) => metadata.name).join(', ')
   const more = far > 0 ? ` and ${far} pod(s) in different namespaces` : ''
   return `${about} Volume is already used by pod(s) ${names}${more}`
 }

@@ -59,7 +59,7 @@ export class StateOfWorld {
         const csiVolume = csiVolumeOf(volume)
         if (csiVolume === undefined || !this.#isAttachRequired(csiVolume.driver)) continue
         const uniqueName = uniqueVolumeName(csiVolume)
-        const name = volume.metadata?.name ?? ''
+        const name = volume.metadata.name ?? ''
         const known = wanted.get(uniqueName)
         const using = [...(known?.pods ?? []), pod]
         wanted.set(uniqueName, {
@@ -89,7 +89,7 @@ export class StateOfWorld {
       const volume = this.#volumes.get(attachment.spec.source.persistentVolumeName ?? '')
       const csiVolume = volume && csiVolumeOf(volume)
       if (csiVolume) names.set(attachmentName(csiVolume, nodeName), uniqueVolumeName(csiVolume))
-      const uniqueName = names.get(attachment.metadata?.name ?? '')
+      const uniqueName = names.get(attachment.metadata.name ?? '')
       if (uniqueName !== undefined) found.set(uniqueName, attachment)
     }
     return found
@@ -107,7 +107,7 @@ export class StateOfWorld {
   }
 
   isManaged(nodeName: string): boolean {
-    return this.nodes.get(nodeName)?.metadata?.annotations?.[managedAnnotation] !== undefined
+    return this.nodes.get(nodeName)?.metadata.annotations?.[managedAnnotation] !== undefined
   }
 
   /** Enqueues a node for every change that may affect its volumes. */
@@ -144,7 +144,7 @@ export class StateOfWorld {
     this.#drivers.addEventHandler((_name, { oldObject, newObject }) => {
       if (oldObject?.spec?.attachRequired === newObject?.spec?.attachRequired && oldObject && newObject)
         return
-      for (const { metadata } of this.nodes.list()) enqueue(metadata?.name ?? '')
+      for (const { metadata } of this.nodes.list()) enqueue(metadata.name)
     })
     this.nodes.addEventHandler((name, { oldObject, newObject }) => {
       if (oldObject === undefined || newObject === undefined || isOtherwise(oldObject, newObject))
@@ -171,13 +171,13 @@ export class StateOfWorld {
   }
 
   #volumesOf(pod: Pod): readonly PersistentVolume[] {
-    const namespace = pod.metadata?.namespace ?? ''
+    const namespace = pod.metadata.namespace ?? ''
     return claimsOf(pod).flatMap(({ name, isEphemeral }) => {
       const claim = this.#claims.get(formatKey({ namespace, name }))
       if (claim === undefined || boundTo(claim) === undefined) return []
       if (isEphemeral && !isClaimForPod(claim, pod)) return []
       const volume = this.#volumes.get(boundTo(claim) ?? '')
-      return volume?.spec?.claimRef?.uid === claim.metadata?.uid && volume ? [volume] : []
+      return volume?.spec?.claimRef?.uid === claim.metadata.uid && volume ? [volume] : []
     })
   }
 
@@ -201,7 +201,7 @@ function isOtherwise(before: Node, after: Node): boolean {
     status?.volumesInUse,
     status?.volumesAttached,
     spec?.taints,
-    metadata?.annotations?.[managedAnnotation],
+    metadata.annotations?.[managedAnnotation],
     conditionOf(status?.conditions, 'Ready')?.status,
   ]
   return !equalJson(relevant(before), relevant(after))

@@ -29,7 +29,7 @@ export function recordingClient(client: Client, writes: WriteBarrier, key: strin
     apply: (resource, object, options) => recording(resource, client.apply(resource, object, options)),
     delete: async (resource, at, options) => {
       const left = await client.delete(resource, at, options)
-      const uid = options?.preconditions?.uid ?? left?.metadata?.uid
+      const uid = options?.preconditions?.uid ?? left?.metadata.uid
       writes.recordDelete(key, resource, {
         name: at.name,
         ...(at.namespace && { namespace: at.namespace }),

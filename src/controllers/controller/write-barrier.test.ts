@@ -72,7 +72,7 @@ test('a deletion is visible when the object is gone, replaced or terminating', a
     going: await make('going', { metadata: { finalizers: ['example.com/x'] } }),
   }
   for (const [name, object] of Object.entries(objects)) {
-    const { namespace = '', uid = '' } = object.metadata ?? {}
+    const { namespace = '', uid = '' } = object.metadata
     writes.recordDelete(name, configMaps, { namespace, name, uid })
     // Without a uid, the object in the informer is meant.
     writes.recordDelete(`${name} by name`, configMaps, { namespace, name })

@@ -21,7 +21,7 @@ export class WriteBarrier {
 
   /** Records a create or update that returned `object`. */
   recordWrite(key: string, resource: Resource, object: KubernetesObject): void {
-    const version = object.metadata?.resourceVersion
+    const version = object.metadata.resourceVersion
     if (version !== undefined) this.#record(key, resource, informer => informer.isCurrent(version))
   }
 
@@ -31,10 +31,10 @@ export class WriteBarrier {
    */
   recordDelete(key: string, resource: Resource, object: NamedObject): void {
     const name = keyOf({ metadata: object })
-    const uid = object.uid ?? this.#informers.get(nameOf(resource))?.get(name)?.metadata?.uid
+    const uid = object.uid ?? this.#informers.get(nameOf(resource))?.get(name)?.metadata.uid
     this.#record(key, resource, informer => {
       const left = informer.get(name)
-      return left === undefined || left.metadata?.uid !== uid || isBeingDeleted(left)
+      return left === undefined || left.metadata.uid !== uid || isBeingDeleted(left)
     })
   }
 

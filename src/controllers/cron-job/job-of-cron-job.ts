@@ -4,7 +4,7 @@ import { formatTimeIn } from '#/api/time-zone.ts'
 
 /** Unique per scheduled time, so that no Job is created twice for it. */
 export function nameOfJob({ metadata }: CronJob, dueMs: number): string {
-  return `${metadata?.name}-${Math.floor(dueMs / 60_000)}`
+  return `${metadata.name}-${Math.floor(dueMs / 60_000)}`
 }
 
 export function jobOfCronJob(cronJob: CronJob, dueMs: number): Job {
@@ -13,7 +13,7 @@ export function jobOfCronJob(cronJob: CronJob, dueMs: number): Job {
   const reference = controllerReference(cronJob)
   return {
     metadata: {
-      ...(metadata?.namespace && { namespace: metadata.namespace }),
+      ...(metadata.namespace && { namespace: metadata.namespace }),
       name: nameOfJob(cronJob, dueMs),
       ...(template.metadata?.labels && { labels: template.metadata.labels }),
       annotations: {

@@ -69,7 +69,7 @@ function check(given: Case, expected: string): void {
   const actual = [
     ...(plan.startMs === undefined ? [] : [`start ${clock(plan.startMs)}`]),
     ...plan.replace.map(({ name }) => `replace ${name}`),
-    ...plan.forget.map(({ metadata }) => `forget ${metadata?.name}`),
+    ...plan.forget.map(({ metadata }) => `forget ${metadata.name}`),
     ...(left.length > 0 ? [`active ${left.join(',')}`] : []),
     ...(plan.status.lastSuccessfulTime ? [`succeeded ${plan.status.lastSuccessfulTime.slice(11, 16)}`] : []),
     ...plan.events.map(({ reason }) => reason),

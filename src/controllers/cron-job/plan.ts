@@ -76,7 +76,7 @@ function jobsToForget({ spec }: CronJob, jobs: readonly Job[]): readonly Job[] {
 function byStart(left: Job, right: Job): number {
   const [leftMs, rightMs] = [left, right].map(job => parseTime(job.status?.startTime ?? '') ?? Infinity)
   if (leftMs !== rightMs) return leftMs! < rightMs! ? -1 : 1
-  return (left.metadata?.name ?? '') < (right.metadata?.name ?? '') ? -1 : 1
+  return (left.metadata.name ?? '') < (right.metadata.name ?? '') ? -1 : 1
 }
 
 interface Seen {
@@ -88,7 +88,7 @@ interface Seen {
 function lookBack({ cronJob, jobs, missing }: CronJobWorld): Seen {
   const { status = {} } = cronJob
   const events: EventContent[] = []
-  const byUid = new Map(jobs.map(job => [job.metadata?.uid ?? '', job]))
+  const byUid = new Map(jobs.map(job => [job.metadata.uid ?? '', job]))
   const active = (status.active ?? []).filter(({ uid = '', name }) => {
     const job = byUid.get(uid)
     const condition = job && finishedCondition(job)
@@ -118,7 +118,7 @@ function planStart(world: CronJobWorld, active: readonly ObjectReference[]): Sta
   if (isBeingDeleted(cronJob)) return {}
   const known = new Set(active.map(({ uid }) => uid))
   const strangers = jobs.filter(job => {
-    return !isJobFinished(job) && !isBeingDeleted(job) && !known.has(job.metadata?.uid)
+    return !isJobFinished(job) && !isBeingDeleted(job) && !known.has(job.metadata.uid)
   })
   if (cronJob.spec?.suspend === true) return { events: unexpected(strangers) }
   const { times, problem, note } = readSchedule(cronJob)
@@ -128,10 +128,10 @@ function planStart(world: CronJobWorld, active: readonly ObjectReference[]): Sta
   const nextMs = times.next(nowMs)
   const requeueAfterMs = nextMs === undefined ? undefined : nextMs - nowMs + laterMs
   const dueName = due.dueMs === undefined ? undefined : nameOfJob(cronJob, due.dueMs)
-  const others = strangers.filter(({ metadata }) => metadata?.name !== dueName)
+  const others = strangers.filter(({ metadata }) => metadata.name !== dueName)
   const base = { events: [...unexpected(others), ...events], requeueAfterMs }
   if (due.dueMs === undefined || active.some(({ name }) => name === dueName)) return base
-  const started = jobs.find(({ metadata }) => metadata?.name === dueName)
+  const started = jobs.find(({ metadata }) => metadata.name === dueName)
   // The Job was created, but the status update failed.
   if (started !== undefined) return { ...base, status: withStarted({ active }, started, due.dueMs) }
   const { concurrencyPolicy } = cronJob.spec ?? {}
@@ -156,14 +156,14 @@ const alreadyActive: EventContent = {
 
 function unexpected(strangers: readonly Job[]): readonly EventContent[] {
   return strangers.map(({ metadata }) => {
-    const message = `Saw a job that the controller did not create or forgot: ${metadata?.name}`
+    const message = `Saw a job that the controller did not create or forgot: ${metadata.name}`
     return { type: 'Warning', reason: 'UnexpectedJob', message }
   })
 }
 
 /** Adds a created Job to the status; a Job that has already finished is not listed as active. */
 export function withStarted(status: CronJobStatus, job: Job, startMs: number): CronJobStatus {
-  const { apiVersion, kind, metadata = {} } = job
+  const { apiVersion, kind, metadata } = job
   const { namespace, name, uid, resourceVersion } = metadata
   const reference: ObjectReference = {
     ...(apiVersion && { apiVersion }),
@@ -215,7 +215,7 @@ function unsupported(schedule: string): EventContent {
 
 /** `lastScheduleTime`, or else the creation time of the CronJob. */
 function lastStartMs({ metadata, status }: CronJob): number {
-  return parseTime(status?.lastScheduleTime ?? '') ?? parseTime(metadata?.creationTimestamp ?? '') ?? 0
+  return parseTime(status?.lastScheduleTime ?? '') ?? parseTime(metadata.creationTimestamp ?? '') ?? 0
 }
 
 /** More missed start times than this produce a warning event. */

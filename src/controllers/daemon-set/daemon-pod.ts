@@ -15,7 +15,7 @@ export function daemonPod(set: DaemonSet, nodeName: string, hash: string): Pod {
     metadata: {
       ...metadata,
       labels: {
-        ...metadata?.labels,
+        ...metadata.labels,
         [hashLabel]: hash,
         ...(generation !== undefined && { [generationLabel]: generation }),
       },
@@ -43,7 +43,7 @@ export function targetNode({ spec }: Pod): string | undefined {
  * generation.
  */
 export function isUpToDate(pod: Pod, set: DaemonSet, hash: string): boolean {
-  const labels = pod.metadata?.labels
+  const labels = pod.metadata.labels
   if (hash !== '' && labels?.[hashLabel] === hash) return true
   const generation = templateGeneration(set)
   return generation !== undefined && labels?.[generationLabel] === generation
@@ -53,7 +53,7 @@ const generationLabel = 'pod-template-generation'
 const generationAnnotation = 'deprecated.daemonset.template.generation'
 
 function templateGeneration({ metadata }: DaemonSet): string | undefined {
-  const generation = parseInt64(metadata?.annotations?.[generationAnnotation] ?? '')
+  const generation = parseInt64(metadata.annotations?.[generationAnnotation] ?? '')
   return generation === undefined ? undefined : String(generation)
 }
 

@@ -32,8 +32,8 @@ function compile(spec: PodSpec): (node: Node) => Eligibility {
   const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
   const isSelected = required ? compileNodeSelector(required) : () => true
   return node => {
-    const isNamed = !spec.nodeName || spec.nodeName === node.metadata?.name
-    if (!isNamed || !labels.matches(node.metadata?.labels) || !isSelected(node)) return nowhere
+    const isNamed = !spec.nodeName || spec.nodeName === node.metadata.name
+    if (!isNamed || !labels.matches(node.metadata.labels) || !isSelected(node)) return nowhere
     const { taints } = node.spec ?? {}
     if (findMatchingUntoleratedTaint(taints, tolerations, doNotScheduleEffects) === undefined)
       return everywhere

@@ -71,7 +71,7 @@ function worldOf(set: DaemonSet, text: string): Parameters<typeof planStatus>[0]
 /** `+a` creates a pod for the node, `-a0` deletes the first pod on it. */
 function planned(spec: Partial<DaemonSetSpec>, text: string, waitMs = 0): string {
   const plan = planDaemons({ ...worldOf(setOf(spec), text), backoffMsOn: () => waitMs })
-  return [...plan.create.map(node => `+${node}`), ...plan.delete.map(pod => `-${pod.metadata?.name}`)].join(
+  return [...plan.create.map(node => `+${node}`), ...plan.delete.map(pod => `-${pod.metadata.name}`)].join(
     ' ',
   )
 }
@@ -201,7 +201,7 @@ test('a DaemonSet update stays within its limits and completes', () => {
 })
 
 function isNew(pod: Pod): boolean {
-  return pod.metadata?.labels?.['controller-revision-hash'] === 'new'
+  return pod.metadata.labels?.['controller-revision-hash'] === 'new'
 }
 
 function isReady(pod: Pod): boolean {

@@ -79,7 +79,7 @@ function planNode(node: DaemonNode, world: DaemonPlanWorld): DaemonPlan {
  */
 function excessWithSurge(running: readonly Pod[], world: DaemonPlanWorld): readonly Pod[] {
   if (running.length < 2) return []
-  const isNew = (pod: Pod): boolean => pod.metadata?.labels?.[hashLabel] === world.hash
+  const isNew = (pod: Pod): boolean => pod.metadata.labels?.[hashLabel] === world.hash
   const newPod = running.find(isNew)
   const oldPod = running.find(pod => !isNew(pod))
   const excess = running.filter(pod => pod !== newPod && pod !== oldPod)

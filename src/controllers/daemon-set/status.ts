@@ -23,7 +23,7 @@ export function planStatus(world: DaemonWorld & { readonly collisionCount: numbe
       numberAvailable: available,
       numberUnavailable: wanted.length - available,
     }),
-    observedGeneration: set.metadata?.generation ?? 0,
+    observedGeneration: set.metadata.generation ?? 0,
     ...((collisionCount > 0 || set.status?.collisionCount !== undefined) && { collisionCount }),
     ...(set.status?.conditions && { conditions: set.status.conditions }),
   }

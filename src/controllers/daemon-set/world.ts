@@ -38,7 +38,7 @@ export function daemonNodesOf(
   }
   const eligibilityOf = nodeShouldRunDaemonPod(set)
   const daemonNodes = nodes.map((node): DaemonNode => {
-    const nodeName = node.metadata?.name ?? ''
+    const nodeName = node.metadata.name ?? ''
     const there = byNode.get(nodeName) ?? []
     byNode.delete(nodeName)
     return { nodeName, exists: true, ...eligibilityOf(node), pods: ranked(there) }
@@ -53,7 +53,7 @@ export function daemonNodesOf(
 function ranked(pods: readonly Pod[]): readonly Pod[] {
   if (pods.length < 2) return pods
   const rank = ({ metadata, spec }: Pod): string => {
-    return `${spec?.nodeName ? 0 : 1} ${metadata?.creationTimestamp} ${metadata?.name}`
+    return `${spec?.nodeName ? 0 : 1} ${metadata.creationTimestamp} ${metadata.name}`
   }
   return pods.toSorted((left, right) => (rank(left) < rank(right) ? -1 : 1))
 }

@@ -47,7 +47,7 @@ interface Made {
 }
 
 async function create(work: PerformWork, wanted: ReplicaSet): Promise<Made> {
-  const name = wanted.metadata?.name ?? ''
+  const name = wanted.metadata.name ?? ''
   try {
     const replicaSet = await work.client.create(replicaSets, wanted)
     recordScaling(work, { name, from: 0, to: replicasOf(wanted) })
@@ -64,7 +64,7 @@ async function create(work: PerformWork, wanted: ReplicaSet): Promise<Made> {
 
 /** The name exists: either the same ReplicaSet, created by an interrupted reconcile, or a hash collision. */
 async function adoptExisting({ deployment, client }: PerformWork, wanted: ReplicaSet): Promise<Made> {
-  const { namespace, name = '' } = wanted.metadata ?? {}
+  const { namespace, name = '' } = wanted.metadata
   const replicaSet = await client.get(replicaSets, { namespace, name })
   const isOurs =
     isControlledBy(replicaSet, deployment) && sameTemplate(replicaSet.spec?.template, wanted.spec?.template)
@@ -73,12 +73,12 @@ async function adoptExisting({ deployment, client }: PerformWork, wanted: Replic
 
 async function resize(work: PerformWork, { before, after }: ReplicaSetChange): Promise<ReplicaSet> {
   const written = await work.client.update(replicaSets, after)
-  recordScaling(work, { name: before.metadata?.name ?? '', from: replicasOf(before), to: replicasOf(after) })
+  recordScaling(work, { name: before.metadata.name ?? '', from: replicasOf(before), to: replicasOf(after) })
   return written
 }
 
 async function remove({ client }: PerformWork, { metadata }: ReplicaSet): Promise<void> {
-  const { namespace, name = '', uid = '' } = metadata ?? {}
+  const { namespace, name = '', uid = '' } = metadata
   try {
     await client.delete(replicaSets, { namespace, name }, { preconditions: { uid } })
   } catch (error) {

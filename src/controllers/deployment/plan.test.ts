@@ -78,7 +78,7 @@ function check(
   const plan = planDeployment({
     deployment,
     replicaSets,
-    hasRunningPods: set => running.includes(set.metadata?.uid ?? ''),
+    hasRunningPods: set => running.includes(set.metadata.uid ?? ''),
   })
   assert.equal(notation(plan), expected)
   return plan
@@ -99,17 +99,17 @@ test('the first ReplicaSet is created with all replicas, labels and annotations'
     },
   }
   const { create } = check(deployment, [], '+a3')
-  const hash = create?.metadata?.labels?.['pod-template-hash'] ?? ''
+  const hash = create?.metadata.labels?.['pod-template-hash'] ?? ''
   assert.match(hash, /^[456789bcdf]{1,10}$/)
-  assert.equal(create?.metadata?.name, `web-${hash}`)
-  assert.deepEqual(create?.metadata?.labels, { 'app': 'web', 'pod-template-hash': hash })
-  assert.deepEqual(create?.metadata?.annotations, {
+  assert.equal(create?.metadata.name, `web-${hash}`)
+  assert.deepEqual(create?.metadata.labels, { 'app': 'web', 'pod-template-hash': hash })
+  assert.deepEqual(create?.metadata.annotations, {
     'team': 'shop',
     'deployment.kubernetes.io/revision': '1',
     'deployment.kubernetes.io/desired-replicas': '3',
     'deployment.kubernetes.io/max-replicas': '4',
   })
-  assert.deepEqual(create?.metadata?.ownerReferences?.[0], {
+  assert.deepEqual(create?.metadata.ownerReferences?.[0], {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
     name: 'web',
@@ -118,21 +118,21 @@ test('the first ReplicaSet is created with all replicas, labels and annotations'
     blockOwnerDeletion: true,
   })
   assert.deepEqual(create?.spec?.selector, { matchLabels: { 'app': 'web', 'pod-template-hash': hash } })
-  assert.deepEqual(create?.spec?.template?.metadata?.labels, create?.metadata?.labels)
+  assert.deepEqual(create?.spec?.template?.metadata?.labels, create?.metadata.labels)
   assert.equal(create?.spec?.minReadySeconds, 5)
 })
 
 test('a long name is truncated for the hash, and a collision changes the hash', () => {
   const long = { ...deploymentOf('a'), metadata: { name: 'n'.repeat(253) } }
-  const first = check(long, [], '+a3').create?.metadata?.name ?? ''
-  const second = check({ ...long, status: { collisionCount: 1 } }, [], '+a3').create?.metadata?.name ?? ''
+  const first = check(long, [], '+a3').create?.metadata.name ?? ''
+  const second = check({ ...long, status: { collisionCount: 1 } }, [], '+a3').create?.metadata.name ?? ''
   assert.ok(first.length <= 253 && second.length <= 253)
   assert.notEqual(first, second)
 })
 
 test('a rolling update creates the new ReplicaSet, scales down old ones and increments the revision', () => {
   const { create } = check(deploymentOf('b'), [setOf('a', { size: 3, revision: '4' })], '+b1')
-  assert.equal(create?.metadata?.annotations?.[revisionAnnotation], '5')
+  assert.equal(create?.metadata.annotations?.[revisionAnnotation], '5')
   check(deploymentOf('b'), [setOf('a', { size: 3, available: 1 })], '+b1')
   const loose = { rollingUpdate: { maxSurge: 0, maxUnavailable: 2 }, type: 'RollingUpdate' }
   check(deploymentOf('b', { strategy: loose }), [setOf('a', { size: 3 })], '+b0 a3>1')
@@ -143,7 +143,7 @@ test('a rolling update creates the new ReplicaSet, scales down old ones and incr
 test('a rollback gives the old ReplicaSet the next revision and keeps its history', () => {
   const sets = [setOf('a', { size: 0, revision: '1' }), setOf('b', { size: 3, revision: '2' })]
   const { change } = check(deploymentOf('a'), sets, 'a0>1')
-  const annotations = change[0]?.after.metadata?.annotations
+  const annotations = change[0]?.after.metadata.annotations
   assert.equal(annotations?.[revisionAnnotation], '3')
   assert.equal(annotations?.['deployment.kubernetes.io/revision-history'], '1')
   const again = setOf('a', {
@@ -153,7 +153,7 @@ test('a rollback gives the old ReplicaSet the next revision and keeps its histor
   })
   const later = check(deploymentOf('a'), [again, setOf('b', { size: 0, revision: '4' })], 'a*')
   assert.equal(
-    later.change[0]?.after.metadata?.annotations?.['deployment.kubernetes.io/revision-history'],
+    later.change[0]?.after.metadata.annotations?.['deployment.kubernetes.io/revision-history'],
     '1,3',
   )
 })
@@ -162,7 +162,7 @@ test('an invalid revision annotation is kept', () => {
   check(deploymentOf('a'), [setOf('a', { size: 3, revision: 'x' })], '')
   const revisionAfter = (revision: string): string | undefined => {
     const { create } = check(deploymentOf('b'), [setOf('a', { size: 3, revision })], '+b1')
-    return create?.metadata?.annotations?.[revisionAnnotation]
+    return create?.metadata.annotations?.[revisionAnnotation]
   }
   assert.equal(revisionAfter('99999999999999999999'), '1')
   assert.equal(revisionAfter('3546343826724305832'), '3546343826724305833')
@@ -172,7 +172,7 @@ test('an invalid revision annotation is kept', () => {
 test('annotations and minReadySeconds are copied to the new ReplicaSet', () => {
   const deployment = { ...deploymentOf('a'), metadata: { name: 'web', annotations: { team: 'shop' } } }
   const set = setOf('a', { size: 3 })
-  assert.equal(check(deployment, [set], 'a*').change[0]?.after.metadata?.annotations?.['team'], 'shop')
+  assert.equal(check(deployment, [set], 'a*').change[0]?.after.metadata.annotations?.['team'], 'shop')
   const patient = check(deploymentOf('a', { minReadySeconds: 9 }), [set], 'a*')
   assert.equal(patient.change[0]?.after.spec?.minReadySeconds, 9)
   check(deploymentOf('a'), [setOf('a', { size: 3, annotations: { other: 'x' } })], '')
@@ -274,7 +274,7 @@ function act(each: Modelled): void {
 
 function observe(each: Modelled): void {
   const { pods, ready, set } = each
-  const observedGeneration = set.metadata?.generation ?? 0
+  const observedGeneration = set.metadata.generation ?? 0
   each.set = { ...set, status: { replicas: pods, availableReplicas: ready, observedGeneration } }
 }
 
@@ -302,8 +302,7 @@ function roll(deployment: Deployment, world: Modelled[]): void {
   }
   for (const { before, after } of plan.change) {
     const each = world.find(({ set }) => set === before)!
-    const generation =
-      Number(before.metadata?.generation) + (replicasOf(before) === replicasOf(after) ? 0 : 1)
+    const generation = Number(before.metadata.generation) + (replicasOf(before) === replicasOf(after) ? 0 : 1)
     each.set = { ...after, metadata: { ...after.metadata, generation } }
     assert.ok(totalReplicas() <= wantedMax, 'too many are wanted')
     assert.ok(staying() >= minAvailable, 'too few stay available')

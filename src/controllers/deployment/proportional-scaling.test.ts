@@ -29,7 +29,7 @@ function deploymentFrom(text: string): Deployment {
       ? { type: 'Recreate' }
       : { type: 'RollingUpdate', rollingUpdate: { maxSurge, maxUnavailable: maxUnavailable! } }
   const spec = { replicas: Number(replicas), strategy, selector: {}, template: {} }
-  return { spec, status: { replicas: 10 } }
+  return { metadata: {}, spec, status: { replicas: 10 } }
 }
 
 /** A trailing `-` means that there is no new ReplicaSet. */

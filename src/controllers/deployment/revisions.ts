@@ -40,14 +40,14 @@ export function revisionsOf(deployment: Deployment, replicaSets: readonly Replic
 
 /** Oldest first. */
 export function byAge(left: ReplicaSet, right: ReplicaSet): number {
-  const [one, other] = [left, right].map(({ metadata }) => metadata?.creationTimestamp ?? '')
+  const [one, other] = [left, right].map(({ metadata }) => metadata.creationTimestamp ?? '')
   if (one !== other) return one! < other! ? -1 : 1
-  return (left.metadata?.name ?? '') < (right.metadata?.name ?? '') ? -1 : 1
+  return (left.metadata.name ?? '') < (right.metadata.name ?? '') ? -1 : 1
 }
 
 /** Undefined if the annotation is not a number. */
 export function revisionOf({ metadata }: Pick<ReplicaSet, 'metadata'>): bigint | undefined {
-  const revision = parseInt64(metadata?.annotations?.[revisionAnnotation] ?? '0')
+  const revision = parseInt64(metadata.annotations?.[revisionAnnotation] ?? '0')
   return revision === undefined ? undefined : BigInt(revision)
 }
 
@@ -62,7 +62,7 @@ export function nextRevision(old: readonly ReplicaSet[]): bigint {
 
 /** The new ReplicaSet with the Deployment's annotations, its revision number and `minReadySeconds`. */
 export function withRevision(set: ReplicaSet, deployment: Deployment, revision: bigint): ReplicaSet {
-  const before = set.metadata?.annotations ?? {}
+  const before = set.metadata.annotations ?? {}
   const last = revisionOf(set)
   const annotations =
     last === undefined
@@ -97,11 +97,11 @@ function withinLength(past: readonly string[]): string {
 }
 
 export function sharedAnnotations({ metadata }: Pick<Deployment, 'metadata'>): Annotations {
-  return pickAnnotations(metadata?.annotations, name => !ownAnnotations.has(name))
+  return pickAnnotations(metadata.annotations, name => !ownAnnotations.has(name))
 }
 
 export function unsharedAnnotations({ metadata }: Pick<Deployment, 'metadata'>): Annotations {
-  return pickAnnotations(metadata?.annotations, name => ownAnnotations.has(name))
+  return pickAnnotations(metadata.annotations, name => ownAnnotations.has(name))
 }
 
 function pickAnnotations(all: Annotations | undefined, isWanted: (name: string) => boolean): Annotations {
@@ -110,7 +110,7 @@ function pickAnnotations(all: Annotations | undefined, isWanted: (name: string) 
 
 /** Returns the same object if nothing changes. */
 export function withAnnotations<T extends ReplicaSet | Deployment>(object: T, annotations: Annotations): T {
-  const before = object.metadata?.annotations ?? {}
+  const before = object.metadata.annotations ?? {}
   const names = Object.keys(annotations)
   const isSame =
     names.length === Object.keys(before).length && names.every(name => before[name] === annotations[name])
@@ -127,7 +127,7 @@ export function withReplicas(set: ReplicaSet, size: number, limits: RolloutLimit
     set.spec === undefined || replicasOf(set) === size
       ? set
       : { ...set, spec: { ...set.spec, replicas: size } }
-  return withAnnotations(sized, { ...set.metadata?.annotations, ...replicasAnnotations(limits) })
+  return withAnnotations(sized, { ...set.metadata.annotations, ...replicasAnnotations(limits) })
 }
 
 function replicasAnnotations({ replicas, maxReplicas }: RolloutLimits): Annotations {
@@ -136,7 +136,7 @@ function replicasAnnotations({ replicas, maxReplicas }: RolloutLimits): Annotati
 
 /** The Deployment's desired or maximum replicas, as noted when the ReplicaSet was last scaled. */
 export function replicasAnnotationOf(set: ReplicaSet, annotation: string): number | undefined {
-  const text = set.metadata?.annotations?.[annotation]
+  const text = set.metadata.annotations?.[annotation]
   return text !== undefined && /^\d{1,10}$/.test(text) ? Number(text) : undefined
 }
 
@@ -159,8 +159,8 @@ export function buildReplicaSet({ deployment, revision, replicas, limits }: Repl
   const reference = controllerReference(deployment)
   return {
     metadata: {
-      name: `${(metadata?.name ?? '').slice(0, nameCharactersMax - hash.length - 1)}-${hash}`,
-      ...(metadata?.namespace && { namespace: metadata.namespace }),
+      name: `${(metadata.name ?? '').slice(0, nameCharactersMax - hash.length - 1)}-${hash}`,
+      ...(metadata.namespace && { namespace: metadata.namespace }),
       ...(reference && { ownerReferences: [reference] }),
       labels,
       annotations: {

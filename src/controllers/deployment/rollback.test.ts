@@ -32,7 +32,7 @@ test('a rollback restores the requested or the previous revision', () => {
     const plan = planRollback(deploymentOf(from, to), sets)
     assert.equal(plan?.deployment.spec?.template.spec?.containers[0]?.image, image)
     assert.deepEqual(plan?.deployment.spec?.template, templateOf(image))
-    assert.deepEqual(plan?.deployment.metadata?.annotations, {
+    assert.deepEqual(plan?.deployment.metadata.annotations, {
       [revisionAnnotation]: '3',
       cause: `made ${image}`,
     })
@@ -52,7 +52,7 @@ test('a rollback restores the requested or the previous revision', () => {
 test('a rollback without a target is dropped with an event', () => {
   const plan = planRollback(deploymentOf('a', '0'), [setOf('a', '1')])
   assert.equal(plan?.event.message, 'Unable to find last revision.')
-  assert.equal(plan?.deployment.metadata?.annotations?.[request], undefined)
+  assert.equal(plan?.deployment.metadata.annotations?.[request], undefined)
 })
 
 test('no rollback while paused, before the new revision is numbered, or without a number', () => {

@@ -45,7 +45,7 @@ export function planRollback(
     const message = 'Unable to find the revision to rollback to.'
     return { ...answer, event: warning('DeploymentRollbackRevisionNotFound', message) }
   }
-  const name = deployment.metadata?.name
+  const name = deployment.metadata.name
   if (sameTemplate(target.spec?.template, deployment.spec?.template)) {
     const message = `The rollback revision contains the same template as current deployment "${name}"`
     return { ...answer, event: warning('DeploymentRollbackTemplateUnchanged', message) }
@@ -61,7 +61,7 @@ export function planRollback(
 }
 
 function rollbackRevisionOf({ metadata }: Deployment): bigint | undefined {
-  const revision = parseInt64(metadata?.annotations?.[rollbackAnnotation] ?? '')
+  const revision = parseInt64(metadata.annotations?.[rollbackAnnotation] ?? '')
   return revision === undefined ? undefined : BigInt(revision)
 }
 
@@ -80,7 +80,7 @@ function backTo(deployment: Deployment, target: ReplicaSet): Deployment {
 }
 
 function withoutRequest(deployment: Deployment): Deployment {
-  const { [rollbackAnnotation]: _request, ...left } = deployment.metadata?.annotations ?? {}
+  const { [rollbackAnnotation]: _request, ...left } = deployment.metadata.annotations ?? {}
   return withAnnotations(deployment, left)
 }
 

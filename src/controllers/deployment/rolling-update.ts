@@ -77,7 +77,7 @@ function availableAtMost(set: ReplicaSet): number {
 
 /** True if the ReplicaSet's status is up to date with its spec. */
 export function isStatusCurrent({ metadata, status }: ReplicaSet): boolean {
-  return (status?.observedGeneration ?? 0) >= (metadata?.generation ?? 0)
+  return (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0)
 }
 
 export function sum(sets: readonly ReplicaSet[], count: (set: ReplicaSet) => number): number {

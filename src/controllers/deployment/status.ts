@@ -51,7 +51,7 @@ function makeStatus(world: StatusWorld, before: DeploymentStatus): DeploymentSta
     before: noted,
     counts,
   })
-  const { generation } = deployment.metadata ?? {}
+  const { generation } = deployment.metadata
   return {
     ...(generation && { observedGeneration: generation }),
     ...counts,
@@ -112,7 +112,7 @@ type Note = Pick<DeploymentCondition, 'type' | 'status' | 'reason' | 'message'>
 
 function noteOf({ creation, newReplicaSet }: StatusWorld, isKnown: boolean): Note | undefined {
   const type = 'Progressing'
-  const name = newReplicaSet?.metadata?.name
+  const name = newReplicaSet?.metadata.name
   if (creation?.outcome === 'failed')
     return { type, status: 'False', reason: 'ReplicaSetCreateError', message: creation.message }
   if (creation?.outcome === 'created') {
@@ -196,8 +196,8 @@ function progressing(
   what: string,
 ): DeploymentCondition {
   const who = newReplicaSet
-    ? `ReplicaSet "${newReplicaSet.metadata?.name}"`
-    : `Deployment "${deployment.metadata?.name}"`
+    ? `ReplicaSet "${newReplicaSet.metadata.name}"`
+    : `Deployment "${deployment.metadata.name}"`
   return conditionAt(nowMs, { type: 'Progressing', status: 'True', reason, message: `${who} ${what}` })
 }
 

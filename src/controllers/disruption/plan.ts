@@ -34,7 +34,7 @@ const deletionTimeoutMs = 120_000
 
 export function planDisruptionBudget(world: DisruptionBudgetWorld): DisruptionBudgetPlan {
   const { budget, pods, scales, nowMs } = world
-  const observedGeneration = budget.metadata?.generation ?? 0
+  const observedGeneration = budget.metadata.generation ?? 0
   if ('error' in scales) {
     // Fail safe: allow no disruptions.
     const oldObject = { currentHealthy: 0, desiredHealthy: 0, expectedPods: 0, ...budget.status }
@@ -42,7 +42,7 @@ export function planDisruptionBudget(world: DisruptionBudgetWorld): DisruptionBu
     return { status: { ...oldObject, observedGeneration, disruptionsAllowed: 0, conditions } }
   }
   const { disruptedPods, requeueAfterMs } = unexpiredDisruptedPods(budget, pods, nowMs)
-  const going = (pod: Pod): boolean => disruptedPods[pod.metadata?.name ?? ''] !== undefined
+  const going = (pod: Pod): boolean => disruptedPods[pod.metadata.name ?? ''] !== undefined
   const currentHealthy = pods.filter(pod => isPodReady(pod) && !isBeingDeleted(pod) && !going(pod)).length
   const { expectedPods, desiredHealthy } = expectations(budget, pods.length, scales)
   const disruptionsAllowed = expectedPods <= 0 ? 0 : Math.max(0, currentHealthy - desiredHealthy)
@@ -89,7 +89,7 @@ function unexpiredDisruptedPods(
   pods: readonly Pod[],
   nowMs: number,
 ): { readonly disruptedPods: Readonly<Record<string, string>>; readonly requeueAfterMs?: number } {
-  const there = new Set(pods.filter(pod => !isBeingDeleted(pod)).map(pod => pod.metadata?.name ?? ''))
+  const there = new Set(pods.filter(pod => !isBeingDeleted(pod)).map(pod => pod.metadata.name ?? ''))
   const left = Object.entries(status?.disruptedPods ?? {})
     .map(([name, time]) => ({ name, time, leftMs: (parseTime(time) ?? 0) + deletionTimeoutMs - nowMs }))
     .filter(({ name, leftMs }) => there.has(name) && leftMs > 0)
@@ -110,7 +110,7 @@ function withDisruptionAllowed(
     status: value,
     reason,
     message,
-    observedGeneration: metadata?.generation ?? 0,
+    observedGeneration: metadata.generation ?? 0,
     lastTransitionTime: formatTime(nowMs),
   })
 }

@@ -119,9 +119,9 @@ function isSame(endpoints: Endpoints, draft: MirrorDraft, before: EndpointSlice)
       const last = known.get(endpointKey(endpoint))
       return last !== undefined && isSameEndpoint(last, endpoint)
     }) &&
-    equalJson(before.metadata?.labels, mirroredLabels(endpoints)) &&
-    equalJson(before.metadata?.annotations ?? {}, mirroredAnnotations(endpoints)) &&
-    before.metadata?.ownerReferences?.some(({ uid }) => uid === endpoints.metadata?.uid) === true
+    equalJson(before.metadata.labels, mirroredLabels(endpoints)) &&
+    equalJson(before.metadata.annotations ?? {}, mirroredAnnotations(endpoints)) &&
+    before.metadata.ownerReferences?.some(({ uid }) => uid === endpoints.metadata.uid) === true
   )
 }
 
@@ -130,7 +130,7 @@ function sliceOf(
   { type, ports, endpoints: list }: MirrorDraft,
   before: EndpointSlice | undefined,
 ): EndpointSlice {
-  const { namespace = '', name = '' } = endpoints.metadata ?? {}
+  const { namespace = '', name = '' } = endpoints.metadata
   const reference = controllerReference(endpoints)
   return {
     ...before,
@@ -147,11 +147,11 @@ function sliceOf(
 }
 
 function mirroredLabels({ metadata }: Endpoints): Readonly<Record<string, string>> {
-  return { ...metadata?.labels, [serviceNameLabel]: metadata?.name ?? '', [managedByLabel]: managedBy }
+  return { ...metadata.labels, [serviceNameLabel]: metadata.name ?? '', [managedByLabel]: managedBy }
 }
 
 function mirroredAnnotations({ metadata }: Endpoints): Readonly<Record<string, string>> {
-  const annotations = { ...metadata?.annotations }
+  const annotations = { ...metadata.annotations }
   delete annotations[triggerTimeAnnotation]
   delete annotations['kubectl.kubernetes.io/last-applied-configuration']
   return annotations

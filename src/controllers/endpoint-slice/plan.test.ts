@@ -68,9 +68,7 @@ let named = 0
 /** The slices in the store after performing a plan. */
 function stored(slices: readonly EndpointSlice[]): readonly EndpointSlice[] {
   return slices.map(slice => {
-    return slice.metadata?.name
-      ? slice
-      : { ...slice, metadata: { ...slice.metadata, name: `web-${named++}` } }
+    return slice.metadata.name ? slice : { ...slice, metadata: { ...slice.metadata, name: `web-${named++}` } }
   })
 }
 
@@ -215,7 +213,7 @@ test('pods with the same ports share slices, and missing named ports are omitted
 test('headless services are labelled, and slices of an earlier service are deleted', () => {
   const headless = { ...service, spec: { ...service.spec, clusterIP: 'None', ports: [] } }
   const { create } = plan('1', [], { service: headless })
-  assert.equal(create[0]?.metadata?.labels?.['service.kubernetes.io/headless'], '')
+  assert.equal(create[0]?.metadata.labels?.['service.kubernetes.io/headless'], '')
   assert.deepEqual(create[0]?.ports, [])
   const other = { ...service, metadata: { ...service.metadata, uid: 'other' } }
   const made = plan('1', stored(create), { service: other })
@@ -226,7 +224,7 @@ test('slices follow the labels of the service; a service being deleted gets none
   const slices = stored(plan('1', []).create)
   const relabelled = { ...service, metadata: { ...service.metadata, labels: { team: 'b' } } }
   const { update } = plan('1', slices, { service: relabelled })
-  assert.deepEqual(update[0]?.metadata?.labels, { ...labels, team: 'b' })
+  assert.deepEqual(update[0]?.metadata.labels, { ...labels, team: 'b' })
   const going = { ...service, metadata: { ...service.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }
   assert.deepEqual(plan('1', [], { service: going }).create, [])
 })

@@ -58,7 +58,7 @@ export function planSlices(world: SlicesWorld): SlicesPlan {
 
 /** True if the topology mode annotation is `Auto`; it takes precedence over `trafficDistribution`. */
 export function wantsZoneHints({ metadata }: Service): boolean {
-  const annotations = metadata?.annotations
+  const annotations = metadata.annotations
   const mode =
     annotations?.['service.kubernetes.io/topology-aware-hints'] ??
     annotations?.['service.kubernetes.io/topology-mode']
@@ -75,7 +75,7 @@ function planType(world: SlicesWorld, type: AddressType): TypePlan {
   const slices = world.slices.filter(({ addressType }) => addressType === type)
   const own = slices.filter(slice => isOwned(slice, service))
   const labels = sliceLabels(service)
-  const isStale = ({ metadata }: EndpointSlice): boolean => !equalJson(metadata?.labels, labels)
+  const isStale = ({ metadata }: EndpointSlice): boolean => !equalJson(metadata.labels, labels)
   const groups = groupByPorts(world, type)
   const byPorts = Map.groupBy(own, ({ ports }) => portsKey(ports))
   const filled = [...groups].map(([key, { ports, wanted }]) => {
@@ -101,7 +101,7 @@ function planType(world: SlicesWorld, type: AddressType): TypePlan {
 const emptyDraft: SliceDraft = { ports: [], endpoints: [], isChanged: true }
 
 function isOwned({ metadata }: EndpointSlice, service: Service): boolean {
-  return metadata?.ownerReferences?.some(({ uid }) => uid === service.metadata?.uid) ?? false
+  return metadata.ownerReferences?.some(({ uid }) => uid === service.metadata.uid) ?? false
 }
 
 interface Group {
@@ -147,7 +147,7 @@ interface EndpointContext {
 }
 
 function endpointOf(pod: Pod, { service, node, type }: EndpointContext): Endpoint {
-  const { namespace = '', name = '', uid = '' } = pod.metadata ?? {}
+  const { namespace = '', name = '', uid = '' } = pod.metadata
   const { nodeName } = pod.spec ?? {}
   const serving = isPodReady(pod)
   const terminating = isBeingDeleted(pod)
@@ -202,9 +202,9 @@ function reuse(
 
 function sliceOf({ service, triggerTime }: SlicesWorld, type: AddressType, draft: SliceDraft): EndpointSlice {
   const { before, ports, endpoints } = draft
-  const { namespace = '', name = '' } = service.metadata ?? {}
+  const { namespace = '', name = '' } = service.metadata
   const reference = controllerReference(service)
-  const annotations = withTriggerTime(before?.metadata?.annotations, triggerTime)
+  const annotations = withTriggerTime(before?.metadata.annotations, triggerTime)
   const labels = sliceLabels(service)
   const metadata = before?.metadata ?? {
     namespace,
@@ -216,11 +216,11 @@ function sliceOf({ service, triggerTime }: SlicesWorld, type: AddressType, draft
 
 /** Labels of the service, without those that have a meaning on a slice. */
 function sliceLabels(service: Service): Readonly<Record<string, string>> {
-  const { [headlessLabel]: _headless, ...labels } = service.metadata?.labels ?? {}
+  const { [headlessLabel]: _headless, ...labels } = service.metadata.labels ?? {}
   return {
     ...labels,
     ...(isHeadless(service) && { [headlessLabel]: '' }),
-    [serviceNameLabel]: service.metadata?.name ?? '',
+    [serviceNameLabel]: service.metadata.name ?? '',
     [managedByLabel]: managedBy,
   }
 }

@@ -25,7 +25,7 @@ export function zoneShares(nodes: readonly Node[]): ZoneShares | undefined {
 }
 
 export function zoneKeyOf({ metadata }: Node): string | undefined {
-  return labelOf(metadata?.labels, 'topology.kubernetes.io/zone') || undefined
+  return labelOf(metadata.labels, 'topology.kubernetes.io/zone') || undefined
 }
 
 /** True if the change of a node does not affect the shares. */
@@ -40,7 +40,7 @@ export function isSameShare(before: Node, after: Node): boolean {
 const controlPlaneLabels = ['node-role.kubernetes.io/control-plane', 'node-role.kubernetes.io/master']
 
 function isCounted({ metadata, status }: Node): boolean {
-  const isControlPlane = controlPlaneLabels.some(name => labelOf(metadata?.labels, name) !== undefined)
+  const isControlPlane = controlPlaneLabels.some(name => labelOf(metadata.labels, name) !== undefined)
   return !isControlPlane && conditionOf(status?.conditions, 'Ready')?.status === 'True'
 }
 

@@ -59,7 +59,7 @@ function show(subsets: readonly EndpointSubset[] = []): readonly string[] {
 test('Endpoints list the pods of a service, not ready ones separately', () => {
   const made = plan(['2', '1', '-3', '4!'])
   assert.deepEqual(show(made?.subsets), ['1,2,-3:8080'])
-  assert.deepEqual(made?.metadata?.labels, {
+  assert.deepEqual(made?.metadata.labels, {
     'team': 'a',
     'endpoints.kubernetes.io/managed-by': 'endpoint-controller',
   })
@@ -75,7 +75,7 @@ test('Endpoints list the pods of a service, not ready ones separately', () => {
   const headless = { ...service, spec: { ...service.spec, clusterIP: 'None', ports: [] } }
   const shown = plan(['1'], { service: headless })
   assert.deepEqual(show(shown?.subsets), ['1:'])
-  assert.equal(shown?.metadata?.labels?.['service.kubernetes.io/headless'], '')
+  assert.equal(shown?.metadata.labels?.['service.kubernetes.io/headless'], '')
 })
 
 test('equal Endpoints are not written again, independent of order', () => {
@@ -86,7 +86,7 @@ test('equal Endpoints are not written again, independent of order', () => {
   assert.equal(plan(['1', '2'], { current: reversed }), undefined)
   assert.notEqual(plan(['1', '-2'], { current }), undefined)
   const changed = plan(['1'], { current })
-  assert.deepEqual(changed?.metadata?.annotations, {})
+  assert.deepEqual(changed?.metadata.annotations, {})
 })
 
 test('beyond 1000 addresses not ready ones are omitted first, with the over-capacity annotation', () => {
@@ -99,14 +99,14 @@ test('beyond 1000 addresses not ready ones are omitted first, with the over-capa
     const made = plan(pods)!
     const [subset] = made.subsets ?? []
     assert.deepEqual([subset?.addresses?.length ?? 0, subset?.notReadyAddresses?.length ?? 0], expected)
-    assert.equal(made.metadata?.annotations?.[annotation], ready + notReady > 1_000 ? 'truncated' : undefined)
+    assert.equal(made.metadata.annotations?.[annotation], ready + notReady > 1_000 ? 'truncated' : undefined)
     assert.equal(plan(pods, { current: made }), undefined)
   }
   check(600, 400, [600, 400])
   check(600, 401, [600, 400])
   check(1_200, 5, [1_000, 0])
   const truncated = plan(numbers(1_001))!
-  assert.equal(plan(numbers(1_000), { current: truncated })?.metadata?.annotations?.[annotation], undefined)
+  assert.equal(plan(numbers(1_000), { current: truncated })?.metadata.annotations?.[annotation], undefined)
 })
 
 test('ports with the same addresses share a subset, and not ready takes precedence', () => {

@@ -39,17 +39,17 @@ export function planEndpoints({
   const packed = repackSubsets(members.flatMap(pod => subsetsOf(pod, service)))
   const { subsets, isTruncated } = truncateSubsets(packed)
   const labels = endpointsLabels(service)
-  const isMarked = current?.metadata?.annotations?.[overCapacityAnnotation] !== undefined
+  const isMarked = current?.metadata.annotations?.[overCapacityAnnotation] !== undefined
   if (
     current !== undefined &&
     isMarked === isTruncated &&
-    equalJson(labels, current.metadata?.labels) &&
+    equalJson(labels, current.metadata.labels) &&
     equalJson(subsets, repackSubsets(current.subsets ?? []))
   ) {
     return undefined
   }
-  const { [overCapacityAnnotation]: _mark, ...others } = current?.metadata?.annotations ?? {}
-  const { namespace = '', name = '' } = service.metadata ?? {}
+  const { [overCapacityAnnotation]: _mark, ...others } = current?.metadata.annotations ?? {}
+  const { namespace = '', name = '' } = service.metadata
   const annotations = {
     ...withTriggerTime(others, triggerTime),
     ...(isTruncated && { [overCapacityAnnotation]: 'truncated' }),
@@ -86,7 +86,7 @@ function subsetsOf(pod: Pod, service: Service): readonly EndpointSubset[] {
 function addressOf(pod: Pod, service: Service): EndpointAddress | undefined {
   const [ip] = podAddresses(pod)[service.spec?.ipFamilies?.[0] === 'IPv6' ? 6 : 4]
   if (ip === undefined) return undefined
-  const { namespace = '', name = '', uid = '' } = pod.metadata ?? {}
+  const { namespace = '', name = '', uid = '' } = pod.metadata
   const { nodeName } = pod.spec ?? {}
   const hostname = endpointHostname(pod, service)
   return {
@@ -98,6 +98,6 @@ function addressOf(pod: Pod, service: Service): EndpointAddress | undefined {
 }
 
 function endpointsLabels(service: Service): Readonly<Record<string, string>> {
-  const { [headlessLabel]: _headless, ...labels } = service.metadata?.labels ?? {}
+  const { [headlessLabel]: _headless, ...labels } = service.metadata.labels ?? {}
   return { ...labels, ...(isHeadless(service) && { [headlessLabel]: '' }), [managedByLabel]: managedBy }
 }

@@ -29,7 +29,7 @@ export class OwnerGraph {
     before: KubernetesObject | undefined,
     after: KubernetesObject | undefined,
   ): void {
-    const uid = after?.metadata?.uid ?? before?.metadata?.uid
+    const uid = after?.metadata.uid ?? before?.metadata.uid
     if (uid === undefined) return
     const left = ownersOf(this.#nodes.get(uid)?.object)
     const next = ownersOf(after)
@@ -56,5 +56,5 @@ export class OwnerGraph {
 const noOwners: readonly OwnerReference[] = []
 
 export function ownersOf(object: KubernetesObject | undefined): readonly OwnerReference[] {
-  return object?.metadata?.ownerReferences ?? noOwners
+  return object?.metadata.ownerReferences ?? noOwners
 }

@@ -26,7 +26,7 @@ export type GarbageCollectionPlan =
 
 /** The action for an object being deleted with foreground or orphan propagation. */
 export function planDeletingOwner(graph: OwnerGraph, object: KubernetesObject): GarbageCollectionPlan {
-  const uid = object.metadata?.uid ?? ''
+  const uid = object.metadata.uid ?? ''
   if (!isBeingDeleted(object)) return { action: 'nothing' }
   if (hasFinalizer(object, orphanFinalizer)) {
     const dependents = graph.dependentsOf(uid)
@@ -53,7 +53,7 @@ export function planDependent(
   const solid = owners.filter(owner => stateOf(owner) === 'solid')
   if (solid.length === owners.length) return { action: 'nothing' }
   if (solid.length > 0) return { action: 'set-owners', owners: solid }
-  const dependents = graph.dependentsOf(object.metadata?.uid ?? '')
+  const dependents = graph.dependentsOf(object.metadata.uid ?? '')
   if (owners.some(owner => stateOf(owner) === 'waitingForDependentsDeletion') && dependents.length > 0) {
     // A cycle of owners in foreground deletion would block forever.
     const isCircle = dependents.some(({ object: each }) => isDeletingDependents(each))

@@ -26,7 +26,7 @@ export interface MetricNames {
 
 export function metricNames(metric: MetricSpec, { metadata }: HorizontalPodAutoscaler): MetricNames {
   const { resource, containerResource, pods, object, external } = metric
-  const namespace = metadata?.namespace ?? ''
+  const namespace = metadata.namespace ?? ''
   if (resource) {
     return {
       ...resourceNames(resource.name, resource.target.averageValue !== undefined, 'resource'),

@@ -12,13 +12,13 @@ export function requestsOf(
   for (const pod of pods) {
     const request = requestOf(pod, resource, container)
     if (typeof request === 'string') return request
-    requests.set(pod.metadata?.name ?? '', request)
+    requests.set(pod.metadata.name ?? '', request)
   }
   return requests
 }
 
 function requestOf(pod: Pod, resource: string, container: string | undefined): bigint | string {
-  const name = pod.metadata?.name ?? ''
+  const name = pod.metadata.name ?? ''
   const { spec } = pod
   if (container === undefined && Object.keys(spec?.resources?.requests ?? {}).length > 0 && spec) {
     const request = podRequests(spec).get(resource)

@@ -32,7 +32,7 @@ export function groupSamples(
   const ignored = new Set<string>()
   let ready = 0
   for (const pod of pods) {
-    const name = pod.metadata?.name ?? ''
+    const name = pod.metadata.name ?? ''
     const sample = samples.get(name)
     if (isBeingDeleted(pod) || pod.status?.phase === 'Failed') ignored.add(name)
     else if (pod.status?.phase === 'Pending') unready.add(name)

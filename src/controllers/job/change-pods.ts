@@ -38,7 +38,7 @@ async function createPod({ client, recorder, job, plan }: PodsChange, index: num
     recorder.record(job, {
       type: 'Normal',
       reason: 'SuccessfulCreate',
-      message: `Created pod: ${metadata?.name}`,
+      message: `Created pod: ${metadata.name}`,
     })
   } catch (error) {
     recorder.record(job, {
@@ -63,7 +63,7 @@ async function removePods(change: PodsChange): Promise<ChangedPods> {
 }
 
 async function removePod({ client, recorder, job, plan }: PodsChange, pod: Pod): Promise<void> {
-  const { namespace, name = '', uid = '' } = pod.metadata ?? {}
+  const { namespace, name = '', uid = '' } = pod.metadata
   try {
     if (plan.isFinalizerRemoved && hasJobTrackingFinalizer(pod)) await removeTrackingFinalizer(client, pod)
     await client.delete(pods, { namespace, name }, { preconditions: { uid } })
@@ -88,7 +88,7 @@ export async function removeTrackingFinalizer(
   pod: Pod,
   { resourceVersion }: { readonly resourceVersion?: string | undefined } = {},
 ): Promise<boolean> {
-  const { namespace, name = '', uid } = pod.metadata ?? {}
+  const { namespace, name = '', uid } = pod.metadata
   const metadata = {
     uid,
     ...(resourceVersion && { resourceVersion }),

@@ -18,7 +18,7 @@ export interface PodFailureAction {
 const counted: PodFailureAction = { action: 'Count', message: '' }
 
 export function matchPodFailurePolicy(policy: PodFailurePolicy | undefined, pod: Pod): PodFailureAction {
-  const { namespace = '', name = '' } = pod.metadata ?? {}
+  const { namespace = '', name = '' } = pod.metadata
   for (const [index, rule] of (policy?.rules ?? []).entries()) {
     const action = actions.find(each => each === rule.action)
     if (action === undefined) continue

@@ -78,9 +78,9 @@ function check(given: Case, expected: string): void {
   const plan = planJob({ job, pods, podCounts, failures: given.failures ?? noFailures, nowMs })
   const actual = [
     ...plan.create.map(({ index, replaces }) => {
-      return `+${index ?? ''}${replaces ? `(${replaces.metadata?.name?.split('-')[0]})` : ''}`
+      return `+${index ?? ''}${replaces ? `(${replaces.metadata.name?.split('-')[0]})` : ''}`
     }),
-    ...plan.remove.map(({ metadata }) => `-${metadata?.name?.split('-')[0]}`),
+    ...plan.remove.map(({ metadata }) => `-${metadata.name?.split('-')[0]}`),
     ...(plan.isFinalizerRemoved ? ['uncounted'] : []),
     ...(plan.outcome ? [`end ${plan.outcome.reason}`] : []),
     ...(plan.requeueAfterMs === undefined ? [] : [`wait ${plan.requeueAfterMs / 1_000}`]),
@@ -234,9 +234,9 @@ test('a pod of an indexed job has its index and failure count', () => {
   const spec = { completionMode: 'Indexed', completions: 5, backoffLimitPerIndex: 3, template } as never
   const job = { ...jobOf({ spec }), metadata: { name: 'n'.repeat(60), namespace: 'default' } }
   const pod = podOfJob(job, { index: 12, replaces: podOf('12F1', 0) })
-  assert.equal(pod.metadata?.generateName, `${'n'.repeat(54)}-12-`)
-  assert.equal(pod.metadata?.labels?.[completionIndexKey], '12')
-  assert.deepEqual(pod.metadata?.annotations, { [completionIndexKey]: '12', [failureCountKey]: '2' })
+  assert.equal(pod.metadata.generateName, `${'n'.repeat(54)}-12-`)
+  assert.equal(pod.metadata.labels?.[completionIndexKey], '12')
+  assert.deepEqual(pod.metadata.annotations, { [completionIndexKey]: '12', [failureCountKey]: '2' })
   assert.equal(pod.spec?.hostname, `${'n'.repeat(60)}-12`)
   for (const { env } of [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])]) {
     assert.equal(env?.[0]?.name, 'JOB_COMPLETION_INDEX')

@@ -50,10 +50,10 @@ export function countPods(job: Job, pods: readonly Pod[]): PodCounts {
   const countable = pods.filter(pod => hasJobTrackingFinalizer(pod) && isCountable(pod, job))
   const isSucceeded = (pod: Pod): boolean => pod.status?.phase === 'Succeeded'
   const newlySucceeded = countable.filter(
-    pod => isSucceeded(pod) && !succeededBefore.has(pod.metadata?.uid ?? ''),
+    pod => isSucceeded(pod) && !succeededBefore.has(pod.metadata.uid ?? ''),
   )
   const newlyFailed = countable.filter(
-    pod => hasFailed(pod, job) && !failedBefore.has(pod.metadata?.uid ?? ''),
+    pod => hasFailed(pod, job) && !failedBefore.has(pod.metadata.uid ?? ''),
   )
   const countedFailures = newlyFailed.filter(pod => {
     return matchPodFailurePolicy(spec?.podFailurePolicy, pod).action !== 'Ignore'

@@ -20,16 +20,16 @@ import {
 export function podOfJob(job: Job, { index, replaces }: PodToCreate): Pod {
   const pod = withFinalizer(podFromTemplate(job.spec?.template ?? {}, job), trackingFinalizer)
   if (index === undefined) return pod
-  const name = job.metadata?.name ?? ''
+  const name = job.metadata.name ?? ''
   const { metadata, spec } = pod
   return {
     ...pod,
     metadata: {
       ...metadata,
       generateName: indexedNamePrefix(name, index),
-      labels: { ...metadata?.labels, [completionIndexKey]: String(index) },
+      labels: { ...metadata.labels, [completionIndexKey]: String(index) },
       annotations: {
-        ...metadata?.annotations,
+        ...metadata.annotations,
         [completionIndexKey]: String(index),
         ...(job.spec?.backoffLimitPerIndex !== undefined && failureCounts(job, replaces)),
       },

@@ -69,7 +69,7 @@ async function track(sync: JobSync, world: TrackingWorld, failures: Failures): P
   const released = new Set<string>()
   const results = await Promise.allSettled(
     tracking.release.map(async pod => {
-      if (await removeTrackingFinalizer(client, pod)) released.add(pod.metadata?.uid ?? '')
+      if (await removeTrackingFinalizer(client, pod)) released.add(pod.metadata.uid ?? '')
     }),
   )
   const { status, finished } = planFlushUncounted(world, tracking, released)

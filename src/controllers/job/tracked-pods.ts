@@ -29,7 +29,7 @@ export function isIndexed({ spec }: Job): boolean {
 }
 
 export function completionIndexOf({ metadata }: Pod): number | undefined {
-  const text = metadata?.annotations?.[completionIndexKey] ?? ''
+  const text = metadata.annotations?.[completionIndexKey] ?? ''
   return /^[0-9]{1,10}$/.test(text) ? Number(text) : undefined
 }
 
@@ -66,14 +66,14 @@ export function ignoredFailuresBefore(pod: Pod): number {
 }
 
 function countIn({ metadata }: Pod, annotation: string): number {
-  const text = metadata?.annotations?.[annotation] ?? ''
+  const text = metadata.annotations?.[annotation] ?? ''
   const count = /^[0-9]{1,10}$/.test(text) ? Number(text) : 0
   return count <= int32Max ? count : 0
 }
 
 /** Time at which the last container finished, or the best approximation. */
 export function finishedAtMs(pod: Pod): number {
-  const { metadata = {}, status } = pod
+  const { metadata, status } = pod
   const ready = conditionOf(status?.conditions, 'Ready')
   const notReadySince = ready?.status === 'False' ? parseTime(ready.lastTransitionTime ?? '') : undefined
   return containersFinishedMs(pod) ?? notReadySince ?? deletedAtMs(pod) ?? createdAtMs(metadata) ?? 0
@@ -84,7 +84,7 @@ function createdAtMs({ creationTimestamp = '' }: NonNullable<Pod['metadata']>): 
 }
 
 function deletedAtMs({ metadata }: Pod): number | undefined {
-  const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = metadata ?? {}
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = metadata
   const goneMs = parseTime(deletionTimestamp ?? '')
   return goneMs === undefined ? undefined : goneMs - Number(deletionGracePeriodSeconds) * 1_000
 }

@@ -31,7 +31,7 @@ function succeededPods(count: number): readonly Pod[] {
 }
 
 const released = (pods: readonly Pod[]): ReadonlySet<string> => {
-  return new Set(pods.map(pod => pod.metadata?.uid ?? ''))
+  return new Set(pods.map(pod => pod.metadata.uid ?? ''))
 }
 
 test('one sync lists a limited number of uncounted pods, and the job finishes after all are counted', () => {
@@ -58,7 +58,7 @@ test('all completed indexes are in the status at once', () => {
 
 test('a listed pod is counted when its finalizer is removed or it is deleted', () => {
   const [first, second, third] = succeededPods(3)
-  const { finalizers: _, ...metadata } = first!.metadata!
+  const { finalizers: _, ...metadata } = first!.metadata
   const status = { startTime: now, uncountedTerminatedPods: { succeeded: ['uid-0', 'uid-1', 'gone'] } }
   const world = worldOf({ completions: 9 }, [{ ...first!, metadata }, second!, third!], status)
   const tracking = planUncountedPods(world)

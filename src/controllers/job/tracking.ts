@@ -133,7 +133,7 @@ function withoutReleased(counts: Counts, tracked: ReadonlySet<string>): Counts {
 }
 
 function uidOf({ metadata }: Pod): string {
-  return metadata?.uid ?? ''
+  return metadata.uid ?? ''
 }
 
 function trackedUids({ pods, removed, isFinalizerRemoved }: TrackingWorld): ReadonlySet<string> {

@@ -83,6 +83,7 @@ test('secretNamesOf finds every reference of a pod to a secret', () => {
     envFrom: [{ secretRef: { name: 'env-from' } }, { configMapRef: { name: 'map' } }],
   }
   const pod: Pod = {
+    metadata: {},
     spec: {
       imagePullSecrets: [{ name: 'pull' }, {}],
       containers: [container],
@@ -97,5 +98,5 @@ test('secretNamesOf finds every reference of a pod to a secret', () => {
   }
   const expected = ['csi', 'env', 'env-from', 'init', 'projected', 'pull', 'volume']
   assert.deepEqual([...secretNamesOf(pod)].sort(), expected)
-  assert.deepEqual([...secretNamesOf({})], [])
+  assert.deepEqual([...secretNamesOf({ metadata: {} })], [])
 })

@@ -23,7 +23,7 @@ export type AgePlan =
 
 /** Decides from the secret's own data whether its token is a candidate for cleanup. */
 export function planByAge({ secret, account, nowMs, periodMs }: AgeWorld): AgePlan {
-  const { name = '', labels = {}, creationTimestamp = '' } = secret.metadata ?? {}
+  const { name = '', labels = {}, creationTimestamp = '' } = secret.metadata
   const usedDay = labels[lastUsed]
   const usedMs = parseDay(usedDay)
   const createdMs = parseTime(creationTimestamp)
@@ -53,7 +53,7 @@ export function planUnused(world: UnusedWorld): UnusedPlan {
   if (isMounted || trackedSinceMs === undefined) return { action: 'wait', untilMs: nowMs + dayMs }
   const knownMs = trackedSinceMs + dayMs + periodMs
   if (nowMs < knownMs) return { action: 'wait', untilMs: knownMs }
-  const invalidMs = parseDay(secret.metadata?.labels?.[invalidSince])
+  const invalidMs = parseDay(secret.metadata.labels?.[invalidSince])
   if (invalidMs === undefined) return { action: 'invalidate', day: formatDay(nowMs) }
   const untilMs = invalidMs + dayMs + periodMs
   return nowMs < untilMs ? { action: 'wait', untilMs } : { action: 'delete' }

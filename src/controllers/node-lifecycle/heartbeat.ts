@@ -27,7 +27,7 @@ export function unknownConditions(node: Node, now: string): readonly NodeConditi
         status: 'Unknown',
         reason: 'NodeStatusNeverUpdated',
         message: 'Kubelet never posted node status.',
-        lastHeartbeatTime: node.metadata?.creationTimestamp ?? now,
+        lastHeartbeatTime: node.metadata.creationTimestamp ?? now,
         lastTransitionTime: now,
       }
     }

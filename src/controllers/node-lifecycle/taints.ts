@@ -81,7 +81,7 @@ const olderLabels: readonly (readonly [string, string])[] = [
 
 /** The labels with the deprecated ones updated; the same object if nothing changes. */
 export function reconciledLabels({ metadata }: Node): Readonly<Record<string, string>> | undefined {
-  const labels = metadata?.labels
+  const labels = metadata.labels
   const stale = olderLabels.filter(([name, older]) => {
     return labels?.[name] !== undefined && labels[older] !== labels[name]
   })

@@ -17,7 +17,7 @@ export class AssumeCache<T extends KubernetesObject> {
   get(key: string): T | undefined {
     const assumed = this.#assumed.get(key)
     if (assumed === undefined) return this.#informer.get(key)
-    if (!this.#informer.isCurrent(assumed.metadata?.resourceVersion ?? '')) return assumed
+    if (!this.#informer.isCurrent(assumed.metadata.resourceVersion ?? '')) return assumed
     this.#assumed.delete(key)
     return this.#informer.get(key)
   }

@@ -24,7 +24,7 @@ export function unboundVolume(volume: PersistentVolume): PersistentVolume {
 
 /** The claim with its reference to the volume; the same object if nothing changes. */
 export function boundClaim(claim: PersistentVolumeClaim, volume: PersistentVolume): PersistentVolumeClaim {
-  const name = volume.metadata?.name ?? ''
+  const name = volume.metadata.name ?? ''
   const isPointing = claim.spec?.volumeName === name
   const pointing = isPointing
     ? claim

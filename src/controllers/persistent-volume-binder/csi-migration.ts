@@ -36,7 +36,7 @@ export function withMigrationAnnotations(
   if (volume.spec?.persistentVolumeReclaimPolicy !== 'Delete')
     return withoutFinalizer(marked, deletionFinalizer)
   // No finalizer can be added to an object that is being deleted.
-  if (volume.metadata?.deletionTimestamp !== undefined || hasFinalizer(marked, deletionFinalizer))
+  if (volume.metadata.deletionTimestamp !== undefined || hasFinalizer(marked, deletionFinalizer))
     return marked
   return withFinalizer(marked, deletionFinalizer)
 }

@@ -53,7 +53,7 @@ export function enqueueOnChange(
     enqueue(key)
     if (
       oldObject?.spec?.volumeName === newObject?.spec?.volumeName &&
-      oldObject?.metadata?.uid === newObject?.metadata?.uid
+      oldObject?.metadata.uid === newObject?.metadata.uid
     )
       return
     for (const claim of [oldObject, newObject]) if (claim?.spec?.volumeName) enqueue(claim.spec.volumeName)
@@ -98,6 +98,6 @@ function mattersToClaims(before: PersistentVolume, after: PersistentVolume): boo
   return (
     before.status?.phase !== after.status?.phase ||
     !equalJson(before.spec, after.spec) ||
-    !equalJson(before.metadata?.labels, after.metadata?.labels)
+    !equalJson(before.metadata.labels, after.metadata.labels)
   )
 }

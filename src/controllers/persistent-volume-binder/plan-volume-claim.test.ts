@@ -86,11 +86,11 @@ function check(text: string, volumes: readonly string[], expected: string, setti
   const parsed = claim(text)
   const all = volumes.map(volume)
   const classNamed = (name: string | undefined): StorageClass | undefined => {
-    return classes.find(({ metadata }) => metadata?.name === name)
+    return classes.find(({ metadata }) => metadata.name === name)
   }
   const plan = planVolumeClaim({
     claim: parsed,
-    volume: all.find(({ metadata }) => metadata?.name === parsed.spec?.volumeName),
+    volume: all.find(({ metadata }) => metadata.name === parsed.spec?.volumeName),
     candidates: all,
     storageClass: classNamed(parsed.spec?.storageClassName),
     defaultClass: () => classNamed(setting.default),
@@ -101,7 +101,7 @@ function check(text: string, volumes: readonly string[], expected: string, setti
       case 'nothing':
         return 'nothing'
       case 'bind':
-        return `bind ${plan.volume.metadata?.name}`
+        return `bind ${plan.volume.metadata.name}`
       case 'wait':
         return plan.event ? `wait ${plan.event.reason}: ${plan.event.message}` : 'wait'
       case 'lose':
@@ -109,7 +109,7 @@ function check(text: string, volumes: readonly string[], expected: string, setti
       case 'assign-class':
         return `assign ${plan.storageClass}`
       case 'provision':
-        return `provision ${plan.storageClass.metadata?.name}`
+        return `provision ${plan.storageClass.metadata.name}`
     }
   }
   const shown = show()

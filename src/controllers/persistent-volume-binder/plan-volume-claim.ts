@@ -58,7 +58,7 @@ function planBoundClaim({ claim, volume }: VolumeClaimWorld): VolumeClaimPlan {
   if (volume === undefined)
     return lost('ClaimLost', 'Bound claim has lost its PersistentVolume. Data on the volume is lost!')
   const { claimRef } = volume.spec ?? {}
-  if (claimRef === undefined || claimRef.uid === claim.metadata?.uid) return { do: 'bind', volume }
+  if (claimRef === undefined || claimRef.uid === claim.metadata.uid) return { do: 'bind', volume }
   // Pre-bound by the user, for example after a restore.
   if (!claimRef.uid && isVolumeBoundToClaim(volume, claim)) return { do: 'bind', volume }
   return lost('ClaimMisbound', 'Two claims are bound to the same volume, this one is bound incorrectly')
@@ -68,7 +68,7 @@ function planBoundClaim({ claim, volume }: VolumeClaimWorld): VolumeClaimPlan {
 function planClaimWithVolume({ claim, volume }: VolumeClaimWorld): VolumeClaimPlan {
   if (volume === undefined) return { do: 'wait' }
   if (isVolumeBoundToClaim(volume, claim)) return { do: 'bind', volume }
-  const name = quote(volume.metadata?.name ?? '')
+  const name = quote(volume.metadata.name ?? '')
   if (volume.spec?.claimRef !== undefined) {
     const message = `volume ${name} already bound to a different claim.`
     return { do: 'wait', event: { type: 'Warning', reason: 'FailedBinding', message } }
@@ -85,7 +85,7 @@ function planFreeClaim(world: VolumeClaimWorld): VolumeClaimPlan {
   const volume = findMatchingVolume(claim, candidates, { isDelayed })
   if (volume !== undefined) return { do: 'bind', volume }
   if (!hasStorageClass(claim)) {
-    const assigned = defaultClass()?.metadata?.name
+    const assigned = defaultClass()?.metadata.name
     if (assigned !== undefined) return { do: 'assign-class', storageClass: assigned }
   }
   if (isDelayed && annotationOf(claim, selectedNodeAnnotation) === undefined) {

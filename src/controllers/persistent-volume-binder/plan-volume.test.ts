@@ -82,11 +82,11 @@ test('a volume mode mismatch is reported on claim and volume', () => {
 test('an existing binding is not changed', () => {
   const volume = volumeOf({})
   const bound = boundVolume(volume, claim)
-  assert.deepEqual(bound.metadata?.annotations, chosen)
+  assert.deepEqual(bound.metadata.annotations, chosen)
   assert.equal(boundVolume(bound, claim), bound)
   assert.deepEqual(unboundVolume(bound), volume)
   const kept = boundVolume(volumeOf({ claim: '' }), claim)
-  assert.deepEqual([kept.metadata?.annotations, kept.spec?.claimRef?.uid], [undefined, 'u'])
+  assert.deepEqual([kept.metadata.annotations, kept.spec?.claimRef?.uid], [undefined, 'u'])
   assert.deepEqual(unboundVolume(kept).spec?.claimRef?.uid, undefined)
   assert.equal(unboundVolume(kept).spec?.claimRef?.name, 'c')
   const pointing = boundClaim(claim, bound)
@@ -113,7 +113,7 @@ test('a volume being expanded shows its previous capacity', () => {
 
 test('volumes get the annotations and finalizer of their provisioner', () => {
   const finalizersOf = (text: VolumeText): unknown => {
-    return withMigrationAnnotations(volumeOf(text), name => name === 'p').metadata?.finalizers
+    return withMigrationAnnotations(volumeOf(text), name => name === 'p').metadata.finalizers
   }
   const finalizers = ['kubernetes.io/pv-controller']
   assert.deepEqual(finalizersOf({ annotations: made, policy: 'Delete' }), finalizers)
@@ -124,7 +124,7 @@ test('volumes get the annotations and finalizer of their provisioner', () => {
   assert.deepEqual(finalizersOf({ annotations: foreign, policy: 'Delete' }), undefined)
   const old = volumeOf({ annotations: { 'pv.kubernetes.io/provisioned-by': 'kubernetes.io/aws-ebs' } })
   const marked = withMigrationAnnotations(old, () => false)
-  assert.equal(marked.metadata?.annotations?.['pv.kubernetes.io/migrated-to'], 'ebs.csi.aws.com')
+  assert.equal(marked.metadata.annotations?.['pv.kubernetes.io/migrated-to'], 'ebs.csi.aws.com')
   assert.equal(
     withMigrationAnnotations(marked, () => false),
     marked,

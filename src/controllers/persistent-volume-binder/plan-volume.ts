@@ -29,7 +29,7 @@ export function planVolume(volume: PersistentVolume, claim: PersistentVolumeClai
   if (claim === undefined) return reclaim(volume)
   const { volumeName } = claim.spec ?? {}
   if (!volumeName) return isSameMode(volume, claim) ? { do: 'wake', claim } : { do: 'mismatch', claim }
-  if (volumeName === volume.metadata?.name) return { do: 'phase', phase: 'Bound' }
+  if (volumeName === volume.metadata.name) return { do: 'phase', phase: 'Bound' }
   const isMadeForClaim = annotationOf(volume, provisionedBy) !== undefined
   if (isMadeForClaim && volume.spec?.persistentVolumeReclaimPolicy === 'Delete') return reclaim(volume)
   return { do: 'unbind' }

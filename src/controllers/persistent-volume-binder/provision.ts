@@ -67,7 +67,7 @@ async function provisionHere(
     return undefined
   }
   const claim = await nameProvisioner(provisioning, given, choice.provisioner.name)
-  const volumeName = `pvc-${claim.metadata?.uid}`
+  const volumeName = `pvc-${claim.metadata.uid}`
   // Provisioned before a crash, or by another process.
   const known = volumes.get(volumeName) ?? (await client.find(persistentVolumes, { name: volumeName }))
   if (known) return { claim, volume: known }
@@ -83,7 +83,7 @@ async function provisionHere(
   try {
     made = await provisioner.provision({ volumeName, claim, storageClass, selectedNode: node })
   } catch (error) {
-    const about = `Failed to provision volume with StorageClass ${quote(storageClass.metadata?.name ?? '')}`
+    const about = `Failed to provision volume with StorageClass ${quote(storageClass.metadata.name ?? '')}`
     fail(provisioning, claim, `${about}: ${messageOf(error)}`)
     // The scheduler may select another node where provisioning succeeds.
     await updateClaim(provisioning, withoutAnnotation(claim, selectedNodeAnnotation), claim)
@@ -109,7 +109,7 @@ function refusalOf(
   if (provisioner.supportsMountOptions || mountOptions.length === 0) return undefined
   return (
     'Mount options are not supported by the provisioner but StorageClass ' +
-    `${quote(metadata?.name ?? '')} has mount options [${mountOptions.join(' ')}]`
+    `${quote(metadata.name ?? '')} has mount options [${mountOptions.join(' ')}]`
   )
 }
 
@@ -148,7 +148,7 @@ async function record(
   { claim, volume }: Provisioned,
 ): Promise<PersistentVolume> {
   const { client, recorder, volumes } = provisioning
-  const name = volume.metadata?.name ?? ''
+  const name = volume.metadata.name ?? ''
   try {
     const created = await volumes.assume(client.create(persistentVolumes, volume))
     const message = `Successfully provisioned volume ${name} using ${provisioner.name}`

@@ -47,7 +47,7 @@ async function deleteStorage(reclaiming: Reclaiming, volume: PersistentVolume): 
   const deleter = deleterOf(reclaiming, volume)
   if (deleter === 'external') return
   if (deleter === 'none') {
-    const about = `error getting deleter volume plugin for volume ${quote(volume.metadata?.name ?? '')}`
+    const about = `error getting deleter volume plugin for volume ${quote(volume.metadata.name ?? '')}`
     return fail(reclaiming, volume, {
       reason: 'VolumeFailedDelete',
       message: `${about}: no deletable volume plugin matched`,
@@ -61,7 +61,7 @@ async function deleteStorage(reclaiming: Reclaiming, volume: PersistentVolume): 
     await fail(reclaiming, volume, { reason: 'VolumeFailedDelete', message: messageOf(error) })
     throw error
   }
-  const { name = '', uid = '' } = volume.metadata ?? {}
+  const { name = '', uid = '' } = volume.metadata
   try {
     const free = await updateVolume(reclaiming, withoutFinalizer(volume, deletionFinalizer), volume)
     if (isBeingDeleted(free)) return

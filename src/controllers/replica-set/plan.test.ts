@@ -11,7 +11,7 @@ test('planReplicas creates missing or deletes excess pods, up to burstReplicas',
   const check = (replicas: number | undefined, existing: number, create: number, removed: number): void => {
     const pods = podsOf(existing)
     const spec = { ...(replicas !== undefined && { replicas }), selector: {} }
-    const plan = planReplicas({ set: { spec }, pods, related: () => pods, nowMs: 0 })
+    const plan = planReplicas({ set: { metadata: {}, spec }, pods, related: () => pods, nowMs: 0 })
     assert.deepEqual([plan.create, plan.delete.length], [create, removed], `${replicas} of ${existing}`)
   }
   check(3, 0, 3, 0)
@@ -25,5 +25,10 @@ test('planReplicas creates missing or deletes excess pods, up to burstReplicas',
 
 test('related pods are evaluated only when scaling down', () => {
   const related = (): never => assert.fail('no pod is to be deleted')
-  planReplicas({ set: { spec: { replicas: 3, selector: {} } }, pods: podsOf(3), related, nowMs: 0 })
+  planReplicas({
+    set: { metadata: {}, spec: { replicas: 3, selector: {} } },
+    pods: podsOf(3),
+    related,
+    nowMs: 0,
+  })
 })

@@ -33,7 +33,7 @@ async function createPods(
   const { error } = await slowStartBatch(count, async () => {
     try {
       const made = await client.create(pods, pod)
-      recorder.record(set, normal('SuccessfulCreate', `Created pod: ${made.metadata?.name}`))
+      recorder.record(set, normal('SuccessfulCreate', `Created pod: ${made.metadata.name}`))
     } catch (cause) {
       // Events cannot be created in a terminating namespace.
       if (!isNamespaceTerminating(cause))
@@ -54,7 +54,7 @@ async function removePods(work: ScaleWork, excess: readonly Pod[]): Promise<Repl
 }
 
 async function removePod({ set, client, recorder }: ScaleWork, { metadata }: Pod): Promise<void> {
-  const { namespace, name = '', uid = '' } = metadata ?? {}
+  const { namespace, name = '', uid = '' } = metadata
   try {
     await client.delete(pods, { namespace, name }, { preconditions: { uid } })
     recorder.record(set, normal('SuccessfulDelete', `Deleted pod: ${name}`))

@@ -30,11 +30,11 @@ export function planStatus(world: {
   const conditions = conditionsOf(set, failure, nowMs)
   const status = {
     replicas: active.length,
-    fullyLabeledReplicas: count(pod => templateSelector.matches(pod.metadata?.labels ?? {})),
+    fullyLabeledReplicas: count(pod => templateSelector.matches(pod.metadata.labels ?? {})),
     readyReplicas: count(isPodReady),
     availableReplicas: count(pod => isPodAvailable(pod, minReadySeconds, nowMs)),
     ...(set.kind === 'ReplicaSet' && { terminatingReplicas: terminating.length }),
-    observedGeneration: set.metadata?.generation ?? 0,
+    observedGeneration: set.metadata.generation ?? 0,
     ...(conditions && conditions.length > 0 && { conditions }),
   }
   const before = { replicas: 0, ...set.status }

@@ -36,8 +36,8 @@ function planEntry(
     if (claim && isClaimUsableByPod(claim, pod, known.isGenerated)) return undefined
   }
   // Created by an earlier reconcile that was interrupted before the status update.
-  const made = owned.find(({ metadata }) => metadata?.annotations?.[entryAnnotation] === name)
-  if (made) return { entry: name, action: 'record', claim: made.metadata?.name ?? '' }
+  const made = owned.find(({ metadata }) => metadata.annotations?.[entryAnnotation] === name)
+  if (made) return { entry: name, action: 'record', claim: made.metadata.name ?? '' }
   const template = templateNamed(templateName)
   if (template) return { entry: name, action: 'create', claim: claimFrom(template, pod, name) }
   const missing = `resourceclaimtemplate.resource.k8s.io ${quote(templateName)} not found`
@@ -52,7 +52,7 @@ function planEntry(
 const entryAnnotation = 'resource.kubernetes.io/pod-claim-name'
 
 function claimFrom({ spec }: ResourceClaimTemplate, pod: Pod, entry: string): ResourceClaim {
-  const { namespace, name = '', uid = '' } = pod.metadata ?? {}
+  const { namespace, name = '', uid = '' } = pod.metadata
   const { labels, annotations } = spec.metadata ?? {}
   return {
     metadata: {
@@ -99,7 +99,7 @@ export function planReservations({ pod, claimNamed }: PodClaimsWorld): readonly 
 }
 
 export function reservedFor(claim: ResourceClaim, pod: Pod): ResourceClaim {
-  const { name = '', uid = '' } = pod.metadata ?? {}
+  const { name = '', uid = '' } = pod.metadata
   const consumers = [...(claim.status?.reservedFor ?? []), { resource: 'pods', name, uid }]
   return { ...claim, status: { ...claim.status, reservedFor: consumers } }
 }

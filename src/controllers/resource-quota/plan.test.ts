@@ -22,7 +22,7 @@ function check(world: Case, expected: string | undefined, hasExcess = false): vo
   const { hard = 'pods=9', before, counted, released = '', isSure = false } = world
   const status = before === undefined ? {} : { hard: listOf(hard), used: listOf(before) }
   const plan = planQuota({
-    quota: { spec: { hard: listOf(hard) }, status },
+    quota: { metadata: {}, spec: { hard: listOf(hard) }, status },
     counted: amountsOf(listOf(counted)),
     released: amountsOf(listOf(released)),
     isSure,
@@ -71,7 +71,7 @@ test('usage without an evaluator is kept, usage without a limit is removed', () 
 test('status.hard equals spec.hard', () => {
   const status = (hard: List): unknown => {
     return planQuota({
-      quota: { spec: { hard: { memory: '1Gi' } }, status: { hard, used: { memory: '0' } } },
+      quota: { metadata: {}, spec: { hard: { memory: '1Gi' } }, status: { hard, used: { memory: '0' } } },
       counted: amountsOf({ memory: '0' }),
       released: new Map(),
       isSure: false,

@@ -19,7 +19,7 @@ const mapKind = kindOf(configMaps)
 const kinds = [podKind, serviceKind, mapKind]
 
 function quotaOf(names: readonly string[], spec: ResourceQuota['spec'] = {}): ResourceQuota {
-  return { spec: { ...spec, hard: Object.fromEntries(names.map(name => [name, '100'])) } }
+  return { metadata: {}, spec: { ...spec, hard: Object.fromEntries(names.map(name => [name, '100'])) } }
 }
 
 function podOf(name: string, cpu?: string, more: Partial<Pod> = {}): Pod {

@@ -188,7 +188,7 @@ class TimedObjects {
   }
 }
 
-function overdueAtMs({ metadata = {} }: KubernetesObject): number | undefined {
+function overdueAtMs({ metadata }: KubernetesObject): number | undefined {
   const { deletionTimestamp, deletionGracePeriodSeconds } = metadata
   if (deletionTimestamp === undefined || deletionGracePeriodSeconds === undefined) return undefined
   const deletedMs = parseTime(deletionTimestamp)

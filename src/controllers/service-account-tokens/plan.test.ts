@@ -30,7 +30,7 @@ test('missing fields of a token secret are added, existing ones are kept', () =>
       Object.entries(plan.secret.data ?? {}).map(([name, text]) => [name, Buffer.from(text, 'base64') + '']),
     )
     assert.deepEqual({ data, makesToken: plan.claims !== undefined }, expected)
-    assert.equal(plan.secret.metadata?.annotations?.['kubernetes.io/service-account.uid'], 'u1')
+    assert.equal(plan.secret.metadata.annotations?.['kubernetes.io/service-account.uid'], 'u1')
   }
   check(whole, 'nothing')
   check({}, { data: { 'namespace': 'here', 'ca.crt': 'PEM' }, makesToken: true })

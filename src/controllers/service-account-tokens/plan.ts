@@ -17,14 +17,14 @@ export type TokenPlan =
 
 export function planToken({ secret, account, caCertificate = '' }: TokenWorld): TokenPlan {
   if (account === undefined) return { action: 'delete' }
-  const { data = {}, metadata = {} } = secret
+  const { data = {}, metadata } = secret
   const needsToken = !data['token']
   const namespace = data['namespace'] || base64(metadata.namespace ?? '')
   const certificate = caCertificate === '' ? data['ca.crt'] : base64(caCertificate)
   const isWhole = !needsToken && namespace === data['namespace'] && certificate === data['ca.crt']
   // An immutable secret cannot be completed.
   if (isWhole || secret.immutable) return { action: 'nothing' }
-  const { name = '', uid = '' } = account.metadata ?? {}
+  const { name = '', uid = '' } = account.metadata
   const annotations = {
     ...metadata.annotations,
     [accountNameAnnotation]: name,

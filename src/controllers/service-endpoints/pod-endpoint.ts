@@ -26,8 +26,8 @@ export function podAddresses(pod: Pod): Addresses {
 
 /** The pod's hostname, if the service is its governing service (`subdomain`). */
 export function endpointHostname({ metadata, spec }: Pod, service: Service): string | undefined {
-  const { name, namespace } = service.metadata ?? {}
-  const isNamed = spec?.hostname && spec.subdomain === name && metadata?.namespace === namespace
+  const { name, namespace } = service.metadata
+  const isNamed = spec?.hostname && spec.subdomain === name && metadata.namespace === namespace
   return isNamed ? spec.hostname : undefined
 }
 

@@ -18,27 +18,27 @@ export class ServiceSelectorIndex {
   constructor({ services, pods }: { readonly services: Informer<Service>; readonly pods: Informer<Pod> }) {
     this.#pods = pods
     this.#podsByLabel = pods.index('label', ({ metadata }) =>
-      labelValues(metadata?.namespace, metadata?.labels),
+      labelValues(metadata.namespace, metadata.labels),
     )
     // One label of the selector suffices to find the service.
     this.#servicesByLabel = services.index('selector', service => {
-      return labelValues(service.metadata?.namespace, selectorOf(service)).slice(0, 1)
+      return labelValues(service.metadata.namespace, selectorOf(service)).slice(0, 1)
     })
   }
 
   podsOf(service: Service): readonly Pod[] {
     const selector = selectorOf(service)
-    const candidates = labelValues(service.metadata?.namespace, selector)
+    const candidates = labelValues(service.metadata.namespace, selector)
       .map(value => this.#podsByLabel.get(value))
       .reduce((few, other) => (other.length < few.length ? other : few))
-    return candidates.filter(pod => isSelected(selector, pod.metadata?.labels))
+    return candidates.filter(pod => isSelected(selector, pod.metadata.labels))
   }
 
   /** Keys of the services that select the pod. */
   servicesOf({ metadata }: Pod): readonly string[] {
-    return labelValues(metadata?.namespace, metadata?.labels)
+    return labelValues(metadata.namespace, metadata.labels)
       .flatMap(value => this.#servicesByLabel.get(value))
-      .filter(service => isSelected(selectorOf(service), metadata?.labels))
+      .filter(service => isSelected(selectorOf(service), metadata.labels))
       .map(keyOf)
   }
 
@@ -73,13 +73,13 @@ function isSelected(selector: Labels, labels: Labels | undefined): boolean {
 /** True for most pod changes, such as container status, which do not affect endpoints. */
 function hasSameEndpoint(before: Pod, after: Pod): boolean {
   return (
-    before.metadata?.deletionTimestamp === after.metadata?.deletionTimestamp &&
+    before.metadata.deletionTimestamp === after.metadata.deletionTimestamp &&
     before.spec?.nodeName === after.spec?.nodeName &&
     before.spec?.hostname === after.spec?.hostname &&
     before.spec?.subdomain === after.spec?.subdomain &&
     isPodReady(before) === isPodReady(after) &&
     isPodTerminal(before) === isPodTerminal(after) &&
     equalJson(before.status?.podIPs, after.status?.podIPs) &&
-    equalJson(before.metadata?.labels, after.metadata?.labels)
+    equalJson(before.metadata.labels, after.metadata.labels)
   )
 }

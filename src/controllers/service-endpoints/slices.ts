@@ -20,9 +20,9 @@ export function slicesByService(slices: Informer<EndpointSlice>, managedBy: stri
 
 /** Key of the slice's service; undefined if another controller manages the slice. */
 function serviceKeyOf({ metadata }: EndpointSlice, managedBy: string): string | undefined {
-  const name = labelOf(metadata?.labels, serviceNameLabel)
-  if (!name || labelOf(metadata?.labels, managedByLabel) !== managedBy) return undefined
-  return formatKey({ namespace: metadata?.namespace ?? '', name })
+  const name = labelOf(metadata.labels, serviceNameLabel)
+  if (!name || labelOf(metadata.labels, managedByLabel) !== managedBy) return undefined
+  return formatKey({ namespace: metadata.namespace ?? '', name })
 }
 
 /**

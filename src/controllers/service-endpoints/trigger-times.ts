@@ -17,12 +17,12 @@ export class TriggerTimes {
 
   /** Time of the earliest change that was not observed before; undefined if there is none. */
   observe(key: string, { metadata }: Service, pods: readonly Pod[]): string | undefined {
-    const created = metadata?.creationTimestamp ?? ''
+    const created = metadata.creationTimestamp ?? ''
     const before = this.#seen.get(key)
     const now = new Map<string, string>()
     let first = before !== undefined && created > before.created ? created : undefined
     for (const pod of pods) {
-      const name = pod.metadata?.name ?? ''
+      const name = pod.metadata.name ?? ''
       const time = pod.status?.conditions?.find(({ type }) => type === 'Ready')?.lastTransitionTime
       if (time === undefined) continue
       now.set(name, time)

@@ -17,7 +17,7 @@ export async function writeSlices(writes: SliceWrites, client: Client): Promise<
 }
 
 async function remove({ metadata }: EndpointSlice, client: Client): Promise<void> {
-  const { namespace, name = '', uid = '' } = metadata ?? {}
+  const { namespace, name = '', uid = '' } = metadata
   try {
     await client.delete(endpointSlices, { namespace, name }, { preconditions: { uid } })
   } catch (error) {

@@ -58,7 +58,7 @@ export class LoadBalancerSync {
         return this.#loadBalancer.updateLoadBalancer(service, nodes, signal)
       })
     } catch (error) {
-      const names = nodes.slice(0, namesMax).map(({ metadata }) => metadata?.name)
+      const names = nodes.slice(0, namesMax).map(({ metadata }) => metadata.name)
       const shown = `[${names.join(' ')}] [node names limited, total number of nodes: ${nodes.length}]`
       const message = `Error updating load balancer with new hosts ${shown}, error: ${messageOf(error)}`
       this.#warn(service, 'UpdateLoadBalancerFailed', message)
@@ -126,7 +126,7 @@ async function calling<T>(what: string, ask: () => Promise<T>): Promise<T> {
 async function writeStatus(client: Client, before: Service, after: Service): Promise<Service> {
   const statusOf = ({ status }: Service): LoadBalancerStatus => status?.loadBalancer ?? {}
   const isSame =
-    equalJson(before.metadata?.finalizers ?? [], after.metadata?.finalizers ?? []) &&
+    equalJson(before.metadata.finalizers ?? [], after.metadata.finalizers ?? []) &&
     equalJson(statusOf(before), statusOf(after))
   if (isSame) return before
   try {

@@ -13,7 +13,7 @@ const falseTexts: ReadonlySet<string> = new Set(['0', 'f', 'F', 'false', 'False'
  * and updating them on every change would be too frequent.
  */
 export function isLoadBalancerNode(node: Node): boolean {
-  const excluded = labelOf(node.metadata?.labels, excludeLabel)
+  const excluded = labelOf(node.metadata.labels, excludeLabel)
   if (excluded !== undefined && !falseTexts.has(excluded)) return false
   return !isBeingDeleted(node) && !node.spec?.taints?.some(({ key }) => key === toBeDeletedTaint)
 }
@@ -21,7 +21,7 @@ export function isLoadBalancerNode(node: Node): boolean {
 /** Identifies the nodes as seen by a load balancer; it is updated when the key changes. */
 export function nodeSetKey(nodes: readonly Node[]): string {
   return nodes
-    .map(({ metadata, spec }) => JSON.stringify([metadata?.name, spec?.providerID ?? '']))
+    .map(({ metadata, spec }) => JSON.stringify([metadata.name, spec?.providerID ?? '']))
     .sort()
     .join()
 }

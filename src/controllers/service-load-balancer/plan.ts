@@ -34,7 +34,7 @@ export function planLoadBalancer({
   nodeSet,
   loadBalancerClass,
 }: LoadBalancerWorld): LoadBalancerPlan {
-  if (synced !== undefined && synced.service.metadata?.uid !== service?.metadata?.uid) return 'forget'
+  if (synced !== undefined && synced.service.metadata.uid !== service?.metadata.uid) return 'forget'
   if (service === undefined) return 'nothing'
   const isWanted = wantsLoadBalancer(service, loadBalancerClass)
   if (isBeingDeleted(service) || !isWanted) {
@@ -57,7 +57,7 @@ export function wantsLoadBalancer({ spec }: Service, loadBalancerClass: string |
 /** Annotations are included, since many cloud providers are configured by them. */
 function isSameRequest(before: Service, after: Service): boolean {
   return (
-    equalJson(before.spec, after.spec) && equalJson(before.metadata?.annotations, after.metadata?.annotations)
+    equalJson(before.spec, after.spec) && equalJson(before.metadata.annotations, after.metadata.annotations)
   )
 }
 

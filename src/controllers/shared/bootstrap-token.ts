@@ -3,7 +3,7 @@ import type { Secret } from '#/api/generated/core/v1.ts'
 import { parseTime } from '#/api/time.ts'
 
 export function isBootstrapToken({ type, metadata }: Secret): boolean {
-  return type === 'bootstrap.kubernetes.io/token' && metadata?.namespace === 'kube-system'
+  return type === 'bootstrap.kubernetes.io/token' && metadata.namespace === 'kube-system'
 }
 
 /** Infinity if the token does not expire. An expiration that cannot be parsed counts as expired. */

@@ -23,7 +23,7 @@ export function controllerRefIndex<T extends KubernetesObject>(informer: Informe
 /** Orphans by namespace. */
 export function orphanIndex<T extends KubernetesObject>(informer: Informer<T>): Index<T> {
   return informer.index('orphans', object => {
-    return controllerOf(object) === undefined ? [object.metadata?.namespace ?? ''] : []
+    return controllerOf(object) === undefined ? [object.metadata.namespace ?? ''] : []
   })
 }
 
@@ -49,14 +49,14 @@ export function onOrphan<T extends KubernetesObject>(
   informer.addEventHandler((_key, { oldObject, newObject }) => {
     if (newObject === undefined || controllerOf(newObject) !== undefined || isBeingDeleted(newObject)) return
     const isOld = oldObject !== undefined && controllerOf(oldObject) === undefined
-    if (!isOld || !equalJson(oldObject.metadata?.labels, newObject.metadata?.labels)) adopt(newObject)
+    if (!isOld || !equalJson(oldObject.metadata.labels, newObject.metadata.labels)) adopt(newObject)
   })
 }
 
 function ownerKey(object: KubernetesObject, owner: Pick<Resource, 'group' | 'kind'>): string | undefined {
   const reference = controllerOf(object)
   if (reference === undefined || !isOfKind(reference, owner)) return undefined
-  return formatKey({ namespace: object.metadata?.namespace ?? '', name: reference.name })
+  return formatKey({ namespace: object.metadata.namespace ?? '', name: reference.name })
 }
 
 function isOfKind(reference: OwnerReference, { group, kind }: Pick<Resource, 'group' | 'kind'>): boolean {

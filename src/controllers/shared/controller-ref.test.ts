@@ -32,9 +32,9 @@ test('matching orphans are adopted, owned objects that no longer match are relea
       owner: podFrom(`${owner} - x`),
       selector,
       candidates: candidates.map(podFrom),
-      isAdoptable: pod => pod.metadata?.name !== 'odd',
+      isAdoptable: pod => pod.metadata.name !== 'odd',
     })
-    const namesOf = (some: readonly Pod[]): string => some.map(pod => pod.metadata?.name).join('')
+    const namesOf = (some: readonly Pod[]): string => some.map(pod => pod.metadata.name).join('')
     assert.equal(`${namesOf(plan.keep)}|${namesOf(plan.adopt)}|${namesOf(plan.release)}`, expected)
   }
   check('me', ['a me web', 'b - web', 'c me other', 'd - other', 'e you web', 'f you other'], 'a|b|c')
@@ -62,7 +62,7 @@ async function setUp(t: Parameters<typeof startTestControlPlane>[0]) {
   }
   const ownersOf = async (name: string): Promise<unknown> => {
     const pod = await plane.run(plane.client.get(pods, { namespace: 'default', name }))
-    return (pod.metadata?.ownerReferences ?? []).map(each => `${each.kind} ${each.name} ${each.controller}`)
+    return (pod.metadata.ownerReferences ?? []).map(each => `${each.kind} ${each.name} ${each.controller}`)
   }
   return { plane, set, make, claimFor, ownersOf }
 }
@@ -70,7 +70,7 @@ async function setUp(t: Parameters<typeof startTestControlPlane>[0]) {
 test('claimObjects writes adoptions and releases and returns the controlled objects', async t => {
   const { plane, set, make, claimFor, ownersOf } = await setUp(t)
   const [adopted] = await claimFor(set, [await make('a', 'web'), await make('b', 'other')])
-  assert.equal(adopted?.metadata?.name, 'a')
+  assert.equal(adopted?.metadata.name, 'a')
   assert.deepEqual(await ownersOf('a'), ['ReplicaSet web true'])
   assert.deepEqual(await ownersOf('b'), [])
   const changed = await plane.change(pods, 'default/a', pod => ({

@@ -41,11 +41,11 @@ export function planAdoption<T extends KubernetesObject>(options: AdoptionOption
   const release: T[] = []
   for (const object of candidates) {
     const controller = controllerOf(object)
-    const isMatch = selector.matches(object.metadata?.labels ?? {})
+    const isMatch = selector.matches(object.metadata.labels ?? {})
     if (controller === undefined) {
       const isWanted = isMatch && !isBeingDeleted(owner) && !isBeingDeleted(object)
       if (isWanted && isAdoptable(object)) adopt.push(object)
-    } else if (controller.uid === owner.metadata?.uid) {
+    } else if (controller.uid === owner.metadata.uid) {
       if (isMatch) keep.push(object)
       else if (!isBeingDeleted(owner)) release.push(object)
     }
@@ -81,9 +81,9 @@ export async function claimObjects<T extends KubernetesObject>(work: AdoptionWor
  */
 async function isStillWanted<T extends KubernetesObject>(work: AdoptionWork<T>): Promise<boolean> {
   const { client, ownerResource, owner } = work
-  const { namespace, name = '', uid } = owner.metadata ?? {}
+  const { namespace, name = '', uid } = owner.metadata
   const now = await client.find(ownerResource, { namespace, name })
-  return now !== undefined && now.metadata?.uid === uid && !isBeingDeleted(now)
+  return now !== undefined && now.metadata.uid === uid && !isBeingDeleted(now)
 }
 
 interface MetadataPatch {
@@ -104,7 +104,7 @@ function releasing(
   owner: KubernetesObject,
   finalizer: string | undefined,
 ): MetadataPatch {
-  const ownerReferences = [{ $patch: 'delete', uid: owner.metadata?.uid }]
+  const ownerReferences = [{ $patch: 'delete', uid: owner.metadata.uid }]
   return {
     object,
     metadata: { ownerReferences, ...(finalizer && { '$deleteFromPrimitiveList/finalizers': [finalizer] }) },
@@ -117,7 +117,7 @@ async function patchIfSame<T extends KubernetesObject>(
   resource: Resource<T>,
   { object, metadata }: MetadataPatch,
 ): Promise<T | undefined> {
-  const { namespace, name = '', uid } = object.metadata ?? {}
+  const { namespace, name = '', uid } = object.metadata
   const patch = { metadata: { ...metadata, uid } }
   try {
     return await client.patch(resource, { namespace, name }, { type: 'strategic', patch })

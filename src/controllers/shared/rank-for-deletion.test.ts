@@ -57,7 +57,7 @@ function check(first: PodOptions, second: PodOptions, related: readonly PodOptio
       related: [...pods, ...related.map((options, index) => podOf(`r${index}`, options))],
       nowMs,
     })
-    assert.equal(ranked[0]?.metadata?.uid, left, JSON.stringify([first, second]))
+    assert.equal(ranked[0]?.metadata.uid, left, JSON.stringify([first, second]))
   }
 }
 
@@ -110,7 +110,7 @@ test('ages of the same magnitude are equal, and the ranking does not depend on t
     nowMs,
   })
   assert.deepEqual(
-    ranked.map(pod => pod.metadata?.uid),
+    ranked.map(pod => pod.metadata.uid),
     ['a', 'b'],
   )
   const seconds = fc.nat(10_000)

@@ -32,7 +32,7 @@ function sortKeyOf(
 ): readonly (number | string)[] {
   const { metadata, spec, status } = pod
   const readyMs = readySinceMs(pod)
-  const createdMs = parseTime(metadata?.creationTimestamp ?? '') ?? -Infinity
+  const createdMs = parseTime(metadata.creationTimestamp ?? '') ?? -Infinity
   return [
     spec?.nodeName ? 1 : 0,
     phases.indexOf(status?.phase ?? 'Pending'),
@@ -42,7 +42,7 @@ function sortKeyOf(
     readyMs === undefined ? 0 : magnitude(nowMs - readyMs),
     ...restarts(pod).map(count => -count),
     magnitude(nowMs - createdMs),
-    metadata?.uid ?? '',
+    metadata.uid ?? '',
   ]
 }
 
@@ -67,7 +67,7 @@ function magnitude(ageMs: number): number {
 
 /** The pod deletion cost annotation; 0 if it is missing or not a canonical int32. */
 function deletionCost({ metadata }: Pod): number {
-  const text = metadata?.annotations?.['controller.kubernetes.io/pod-deletion-cost'] ?? ''
+  const text = metadata.annotations?.['controller.kubernetes.io/pod-deletion-cost'] ?? ''
   const cost = /^(0|-[0-9]+|[1-9][0-9]*)$/.test(text) ? parseInt64(text) : undefined
   return isInt32(cost) ? cost : 0
 }

@@ -52,13 +52,13 @@ export function revisionHistory<T extends RevisionedSet>(
     if (oldObject !== undefined) enqueue(key)
   })
   onOrphan(revisions, orphan => {
-    for (const set of sets.inNamespace(orphan.metadata?.namespace ?? '')) {
-      if (compileLabelSelector(set.spec?.selector).matches(orphan.metadata?.labels)) enqueue(keyOf(set))
+    for (const set of sets.inNamespace(orphan.metadata.namespace ?? '')) {
+      if (compileLabelSelector(set.spec?.selector).matches(orphan.metadata.labels)) enqueue(keyOf(set))
     }
   })
   return {
     claimRevisions: async (set, client) => {
-      const { uid = '', namespace = '' } = set.metadata ?? {}
+      const { uid = '', namespace = '' } = set.metadata
       const claimed = await claimObjects({
         client,
         owner: set,
@@ -128,7 +128,7 @@ async function createRevision(
     } catch (error) {
       if (!isApiError(error, 'AlreadyExists')) throw error
     }
-    const { namespace, name = '' } = candidate.metadata ?? {}
+    const { namespace, name = '' } = candidate.metadata
     const revision = await client.find(controllerRevisions, { namespace, name })
     if (
       revision &&
@@ -147,7 +147,7 @@ function newRevision(
   { set, template, number, hashLabel }: NewRevision,
   collisionCount: number,
 ): ControllerRevision {
-  const { namespace, name = '', annotations } = set.metadata ?? {}
+  const { namespace, name = '', annotations } = set.metadata
   const reference = controllerReference(set)
   const data = revisionData(template)
   const hash = revisionHash(data, collisionCount)
@@ -170,7 +170,7 @@ export async function deleteRevisions(
   revisions: readonly ControllerRevision[],
 ): Promise<void> {
   for (const { metadata } of revisions) {
-    const { namespace, name = '', uid = '' } = metadata ?? {}
+    const { namespace, name = '', uid = '' } = metadata
     try {
       await client.delete(controllerRevisions, { namespace, name }, { preconditions: { uid } })
     } catch (error) {

@@ -12,8 +12,8 @@ export function isAccountToken({ type }: Secret): boolean {
 /** The service account that the secret names. */
 export function accountOf({ metadata }: Secret): NamespacedName {
   return {
-    namespace: metadata?.namespace ?? '',
-    name: metadata?.annotations?.[accountNameAnnotation] ?? '',
+    namespace: metadata.namespace ?? '',
+    name: metadata.annotations?.[accountNameAnnotation] ?? '',
   }
 }
 
@@ -23,8 +23,8 @@ export function accountKeyOf(secret: Secret): string {
 
 /** True if the uid annotation matches; a secret without it matches by name. */
 export function isTokenOf(secret: Secret, account: ServiceAccount): boolean {
-  const uid = secret.metadata?.annotations?.[accountUidAnnotation] ?? ''
-  return accountOf(secret).name === account.metadata?.name && (uid === '' || uid === account.metadata.uid)
+  const uid = secret.metadata.annotations?.[accountUidAnnotation] ?? ''
+  return accountOf(secret).name === account.metadata.name && (uid === '' || uid === account.metadata.uid)
 }
 
 export function refersTo(account: ServiceAccount, secretName: string): boolean {

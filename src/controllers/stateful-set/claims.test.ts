@@ -59,7 +59,7 @@ function planned({ policy, isCondemned = false, owners }: Scenario): ClaimsPlan 
 function check(scenario: Scenario, expected: string): void {
   const { create, update } = planned(scenario)
   const [claim] = scenario.owners === undefined ? create : update
-  const owners = claim?.metadata?.ownerReferences ?? []
+  const owners = claim?.metadata.ownerReferences ?? []
   for (const { uid, controller } of owners) assert.ok(controller === true || uid === 'friend')
   const actual = claim === undefined ? 'same' : owners.map(({ uid }) => uid).join(' ')
   assert.equal(actual, expected, JSON.stringify(scenario))

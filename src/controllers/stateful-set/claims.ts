@@ -80,8 +80,8 @@ function policyOf(set: StatefulSet): Policy {
 
 function newClaim(world: ClaimsWorld, template: PersistentVolumeClaim, name: string): PersistentVolumeClaim {
   const { set } = world
-  const { namespace = '' } = set.metadata ?? {}
-  const labels = { ...template.metadata?.labels, ...set.spec?.selector.matchLabels }
+  const { namespace = '' } = set.metadata
+  const labels = { ...template.metadata.labels, ...set.spec?.selector.matchLabels }
   const claim = { ...template, metadata: { ...template.metadata, name, namespace, labels } }
   const owners = wantedOwners(world)
   return owners.length === 0 ? claim : withOwners(claim, owners)
@@ -92,8 +92,8 @@ function ownersOf(claim: PersistentVolumeClaim, world: ClaimsWorld): readonly Ow
   const { set, pod } = world
   // A claim owned by an earlier set or pod of the same name will be garbage collected.
   if (isOfEarlier(claim, set, setKind) || isOfEarlier(claim, pod, podKind)) return undefined
-  const uids = new Set([set.metadata?.uid, pod.metadata?.uid])
-  const references = claim.metadata?.ownerReferences ?? []
+  const uids = new Set([set.metadata.uid, pod.metadata.uid])
+  const references = claim.metadata.ownerReferences ?? []
   const ours = references.filter(({ uid }) => uids.has(uid))
   const others = references.filter(({ uid }) => !uids.has(uid))
   const wanted = hasOtherController(claim, world) ? [] : wantedOwners(world)
@@ -115,9 +115,9 @@ function wantedOwners({ set, pod, isCondemned }: ClaimsWorld): readonly OwnerRef
 function hasOtherController(claim: PersistentVolumeClaim, { set, pod }: ClaimsWorld): boolean {
   const { whenDeleted, whenScaled } = policyOf(set)
   if (whenDeleted !== 'Delete' && whenScaled !== 'Delete') return false
-  return (claim.metadata?.ownerReferences ?? []).some(reference => {
-    if (names(reference, set, setKind)) return reference.uid !== set.metadata?.uid
-    if (names(reference, pod, podKind)) return reference.uid !== pod.metadata?.uid
+  return (claim.metadata.ownerReferences ?? []).some(reference => {
+    if (names(reference, set, setKind)) return reference.uid !== set.metadata.uid
+    if (names(reference, pod, podKind)) return reference.uid !== pod.metadata.uid
     return reference.controller === true
   })
 }
@@ -133,17 +133,17 @@ const podKind: Kind = { apiVersion: 'v1', kind: 'Pod' }
 /** True if the reference names the owner, whatever its uid. */
 function names(reference: OwnerReference, owner: KubernetesObject, { apiVersion, kind }: Kind): boolean {
   return (
-    reference.apiVersion === apiVersion && reference.kind === kind && reference.name === owner.metadata?.name
+    reference.apiVersion === apiVersion && reference.kind === kind && reference.name === owner.metadata.name
   )
 }
 
 function isOfEarlier(claim: PersistentVolumeClaim, owner: KubernetesObject, kind: Kind): boolean {
-  const references = claim.metadata?.ownerReferences ?? []
-  return references.some(each => names(each, owner, kind) && each.uid !== owner.metadata?.uid)
+  const references = claim.metadata.ownerReferences ?? []
+  return references.some(each => names(each, owner, kind) && each.uid !== owner.metadata.uid)
 }
 
 function withOwners(claim: PersistentVolumeClaim, owners: readonly OwnerReference[]): PersistentVolumeClaim {
-  const { ownerReferences: _, ...metadata } = claim.metadata ?? {}
+  const { ownerReferences: _, ...metadata } = claim.metadata
   return {
     ...claim,
     metadata: owners.length === 0 ? metadata : { ...metadata, ownerReferences: owners },

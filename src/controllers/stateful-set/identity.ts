@@ -21,19 +21,19 @@ export function parsePodName(podName: string): ParsedPodName | undefined {
 
 /** Undefined if the pod does not belong to the set. */
 export function ordinalOf(set: StatefulSet, pod: Pod): number | undefined {
-  const parsed = parsePodName(pod.metadata?.name ?? '')
-  return parsed !== undefined && parsed.parent === set.metadata?.name ? parsed.ordinal : undefined
+  const parsed = parsePodName(pod.metadata.name ?? '')
+  return parsed !== undefined && parsed.parent === set.metadata.name ? parsed.ordinal : undefined
 }
 
 export function podName(set: StatefulSet, ordinal: number): string {
-  return `${set.metadata?.name}-${ordinal}`
+  return `${set.metadata.name}-${ordinal}`
 }
 
 /** Label with the name of the pod's revision. */
 const revisionLabel = 'controller-revision-hash'
 
 export function revisionOf(pod: Pod): string {
-  return pod.metadata?.labels?.[revisionLabel] ?? ''
+  return pod.metadata.labels?.[revisionLabel] ?? ''
 }
 
 export interface StatefulSetPodOptions {
@@ -53,7 +53,7 @@ export function newStatefulSetPod(
     metadata: {
       ...metadata,
       name,
-      labels: { ...metadata?.labels, ...identityLabels(set, ordinal), [revisionLabel]: revision },
+      labels: { ...metadata.labels, ...identityLabels(set, ordinal), [revisionLabel]: revision },
     },
     spec: {
       containers: [],
@@ -68,7 +68,7 @@ export function newStatefulSetPod(
 /** Adds missing identity labels and claim volumes to a pod; the same object if nothing changes. */
 export function withIdentity(set: StatefulSet, pod: Pod, ordinal: number): Pod {
   const labels = identityLabels(set, ordinal)
-  const isNamed = pod.metadata?.labels?.[podNameLabel] === labels[podNameLabel]
+  const isNamed = pod.metadata.labels?.[podNameLabel] === labels[podNameLabel]
   const isStored = claimVolumes(set, ordinal).every(({ name, persistentVolumeClaim }) => {
     const volume = pod.spec?.volumes?.find(each => each.name === name)
     return volume?.persistentVolumeClaim?.claimName === persistentVolumeClaim?.claimName
@@ -76,7 +76,7 @@ export function withIdentity(set: StatefulSet, pod: Pod, ordinal: number): Pod {
   if (isNamed && isStored) return pod
   return {
     ...pod,
-    metadata: { ...pod.metadata, labels: { ...pod.metadata?.labels, ...labels } },
+    metadata: { ...pod.metadata, labels: { ...pod.metadata.labels, ...labels } },
     spec: { containers: [], ...pod.spec, ...withClaimVolumes(set, ordinal, pod.spec?.volumes) },
   }
 }
@@ -102,11 +102,11 @@ function withClaimVolumes(
 
 function claimVolumes(set: StatefulSet, ordinal: number): readonly Volume[] {
   return (set.spec?.volumeClaimTemplates ?? []).map(template => ({
-    name: template.metadata?.name ?? '',
+    name: template.metadata.name ?? '',
     persistentVolumeClaim: { claimName: claimName(set, template, ordinal) },
   }))
 }
 
 export function claimName(set: StatefulSet, template: PersistentVolumeClaim, ordinal: number): string {
-  return `${template.metadata?.name}-${set.metadata?.name}-${ordinal}`
+  return `${template.metadata.name}-${set.metadata.name}-${ordinal}`
 }

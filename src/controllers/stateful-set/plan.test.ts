@@ -236,7 +236,7 @@ class Story {
     const set = setOf({ replicas: this.#replicas, updateStrategy: this.#strategy! })
     const pods = [...this.#states].flatMap(([ordinal, state]) => {
       return podOf(set, ordinal, state).map(pod => {
-        const labels = { ...pod.metadata?.labels, 'controller-revision-hash': this.#revisions.get(ordinal)! }
+        const labels = { ...pod.metadata.labels, 'controller-revision-hash': this.#revisions.get(ordinal)! }
         return { ...pod, metadata: { ...pod.metadata, labels } }
       })
     })

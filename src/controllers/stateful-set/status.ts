@@ -29,7 +29,7 @@ export function planStatus(world: {
     updatedReplicas: updated,
   }
   const status = {
-    observedGeneration: set.metadata?.generation ?? 0,
+    observedGeneration: set.metadata.generation ?? 0,
     replicas: pods.length,
     ...withoutZeros(counts),
     availableReplicas: ready.filter(pod => isPodAvailable(pod, minReadySeconds, nowMs)).length,

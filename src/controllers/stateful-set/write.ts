@@ -24,7 +24,7 @@ export async function createPod(writing: Writing, pod: Pod, claims: ClaimsPlan):
 
 export async function deletePod(writing: Writing, pod: Pod): Promise<void> {
   await withEvents(writing, { verb: 'Delete', pod }, async () => {
-    const { namespace, name = '', uid = '' } = pod.metadata ?? {}
+    const { namespace, name = '', uid = '' } = pod.metadata
     try {
       await writing.client.delete(pods, { namespace, name }, { preconditions: { uid } })
     } catch (error) {
@@ -54,7 +54,7 @@ export async function writeClaims(writing: Writing, pod: Pod | undefined, claims
     })
   }
   for (const claim of claims.create) {
-    const about = `Claim ${claim.metadata?.name} Pod ${pod?.metadata?.name} in StatefulSet ${set.metadata?.name}`
+    const about = `Claim ${claim.metadata.name} Pod ${pod?.metadata.name} in StatefulSet ${set.metadata.name}`
     try {
       await client.create(persistentVolumeClaims, claim)
       recorder.record(set, { type: 'Normal', reason: 'SuccessfulCreate', message: `Create ${about} success` })
@@ -74,7 +74,7 @@ async function withEvents(
   { verb, pod }: { readonly verb: 'Create' | 'Delete' | 'Update'; readonly pod: Pod },
   write: () => Promise<void>,
 ): Promise<void> {
-  const about = `${verb} Pod ${pod.metadata?.name} in StatefulSet ${set.metadata?.name}`
+  const about = `${verb} Pod ${pod.metadata.name} in StatefulSet ${set.metadata.name}`
   try {
     await write()
     recorder.record(set, {

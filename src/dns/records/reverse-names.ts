@@ -23,7 +23,7 @@ export function parseReverseName(name: string): string | undefined {
 export function resolveAddress({ name, type }: Question, address: string, world: DnsState): Resolution {
   const { domain, ttlSeconds } = world
   const services = world.servicesAt(address).map(({ metadata }) => {
-    return `${metadata?.name}.${metadata?.namespace}.svc.${domain}`
+    return `${metadata.name}.${metadata.namespace}.svc.${domain}`
   })
   const targets =
     services.length > 0 ? services : world.slicesAt(address).flatMap(slice => namesIn(slice, address, domain))
@@ -36,8 +36,8 @@ export function resolveAddress({ name, type }: Question, address: string, world:
 }
 
 function namesIn(slice: EndpointSlice, address: string, domain: string): readonly string[] {
-  const service = slice.metadata?.labels?.['kubernetes.io/service-name']
+  const service = slice.metadata.labels?.['kubernetes.io/service-name']
   if (service === undefined) return []
   const endpoints = endpointsOf([slice]).filter(endpoint => endpoint.address === address)
-  return endpoints.map(({ host }) => `${host}.${service}.${slice.metadata?.namespace}.svc.${domain}`)
+  return endpoints.map(({ host }) => `${host}.${service}.${slice.metadata.namespace}.svc.${domain}`)
 }

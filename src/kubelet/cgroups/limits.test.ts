@@ -7,7 +7,7 @@ const context = { podPidsMax: -1, hugePageSizes: ['2MB'] }
 
 function podOf(containers: readonly ResourceRequirements[], spec: Partial<PodSpec> = {}): Pod {
   const named = containers.map((resources, index): Container => ({ name: `c${index}`, resources }))
-  return { spec: { containers: named, ...spec } }
+  return { metadata: {}, spec: { containers: named, ...spec } }
 }
 
 /** `shares quota memory pids 2MB`, in mebibytes. */

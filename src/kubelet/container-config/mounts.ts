@@ -191,5 +191,5 @@ function fileMount(hostPath: string, containerPath: string): Mount {
 }
 
 function uidOf(pod: Pod): string {
-  return pod.metadata?.uid ?? ''
+  return pod.metadata.uid ?? ''
 }

@@ -28,7 +28,7 @@ export function oomScoreOf(pod: Pod, container: Container, memoryBytes: number):
 
 function isNodeCritical({ metadata, spec }: Pod): boolean {
   if (spec?.priorityClassName !== 'system-node-critical') return false
-  const { annotations = {} } = metadata ?? {}
+  const { annotations = {} } = metadata
   const source = annotations['kubernetes.io/config.source'] ?? 'api'
   const isOwn = source !== 'api' || annotations['kubernetes.io/config.mirror'] !== undefined
   return isOwn || (spec.priority ?? 0) >= criticalPriority

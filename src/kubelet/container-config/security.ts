@@ -173,7 +173,7 @@ const localhostPrefix = 'localhost/'
 function appArmorOf(pod: Pod, { name, securityContext }: Container): SecurityProfile | undefined {
   const profile: AppArmorProfile | undefined =
     securityContext?.appArmorProfile ??
-    annotatedProfile(pod.metadata?.annotations?.[appArmorAnnotation + name]) ??
+    annotatedProfile(pod.metadata.annotations?.[appArmorAnnotation + name]) ??
     pod.spec?.securityContext?.appArmorProfile
   if (profile === undefined) return undefined
   const { type, localhostProfile } = profile

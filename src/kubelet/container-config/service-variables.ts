@@ -9,12 +9,12 @@ type Variable = readonly [name: string, value: string]
 export function serviceVariables(pod: Pod, services: readonly Service[]): ReadonlyMap<string, string> {
   const heard = new Map<string, Service>()
   for (const service of services) {
-    const { name = '', namespace } = service.metadata ?? {}
+    const { name = '', namespace } = service.metadata
     if (!hasAddress(service)) continue
     if (isApiService(service)) {
       // A service of the same name in the pod's namespace takes precedence.
       if (!heard.has(name)) heard.set(name, service)
-    } else if (namespace === pod.metadata?.namespace && (pod.spec?.enableServiceLinks ?? true)) {
+    } else if (namespace === pod.metadata.namespace && (pod.spec?.enableServiceLinks ?? true)) {
       heard.set(name, service)
     }
   }
@@ -22,7 +22,7 @@ export function serviceVariables(pod: Pod, services: readonly Service[]): Readon
 }
 
 function isApiService({ metadata }: Service): boolean {
-  return metadata?.name === 'kubernetes' && metadata.namespace === 'default'
+  return metadata.name === 'kubernetes' && metadata.namespace === 'default'
 }
 
 function hasAddress({ spec }: Service): boolean {
@@ -31,7 +31,7 @@ function hasAddress({ spec }: Service): boolean {
 }
 
 function variablesOf({ metadata, spec }: Service): Variable[] {
-  const prefix = variableName(metadata?.name ?? '')
+  const prefix = variableName(metadata.name ?? '')
   const { clusterIP: address = '', ports = [] } = spec ?? {}
   const [first] = ports
   if (first === undefined) return []

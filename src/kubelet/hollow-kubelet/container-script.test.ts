@@ -5,7 +5,7 @@ import { answersProbes, scriptOf } from './container-script.ts'
 
 /** The expected script is `CODE after MILLISECONDS` or `forever`. */
 function check(pod: Partial<Pod>, container: Partial<Container>, expected: string): void {
-  const script = scriptOf(pod, { name: 'it', ...container })
+  const script = scriptOf({ metadata: {}, ...pod }, { name: 'it', ...container })
   const shown = script === 'forever' ? script : `${script.exitCode} after ${script.afterMs}`
   assert.equal(shown, expected, JSON.stringify([pod, container]))
 }
@@ -91,5 +91,5 @@ test('only the word false makes a pod unready', () => {
     })
   }
   assert.deepEqual([undefined, 'true', '', 'no', 'false'].map(answers), [true, true, true, true, false])
-  assert.equal(answersProbes({}), true)
+  assert.equal(answersProbes({ metadata: {} }), true)
 })

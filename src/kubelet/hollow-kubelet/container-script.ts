@@ -15,12 +15,12 @@ export type Script = CommandOutcome | 'forever'
  * command, a container that is expected to complete exits with 0 after one second, and others run forever.
  */
 export function scriptOf(pod: Pod, container: Container): Script {
-  return outcomeOfAnnotations(pod.metadata?.annotations) ?? scriptOfCommand(container) ?? scriptUsual(pod)
+  return outcomeOfAnnotations(pod.metadata.annotations) ?? scriptOfCommand(container) ?? scriptUsual(pod)
 }
 
 /** False if a pod annotation makes probes fail; it can change while the pod runs. */
 export function answersProbes({ metadata }: Pod): boolean {
-  return metadata?.annotations?.[readyAnnotation] !== 'false'
+  return metadata.annotations?.[readyAnnotation] !== 'false'
 }
 
 const readyAnnotation = 'simulated.k8ts.io/ready'

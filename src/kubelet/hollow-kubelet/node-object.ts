@@ -31,15 +31,15 @@ export function readyNode(node: Node, shape: NodeShape, nowMs: number): Node {
       conditions: conditions.map(condition => conditionNow(node, condition, nowMs)),
       nodeInfo: {
         architecture: 'amd64',
-        bootID: node.metadata?.uid ?? '',
+        bootID: node.metadata.uid ?? '',
         containerRuntimeVersion: 'simulated://1.0.0',
         kernelVersion: 'simulated',
         kubeProxyVersion: '',
         kubeletVersion: 'v1.36.0',
-        machineID: node.metadata?.uid ?? '',
+        machineID: node.metadata.uid ?? '',
         operatingSystem: 'linux',
         osImage: 'simulated',
-        systemUUID: node.metadata?.uid ?? '',
+        systemUUID: node.metadata.uid ?? '',
       },
     },
   }

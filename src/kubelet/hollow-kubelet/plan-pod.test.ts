@@ -139,7 +139,7 @@ for (const { name, spec, annotations, steps } of cases) {
       const planned = plan({ ...pod, status }, seconds)
       const { requeueAfterMs } = planned
       status = planned.status
-      assert.equal(show({ status }), shown, `after ${seconds} s`)
+      assert.equal(show({ metadata: {}, status }), shown, `after ${seconds} s`)
       assert.equal(requeueAfterMs === undefined ? undefined : requeueAfterMs / 1_000, againAfterSeconds)
     }
   })

@@ -136,7 +136,7 @@ class Walk {
     if (!isRestarted) return { ...status, ready: false, started: false, state: { terminated: end } }
     const backoffMs = backoffOf(status.restartCount, end)
     this.#wakeAt(this.#nowMs + backoffMs)
-    const { name, namespace, uid } = this.#pod.metadata ?? {}
+    const { name, namespace, uid } = this.#pod.metadata
     const pod = `${name}_${namespace}(${uid})`
     const message = `back-off ${formatDurationMs(backoffMs)} restarting failed container=${container.name} pod=${pod}`
     return {
@@ -181,7 +181,7 @@ class Walk {
       name: container.name,
       image,
       imageID: `simulated://${image}`,
-      containerID: `simulated://${this.#pod.metadata?.uid ?? ''}/${container.name}`,
+      containerID: `simulated://${this.#pod.metadata.uid ?? ''}/${container.name}`,
       ready: true,
       started: true,
       restartCount: before?.restartCount ?? 0,
@@ -258,5 +258,5 @@ function phaseOf({ spec }: Pod, containers: readonly ContainerStatus[], isInitia
 }
 
 function observed({ metadata }: Pod): Pick<PodStatus, 'observedGeneration'> {
-  return metadata?.generation === undefined ? {} : { observedGeneration: metadata.generation }
+  return metadata.generation === undefined ? {} : { observedGeneration: metadata.generation }
 }

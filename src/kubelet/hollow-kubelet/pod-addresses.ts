@@ -14,7 +14,7 @@ export class PodAddresses {
 
   /** Returns the pod's address, allocating one if needed. */
   take({ metadata, status }: Pod): string {
-    const uid = metadata?.uid ?? ''
+    const uid = metadata.uid ?? ''
     const known = this.#byUid.get(uid)
     if (known !== undefined) return known
     const address = status?.podIP ?? this.#next()

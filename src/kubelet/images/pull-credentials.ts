@@ -48,7 +48,7 @@ function readSecret(secret: Secret): (readonly [registry: string, credential: Pu
   } catch (error) {
     // A JSON parser's error message could reveal the secret.
     const reason = error instanceof TypeError ? error.message : 'it holds no JSON'
-    const message = `cannot read image pull secret ${secret.metadata?.name ?? ''}: ${reason}`
+    const message = `cannot read image pull secret ${secret.metadata.name ?? ''}: ${reason}`
     throw new PullSecretError(message, { cause: error })
   }
 }
@@ -67,7 +67,7 @@ function parse(base64: string): JsonObject {
   return asObject(JSON.parse(Buffer.from(base64, 'base64').toString()), 'its content')
 }
 
-function credentialOf({ metadata = {} }: Secret, value: unknown): PullCredential {
+function credentialOf({ metadata }: Secret, value: unknown): PullCredential {
   const { namespace = '', name = '', uid = '' } = metadata
   const entry = asObject(value, 'an entry')
   const { auth } = entry

@@ -27,8 +27,8 @@ function systemLabels(name: string, architecture: string): Readonly<Record<strin
 
 /** Labels and annotations that differ in a node registered earlier. Additional ones are kept. */
 export function missingMetadata(known: Node, wanted: Node): Node['metadata'] | undefined {
-  const labels = differing(known.metadata?.labels, wanted.metadata?.labels)
-  const ownAnnotations = differing(known.metadata?.annotations, wanted.metadata?.annotations)
+  const labels = differing(known.metadata.labels, wanted.metadata.labels)
+  const ownAnnotations = differing(known.metadata.annotations, wanted.metadata.annotations)
   if (Object.keys(labels).length + Object.keys(ownAnnotations).length === 0) return undefined
   return { labels, annotations: ownAnnotations }
 }

@@ -175,7 +175,7 @@ test('people are told of what changes, and of a new start', () => {
 test('a node is registered with its labels and taints, and later set right', () => {
   const taints = [{ key: 'gpu', effect: 'NoSchedule' }]
   const wanted = planNode({ ...node, registerTaints: taints, podCidr: '10.244.1.0/24' }, facts)
-  assert.deepEqual(wanted.metadata?.labels, {
+  assert.deepEqual(wanted.metadata.labels, {
     'beta.kubernetes.io/arch': 'amd64',
     'beta.kubernetes.io/os': 'linux',
     'kubernetes.io/arch': 'amd64',
@@ -186,9 +186,9 @@ test('a node is registered with its labels and taints, and later set right', () 
   assert.deepEqual(wanted.spec, { podCIDR: '10.244.1.0/24', podCIDRs: ['10.244.1.0/24'], taints })
   assert.deepEqual(planNode(node, facts).spec, {})
   assert.equal(missingMetadata(wanted, wanted), undefined)
-  const old: Node = { metadata: { labels: { ...wanted.metadata?.labels, zone: 'b', mine: 'x' } } }
+  const old: Node = { metadata: { labels: { ...wanted.metadata.labels, zone: 'b', mine: 'x' } } }
   assert.deepEqual(missingMetadata(old, wanted), {
     labels: { zone: 'a' },
-    annotations: wanted.metadata?.annotations,
+    annotations: wanted.metadata.annotations,
   })
 })

@@ -55,7 +55,7 @@ function goingBefore(
 }
 
 function graceSeconds(pod: Pod, name: string, cause: KillCause | undefined): number {
-  const { deletionGracePeriodSeconds } = pod.metadata ?? {}
+  const { deletionGracePeriodSeconds } = pod.metadata
   if (deletionGracePeriodSeconds !== undefined) return Number(deletionGracePeriodSeconds)
   const ofPod = pod.spec?.terminationGracePeriodSeconds
   if (ofPod === undefined) return graceSecondsUsual

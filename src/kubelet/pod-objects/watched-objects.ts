@@ -68,7 +68,7 @@ export class WatchedObjects<T extends Watchable> {
     if (shown) return shown
     const found = await client.find(resource, { namespace, name }, { signal })
     const watched = this.#watched.get(key)
-    if (watched) watched.given = found?.metadata?.resourceVersion
+    if (watched) watched.given = found?.metadata.resourceVersion
     return found
   }
 
@@ -92,7 +92,7 @@ export class WatchedObjects<T extends Watchable> {
     watched.informer.addEventHandler((_, { oldObject, newObject }) => {
       // Immutable objects are not watched any further; the cached copy stays.
       if (newObject?.immutable) watched.stopping.abort()
-      const isKnown = oldObject === undefined && newObject?.metadata?.resourceVersion === watched.given
+      const isKnown = oldObject === undefined && newObject?.metadata.resourceVersion === watched.given
       if (!isKnown) this.#options.onChange([...watched.users])
     })
     if (this.#signal) this.#start(watched, this.#signal)

@@ -3,6 +3,7 @@ import { kindRulesOf } from '#/api/builtin.ts'
 import { formatFieldErrors } from '#/api/field-error.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
+import { objectOf } from '#/api/metadata.ts'
 import { checkDns1123Label, checkDns1123Subdomain } from '#/api/names.ts'
 import { strictDecode } from '#/api/strict-decode.ts'
 
@@ -26,11 +27,11 @@ export function parseManifest(bytes: Uint8Array, { path, nodeName }: ManifestOri
   const options = { expected: { group, version, kind }, fieldValidation: 'Ignore' } as const
   // Kind rules accept only objects of their own kind.
   const rules = kindRulesOf(group, kind) as unknown as PodRules
-  const decoded = strictDecode(bytes, { mediaType: 'application/yaml', schema: pods.schema, ...options })
-    .value as unknown as Pod
-  const { name, namespace = 'default', annotations } = decoded.metadata ?? {}
+  const { value } = strictDecode(bytes, { mediaType: 'application/yaml', schema: pods.schema, ...options })
+  const decoded = objectOf(value) as Pod
+  const { name, namespace = 'default', annotations } = decoded.metadata
   if (!name) throw new Error('invalid pod: name is needed for the pod')
-  const uid = decoded.metadata?.uid || hashOf([decoded, `host:${nodeName}`, `file:${path}`])
+  const uid = decoded.metadata.uid || hashOf([decoded, `host:${nodeName}`, `file:${path}`])
   const faults = [...checkDns1123Subdomain(name), ...checkDns1123Label(namespace), ...checkDns1123Label(uid)]
   if (faults.length > 0) throw new Error(`invalid pod: ${faults.join('; ')}`)
   const { status: _, ...written } = decoded

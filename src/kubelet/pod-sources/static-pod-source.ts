@@ -116,5 +116,5 @@ export class StaticPodSource {
 }
 
 function uidOf({ metadata }: Pod): string {
-  return metadata?.uid ?? ''
+  return metadata.uid ?? ''
 }

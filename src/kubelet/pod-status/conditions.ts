@@ -45,7 +45,7 @@ export function podConditions(input: ConditionsInput): readonly PodCondition[] {
     ...sayRestarting(input),
     ...sayResizing(input),
   ]
-  const { generation } = pod.metadata ?? {}
+  const { generation } = pod.metadata
   const own = said.map(([type, condition]): PodCondition => {
     const last = previous.conditions?.find(each => each.type === type)
     const since = last?.status === condition.status ? last.lastTransitionTime : undefined

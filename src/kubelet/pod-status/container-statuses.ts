@@ -171,7 +171,7 @@ function absentStatus(
   if (old?.state?.terminated) return old
   if (isInitialized && !isSidecar(container)) return { ...base, state: forgottenInit }
   if (!old?.state?.running || old.lastState?.terminated) return base
-  const isDeleted = input.pod.metadata?.deletionTimestamp !== undefined
+  const isDeleted = input.pod.metadata.deletionTimestamp !== undefined
   return {
     ...base,
     restartCount: old.restartCount + (isDeleted ? 0 : 1),
@@ -214,7 +214,7 @@ function withReason(
   const { terminated, running } = status.state ?? {}
   if (why === undefined || running) return status
   const isOver =
-    pod.metadata?.deletionTimestamp !== undefined ||
+    pod.metadata.deletionTimestamp !== undefined ||
     kind === 'ephemeral' ||
     (kind === 'init' && terminated?.exitCode === 0 && !isSidecar(container)) ||
     (terminated !== undefined && !shouldRestart(pod, container, terminated.exitCode))

@@ -31,7 +31,7 @@ export async function killContainer(dependencies: PodWorkerDependencies, kill: C
   const path = target && { fieldPath: fieldPathOf(target) }
   if (!isRepeated)
     recorder.record(pod, { type: 'Normal', reason: 'Killing', message: action.message, ...path })
-  const { namespace, name, uid } = pod.metadata ?? {}
+  const { namespace, name, uid } = pod.metadata
   const { graceSeconds } = action
   log.info('Killing container with a grace period', {
     namespace,

@@ -39,7 +39,7 @@ export class PodContext {
   }
 
   name(): LogFields {
-    const { namespace, name, uid } = this.pod().metadata ?? {}
+    const { namespace, name, uid } = this.pod().metadata
     return { namespace, pod: name, uid }
   }
 

@@ -63,7 +63,7 @@ export async function startContainer(
   await step(dependencies, start, 'RunContainerError', runtime.startContainer(id))
   const tookMs = Math.round(platform.clock.monotonicMs() - beganMs)
   tell(dependencies, start, { type: 'Normal', reason: 'Started', message: 'Container started' })
-  const { namespace, name, uid } = pod.metadata ?? {}
+  const { namespace, name, uid } = pod.metadata
   platform.log.info('Container started', {
     namespace,
     pod: name,
@@ -143,7 +143,7 @@ async function makeFiles(
 ): Promise<void> {
   const { pod, target, attempt, addresses } = start
   const { container } = target
-  const uid = pod.metadata?.uid ?? ''
+  const uid = pod.metadata.uid ?? ''
   const { files } = platform
   const messages = terminationMessagePath(node, uid, container.name, attempt)
   const logs = dirname(join(podLogFolder(node, pod), containerLogPath(container.name, attempt)))
@@ -160,7 +160,7 @@ async function makeFiles(
 
 function sourcesOf({ objects, volumes }: PodWorkerDependencies, start: ContainerStart): ContainerSources {
   const { pod, target, signal } = start
-  const namespace = pod.metadata?.namespace ?? ''
+  const namespace = pod.metadata.namespace ?? ''
   const container = target.container.name
   return {
     configMap: name => objects.configMap(namespace, name, signal),

@@ -56,7 +56,7 @@ export class VolumeState {
   async prepare(): Promise<void> {
     const { dependencies, pod, signal } = this.#options
     const { log } = dependencies.platform
-    const { namespace, name, uid } = pod().metadata ?? {}
+    const { namespace, name, uid } = pod().metadata
     this.#sinceMs ??= this.#now()
     try {
       this.#isStale = false

@@ -52,7 +52,7 @@ export class Authentication {
   }
 
   async #review(token: string): Promise<UserInfo | undefined> {
-    const review: TokenReview = { spec: { token } }
+    const review: TokenReview = { metadata: {}, spec: { token } }
     const { status = {} } = await this.#client.create(tokenReviews, review)
     if (!status.authenticated || !status.user?.username) return undefined
     const { username, uid, groups = [], extra } = status.user

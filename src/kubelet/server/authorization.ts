@@ -42,6 +42,7 @@ export class Authorization {
   async #review(user: UserInfo, verb: string, subresource: string): Promise<boolean> {
     const { username, uid, groups, extra } = user
     const review: SubjectAccessReview = {
+      metadata: {},
       spec: {
         user: username,
         groups,

@@ -12,7 +12,7 @@ export function chooseLog({ metadata, status }: Pod, container: string, previous
   const { containerStatuses = [], initContainerStatuses = [], ephemeralContainerStatuses = [] } = status ?? {}
   const all = [...containerStatuses, ...initContainerStatuses, ...ephemeralContainerStatuses]
   const found = all.find(({ name }) => name === container)
-  const where = `${JSON.stringify(container)} in pod ${JSON.stringify(metadata?.name ?? '')}`
+  const where = `${JSON.stringify(container)} in pod ${JSON.stringify(metadata.name ?? '')}`
   if (found === undefined) return { problem: `container ${where} is not available` }
   const last = idOf(found.lastState?.terminated?.containerID)
   if (previous) {

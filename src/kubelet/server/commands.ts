@@ -78,9 +78,9 @@ function endingWith(signal: AbortSignal, exchange: HttpExchange): UpgradeExchang
 export async function forwardPorts(request: ServerRequest): Promise<void> {
   const { exchange, query, platform, runtime, view, signal } = request
   const pod = findPod(request)
-  const id = pod && view.sandboxId(pod.metadata?.uid ?? '')
+  const id = pod && view.sandboxId(pod.metadata.uid ?? '')
   if (pod === undefined) return respondText(exchange, 404, 'pod does not exist')
-  const name = `${pod.metadata?.name}_${pod.metadata?.namespace}`
+  const name = `${pod.metadata.name}_${pod.metadata.namespace}`
   if (id === undefined) return respondText(exchange, 500, `pod not found (${JSON.stringify(name)})`)
   const client = await acceptPortForward({
     exchange: endingWith(signal, exchange),
@@ -88,7 +88,7 @@ export async function forwardPorts(request: ServerRequest): Promise<void> {
     clock: platform.clock,
   })
   if (client === undefined) return
-  const uid = pod.metadata?.uid
+  const uid = pod.metadata.uid
   await runPortForward({
     client,
     connect: port => runtime.portForward(id, port),
@@ -122,7 +122,7 @@ export async function run(request: ServerRequest): Promise<void> {
 function findPod({ view, parameters }: ServerRequest): Pod | undefined {
   const { namespace = '', pod: name = '', uid } = parameters
   const pod = view.pod(namespace, name)
-  return uid === undefined || pod?.metadata?.uid === uid ? pod : undefined
+  return uid === undefined || pod?.metadata.uid === uid ? pod : undefined
 }
 
 /** Runtime id of the running container in the path. If undefined, the response has been sent. */
@@ -134,7 +134,7 @@ function findRunning(request: ServerRequest): string | undefined {
     return undefined
   }
   const { container = '' } = parameters
-  const id = view.containerId(pod.metadata?.uid ?? '', container)
+  const id = view.containerId(pod.metadata.uid ?? '', container)
   if (id === undefined) respondText(exchange, 500, `container not found (${JSON.stringify(container)})`)
   return id
 }

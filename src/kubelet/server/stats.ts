@@ -88,7 +88,7 @@ export class StatsProvider {
     this.#rates.keep(new Set([nodeKey, ...containers.map(({ containerId }) => containerId)]))
     const pods: PodStats[] = []
     for (const pod of view.pods()) {
-      const own = containers.filter(({ podUid }) => podUid === pod.metadata?.uid)
+      const own = containers.filter(({ podUid }) => podUid === pod.metadata.uid)
       if (own.length > 0) pods.push(await this.#podStats(pod, own, { nowMs, images }))
     }
     return { node: await this.#nodeStats(machine, nowMs, images), pods }
@@ -122,7 +122,7 @@ export class StatsProvider {
     containers: readonly CriContainerStats[],
     { nowMs, images }: { readonly nowMs: number; readonly images: FsStats | undefined },
   ): Promise<PodStats> {
-    const { name = '', namespace = '', uid = '' } = pod.metadata ?? {}
+    const { name = '', namespace = '', uid = '' } = pod.metadata
     const used: ContainerStats[] = []
     for (const stats of containers) {
       const usage = this.#containerStats(pod, stats, nowMs)

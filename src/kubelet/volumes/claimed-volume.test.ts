@@ -42,6 +42,7 @@ test("a volume is the claim's only when it says so too", () => {
 
 test('a volume that is on another node is refused', () => {
   const onNode = (value: string): PersistentVolume => ({
+    metadata: {},
     spec: {
       nodeAffinity: {
         required: {
@@ -50,11 +51,11 @@ test('a volume that is on another node is refused', () => {
       },
     },
   })
-  checkNodeAffinity({ spec: {} }, {})
+  checkNodeAffinity({ metadata: {}, spec: {} }, {})
   checkNodeAffinity(onNode('n1'), { host: 'n1' })
   const refusal = { message: 'no matching NodeSelectorTerms', step: 'MountVolume.NodeAffinity check failed' }
   assert.throws(() => checkNodeAffinity(onNode('n2'), { host: 'n1' }), refusal)
-  const block = { spec: { ...onNode('n2').spec, volumeMode: 'Block' } }
+  const block = { metadata: {}, spec: { ...onNode('n2').spec, volumeMode: 'Block' } }
   assert.throws(() => checkNodeAffinity(block, {}), {
     ...refusal,
     step: 'MapVolume.NodeAffinity check failed',
@@ -67,5 +68,5 @@ test('the group of a volume is a number, or none', () => {
   assert.equal(groupOf('1234'), 1234)
   assert.equal(groupOf('-1'), undefined)
   assert.equal(groupOf('wheel'), undefined)
-  assert.equal(groupOfVolume({}), undefined)
+  assert.equal(groupOfVolume({ metadata: {} }), undefined)
 })

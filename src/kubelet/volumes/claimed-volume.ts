@@ -34,7 +34,7 @@ export function isClaim({ persistentVolumeClaim, ephemeral }: Volume): boolean {
 
 export async function claimedVolume(request: ClaimRequest): Promise<PersistentVolume> {
   const { pod, volume, objects, signal } = request
-  const namespace = pod.metadata?.namespace ?? ''
+  const namespace = pod.metadata.namespace ?? ''
   const name = volume.persistentVolumeClaim?.claimName ?? ephemeralClaimName(pod, volume.name)
   const fail = (reason: string): never => {
     throw new VolumeResolutionError(`error processing PVC ${namespace}/${name}: ${reason}`)
@@ -48,7 +48,7 @@ export async function claimedVolume(request: ClaimRequest): Promise<PersistentVo
   const problem = claimProblem(claim)
   if (problem !== undefined) return fail(problem)
   if (volume.persistentVolumeClaim === undefined && !isClaimForPod(claim, pod)) {
-    const podName = `${namespace}/${pod.metadata?.name ?? ''}`
+    const podName = `${namespace}/${pod.metadata.name ?? ''}`
     throw new VolumeResolutionError(
       `PVC ${namespace}/${name} was not created for pod ${podName} (pod is not owner)`,
     )
@@ -80,16 +80,16 @@ async function asking<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T>
 const protection = 'kubernetes.io/pvc-protection'
 
 export function claimProblem(claim: PersistentVolumeClaim): string | undefined {
-  const isProtected = claim.metadata?.finalizers?.includes(protection) ?? false
+  const isProtected = claim.metadata.finalizers?.includes(protection) ?? false
   if (isBeingDeleted(claim) && !isProtected) return 'PVC is being deleted'
   if (claim.status?.phase !== 'Bound') return 'PVC is not bound'
   return claim.spec?.volumeName ? undefined : 'PVC has empty pvc.Spec.VolumeName'
 }
 
 export function volumeProblem(volume: PersistentVolume, claim: PersistentVolumeClaim): string | undefined {
-  const name = volume.metadata?.name ?? ''
+  const name = volume.metadata.name ?? ''
   const { claimRef } = volume.spec ?? {}
-  const uid = claim.metadata?.uid ?? ''
+  const uid = claim.metadata.uid ?? ''
   if (claimRef === undefined) {
     return `found PV object ${name} but it has a nil pv.Spec.ClaimRef indicating it is not yet bound to the claim`
   }
@@ -121,6 +121,6 @@ const groupAnnotation = 'pv.beta.kubernetes.io/gid'
 
 /** Supplemental group that grants containers access to the volume. */
 export function groupOfVolume({ metadata }: PersistentVolume): number | undefined {
-  const text = metadata?.annotations?.[groupAnnotation]
+  const text = metadata.annotations?.[groupAnnotation]
   return text !== undefined && /^\d{1,10}$/.test(text) ? Number(text) : undefined
 }

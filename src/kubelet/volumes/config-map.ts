@@ -21,7 +21,7 @@ export const configMap = contentKind({
 
 export async function configMapPayload(request: VolumeRequest, wanted: KeysOf): Promise<Payload> {
   const { name = '', items, optional = false, defaultMode = defaultFileMode } = wanted
-  const found = await request.objects.configMap(request.pod.metadata?.namespace ?? '', name, request.signal)
+  const found = await request.objects.configMap(request.pod.metadata.namespace ?? '', name, request.signal)
   if (found === undefined && !optional) throw new Error(`configmap ${quote(name)} not found`)
   return payloadOfKeys({
     items,
@@ -32,7 +32,7 @@ export async function configMapPayload(request: VolumeRequest, wanted: KeysOf): 
   })
 }
 
-function dataOf({ data = {}, binaryData = {} }: ConfigMap): KeysRequest['data'] {
+function dataOf({ data = {}, binaryData = {} }: Pick<ConfigMap, 'data' | 'binaryData'>): KeysRequest['data'] {
   return new Map([...entries(data, 'utf8'), ...entries(binaryData, 'base64')])
 }
 

@@ -51,7 +51,7 @@ const ownProvisioner = 'k8ts.io/host-path'
 
 /** Directories of our own provisioner are world-writable, because the pod may not run as root. */
 async function makeFolder({ platform, persistentVolume }: VolumeRequest, path: string): Promise<void> {
-  const isClaimed = persistentVolume?.metadata?.annotations?.[provisionedBy] === ownProvisioner
+  const isClaimed = persistentVolume?.metadata.annotations?.[provisionedBy] === ownProvisioner
   await platform.files.makeFolder(path, { mode: isClaimed ? 0o777 : 0o755 })
 }
 

@@ -102,7 +102,7 @@ function pathOf({ persistentVolume }: VolumeRequest): string {
 }
 
 function nameOf({ persistentVolume }: VolumeRequest): string {
-  return persistentVolume?.metadata?.name ?? ''
+  return persistentVolume?.metadata.name ?? ''
 }
 
 /** Unmounts device filesystems that no pod uses. */

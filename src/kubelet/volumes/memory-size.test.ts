@@ -5,7 +5,7 @@ import { memorySizeOf, pageSizeOf } from './memory-size.ts'
 
 function podOf(...lists: readonly Container['resources'][]): Pod {
   const containers = lists.map((resources, index) => ({ name: `c${index}`, ...(resources && { resources }) }))
-  return { spec: { containers } }
+  return { metadata: {}, spec: { containers } }
 }
 
 const limit = (memory: string): Container['resources'] => ({ limits: { memory } })

@@ -27,11 +27,11 @@ test('volumes that are mounted inside of another need a folder in it', () => {
         }),
       })),
     }
-    assert.equal(nestedMountPoints({ spec }, 'v').join(' '), expected, containers.join(' | '))
+    assert.equal(nestedMountPoints({ metadata: {}, spec }, 'v').join(' '), expected, containers.join(' | '))
   }
 })
 
 test('no mount leads out of the container', () => {
   const spec = { containers: [{ name: 'c', volumeMounts: [{ name: 'v', mountPath: '../x' }] }] }
-  assert.throws(() => nestedMountPoints({ spec }, 'v'), /invalid container mount point \.\.\/x/)
+  assert.throws(() => nestedMountPoints({ metadata: {}, spec }, 'v'), /invalid container mount point \.\.\/x/)
 })

@@ -25,6 +25,7 @@ const cases: readonly Case[] = [
 test('a token is for the one user of all containers, or for a group, or else for everybody', () => {
   for (const { pod: ofPod, containers, fsGroup, expected } of cases) {
     const pod: Pod = {
+      metadata: {},
       spec: {
         securityContext: {
           ...(ofPod !== undefined && { runAsUser: ofPod }),

@@ -31,7 +31,7 @@ const hourMs = 3_600_000
 
 test('a token is bound to its pod and is the same until four fifths of its time have passed', async t => {
   const { plane, tokens, pod } = await start(t)
-  const uid = pod.metadata?.uid ?? ''
+  const uid = pod.metadata.uid ?? ''
   assert.equal(tokens.nextRenewalMs(uid), undefined)
   const first = await plane.run(tokens.get(pod, { path: 'token', audience: 'vault' }))
   const claims = decodeToken(first)?.claims
@@ -74,7 +74,7 @@ test('one audience and one life time is one token', async t => {
 
 test('the old token goes on while a new one cannot be had, until it has expired', async t => {
   const { plane, tokens, pod } = await start(t)
-  const uid = pod.metadata?.uid ?? ''
+  const uid = pod.metadata.uid ?? ''
   const first = await plane.run(tokens.get(pod, { path: 'token' }))
   await plane.run(plane.client.delete(serviceAccounts, { namespace: 'default', name: 'web' }))
   await plane.advance(0.9 * hourMs)

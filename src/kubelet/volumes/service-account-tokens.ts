@@ -80,9 +80,10 @@ export class ServiceAccountTokens {
 
   async #request(pod: Pod, wanted: ServiceAccountTokenProjection, signal?: AbortSignal): Promise<Token> {
     const { platform, client } = this.#options
-    const { namespace = '', name = '', uid = '' } = pod.metadata ?? {}
+    const { namespace = '', name = '', uid = '' } = pod.metadata
     const { audience, expirationSeconds = secondsUsual } = wanted
     const request: TokenRequest = {
+      metadata: {},
       spec: {
         audiences: audience ? [audience] : [],
         expirationSeconds,

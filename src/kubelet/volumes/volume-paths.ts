@@ -26,5 +26,5 @@ export function deviceMountsFolder(node: Node): string {
 }
 
 export function uidOf({ metadata }: Pod): string {
-  return metadata?.uid ?? ''
+  return metadata.uid ?? ''
 }

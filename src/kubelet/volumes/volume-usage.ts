@@ -44,7 +44,7 @@ export async function volumeUsage(request: UsageRequest): Promise<VolumeUsage> {
 }
 
 function claimOf(pod: Pod, volume: Volume): VolumeUsage['claim'] {
-  const namespace = pod.metadata?.namespace ?? ''
+  const namespace = pod.metadata.namespace ?? ''
   const { persistentVolumeClaim, ephemeral, name } = volume
   if (persistentVolumeClaim) return { namespace, name: persistentVolumeClaim.claimName }
   return ephemeral && { namespace, name: ephemeralClaimName(pod, name) }

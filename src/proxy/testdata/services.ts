@@ -30,6 +30,7 @@ function endpoint(text: string): Endpoint {
 export function slice(endpoints: readonly string[], more: Partial<EndpointSlice> = {}): EndpointSlice {
   const isIpv6 = endpoints.some(each => each.includes(':'))
   return {
+    metadata: {},
     addressType: isIpv6 ? 'IPv6' : 'IPv4',
     endpoints: endpoints.map(endpoint),
     ports: [{ name: 'http', port: 8080, protocol: 'TCP' }],

@@ -85,6 +85,6 @@ export class BindingCycles {
   #forget({ pod: { pod, uid }, node }: BindingCycle): void {
     const { cache, events } = this.#options
     cache.forget(uid)
-    events.occurred(pods, { oldObject: assignedTo(pod, node) }, other => other.metadata?.uid !== uid)
+    events.occurred(pods, { oldObject: assignedTo(pod, node) }, other => other.metadata.uid !== uid)
   }
 }

@@ -69,7 +69,7 @@ export class FailureReporter {
       message,
       lastTransitionTime:
         current?.status === 'False' ? current.lastTransitionTime : formatTime(platform.clock.now()),
-      ...(pod.metadata?.generation !== undefined && { observedGeneration: pod.metadata.generation }),
+      ...(pod.metadata.generation !== undefined && { observedGeneration: pod.metadata.generation }),
     }
     const status = {
       conditions: [condition],

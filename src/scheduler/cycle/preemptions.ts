@@ -33,7 +33,7 @@ export class Preemptions {
   }
 
   preEnqueue({ metadata }: Pod): Unschedulable | undefined {
-    return this.#inProgress.has(metadata?.uid ?? '') ? inProgress : undefined
+    return this.#inProgress.has(metadata.uid ?? '') ? inProgress : undefined
   }
 
   async run({ pod: { uid, key }, preempt, recorder, signal }: Preemption): Promise<void> {

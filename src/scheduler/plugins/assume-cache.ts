@@ -14,7 +14,7 @@ export class AssumeCache<T extends KubernetesObject> {
     informer.addEventHandler((key, { newObject }) => {
       const assumed = this.#assumed.get(key)
       if (assumed === undefined) return
-      const isShown = newObject?.metadata?.resourceVersion === assumed.metadata?.resourceVersion
+      const isShown = newObject?.metadata.resourceVersion === assumed.metadata.resourceVersion
       if (newObject === undefined || isShown || this.#isOver(assumed, newObject)) this.#assumed.delete(key)
     })
   }
@@ -36,7 +36,7 @@ export class AssumeCache<T extends KubernetesObject> {
   }
 
   #isOver(assumed: T, known: T): boolean {
-    const version = assumed.metadata?.resourceVersion ?? ''
-    return known.metadata?.resourceVersion !== version && this.#informer.isCurrent(version)
+    const version = assumed.metadata.resourceVersion ?? ''
+    return known.metadata.resourceVersion !== version && this.#informer.isCurrent(version)
   }
 }

@@ -22,7 +22,7 @@ export class BindingWaits {
     this.#clock = clock
     pods.addEventHandler((_key, { oldObject, newObject }) => {
       if (newObject !== undefined) return
-      this.#waiting.get(oldObject.metadata?.uid ?? '')?.abort(new Error('pod does not exist any more'))
+      this.#waiting.get(oldObject.metadata.uid)?.abort(new Error('pod does not exist any more'))
     })
   }
 

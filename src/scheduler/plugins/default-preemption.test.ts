@@ -40,7 +40,7 @@ async function leaving(cluster: TestCluster): Promise<string> {
   const all = await cluster.list(pods, 'default')
   return all
     .filter(isBeingDeleted)
-    .map(({ metadata }) => metadata?.name)
+    .map(({ metadata }) => metadata.name)
     .join(' ')
 }
 
@@ -75,7 +75,7 @@ test('a victim is deleted, and the preemptor is bound after it is gone', async t
   const told = (await cluster.list(events, 'default')).filter(({ reason }) => reason === 'Preempted')
   assert.deepEqual(
     told.map(({ message, type, count, involvedObject }) => [message, type, count, involvedObject.name]),
-    [[`Preempted by pod ${pod.metadata?.uid} on node n2`, 'Normal', 1, 'b']],
+    [[`Preempted by pod ${pod.metadata.uid} on node n2`, 'Normal', 1, 'b']],
   )
   await cluster.deletePod('b')
   assert.deepEqual(await cluster.places(), { a: 'n1', high: 'n2' })

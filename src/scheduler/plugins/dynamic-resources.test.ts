@@ -96,8 +96,8 @@ test('the allocation and reservation written to a claim', async t => {
   await cluster.addPods(podWithClaims('web', ['gpu=one']))
   const { metadata, status } = await claimNamed(cluster, 'one')
   const pod = await cluster.getPod('web')
-  assert.deepEqual(metadata?.finalizers, ['resource.kubernetes.io/delete-protection'])
-  assert.deepEqual(status?.reservedFor, [{ resource: 'pods', name: 'web', uid: pod.metadata?.uid }])
+  assert.deepEqual(metadata.finalizers, ['resource.kubernetes.io/delete-protection'])
+  assert.deepEqual(status?.reservedFor, [{ resource: 'pods', name: 'web', uid: pod.metadata.uid }])
   const { allocationTimestamp, ...allocation } = status?.allocation ?? {}
   assert.ok(allocationTimestamp)
   assert.deepEqual(allocation, {
@@ -220,12 +220,12 @@ test('extended resources are provided by devices where nodes do not have them', 
   await cluster.advance(2_000)
   assert.deepEqual(await cluster.places(), { web: 'n2' })
   const [claim] = await cluster.list(resourceClaims)
-  assert.match(claim?.metadata?.name ?? '', /^web-extended-resources-/)
-  assert.equal(claim?.metadata?.annotations?.['resource.kubernetes.io/extended-resource-claim'], 'true')
+  assert.match(claim?.metadata.name ?? '', /^web-extended-resources-/)
+  assert.equal(claim?.metadata.annotations?.['resource.kubernetes.io/extended-resource-claim'], 'true')
   assert.deepEqual(await showAllocations(cluster), ['n2/a+n2/b>web'])
   const { status } = await cluster.getPod('web')
   assert.deepEqual(status?.extendedResourceClaimStatus, {
-    resourceClaimName: claim?.metadata?.name,
+    resourceClaimName: claim?.metadata.name,
     requestMappings: [
       { containerName: 'web', resourceName: 'example.com/gpu', requestName: 'container-0-request-0' },
     ],

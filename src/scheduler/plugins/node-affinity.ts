@@ -48,7 +48,7 @@ export const nodeAffinity: PluginFactory = (_handle, args) => {
       clusterEventWithHint({
         resource: pods,
         on: ['update'],
-        queueingHint: (pod, { after }) => after?.metadata?.uid === pod.metadata?.uid,
+        queueingHint: (pod, { after }) => after?.metadata.uid === pod.metadata.uid,
       }),
     ],
     preFilter: ({ pod }) => filterStateOf(pod, enforced),
@@ -114,7 +114,7 @@ export function requiredNodeAffinityOf({ spec }: Pod): NodeTest | undefined {
   const selector = hasLabels ? selectorFromLabels(labels) : undefined
   if (required === undefined && selector === undefined) return undefined
   const made: NodeTest = node =>
-    (selector?.matches(node.metadata?.labels ?? {}) ?? true) && (required?.(node) ?? true)
+    (selector?.matches(node.metadata.labels ?? {}) ?? true) && (required?.(node) ?? true)
   podTests.set(spec, made)
   return made
 }

@@ -153,7 +153,7 @@ function statusOf([reason = '', ...more]: readonly string[], isUnresolvable: boo
  */
 function freesSomething(waiting: Pod, before: Pod | undefined, after: Pod | undefined): boolean {
   if (before === undefined || after === undefined) return true
-  if (after.metadata?.uid === waiting.metadata?.uid) return true
+  if (after.metadata.uid === waiting.metadata.uid) return true
   const [was, is] = [podInfoOf(before).requests, podInfoOf(after).requests]
   return askedBy(waiting).some(name => amountOf(is, name) < amountOf(was, name))
 }

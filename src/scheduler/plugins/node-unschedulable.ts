@@ -19,7 +19,7 @@ export const nodeUnschedulable: PluginFactory = () => ({
     clusterEventWithHint({
       resource: pods,
       on: ['update'],
-      queueingHint: (pod, { after }) => after?.metadata?.uid === pod.metadata?.uid,
+      queueingHint: (pod, { after }) => after?.metadata.uid === pod.metadata.uid,
     }),
   ],
   preFilter: ({ pod }) =>

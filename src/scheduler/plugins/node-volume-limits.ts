@@ -171,7 +171,7 @@ function isAttachable(volume: Volume): boolean {
 
 /** The volumes to attach for a pod; a status if they cannot be determined. */
 function attachableVolumes(pod: Pod, world: VolumesWorld): readonly AttachableVolume[] | Unschedulable {
-  const namespace = pod.metadata?.namespace ?? ''
+  const namespace = pod.metadata.namespace ?? ''
   const volumes: AttachableVolume[] = []
   for (const volume of pod.spec?.volumes ?? []) {
     const { persistentVolumeClaim, ephemeral } = volume
@@ -186,7 +186,7 @@ function attachableVolumes(pod: Pod, world: VolumesWorld): readonly AttachableVo
       return { reason, isUnresolvable: true }
     }
     if (ephemeral && !isClaimForPod(claim, pod)) {
-      const owner = `${namespace}/${pod.metadata?.name}`
+      const owner = `${namespace}/${pod.metadata.name}`
       return {
         reason: `PVC ${key} was not created for pod ${owner} (pod is not owner)`,
         isUnresolvable: true,

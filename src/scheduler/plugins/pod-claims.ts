@@ -3,6 +3,6 @@ import { claimsOf } from '#/api/pod-volumes.ts'
 
 /** True if the pod uses the claim. */
 export function usesClaim(pod: Pod, { metadata }: PersistentVolumeClaim): boolean {
-  if (pod.metadata?.namespace !== metadata?.namespace) return false
-  return claimsOf(pod).some(({ name }) => name === metadata?.name)
+  if (pod.metadata.namespace !== metadata.namespace) return false
+  return claimsOf(pod).some(({ name }) => name === metadata.name)
 }

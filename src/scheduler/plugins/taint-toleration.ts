@@ -20,7 +20,7 @@ export const taintToleration: PluginFactory = () => ({
     clusterEventWithHint({
       resource: pods,
       on: ['update'],
-      queueingHint: (pod, { after }) => after?.metadata?.uid === pod.metadata?.uid,
+      queueingHint: (pod, { after }) => after?.metadata.uid === pod.metadata.uid,
     }),
   ],
   preFilter: ({ pod }) => {

@@ -20,7 +20,7 @@ export function snapshotOf(nodes: readonly Node[], pods: readonly Pod[] = []): S
   const cache = new SchedulerCache()
   for (const node of nodes) cache.setNode(node)
   for (const [index, pod] of pods.entries()) {
-    cache.setPod({ ...pod, metadata: { ...pod.metadata, uid: pod.metadata?.uid ?? `placed-${index}` } })
+    cache.setPod({ ...pod, metadata: { ...pod.metadata, uid: pod.metadata.uid ?? `placed-${index}` } })
   }
   return cache.snapshot()
 }

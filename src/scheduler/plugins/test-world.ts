@@ -58,7 +58,7 @@ export function cacheOf(lines: readonly string[]): SchedulerCache {
     const node = parseNode(head)
     cache.setNode(node)
     for (const text of pods.split('; ').filter(each => each !== '')) {
-      cache.assume(podInfoOf(parsePod(`p${count++}`, text)), node.metadata?.name ?? '')
+      cache.assume(podInfoOf(parsePod(`p${count++}`, text)), node.metadata.name ?? '')
     }
   }
   return cache

@@ -80,7 +80,7 @@ test('pods of a StatefulSet are scheduled to the nodes of their volumes, also af
   for (const { metadata, spec } of await cluster.list(persistentVolumes)) {
     const pod = spec?.claimRef?.name?.replace('data-', '') ?? ''
     const [term] = spec?.nodeAffinity?.required?.nodeSelectorTerms ?? []
-    assert.deepEqual(term?.matchExpressions?.[0]?.values, [first[pod]], `${metadata?.name}`)
+    assert.deepEqual(term?.matchExpressions?.[0]?.values, [first[pod]], `${metadata.name}`)
   }
   for (const name of Object.keys(first)) await cluster.deletePod(name)
   await cluster.advance(5_000)
@@ -117,7 +117,7 @@ test('static volumes are chosen together with the node, one per claim', async t 
   await cluster.advance(5_000)
   // No two pods chose the same volume.
   for (const { metadata } of made) {
-    const told = (await eventsAbout(cluster, metadata?.name ?? '')).join('\n')
+    const told = (await eventsAbout(cluster, metadata.name ?? '')).join('\n')
     assert.doesNotMatch(told, /the object has been modified/)
   }
   const places = await cluster.places()
@@ -157,7 +157,7 @@ test('a pod is requeued if its volume is not provisioned within the timeout', as
   await cluster.create(persistentVolumeClaims, claimOf('data'))
   await cluster.addPods(podWithClaims('web', ['data']))
   const [claim] = await cluster.list(persistentVolumeClaims)
-  assert.equal(claim?.metadata?.annotations?.['volume.kubernetes.io/selected-node'], 'n1')
+  assert.equal(claim?.metadata.annotations?.['volume.kubernetes.io/selected-node'], 'n1')
   assert.deepEqual(await cluster.places(), { web: '' })
   await cluster.advance(600_000)
   assert.match(await lastWord(cluster, 'web'), /binding volumes: context deadline exceeded/)
@@ -170,7 +170,7 @@ test('after failed provisioning another node can be selected', async t => {
   await cluster.addPods(podWithClaims('web', ['data']))
   const selected = async (): Promise<string | undefined> => {
     const [claim] = await cluster.list(persistentVolumeClaims)
-    return claim?.metadata?.annotations?.['volume.kubernetes.io/selected-node']
+    return claim?.metadata.annotations?.['volume.kubernetes.io/selected-node']
   }
   assert.match((await selected()) ?? '', /^n[12]$/)
   await cluster.change(persistentVolumeClaims, 'default/data', claim => ({
@@ -221,7 +221,7 @@ test('volumes are provisioned only where the driver has enough capacity', async 
   await cluster.change(csiStorageCapacities, 'default/b', each => ({ ...each, capacity: '10Gi' }))
   await cluster.advance(2_000)
   const [claim] = await cluster.list(persistentVolumeClaims)
-  assert.equal(claim?.metadata?.annotations?.['volume.kubernetes.io/selected-node'], 'n2')
+  assert.equal(claim?.metadata.annotations?.['volume.kubernetes.io/selected-node'], 'n2')
 })
 
 test('a pod is unschedulable while its claims are missing, unbound or of another owner', async t => {

@@ -88,11 +88,11 @@ function exclusiveClaims(
 }
 
 function isInUse(key: string, uid: string, byClaim: Index<Pod>, { nodes: infos }: Snapshot): boolean {
-  const others = byClaim.get(key).filter(({ metadata }) => metadata?.uid !== uid)
+  const others = byClaim.get(key).filter(({ metadata }) => metadata.uid !== uid)
   if (others.some(isAssigned)) return true
   // A pending pod of the informer may be assumed on a node in the snapshot.
   const waiting = new Set(
-    others.filter(({ spec }) => !spec?.nodeName).map(({ metadata }) => metadata?.uid ?? ''),
+    others.filter(({ spec }) => !spec?.nodeName).map(({ metadata }) => metadata.uid ?? ''),
   )
   return waiting.size > 0 && infos.some(({ pods: placed }) => placed.some(each => waiting.has(each.uid)))
 }
@@ -100,12 +100,12 @@ function isInUse(key: string, uid: string, byClaim: Index<Pod>, { nodes: infos }
 /** Keys of the claims named by the pod; ephemeral claims are never shared. */
 function claimKeysOf({ metadata, spec }: Pod): readonly string[] {
   return (spec?.volumes ?? []).flatMap(({ persistentVolumeClaim: claim }) => {
-    return claim ? [formatKey({ namespace: metadata?.namespace ?? '', name: claim.claimName })] : []
+    return claim ? [formatKey({ namespace: metadata.namespace ?? '', name: claim.claimName })] : []
   })
 }
 
 function keyOfClaim({ metadata }: PersistentVolumeClaim): string {
-  return formatKey({ namespace: metadata?.namespace ?? '', name: metadata?.name ?? '' })
+  return formatKey({ namespace: metadata.namespace ?? '', name: metadata.name ?? '' })
 }
 
 function isInTheWay(gone: Pod, waiting: Pod): boolean {

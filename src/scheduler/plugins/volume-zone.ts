@@ -38,14 +38,14 @@ export const volumeZone: PluginFactory = handle => {
         resource: nodes,
         on: ['add', 'update'],
         queueingHint: (_pod, { before, after }) =>
-          before === undefined || !equalJson(before.metadata?.labels, after?.metadata?.labels),
+          before === undefined || !equalJson(before.metadata.labels, after?.metadata.labels),
       }),
       clusterEventWithHint({
         resource: persistentVolumeClaims,
         on: ['add', 'update'],
         queueingHint: (pod, { after }) =>
-          after?.metadata?.namespace === pod.metadata?.namespace &&
-          claimNamesOf(pod).includes(after?.metadata?.name ?? ''),
+          after?.metadata.namespace === pod.metadata.namespace &&
+          claimNamesOf(pod).includes(after?.metadata.name ?? ''),
       }),
       clusterEventWithHint({
         resource: persistentVolumes,
@@ -77,7 +77,7 @@ function zonesOfPods(handle: PluginHandle): (pod: Pod) => readonly Zones[] | Uns
   return pod => {
     const zones: Zones[] = []
     for (const name of claimNamesOf(pod)) {
-      const claim = claims.get(formatKey({ namespace: pod.metadata?.namespace ?? '', name }))
+      const claim = claims.get(formatKey({ namespace: pod.metadata.namespace ?? '', name }))
       if (claim === undefined) return unresolvable(`persistentvolumeclaim ${quote(name)} not found`)
       const volumeName = claim.spec?.volumeName
       if (!volumeName) {
@@ -107,13 +107,13 @@ function claimNamesOf({ spec }: Pod): readonly string[] {
 /** Several zones in one label are separated by two underscores. A malformed label is ignored. */
 function zonesOf({ metadata }: PersistentVolume): readonly Zones[] {
   return labelNames.flatMap(label => {
-    const values = metadata?.labels?.[label]?.split('__').map(value => value.trim())
+    const values = metadata.labels?.[label]?.split('__').map(value => value.trim())
     return values === undefined || values.includes('') ? [] : [{ label, values }]
   })
 }
 
 function isInZones({ metadata }: Node, zones: readonly Zones[]): boolean {
-  const own = metadata?.labels
+  const own = metadata.labels
   if (own === undefined || !labelNames.some(label => own[label] !== undefined)) return true
   return zones.every(({ label, values }) => {
     const value = own[label] ?? own[labels[label]!]

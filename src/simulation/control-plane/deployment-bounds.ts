@@ -19,7 +19,7 @@ export class SurgeBounds {
 
   check({ resourcePrefix, before, after, nowMs }: Changed): readonly string[] {
     if (resourcePrefix === 'deployments' && after) {
-      this.#allowed.note(after.metadata?.uid ?? '', nowMs, { podsMax: podsMaxOf(after) })
+      this.#allowed.note(after.metadata.uid ?? '', nowMs, { podsMax: podsMaxOf(after) })
     }
     if (resourcePrefix !== 'replicasets' || after === undefined || replicasOf(after) <= replicasOf(before))
       return []
@@ -27,7 +27,7 @@ export class SurgeBounds {
     if (deployment === undefined) return []
     const sets = this.#world.of('replicasets').filter(set => isControlledBy(set, deployment))
     const wanted = sets.reduce((sum, set) => sum + replicasOf(set), 0)
-    const allowed = this.#allowed.of(deployment.metadata?.uid ?? '', nowMs).map(({ podsMax }) => podsMax)
+    const allowed = this.#allowed.of(deployment.metadata.uid ?? '', nowMs).map(({ podsMax }) => podsMax)
     const most = Math.max(...allowed)
     if (wanted <= most) return []
     return [`deployment ${nameOf(deployment)} requests ${wanted} pods, limit ${most}`]
@@ -47,7 +47,7 @@ export function checkShrinking(request: ApiRequest, informers: Informers): reado
   if (deployment === undefined || !isControlledBy(after, deployment)) return []
   const allSets = informers.of(replicaSets).inNamespace(namespace)
   const sets = allSets.filter(set => isControlledBy(set, deployment))
-  const before = sets.find(set => set.metadata?.resourceVersion === after.metadata?.resourceVersion)
+  const before = sets.find(set => set.metadata.resourceVersion === after.metadata.resourceVersion)
   // An update of an older resourceVersion fails with a conflict anyway.
   if (before === undefined || sets.some(set => isOfOtherSize(set, deployment))) return []
   const had = sets.reduce((sum, set) => sum + availableOf(set, replicasOf(set)), 0)
@@ -66,7 +66,7 @@ function availableOf({ status }: ReplicaSet, size: number): number {
 
 /** True if the set was last scaled for another number of desired replicas. */
 function isOfOtherSize({ metadata, spec }: ReplicaSet, deployment: Deployment): boolean {
-  const desired = metadata?.annotations?.['deployment.kubernetes.io/desired-replicas']
+  const desired = metadata.annotations?.['deployment.kubernetes.io/desired-replicas']
   return (spec?.replicas ?? 0) > 0 && desired !== String(deployment.spec?.replicas ?? 1)
 }
 

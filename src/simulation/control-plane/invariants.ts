@@ -76,7 +76,7 @@ export class Invariants {
 
 /** An object has at most one controller reference. */
 function checkOwners(object: KubernetesObject): readonly string[] {
-  const controllers = (object.metadata?.ownerReferences ?? []).filter(owner => owner.controller)
+  const controllers = (object.metadata.ownerReferences ?? []).filter(owner => owner.controller)
   if (controllers.length <= 1) return []
-  return [`${object.kind} ${object.metadata?.name} has ${controllers.length} controllers`]
+  return [`${object.kind} ${object.metadata.name} has ${controllers.length} controllers`]
 }

@@ -17,8 +17,8 @@ export class JobCounts {
     if (resourcePrefix === 'pods') this.#note(before, after)
     if (resourcePrefix !== 'jobs' || after === undefined) return []
     const job = after
-    const ends = this.#ends.get(job.metadata?.uid ?? '')
-    const isSame = before?.metadata?.uid === job.metadata?.uid
+    const ends = this.#ends.get(job.metadata.uid ?? '')
+    const isSame = before?.metadata.uid === job.metadata.uid
     return (['succeeded', 'failed'] as const).flatMap(end => {
       const counted = job.status?.[end] ?? 0
       const had = isSame ? (before?.status?.[end] ?? 0) : 0
@@ -36,12 +36,12 @@ export class JobCounts {
   }
 
   #note(before: Pod | undefined, after: Pod | undefined): void {
-    const pod: Pod = after ?? before ?? {}
-    const owner = controllerOf(pod)
-    if (owner?.kind !== 'Job') return
+    const pod = after ?? before
+    const owner = pod && controllerOf(pod)
+    if (pod === undefined || owner?.kind !== 'Job') return
     const ends = this.#ends.get(owner.uid) ?? { succeeded: new Set(), failed: new Set() }
     this.#ends.set(owner.uid, ends)
-    const { uid = '', deletionTimestamp } = pod.metadata ?? {}
+    const { uid = '', deletionTimestamp } = pod.metadata
     if (pod.status?.phase === 'Succeeded') ends.succeeded.add(uid)
     if (pod.status?.phase === 'Failed') ends.failed.add(uid)
     const isGone = after === undefined || deletionTimestamp !== undefined

@@ -24,7 +24,7 @@ export class PodCounts {
 
   check({ resourcePrefix, before, after, nowMs }: Changed): readonly string[] {
     if (after === undefined) return []
-    const uid = after.metadata?.uid ?? ''
+    const uid = after.metadata.uid ?? ''
     if (resourcePrefix === 'replicasets') this.#asked.note(uid, nowMs, { most: after.spec?.replicas ?? 1 })
     if (resourcePrefix === 'daemonsets') this.#asked.note(uid, nowMs, { most: hasSurge(after) ? 2 : 1 })
     if (resourcePrefix !== 'pods' || before !== undefined) return []
@@ -35,7 +35,7 @@ export class PodCounts {
     this.#made.set(owner.uid, made.add(uid))
     const most = Math.max(...this.#asked.of(owner.uid, nowMs).map(each => each.most))
     const count = this.#world.of('pods').filter(pod => {
-      return made.has(pod.metadata?.uid ?? '') && isPodActive(pod) && isOnSameNode(pod, after)
+      return made.has(pod.metadata.uid ?? '') && isPodActive(pod) && isOnSameNode(pod, after)
     }).length
     if (count <= most || this.#uncertainWrites.isUncertain(account)) return []
     return [`${owner.kind} ${owner.name} has ${count} pods including ${nameOf(after)}, limit ${most}`]

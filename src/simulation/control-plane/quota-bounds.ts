@@ -17,27 +17,27 @@ export class QuotaBounds {
   }
 
   check({ resourcePrefix, before, after, nowMs }: Changed): readonly string[] {
-    const uid = after?.metadata?.uid ?? ''
+    const uid = after?.metadata.uid ?? ''
     if (resourcePrefix === 'resourcequotas' && after?.status?.hard && !this.#inForceMs.has(uid)) {
       this.#inForceMs.set(uid, nowMs)
     }
     if (resourcePrefix !== 'pods' || before !== undefined || after === undefined) return []
     this.#madeMs.set(uid, nowMs)
-    const namespace = after.metadata?.namespace ?? ''
+    const namespace = after.metadata.namespace ?? ''
     return this.#world
       .of('resourcequotas')
-      .filter(quota => quota.metadata?.namespace === namespace)
+      .filter(quota => quota.metadata.namespace === namespace)
       .flatMap(quota => this.#checkQuota(quota))
   }
 
   #checkQuota({ metadata, status }: ResourceQuota): readonly string[] {
-    const sinceMs = this.#inForceMs.get(metadata?.uid ?? '') ?? Infinity
+    const sinceMs = this.#inForceMs.get(metadata.uid ?? '') ?? Infinity
     const most = Number(status?.hard?.['pods'] ?? Infinity)
     const counted = this.#world.of('pods').filter(pod => {
-      const madeMs = this.#madeMs.get(pod.metadata?.uid ?? '') ?? 0
-      return pod.metadata?.namespace === metadata?.namespace && isPodActive(pod) && madeMs > sinceMs
+      const madeMs = this.#madeMs.get(pod.metadata.uid ?? '') ?? 0
+      return pod.metadata.namespace === metadata.namespace && isPodActive(pod) && madeMs > sinceMs
     })
     if (counted.length <= most) return []
-    return [`${counted.length} pods in namespace ${metadata?.namespace}, quota ${most}`]
+    return [`${counted.length} pods in namespace ${metadata.namespace}, quota ${most}`]
   }
 }

@@ -35,5 +35,5 @@ async function checkInformer(
 }
 
 function versionOf(object: KubernetesObject | undefined): string | undefined {
-  return object?.metadata?.resourceVersion
+  return object?.metadata.resourceVersion
 }

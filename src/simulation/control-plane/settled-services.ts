@@ -21,7 +21,7 @@ function addressesWanted({ metadata, spec }: Service, world: World): readonly st
   const selector = selectorFromLabels(spec?.selector)
   return world
     .of('pods')
-    .filter(pod => pod.metadata?.namespace === metadata?.namespace && selector.matches(pod.metadata?.labels))
+    .filter(pod => pod.metadata.namespace === metadata.namespace && selector.matches(pod.metadata.labels))
     .filter(pod => isPodReady(pod) && !isBeingDeleted(pod))
     .map(({ status }) => status?.podIP ?? '')
 }
@@ -30,8 +30,8 @@ function addressesInSlices({ metadata }: Service, world: World): readonly string
   return world
     .of('endpointslices')
     .filter(slice => {
-      const { namespace, labels } = slice.metadata ?? {}
-      return namespace === metadata?.namespace && labels?.['kubernetes.io/service-name'] === metadata?.name
+      const { namespace, labels } = slice.metadata
+      return namespace === metadata.namespace && labels?.['kubernetes.io/service-name'] === metadata.name
     })
     .flatMap(({ endpoints = [] }) => endpoints.filter(({ conditions }) => conditions?.ready))
     .flatMap(({ addresses }) => addresses)

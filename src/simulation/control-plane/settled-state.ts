@@ -98,7 +98,7 @@ function checkJob(job: Job, world: World, uncertainWrites: UncertainWrites): rea
   }
   const want = isMeantToFail ? 0 : (job.spec?.completions ?? 1)
   const isTooMany = succeeded > want && uncertainWrites.wasEverUncertain('job-controller')
-  const held = world.podsOf(job).filter(({ metadata }) => metadata?.finalizers?.length)
+  const held = world.podsOf(job).filter(({ metadata }) => metadata.finalizers?.length)
   return [
     ...(isTooMany ? [] : differ(`successes of ${what}`, succeeded, want)),
     ...differ(`active pods of ${what}`, active, 0),
@@ -109,7 +109,7 @@ function checkJob(job: Job, world: World, uncertainWrites: UncertainWrites): rea
 
 function checkQuota(quota: ResourceQuota, world: World): readonly string[] {
   const pods = world.of('pods').filter(pod => {
-    return pod.metadata?.namespace === quota.metadata?.namespace && !isPodTerminal(pod)
+    return pod.metadata.namespace === quota.metadata.namespace && !isPodTerminal(pod)
   })
   return differ(`pods that quota ${nameOf(quota)} counts`, Number(quota.status?.used?.['pods']), pods.length)
 }
@@ -128,15 +128,15 @@ function checkAddresses(pods: readonly Pod[]): readonly string[] {
 
 /** In a namespace with a quota not all requested pods may exist. */
 function hasQuota({ metadata }: KubernetesObject, world: World): boolean {
-  return world.of('resourcequotas').some(quota => quota.metadata?.namespace === metadata?.namespace)
+  return world.of('resourcequotas').some(quota => quota.metadata.namespace === metadata.namespace)
 }
 
 /** Every remaining object's owner, namespace and node exist. */
 function checkPlace(object: KubernetesObject, world: World): readonly string[] {
-  const { namespace, ownerReferences: owners = [] } = object.metadata ?? {}
+  const { namespace, ownerReferences: owners = [] } = object.metadata
   const node = object.kind === 'Pod' ? (object as Pod).spec?.nodeName : undefined
   const has = (resourcePrefix: 'namespaces' | 'minions', name: string | undefined): boolean => {
-    return name === undefined || world.of(resourcePrefix).some(({ metadata }) => metadata?.name === name)
+    return name === undefined || world.of(resourcePrefix).some(({ metadata }) => metadata.name === name)
   }
   const what = `${object.kind} ${nameOf(object)}`
   return [

@@ -37,7 +37,7 @@ export class OrdinalOrder {
       .filter(each => nowMs - (this.#deletedMs.get(`${owner.uid} ${each}`) ?? -Infinity) > staleMs)
     if (gaps.length === 0) return []
     return [
-      `pod ${after.metadata?.name} is created before ${gaps.map(each => `${owner.name}-${each}`).join()}`,
+      `pod ${after.metadata.name} is created before ${gaps.map(each => `${owner.name}-${each}`).join()}`,
     ]
   }
 }
@@ -92,5 +92,5 @@ function isOrdered({ spec }: StatefulSet): boolean {
 }
 
 function ordinalOf(pod: Pick<Pod, 'metadata'> | undefined): number {
-  return Number(/-(\d+)$/.exec(pod?.metadata?.name ?? '')?.[1] ?? -1)
+  return Number(/-(\d+)$/.exec(pod?.metadata.name ?? '')?.[1] ?? -1)
 }

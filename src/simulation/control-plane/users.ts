@@ -86,7 +86,7 @@ export class Users {
   async uncordon(): Promise<void> {
     const { items } = await this.#client.listAll(nodes)
     for (const { metadata, spec } of items)
-      if (spec?.unschedulable) await this.#setCordon(metadata?.name ?? '', false)
+      if (spec?.unschedulable) await this.#setCordon(metadata.name, false)
   }
 
   #anyWorkload(): Chosen {
@@ -100,7 +100,7 @@ export class Users {
       kinds.map(async kind => {
         const { items } = await this.#client.listAll(kind)
         return items.filter(isMadeByUser).map(({ metadata }): Chosen => {
-          return { kind, at: { namespace: metadata?.namespace ?? '', name: metadata?.name ?? '' } }
+          return { kind, at: { namespace: metadata.namespace ?? '', name: metadata.name } }
         })
       }),
     )
@@ -159,7 +159,7 @@ export class Users {
   async #removePod(namespace: string): Promise<unknown> {
     const { items } = await this.#client.listAll(pods, { namespace })
     if (items.length === 0) return undefined
-    const { name = '' } = this.#pick('pod', items).metadata ?? {}
+    const { name } = this.#pick('pod', items).metadata
     return this.#client.delete(pods, { namespace, name })
   }
 
@@ -167,7 +167,7 @@ export class Users {
     const { items } = await this.#client.listAll(nodes)
     if (items.length === 0) return undefined
     const { metadata, spec } = this.#pick('node', items)
-    return this.#setCordon(metadata?.name ?? '', !spec?.unschedulable)
+    return this.#setCordon(metadata.name, !spec?.unschedulable)
   }
 
   #setCordon(name: string, unschedulable: boolean): Promise<unknown> {

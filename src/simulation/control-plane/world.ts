@@ -62,9 +62,9 @@ export class World {
     const objects = this.#byPrefix.get(resourcePrefix) ?? new Map<string, KubernetesObject>()
     this.#byPrefix.set(resourcePrefix, objects)
     const before = objects.get(key)
-    this.#byUid.delete(before?.metadata?.uid ?? '')
+    this.#byUid.delete(before?.metadata.uid ?? '')
     const after = event.type === 'delete' ? undefined : parse(event.value)
-    const uid = after?.metadata?.uid
+    const uid = after?.metadata.uid
     if (after === undefined) objects.delete(key)
     else objects.set(key, after)
     if (after !== undefined && uid !== undefined) this.#byUid.set(uid, after)
@@ -85,5 +85,5 @@ export function resourcePrefixOf(key: string): string {
 
 /** `namespace/name`, or `name` if cluster-scoped. */
 export function nameOf({ metadata }: KubernetesObject): string {
-  return metadata?.namespace ? `${metadata.namespace}/${metadata.name}` : (metadata?.name ?? '')
+  return metadata.namespace ? `${metadata.namespace}/${metadata.name}` : (metadata.name ?? '')
 }

@@ -45,14 +45,12 @@ export function overcommittedBy(node: Node, pods: readonly Pod[]): readonly stri
 /** True if the pod fits on the node beside these pods. */
 export function fitsOn(pod: Pod, node: Node, pods: readonly Pod[]): boolean {
   const { nodeSelector = {} } = pod.spec ?? {}
-  const isWanted = Object.entries(nodeSelector).every(
-    ([key, value]) => node.metadata?.labels?.[key] === value,
-  )
+  const isWanted = Object.entries(nodeSelector).every(([key, value]) => node.metadata.labels?.[key] === value)
   return isWanted && node.spec?.unschedulable !== true && overcommittedBy(node, [...pods, pod]).length === 0
 }
 
 export function isOn(pod: Pod, node: Node): boolean {
-  return pod.spec?.nodeName === node.metadata?.name
+  return pod.spec?.nodeName === node.metadata.name
 }
 
 function amountOf({ spec }: Pod, name: string): number {

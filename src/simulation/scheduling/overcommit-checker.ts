@@ -30,9 +30,7 @@ export class OvercommitChecker {
     if (node === undefined) return
     const there = [...this.#pods.values()].filter(each => isOn(each, node))
     for (const what of overcommittedBy(node, there)) {
-      this.violations.push(
-        `revision ${event.revision}: node ${node.metadata?.name} is overcommitted: ${what}`,
-      )
+      this.violations.push(`revision ${event.revision}: node ${node.metadata.name} is overcommitted: ${what}`)
     }
   }
 }

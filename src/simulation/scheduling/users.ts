@@ -37,7 +37,7 @@ export class Users {
   async tidy(): Promise<void> {
     const { items } = await this.#client.list(pods)
     const { items: there } = await this.#client.list(nodes)
-    const names = new Set(there.map(({ metadata }) => metadata?.name))
+    const names = new Set(there.map(({ metadata }) => metadata.name))
     for (const pod of items) {
       const node = pod.spec?.nodeName
       if (!isBeingDeleted(pod) && (!node || names.has(node))) continue
@@ -96,7 +96,7 @@ export class Users {
     const node = this.#oneOf((await this.#client.list(nodes)).items)
     if (node === undefined) return 'no node to delete'
     await this.#unlessGone(this.#client.delete(nodes, at(node)))
-    return `delete ${node.metadata?.name}`
+    return `delete ${node.metadata.name}`
   }
 
   async #cordon(): Promise<string> {
@@ -104,7 +104,7 @@ export class Users {
     if (node === undefined) return 'no node to cordon'
     const unschedulable = !node.spec?.unschedulable
     await this.#client.patch(nodes, at(node), { type: 'merge', patch: { spec: { unschedulable } } })
-    return `${unschedulable ? 'cordon' : 'uncordon'} ${node.metadata?.name}`
+    return `${unschedulable ? 'cordon' : 'uncordon'} ${node.metadata.name}`
   }
 
   async #openGates(): Promise<string> {
@@ -112,7 +112,7 @@ export class Users {
     const gated = items.find(({ spec }) => spec?.schedulingGates?.length)
     if (gated === undefined) return 'no gates to open'
     await this.#open(gated)
-    return `open gates of ${gated.metadata?.name}`
+    return `open gates of ${gated.metadata.name}`
   }
 
   async #open(pod: Pod): Promise<void> {
@@ -127,7 +127,7 @@ export class Users {
     await this.#unlessGone(
       this.#client.delete(pods, at(pod), { gracePeriodSeconds: this.#oneIn(2) ? 0 : 30 }),
     )
-    return `delete ${pod.metadata?.name}`
+    return `delete ${pod.metadata.name}`
   }
 
   #oneOf<T>(items: readonly T[]): T | undefined {
@@ -155,8 +155,8 @@ export class Users {
 }
 
 function at({ metadata }: Node | Pod): { readonly namespace?: string; readonly name: string } {
-  const name = metadata?.name ?? ''
-  return metadata?.namespace ? { namespace: metadata.namespace, name } : { name }
+  const name = metadata.name ?? ''
+  return metadata.namespace ? { namespace: metadata.namespace, name } : { name }
 }
 
 function gpuOf(requests: Readonly<Record<string, string>>): Readonly<Record<string, string>> {

@@ -1,5 +1,6 @@
 import { parseGroupVersion } from '#/api/group-version.ts'
-import type { KubernetesObject } from '#/api/metadata.ts'
+import type { JsonObject } from '#/api/apply.ts'
+import { objectOf, type KubernetesObject } from '#/api/metadata.ts'
 import { quote } from '#/api/quote.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Scheme } from '#/api/scheme.ts'
@@ -41,9 +42,9 @@ function manifestOf(object: unknown, scheme: Scheme): Manifest {
   const resource = groupVersion && scheme.byKind({ ...groupVersion, kind })
   if (resource === undefined)
     throw new TypeError(`no matches for kind ${quote(kind)} in version ${quote(apiVersion)}`)
-  const { metadata = {} } = object as KubernetesObject
-  if (resource.scope === 'Cluster') return { resource, object }
-  return { resource, object: { ...object, metadata: { namespace: 'default', ...metadata } } }
+  const manifest = objectOf(object as JsonObject)
+  if (resource.scope === 'Cluster') return { resource, object: manifest }
+  return { resource, object: { ...manifest, metadata: { namespace: 'default', ...manifest.metadata } } }
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

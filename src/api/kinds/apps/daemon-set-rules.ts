@@ -59,12 +59,12 @@ const emptyStatus: DaemonSetStatus = {
 const templateGenerationKey = 'deprecated.daemonset.template.generation'
 
 function templateGenerationOf({ metadata }: DaemonSet): number {
-  const generation = parseInt64(metadata?.annotations?.[templateGenerationKey] ?? '0')
+  const generation = parseInt64(metadata.annotations?.[templateGenerationKey] ?? '0')
   return typeof generation === 'number' ? generation : 0
 }
 
 function withTemplateGeneration(object: DaemonSet, generation: number): DaemonSet {
-  const { annotations } = object.metadata ?? {}
+  const { annotations } = object.metadata
   if (annotations?.[templateGenerationKey] === String(generation)) return object
   const counted = { ...annotations, [templateGenerationKey]: String(generation) }
   return { ...object, metadata: { ...object.metadata, annotations: counted } }

@@ -31,7 +31,7 @@ export const deploymentRules: KindRules<Deployment> = {
   validateStatusUpdate: (object, old) => validateStatus(object.status ?? {}, old.status ?? {}),
   warnings(object, old) {
     if (old !== undefined && semanticEqual(object.spec, old.spec)) return []
-    const ofName = old === undefined ? warningsForName(object.metadata?.name, namesOfPods) : []
+    const ofName = old === undefined ? warningsForName(object.metadata.name, namesOfPods) : []
     return [...ofName, ...warningsForTemplate('spec.template', object.spec?.template)]
   },
 }

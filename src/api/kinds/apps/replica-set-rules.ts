@@ -27,7 +27,7 @@ export const replicaSetRules: KindRules<ReplicaSet> = {
   validateStatusUpdate: object => validateStatus(object.status ?? { replicas: 0 }),
   warnings(object, old) {
     if (old !== undefined && semanticEqual(object.spec, old.spec)) return []
-    const ofName = old === undefined ? warningsForName(object.metadata?.name, namesOfPods) : []
+    const ofName = old === undefined ? warningsForName(object.metadata.name, namesOfPods) : []
     return [...ofName, ...warningsForTemplate('spec.template', object.spec?.template)]
   },
   selectableFields: { 'status.replicas': object => String(object.status?.replicas ?? 0) },

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Deployment } from '../../generated/apps/v1.ts'
 import type { DaemonSet, StatefulSet } from '../../generated/apps/v1.ts'
 import { selector, template } from '../core/pod/testdata/pods.ts'
 import { underTest } from '../testdata/check-rules.ts'
@@ -15,7 +16,7 @@ const statefulSets = underTest(apps['StatefulSet'])
 const revisions = underTest(apps['ControllerRevision'])
 
 /** An object with a valid template and selector and these spec fields. */
-function workload(fields: object = {}): object {
+function workload(fields: object = {}) {
   return { metadata: { name: 'web' }, spec: { selector, template: template(), ...fields } }
 }
 
@@ -182,15 +183,15 @@ test('templateGeneration of a DaemonSet counts template changes', () => {
   const key = 'deprecated.daemonset.template.generation'
   const fill = (object: object): DaemonSet => daemonSets.withDefaults(object) as DaemonSet
   const made = daemonSetRules.prepareForCreate?.(fill(workload())) as DaemonSet
-  assert.equal(made.metadata?.annotations?.[key], '1')
+  assert.equal(made.metadata.annotations?.[key], '1')
   assert.equal(made.status?.numberReady, 0)
   const same = daemonSetRules.prepareForUpdate?.(fill(workload({ minReadySeconds: 5 })), made)
-  assert.equal(same?.metadata?.annotations?.[key], '1')
+  assert.equal(same?.metadata.annotations?.[key], '1')
   const other = daemonSetRules.prepareForUpdate?.(
     fill(workload({ template: template({ hostname: 'x' }) })),
     made,
   )
-  assert.equal(other?.metadata?.annotations?.[key], '2')
+  assert.equal(other?.metadata.annotations?.[key], '2')
 })
 
 test('defaults of StatefulSet', () => {
@@ -292,7 +293,9 @@ test('validation of ControllerRevision', () => {
 })
 
 test('template warnings are returned only for a changed template', () => {
-  const old = workload({ template: template({ nodeSelector: { 'beta.kubernetes.io/os': 'linux' } }) })
+  const old: Deployment = workload({
+    template: template({ nodeSelector: { 'beta.kubernetes.io/os': 'linux' } }),
+  })
   const warning =
     'spec.template.spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; ' +
     'use "kubernetes.io/os" instead'

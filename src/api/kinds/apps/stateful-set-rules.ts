@@ -86,6 +86,7 @@ function withClaimDefaults(claim: PersistentVolumeClaim): PersistentVolumeClaim 
   const named = withMissing(claim, {
     apiVersion: 'v1',
     kind: 'PersistentVolumeClaim',
+    metadata: {},
     spec: {},
     status: { phase: 'Pending' },
   })
@@ -141,7 +142,7 @@ function templateWithClaims({
   return withField(template, 'spec', spec => {
     const { hostname: _, subdomain: __, ...unnamed } = spec
     const claimed: Volume[] = volumeClaimTemplates.map(({ metadata }) => {
-      const name = metadata?.name ?? ''
+      const name = metadata.name ?? ''
       return { name, persistentVolumeClaim: { claimName: name } }
     })
     const names = new Set(claimed.map(volume => volume.name))

@@ -26,7 +26,7 @@ function old(spec: object, annotations?: Readonly<Record<string, string>>): v1.H
   return {
     apiVersion: 'autoscaling/v1',
     kind: 'HorizontalPodAutoscaler',
-    ...(annotations && { metadata: { annotations } }),
+    metadata: { ...(annotations && { annotations }) },
     spec: { maxReplicas: 3, scaleTargetRef: { kind: 'Deployment', name: 'web' }, ...spec },
   }
 }
@@ -35,7 +35,7 @@ test('CPU utilization is a field in HPA v1 and a metric in v2', () => {
   const converted = toV2(old({ targetCPUUtilizationPercentage: 50 }))
   const target = { type: 'Utilization', averageUtilization: 50 }
   assert.deepEqual(converted.spec.metrics, [{ type: 'Resource', resource: { name: 'cpu', target } }])
-  assert.equal(converted.metadata, undefined)
+  assert.deepEqual(converted.metadata, {})
   assert.deepEqual(toV1(converted), old({ targetCPUUtilizationPercentage: 50 }))
   assert.equal(toV2(old({})).spec.metrics?.[0]?.resource?.target.averageUtilization, 80)
 })
@@ -65,7 +65,7 @@ test("HPA v1 stores v2 fields in Kubernetes' annotations", () => {
   const { metadata, spec, status } = toV1(object)
   assert.equal(spec.targetCPUUtilizationPercentage, 5)
   assert.deepEqual(status, { currentReplicas: 0, desiredReplicas: 2 })
-  assert.deepEqual(metadata?.annotations, {
+  assert.deepEqual(metadata.annotations, {
     mine: 'kept',
     [`${prefix}metrics`]: '[{"type":"Pods","pods":{"metricName":"m","targetAverageValue":"1k"}}]',
     [`${prefix}behavior`]: '{"ScaleDown":{"Policies":[{"Type":"Pods","Value":1,"PeriodSeconds":15}]}}',

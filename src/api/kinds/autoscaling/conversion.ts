@@ -187,7 +187,7 @@ function withKeys(value: JsonValue, rename: (key: string) => string): JsonValue 
 
 /** Replaces all round-trip annotations by the given ones. */
 function withAnnotations<T extends KubernetesObject>(object: T, given: Readonly<Record<string, string>>): T {
-  const { annotations: before = {}, ...metadata } = object.metadata ?? {}
+  const { annotations: before = {}, ...metadata } = object.metadata
   const isPlain = !roundTripAnnotations.some(key => Object.hasOwn(before, key))
   if (isPlain && Object.keys(given).length === 0) return object
   const annotations = { ...before, ...given }

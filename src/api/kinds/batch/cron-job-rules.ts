@@ -19,7 +19,7 @@ export const cronJobRules: KindRules<CronJob> = {
   prepareForCreate: object => ({ ...withPreparedTemplate(object), status: {} }),
   prepareForUpdate: withPreparedTemplate,
   validate({ metadata, spec }) {
-    const { name = '' } = metadata ?? {}
+    const { name = '' } = metadata
     const errors = validateSpec('spec', spec ?? {}, undefined)
     if (name.length <= nameCharactersMax) return errors
     return [...errors, invalid('metadata.name', name, `must be no more than ${nameCharactersMax} characters`)]
@@ -126,7 +126,7 @@ function validateJobTemplate(field: string, { spec }: JobTemplateSpec): FieldErr
 function warnings({ metadata, spec }: CronJob, old: CronJob | undefined): string[] {
   const isSame = old !== undefined && semanticEqual(spec, old.spec)
   const ofJob = isSame ? [] : warningsForJobSpec('spec.jobTemplate.spec', spec?.jobTemplate?.spec ?? {})
-  if (old === undefined) return [...warningsForName(metadata?.name, namesOfPods), ...ofJob]
+  if (old === undefined) return [...warningsForName(metadata.name, namesOfPods), ...ofJob]
   if (!spec?.schedule?.includes('TZ')) return ofJob
   const page = 'https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/'
   return [

@@ -11,7 +11,7 @@ export function withJobDefaults(job: Job): Job {
 /** A job without labels gets the labels of its template, including the generated ones. */
 export function withTemplateLabels(job: Job): Job {
   const labels = job.spec?.template?.metadata?.labels
-  const hasLabels = Object.keys(job.metadata?.labels ?? {}).length > 0
+  const hasLabels = Object.keys(job.metadata.labels ?? {}).length > 0
   return labels === undefined || hasLabels ? job : { ...job, metadata: { ...job.metadata, labels } }
 }
 

@@ -25,7 +25,7 @@ export const jobRules: KindRules<Job> = {
   validateStatusUpdate: validateJobStatusUpdate,
   warnings(job, old) {
     if (old !== undefined && semanticEqual(job.spec, old.spec)) return []
-    const ofName = old === undefined ? warningsForName(job.metadata?.name, namesOfPods) : []
+    const ofName = old === undefined ? warningsForName(job.metadata.name, namesOfPods) : []
     return [...ofName, ...warningsForJobSpec('spec', job.spec ?? {})]
   },
   orphanDependentsByDefault: true,

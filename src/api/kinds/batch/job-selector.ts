@@ -22,7 +22,7 @@ function labelsOf({ uid = '', name = '' }: ObjectMeta): Labels {
 }
 
 export function withGeneratedSelector(job: Job): Job {
-  const { metadata = {}, spec } = job
+  const { metadata, spec } = job
   if (spec === undefined || spec.manualSelector === true) return job
   const { template, selector } = spec
   const labels = { ...labelsOf(metadata), ...template?.metadata?.labels }
@@ -38,7 +38,7 @@ export function withGeneratedSelector(job: Job): Job {
 }
 
 /** Without `manualSelector`, the selector must match the generated labels. */
-export function validateGeneratedSelector({ metadata = {}, spec }: Job): FieldError[] {
+export function validateGeneratedSelector({ metadata, spec }: Job): FieldError[] {
   const { selector, template, manualSelector } = spec ?? {}
   if (manualSelector === true || selector === undefined) return []
   const expected = labelsOf(metadata)

@@ -10,7 +10,7 @@ import { validateGeneratedSelector } from './job-selector.ts'
 
 export function validateJob(job: Job): FieldError[] {
   const spec: Partial<JobSpec> = job.spec ?? {}
-  const { name = '' } = job.metadata ?? {}
+  const { name = '' } = job.metadata
   const { completions = 0, completionMode } = spec
   const errors = [...validateGeneratedSelector(job), ...validateSelectedSpec('spec', spec)]
   const hostname = `${name}-${completions - 1}`

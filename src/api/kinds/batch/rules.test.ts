@@ -29,7 +29,7 @@ function cronJob(fields: object = {}, jobSpec: object = {}): object {
 test('defaults of Job', () => {
   const counts = (fields: object): object => {
     const { spec, metadata } = jobs.withDefaults(job(fields)) as Job
-    assert.deepEqual(metadata?.labels, { app: 'web' })
+    assert.deepEqual(metadata.labels, { app: 'web' })
     const { template: _, ...rest } = spec ?? {}
     return rest
   }
@@ -72,9 +72,9 @@ test('the server generates the selector and labels of a Job', () => {
     'batch.kubernetes.io/controller-uid': 'u1',
   })
   assert.deepEqual(status, {})
-  assert.deepEqual(stored().metadata?.labels, { app: 'web' })
+  assert.deepEqual(stored().metadata.labels, { app: 'web' })
   const bare = stored({ template: { ...ending, metadata: {} } })
-  assert.deepEqual(bare.metadata?.labels, bare.spec?.template.metadata?.labels)
+  assert.deepEqual(bare.metadata.labels, bare.spec?.template.metadata?.labels)
   jobs.check(job())
   jobs.check(
     job({ template: template({ restartPolicy: 'Never' }, { labels: { 'job-name': 'x' } }) }),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { CertificateSigningRequest } from '../../generated/certificates/v1.ts'
 import { formatFieldError } from '../../field-error.ts'
 import { underTest } from '../testdata/check-rules.ts'
 import { certificateSigningRequestRules } from './certificate-signing-request.ts'
@@ -18,8 +19,8 @@ const spec = {
 const approved = { type: 'Approved', status: 'True' }
 const denied = { type: 'Denied', status: 'True' }
 
-function request(change: object, status?: object): { readonly spec: typeof spec } {
-  return { spec: { ...spec, ...change }, ...(status && { status }) }
+function request(change: object, status?: object): CertificateSigningRequest {
+  return { metadata: {}, spec: { ...spec, ...change }, ...(status && { status }) }
 }
 
 test('spec.request of a CSR must be a PEM certificate request', () => {

@@ -214,7 +214,7 @@ function withApprovalOf(
   sent: CertificateSigningRequest,
   now: string,
 ): CertificateSigningRequest {
-  const { metadata = {} } = sent
+  const { metadata } = sent
   const conditions = sent.status?.conditions ?? []
   return withTimes({ ...old, metadata, status: { ...old.status, conditions } }, old, now)
 }

@@ -18,7 +18,10 @@ test('validation of Lease duration and transitions', () => {
 
 test('Lease strategy fields are dropped', () => {
   const spec = { holderIdentity: 'a', strategy: 'OldestEmulationVersion', preferredHolder: 'b' }
-  assert.deepEqual(leaseRules.prepareForCreate?.({ spec }), { spec: { holderIdentity: 'a' } })
-  const plain = { spec: { holderIdentity: 'a' } }
+  assert.deepEqual(leaseRules.prepareForCreate?.({ metadata: {}, spec }), {
+    metadata: {},
+    spec: { holderIdentity: 'a' },
+  })
+  const plain = { metadata: {}, spec: { holderIdentity: 'a' } }
   assert.equal(leaseRules.prepareForCreate?.(plain), plain)
 })

@@ -75,7 +75,7 @@ function validatePort(field: string, port: EndpointPort, isNameRequired: boolean
 
 function warningsForEndpoints({ metadata, subsets = [] }: Endpoints): string[] {
   // The endpoints controller writes canonical addresses and needs no warnings.
-  if (labelOf(metadata?.labels, 'endpoints.kubernetes.io/managed-by') === 'endpoint-controller') return []
+  if (labelOf(metadata.labels, 'endpoints.kubernetes.io/managed-by') === 'endpoint-controller') return []
   return subsets.flatMap(({ addresses = [], notReadyAddresses = [] }, subset) => [
     ...addresses.flatMap(({ ip }, index) => {
       return warningsForIp(`subsets[${subset}].addresses[${index}].ip`, ip ?? '')

@@ -35,7 +35,7 @@ export function validateEvent(
   event: Event,
   reporterField: 'reportingComponent' | 'reportingController',
 ): FieldError[] {
-  const namespace = event.metadata?.namespace ?? ''
+  const namespace = event.metadata.namespace ?? ''
   const errors = event.eventTime ? validateNewEvent(event, reporterField) : validateOldEvent(event)
   return [...errors, ...invalidEach('namespace', namespace, checkDns1123Subdomain(namespace))]
 }
@@ -45,7 +45,7 @@ export function validateEvent(
  * `default`.
  */
 function validateOldEvent({ metadata, involvedObject }: Event): FieldError[] {
-  const namespace = metadata?.namespace ?? ''
+  const namespace = metadata.namespace ?? ''
   const involved = involvedObject?.namespace ?? ''
   const isInPlace = involved === '' ? namespace === '' || namespace === 'default' : namespace === involved
   return isInPlace ? [] : [otherNamespace(involved)]
@@ -53,7 +53,7 @@ function validateOldEvent({ metadata, involvedObject }: Event): FieldError[] {
 
 function validateNewEvent(event: Event, reporterField: string): FieldError[] {
   const { reportingComponent = '', reportingInstance = '', action = '', reason = '', message = '' } = event
-  const namespace = event.metadata?.namespace ?? ''
+  const namespace = event.metadata.namespace ?? ''
   const involved = event.involvedObject?.namespace ?? ''
   const isInPlace = involved !== '' || namespace === 'default' || namespace === 'kube-system'
   const errors: FieldError[] = isInPlace ? [] : [otherNamespace(involved)]

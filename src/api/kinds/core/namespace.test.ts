@@ -30,9 +30,9 @@ test('a new Namespace gets the kubernetes finalizer', () => {
     status: { phase: 'Active' },
   })
   assert.ok(created && namespaceRules.hasPendingFinalization?.(created))
-  assert.equal(namespaceRules.hasPendingFinalization?.({ spec: {} }), false)
-  const begun = namespaceRules.beginDeletion?.({ status: { phase: 'Active' } })
-  assert.deepEqual(begun, { status: { phase: 'Terminating' } })
+  assert.equal(namespaceRules.hasPendingFinalization?.({ metadata: {}, spec: {} }), false)
+  const begun = namespaceRules.beginDeletion?.({ metadata: {}, status: { phase: 'Active' } })
+  assert.deepEqual(begun, { metadata: {}, status: { phase: 'Terminating' } })
 })
 
 test('a Namespace update keeps spec.finalizers', () => {
@@ -50,8 +50,8 @@ test('Namespace finalizers must be qualified names', () => {
     { spec: { finalizers: ['mine'] } },
     'spec.finalizers: Invalid value: "mine": name is neither a standard finalizer name nor is it fully quali',
   )
-  const finalized = { spec: { finalizers: ['a.b/c', 'mine'] } }
-  const errors = namespaceRules.subresources?.['finalize']?.validate?.(finalized, {})
+  const finalized = { metadata: {}, spec: { finalizers: ['a.b/c', 'mine'] } }
+  const errors = namespaceRules.subresources?.['finalize']?.validate?.(finalized, { metadata: {} })
   assert.deepEqual(
     errors?.map(error => error.field),
     ['spec.finalizers[1]'],

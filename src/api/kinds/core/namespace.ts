@@ -46,7 +46,7 @@ const kubernetesFinalizer = 'kubernetes'
 const nameLabel = 'kubernetes.io/metadata.name'
 
 function withNameLabel(namespace: Namespace): Namespace {
-  const { name, labels } = namespace.metadata ?? {}
+  const { name, labels } = namespace.metadata
   if (!name || labels?.[nameLabel] === name) return namespace
   return { ...namespace, metadata: { ...namespace.metadata, labels: { ...labels, [nameLabel]: name } } }
 }

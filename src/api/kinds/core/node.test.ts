@@ -114,6 +114,6 @@ test('validation of Node status', () => {
 
 test('Nodes can be selected by spec.unschedulable', () => {
   const field = nodeRules.selectableFields?.['spec.unschedulable']
-  assert.equal(field?.({ spec: { unschedulable: true } }), 'true')
-  assert.equal(field?.({}), 'false')
+  assert.equal(field?.({ metadata: {}, spec: { unschedulable: true } }), 'true')
+  assert.equal(field?.({ metadata: {} }), 'false')
 })

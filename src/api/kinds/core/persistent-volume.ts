@@ -48,7 +48,7 @@ function withSpecDefaults(given: PersistentVolumeSpec): PersistentVolumeSpec {
 }
 
 function pending(volume: PersistentVolume): PersistentVolume {
-  const time = volume.metadata?.creationTimestamp
+  const time = volume.metadata.creationTimestamp
   return { ...volume, status: { phase: 'Pending', ...(time && { lastPhaseTransitionTime: time }) } }
 }
 
@@ -68,7 +68,7 @@ const mountOptionsAnnotation = 'volume.beta.kubernetes.io/mount-options'
 
 function validateVolume(volume: PersistentVolume): FieldError[] {
   const spec = volume.spec ?? {}
-  const errors = validatePersistentVolumeSpec('spec', spec, volume.metadata?.name ?? '')
+  const errors = validatePersistentVolumeSpec('spec', spec, volume.metadata.name ?? '')
   if (hasMountOptions(spec) || annotationOf(volume, mountOptionsAnnotation) === undefined) return errors
   const detail = 'may not specify mount options for this volume type'
   return [...errors, forbiddenField(`metadata.annotations.${mountOptionsAnnotation}`, detail)]

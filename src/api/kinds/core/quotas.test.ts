@@ -180,7 +180,7 @@ test('ResourceQuota scopes are immutable', () => {
 
 test('a ResourceQuota returns warnings for requests above limits', () => {
   const hard = { 'limits.cpu': '1', 'cpu': '2' }
-  assert.deepEqual(resourceQuotaRules.warnings?.({ spec: { hard } }, undefined), [
+  assert.deepEqual(resourceQuotaRules.warnings?.({ metadata: {}, spec: { hard } }, undefined), [
     'ResourceQuota cpu (2) should be less than limits.cpu (1)',
   ])
 })
@@ -188,7 +188,7 @@ test('a ResourceQuota returns warnings for requests above limits', () => {
 test('ResourceQuota validation takes linear time', () => {
   const many = Array.from({ length: 50_000 }, (_, index) => `hugepages-${index}`)
   const hard = Object.fromEntries(many.map(name => [name, '1']))
-  const errors = resourceQuotaRules.validate?.({ spec: { hard, scopes: many } }) ?? []
+  const errors = resourceQuotaRules.validate?.({ metadata: {}, spec: { hard, scopes: many } }) ?? []
   assert.deepEqual(
     errors.map(error => error.detail),
     ['unsupported scope'],

@@ -22,7 +22,7 @@ test('validation of ServiceAccount secrets', () => {
     metadata: {},
     secrets: [{ name: 'a' }, { name: 'c' }],
   })
-  const plain = { secrets: [{ name: 'a' }] }
+  const plain = { metadata: {}, secrets: [{ name: 'a' }] }
   assert.equal(serviceAccountRules.prepareForUpdate?.(plain, plain), plain)
 })
 

@@ -27,7 +27,7 @@ export const replicationControllerRules: KindRules<ReplicationController> = {
   validateStatusUpdate: object => validateStatus('status', object.status ?? { replicas: 0 }),
   warnings(object, old) {
     if (old !== undefined && semanticEqual(object.spec, old.spec)) return []
-    const ofName = old === undefined ? warningsForName(object.metadata?.name, namesOfPods) : []
+    const ofName = old === undefined ? warningsForName(object.metadata.name, namesOfPods) : []
     return [...ofName, ...warningsForTemplate('spec.template', object.spec?.template)]
   },
   orphanDependentsByDefault: true,
@@ -42,7 +42,7 @@ function withDefaults(object: ReplicationController): ReplicationController {
     return labels === undefined || !isEmpty(result.selector) ? result : { ...result, selector: labels }
   })
   const labels = complete.spec?.template?.metadata?.labels
-  if (labels === undefined || !isEmpty(complete.metadata?.labels)) return complete
+  if (labels === undefined || !isEmpty(complete.metadata.labels)) return complete
   return { ...complete, metadata: { ...complete.metadata, labels } }
 }
 

@@ -55,7 +55,7 @@ function warningsForSlice(slice: EndpointSlice, old: EndpointSlice | undefined):
   const isNewName = old === undefined && slice.addressType === 'FQDN'
   const warnings = isNewName ? ['spec.addressType: FQDN endpoints are deprecated'] : []
   // The endpoint slice controllers write canonical addresses and need no warnings.
-  const manager = labelOf(slice.metadata?.labels, 'endpointslice.kubernetes.io/managed-by') ?? ''
+  const manager = labelOf(slice.metadata.labels, 'endpointslice.kubernetes.io/managed-by') ?? ''
   if (ownControllers.includes(manager)) return warnings
   return [
     ...warnings,

@@ -51,7 +51,7 @@ function toCoreEvent(event: Event): CoreEvent {
   return {
     ...same,
     apiVersion: 'v1',
-    metadata: event.metadata ?? {},
+    metadata: event.metadata,
     involvedObject: regarding ?? {},
     ...present({
       message: note,

@@ -134,7 +134,7 @@ test('Event converts between core and events.k8s.io without loss', () => {
     type: 'Normal',
   })
   assert.deepEqual(toCore?.(shown as never), stored)
-  const bare = { apiVersion: 'events.k8s.io/v1', kind: 'Event' }
+  const bare = { apiVersion: 'events.k8s.io/v1', kind: 'Event', metadata: {} }
   assert.deepEqual(toCore?.(bare as never), {
     apiVersion: 'v1',
     kind: 'Event',

@@ -44,7 +44,7 @@ function withQueuingDefaults(queuing: QueuingConfiguration): QueuingConfiguratio
 }
 
 function validateLevel(level: PriorityLevelConfiguration): FieldError[] {
-  const name = level.metadata?.name ?? ''
+  const name = level.metadata.name ?? ''
   const spec: Spec = level.spec ?? {}
   const isOld = annotationOf(level, zeroSharesAnnotation) !== undefined
   return [

@@ -37,7 +37,8 @@ test('RuntimeClass scheduling validates node selector and tolerations', () => {
     'scheduling.tolerations[1]: Duplicate value: {"key":"a","operator":"Exists"}',
   )
   const nodeSelector = { 'beta.kubernetes.io/os': 'linux' }
-  assert.deepEqual(runtimeClassRules.warnings?.({ handler: 'a', scheduling: { nodeSelector } }, undefined), [
-    'scheduling.nodeSelector: deprecated since v1.14; use "kubernetes.io/os" instead',
-  ])
+  assert.deepEqual(
+    runtimeClassRules.warnings?.({ metadata: {}, handler: 'a', scheduling: { nodeSelector } }, undefined),
+    ['scheduling.nodeSelector: deprecated since v1.14; use "kubernetes.io/os" instead'],
+  )
 })

@@ -30,7 +30,7 @@ const systemPriorities: ReadonlyMap<string, number> = new Map([
 ])
 
 function validatePriority({ metadata, value = 0, globalDefault = false }: PriorityClass): FieldError[] {
-  const name = metadata?.name ?? ''
+  const name = metadata.name ?? ''
   if (!name.startsWith(systemPrefix)) {
     if (value <= userPriorityMax) return []
     return [forbiddenField('value', `maximum allowed value of a user defined priority is ${userPriorityMax}`)]

@@ -1,7 +1,8 @@
 /** Test notation for tables: an object in its shortest form, and its cells. */
 import assert from 'node:assert/strict'
 import { deepFreeze } from '../../json-value.ts'
-import type { KubernetesObject } from '../../metadata.ts'
+import { objectOf, type KubernetesObject } from '../../metadata.ts'
+import type { JsonObject } from '../../patch/json-object.ts'
 import type { KindColumns, RowCondition } from '../../table-columns.ts'
 import { formatTime } from '../../time.ts'
 import { kindColumnsOf } from '../columns.ts'
@@ -28,7 +29,7 @@ export function columnsUnderTest(group: string, kind: string): ColumnsUnderTest 
   const { columns, cells, conditions } = found as unknown as KindColumns
   const names = columns.map(column => column.name)
   const cellsOf = (object: object): readonly unknown[] => {
-    const given = cells(deepFreeze(withMetadata(object)), nowMs)
+    const given = cells(deepFreeze(withMetadata(object as KubernetesObject)), nowMs)
     assert.equal(given.length, columns.length)
     return given
   }
@@ -41,7 +42,7 @@ export function columnsUnderTest(group: string, kind: string): ColumnsUnderTest 
       const shown = Object.keys(expected).map(name => [name, given[names.indexOf(name)]])
       assert.deepEqual(Object.fromEntries(shown), expected)
     },
-    conditions: object => conditions?.(object) ?? [],
+    conditions: object => conditions?.(objectOf(object as JsonObject)) ?? [],
   }
 }
 

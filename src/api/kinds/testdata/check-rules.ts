@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { formatFieldError, type FieldError } from '../../field-error.ts'
 import { deepFreeze } from '../../json-value.ts'
 import type { KindRules } from '../../kind-rules.ts'
-import type { KubernetesObject } from '../../metadata.ts'
+import { objectOf, type KubernetesObject } from '../../metadata.ts'
+import type { JsonObject } from '../../patch/json-object.ts'
 
 export interface RulesUnderTest {
   /**
@@ -14,15 +15,18 @@ export interface RulesUnderTest {
   readonly checkUpdate: (object: object, old: object, ...errors: readonly string[]) => void
   /** The same for a status update. */
   readonly checkStatus: (object: object, old: object, ...errors: readonly string[]) => void
-  /** The object after defaulting; also checks that defaulting is idempotent. */
-  readonly withDefaults: (object: object) => KubernetesObject
+  /** The object after defaulting, without metadata if it is still empty; defaulting must be idempotent. */
+  readonly withDefaults: (object: object) => Partial<KubernetesObject>
 }
 
 export function underTest(rules: KindRules<never> | undefined): RulesUnderTest {
   assert.ok(rules)
   const known = rules as unknown as KindRules
   const { withDefaults, prepareForCreate, prepareForUpdate, prepareForStatusUpdate, ...rest } = known
-  const fill = (object: object): KubernetesObject => withDefaults?.(deepFreeze(object)) ?? object
+  const fill = (object: object): KubernetesObject => {
+    const given = deepFreeze(objectOf(object as JsonObject))
+    return withDefaults?.(given) ?? given
+  }
   const create = (object: object): KubernetesObject => prepareForCreate?.(fill(object)) ?? fill(object)
   return {
     check(object, ...errors) {
@@ -40,7 +44,9 @@ export function underTest(rules: KindRules<never> | undefined): RulesUnderTest {
     withDefaults(object) {
       const filled = fill(object)
       assert.equal(fill(filled), filled)
-      return filled
+      if ('metadata' in object || Object.keys(filled.metadata).length > 0) return filled
+      const { metadata: _, ...rest } = filled
+      return rest
     },
   }
 }

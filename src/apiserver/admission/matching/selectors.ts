@@ -11,7 +11,7 @@ import { getCached, getCachedOrStored } from '../lookup.ts'
 /** For a Namespace object, its own name. */
 export function namespaceOf({ resource, namespace, name, object }: AdmissionRequest): string {
   if (resource.group !== '' || resource.plural !== 'namespaces') return namespace
-  return name || object?.metadata?.name || ''
+  return name || object?.metadata.name || ''
 }
 
 /** Cluster-scoped objects are always selected. Throws ApiError 404 if the namespace does not exist. */
@@ -35,12 +35,12 @@ async function namespaceLabels(
   const { operation, subresource, object } = request
   // A Namespace being written is matched by its new labels.
   const isWritten = (operation === 'CREATE' || operation === 'UPDATE') && subresource === ''
-  if (isNamespace && isWritten) return object?.metadata?.labels
+  if (isNamespace && isWritten) return object?.metadata.labels
   const name = namespaceOf(request)
   const found =
     getCached(objects, namespaces, { name }) ?? (await getCachedOrStored(objects, namespaces, { name }))
   if (found === undefined) throw notFound({ group: '', kind: 'namespaces', name })
-  return found.metadata?.labels
+  return found.metadata.labels
 }
 
 /**
@@ -50,6 +50,6 @@ async function namespaceLabels(
 export function selectsObject(selector: Selector, { object, oldObject }: AdmissionRequest): boolean {
   if (selector.isEmpty) return true
   const isSelected = (each: KubernetesObject | undefined): boolean =>
-    each !== undefined && selector.matches(each.metadata?.labels)
+    each !== undefined && selector.matches(each.metadata.labels)
   return isSelected(object) || isSelected(oldObject)
 }

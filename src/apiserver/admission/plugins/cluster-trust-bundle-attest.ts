@@ -16,8 +16,8 @@ export function clusterTrustBundleAttest({ authorizer }: PluginContext): Admissi
       (target.operation === 'CREATE' || target.operation === 'UPDATE') &&
       matchesResource(target, 'clustertrustbundles.certificates.k8s.io'),
     async validate(request) {
-      const bundle = request.object as Partial<ClusterTrustBundle>
-      const { signerName = '' } = bundle.spec ?? {}
+      const bundle = request.object as ClusterTrustBundle
+      const { signerName = '' } = bundle.spec
       if (signerName === '' || (request.oldObject && isOnlyCollected(bundle, request.oldObject))) return
       if (await isAuthorizedForSigner(authorizer, { user: request.user, verb: 'attest', signerName })) return
       throw admissionForbidden(request, `user not permitted to attest for signerName "${signerName}"`)
@@ -30,7 +30,7 @@ function isOnlyCollected(object: KubernetesObject, oldObject: KubernetesObject):
   return equalJson(withoutOwners(object), withoutOwners(oldObject))
 }
 
-function withoutOwners({ metadata = {}, ...rest }: KubernetesObject): object {
+function withoutOwners({ metadata, ...rest }: KubernetesObject): object {
   const { ownerReferences: _owners, finalizers: _finalizers, managedFields: _fields, ...kept } = metadata
   return { ...rest, metadata: kept }
 }

@@ -9,15 +9,15 @@ export function defaultClass<T extends KubernetesObject>(
   annotations: readonly string[],
 ): T | undefined {
   const marked = classes.filter(({ metadata }) =>
-    annotations.some(each => metadata?.annotations?.[each] === 'true'),
+    annotations.some(each => metadata.annotations?.[each] === 'true'),
   )
   return marked.sort((a, b) => bornMs(b) - bornMs(a) || byName(a, b))[0]
 }
 
 function bornMs({ metadata }: KubernetesObject): number {
-  return parseTime(metadata?.creationTimestamp ?? '') ?? 0
+  return parseTime(metadata.creationTimestamp ?? '') ?? 0
 }
 
 function byName(a: KubernetesObject, b: KubernetesObject): number {
-  return (a.metadata?.name ?? '') < (b.metadata?.name ?? '') ? -1 : 1
+  return (a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1
 }

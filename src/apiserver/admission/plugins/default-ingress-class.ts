@@ -19,9 +19,9 @@ export function defaultIngressClass({ cache }: PluginContext): AdmissionPlugin {
       const ingress = object as Ingress
       const isChosen =
         ingress.spec?.ingressClassName !== undefined ||
-        ingress.metadata?.annotations?.[oldAnnotation] !== undefined
+        ingress.metadata.annotations?.[oldAnnotation] !== undefined
       if (isChosen) return ingress
-      const name = chosen.value?.metadata?.name
+      const name = chosen.value?.metadata.name
       if (name === undefined) return ingress
       const classed: Ingress = { ...ingress, spec: { ...ingress.spec, ingressClassName: name } }
       return classed

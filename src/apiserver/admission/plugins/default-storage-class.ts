@@ -17,7 +17,7 @@ export function defaultStorageClass({ cache }: PluginContext): AdmissionPlugin {
     mutate: ({ object }) => {
       const claim = object as PersistentVolumeClaim
       if (hasClass(claim)) return claim
-      const name = chosen.value?.metadata?.name
+      const name = chosen.value?.metadata.name
       if (name === undefined) return claim
       const classed: PersistentVolumeClaim = { ...claim, spec: { ...claim.spec, storageClassName: name } }
       return classed
@@ -34,5 +34,5 @@ const markers = [
 export const classAnnotation = 'volume.beta.kubernetes.io/storage-class'
 
 function hasClass({ metadata, spec }: PersistentVolumeClaim): boolean {
-  return spec?.storageClassName !== undefined || metadata?.annotations?.[classAnnotation] !== undefined
+  return spec?.storageClassName !== undefined || metadata.annotations?.[classAnnotation] !== undefined
 }

@@ -137,7 +137,7 @@ function questionOf({ object, subresource, namespace }: AdmissionRequest): {
   const { containers, initContainers = [], ephemeralContainers = [] } = specOf(pod)
   const asked: readonly Container[] =
     subresource === '' ? [...containers, ...initContainers] : ephemeralContainers
-  const annotations = Object.entries(pod.metadata?.annotations ?? {}).filter(([key]) =>
+  const annotations = Object.entries(pod.metadata.annotations ?? {}).filter(([key]) =>
     key.includes('.image-policy.k8s.io/'),
   )
   return {

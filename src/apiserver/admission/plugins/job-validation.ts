@@ -14,7 +14,7 @@ export function jobValidation(context: PluginContext): AdmissionPlugin {
     const named = name ? getCached(context, podGroups, { name, namespace }) : undefined
     if (name) return named ? [named] : []
     return listCached(context, podGroups, namespace).filter(
-      group => controllerOf(group)?.uid === job.metadata?.uid,
+      group => controllerOf(group)?.uid === job.metadata.uid,
     )
   }
   return {
@@ -27,7 +27,7 @@ export function jobValidation(context: PluginContext): AdmissionPlugin {
       if (gang === undefined) return
       throw admissionForbidden(
         request,
-        `cannot change parallelism for a Job referencing gang-scheduled PodGroup "${gang.metadata?.name ?? ''}"`,
+        `cannot change parallelism for a Job referencing gang-scheduled PodGroup "${gang.metadata.name ?? ''}"`,
       )
     },
   }

@@ -18,11 +18,11 @@ import type { PluginContext } from '../plugin-context.ts'
 
 export function limitRanger({ cache }: PluginContext): AdmissionPlugin {
   const byNamespace = new CachedDerivation(cache, limitRanges, objects =>
-    Map.groupBy(objects, each => each.metadata?.namespace ?? ''),
+    Map.groupBy(objects, each => each.metadata.namespace ?? ''),
   )
   const rangesFor = ({ namespace, oldObject }: AdmissionRequest): readonly LimitRange[] => {
     // Updates of objects being deleted are not checked, so that finalizers can be removed.
-    if (oldObject?.metadata?.deletionTimestamp !== undefined) return []
+    if (oldObject?.metadata.deletionTimestamp !== undefined) return []
     return byNamespace.value.get(namespace) ?? []
   }
   return {

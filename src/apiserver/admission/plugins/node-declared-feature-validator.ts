@@ -18,7 +18,7 @@ export function nodeDeclaredFeatureValidator(context: PluginContext): AdmissionP
       const pod = request.object as Pod
       const oldObject = request.oldObject as Pod
       const name = pod.spec?.nodeName
-      if (!name || pod.metadata?.generation === oldObject.metadata?.generation) return
+      if (!name || pod.metadata.generation === oldObject.metadata.generation) return
       const needed = neededFeatures(pod, oldObject)
       if (needed.length === 0) return
       const node = getCached(context, nodes, { name })

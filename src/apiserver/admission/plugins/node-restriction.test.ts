@@ -487,6 +487,7 @@ test('NodeRestriction: a node can request tokens only for its pods and their aud
     const object = {
       kind: 'TokenRequest',
       apiVersion: 'authentication.k8s.io/v1',
+      metadata: {},
       spec: { audiences, boundObjectRef: reference },
     }
     const request: AdmissionRequest = {

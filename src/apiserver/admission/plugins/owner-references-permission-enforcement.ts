@@ -73,7 +73,7 @@ export function ownerReferencesPermissionEnforcement({ authorizer, scheme }: Plu
 }
 
 function ownersOf(object: KubernetesObject | undefined): readonly OwnerReference[] {
-  return object?.metadata?.ownerReferences ?? []
+  return object?.metadata.ownerReferences ?? []
 }
 
 function newlyBlocking(

@@ -41,5 +41,5 @@ function sizeOf({ spec }: PersistentVolumeClaim): Quantity {
 }
 
 function classOf({ metadata, spec }: PersistentVolumeClaim): string {
-  return metadata?.annotations?.[classAnnotation] ?? spec?.storageClassName ?? ''
+  return metadata.annotations?.[classAnnotation] ?? spec?.storageClassName ?? ''
 }

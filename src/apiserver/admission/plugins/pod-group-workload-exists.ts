@@ -17,7 +17,7 @@ export function podGroupWorkloadExists(context: PluginContext): AdmissionPlugin 
       const workload = await getCachedOrStored(context, workloads, { name, namespace: request.namespace })
       if (workload === undefined)
         throw admissionForbidden(request, `PodGroup rejected: Workload "${name}" not found`)
-      if (workload.metadata?.deletionTimestamp !== undefined) {
+      if (workload.metadata.deletionTimestamp !== undefined) {
         throw admissionForbidden(request, `PodGroup rejected: Workload "${name}" is being deleted`)
       }
       if (workload.spec.podGroupTemplates.some(each => each.name === template)) return

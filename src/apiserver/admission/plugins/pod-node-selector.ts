@@ -64,7 +64,7 @@ const annotation = 'scheduler.alpha.kubernetes.io/node-selector'
 const clusterDefault = 'clusterDefaultNodeSelector'
 
 function annotated({ metadata }: Namespace): string | undefined {
-  return metadata?.annotations?.[annotation]
+  return metadata.annotations?.[annotation]
 }
 
 const form: ConfigurationType<{ readonly podNodeSelectorPluginConfig?: Labels }> = {

@@ -19,9 +19,9 @@ export function podPreset(context: PluginContext): AdmissionPlugin {
     handles: podWrites(['CREATE']),
     mutate({ object, namespace }) {
       const pod = object as Pod
-      if (isMirror(pod) || pod.metadata?.annotations?.[optOutAnnotation] === 'true') return pod
+      if (isMirror(pod) || pod.metadata.annotations?.[optOutAnnotation] === 'true') return pod
       const presets = listCached(context, podPresets, namespace).filter(preset =>
-        compileLabelSelector(preset.spec?.selector ?? {}).matches(pod.metadata?.labels),
+        compileLabelSelector(preset.spec?.selector ?? {}).matches(pod.metadata.labels),
       )
       return presets.length === 0 ? pod : (applied(pod, presets) ?? pod)
     },
@@ -35,10 +35,10 @@ const appliedPrefix = 'podpreset.admission.kubernetes.io/podpreset-'
 function applied(pod: Pod, presets: readonly PodPreset[]): Pod | undefined {
   try {
     const marks = presets.map(({ metadata }) => [
-      `${appliedPrefix}${metadata?.name ?? ''}`,
-      metadata?.resourceVersion ?? '',
+      `${appliedPrefix}${metadata.name ?? ''}`,
+      metadata.resourceVersion ?? '',
     ])
-    const annotations = { ...pod.metadata?.annotations, ...Object.fromEntries(marks) }
+    const annotations = { ...pod.metadata.annotations, ...Object.fromEntries(marks) }
     return { ...withSpec(pod, mergedSpec(specOf(pod), presets)), metadata: { ...pod.metadata, annotations } }
   } catch (error) {
     if (error instanceof Contradiction) return undefined

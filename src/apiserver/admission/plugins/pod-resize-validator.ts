@@ -26,10 +26,10 @@ export function podResizeValidator(context: PluginContext): AdmissionPlugin {
     validate(request) {
       const pod = request.object as Pod
       const name = pod.spec?.nodeName
-      if (!name || pod.metadata?.generation === request.oldObject?.metadata?.generation) return
+      if (!name || pod.metadata.generation === request.oldObject?.metadata.generation) return
       const node = getCached(context, nodes, { name })
       if (node === undefined) throw admissionForbidden(request, `node "${name}" not found`)
-      const system = node.metadata?.labels?.['kubernetes.io/os'] ?? 'linux'
+      const system = node.metadata.labels?.['kubernetes.io/os'] ?? 'linux'
       if (system !== 'linux') {
         const text = `pod resize is only supported on linux nodes, node "${name}" is "${system}"`
         throw admissionForbidden(request, text, [{ reason: 'UnsupportedPlatform' }])

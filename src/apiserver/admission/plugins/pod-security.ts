@@ -76,14 +76,14 @@ class PodSecurityAdmission implements AdmissionPlugin {
       if (isPod) throw internalError(`failed to lookup namespace "${request.namespace}"`)
       return annotate(request, 'error', `failed to lookup namespace "${request.namespace}"`)
     }
-    const read = policyOf(namespace.metadata?.labels, this.#configuration.defaults)
+    const read = policyOf(namespace.metadata.labels, this.#configuration.defaults)
     const { policy, errors } = read
     if (isPod) {
       if (errors.length === 0 && isPrivileged(policy))
         return annotate(request, 'enforce-policy', 'privileged:latest')
       const pod = request.object as Pod
       if (request.operation === 'UPDATE' && !isSignificantPodUpdate(pod, request.oldObject as Pod)) return
-      return this.#evaluate(request, read, { metadata: pod.metadata ?? {}, spec: specOf(pod) })
+      return this.#evaluate(request, read, { metadata: pod.metadata, spec: specOf(pod) })
     }
     if (errors.length === 0 && policy.warn.level === 'privileged' && policy.audit.level === 'privileged')
       return
@@ -113,7 +113,7 @@ class PodSecurityAdmission implements AdmissionPlugin {
    */
   #checkNamespace(request: AdmissionRequest): void | Promise<void> {
     const { defaults, exemptions } = this.#configuration
-    const { metadata = {} } = request.object as Namespace
+    const { metadata } = request.object as Namespace
     const { name = '', labels = {} } = metadata
     const { policy, errors } = policyOf(labels, defaults)
     const invalid = (): Error => invalidObject({ group: '', kind: 'Namespace', name }, errors)
@@ -122,7 +122,7 @@ class PodSecurityAdmission implements AdmissionPlugin {
       if (exemptions.namespaces.has(name)) this.#warnOfExemption(request, policy)
       return
     }
-    const old = policyOf(request.oldObject.metadata?.labels, defaults)
+    const old = policyOf(request.oldObject.metadata.labels, defaults)
     if (errors.length > 0 && formatFieldErrors(errors) !== formatFieldErrors(old.errors)) throw invalid()
     const { enforce } = policy
     const was = old.policy.enforce

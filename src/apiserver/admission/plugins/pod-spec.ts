@@ -32,5 +32,5 @@ export function allContainers({
 export const mirrorAnnotation = 'kubernetes.io/config.mirror'
 
 export function isMirror({ metadata }: Pod): boolean {
-  return metadata?.annotations !== undefined && Object.hasOwn(metadata.annotations, mirrorAnnotation)
+  return metadata.annotations !== undefined && Object.hasOwn(metadata.annotations, mirrorAnnotation)
 }

@@ -98,7 +98,7 @@ function annotated(
   { metadata }: Namespace,
   annotation: string,
 ): readonly Toleration[] | undefined {
-  const text = metadata?.annotations?.[annotation]
+  const text = metadata.annotations?.[annotation]
   if (text === undefined) return undefined
   if (text === '') return []
   try {

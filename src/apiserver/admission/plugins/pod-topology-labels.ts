@@ -18,7 +18,7 @@ export function podTopologyLabels(context: PluginContext): AdmissionPlugin {
       const nodeName =
         subresource === 'binding' ? targetOf(object as Binding) : (object as Pod).spec?.nodeName
       if (!nodeName || object === undefined) return object
-      return withLabels(object, getCached(context, nodes, { name: nodeName })?.metadata?.labels ?? {})
+      return withLabels(object, getCached(context, nodes, { name: nodeName })?.metadata.labels ?? {})
     },
   }
 }
@@ -34,5 +34,5 @@ function withLabels(object: KubernetesObject, labels: Readonly<Record<string, st
     topologyKeys.flatMap(key => (labels[key] === undefined ? [] : [[key, labels[key]]])),
   )
   if (Object.keys(copied).length === 0) return object
-  return { ...object, metadata: { ...object.metadata, labels: { ...object.metadata?.labels, ...copied } } }
+  return { ...object, metadata: { ...object.metadata, labels: { ...object.metadata.labels, ...copied } } }
 }

@@ -39,7 +39,7 @@ export function priority(context: PluginContext): AdmissionPlugin {
     validate(request) {
       if (request.resource.plural === 'pods' || (request.object as PriorityClass).globalDefault !== true)
         return
-      const name = standard.value?.metadata?.name
+      const name = standard.value?.metadata.name
       if (name === undefined || (request.operation === 'UPDATE' && name === request.name)) return
       throw admissionForbidden(
         request,
@@ -67,7 +67,7 @@ function defaultOf(classes: readonly PriorityClass[]): PriorityClass | undefined
 }
 
 function priorityOf({ metadata, value = 0, preemptionPolicy }: PriorityClass): Priority {
-  return { className: metadata?.name ?? '', value, preemptionPolicy }
+  return { className: metadata.name ?? '', value, preemptionPolicy }
 }
 
 /** The priority is computed from the class; a client may send it only if it is equal. */

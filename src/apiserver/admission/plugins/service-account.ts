@@ -68,7 +68,7 @@ class ServiceAccountAdmission implements AdmissionPlugin {
 
   #equip(request: AdmissionRequest, account: ServiceAccount): Pod {
     const pod = request.object as Pod
-    const name = account.metadata?.name ?? ''
+    const name = account.metadata.name ?? ''
     const spec = specOf(pod)
     const { imagePullSecrets = [] } = spec
     const borrowed = (account.imagePullSecrets ?? []).map(secret => ({ name: secret.name ?? '' }))

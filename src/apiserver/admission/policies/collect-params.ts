@@ -62,7 +62,7 @@ async function findParams(
     return found ? [found] : []
   }
   const wanted = compileLabelSelector(selector ?? {})
-  return listCached(objects, resource, namespace).filter(({ metadata }) => wanted.matches(metadata?.labels))
+  return listCached(objects, resource, namespace).filter(({ metadata }) => wanted.matches(metadata.labels))
 }
 
 function namespaceOfParams({ scope }: Resource, paramRef: ParamRef, ofRequest: string): string {

@@ -80,7 +80,7 @@ export class PolicySource<P extends Policy, B extends Binding, C> {
   #bind(policies: readonly P[], bindings: readonly B[]): readonly BoundPolicy<P, B, C>[] {
     const byPolicy = Map.groupBy(bindings, ({ spec }) => spec?.policyName ?? '')
     return policies.flatMap(policy => {
-      const name = policy.metadata?.name ?? ''
+      const name = policy.metadata.name ?? ''
       const own = byPolicy.get(name)
       if (own === undefined) return []
       return [
@@ -98,7 +98,7 @@ export class PolicySource<P extends Policy, B extends Binding, C> {
   #activate(binding: B): CompiledBinding<B> {
     const { matchResources } = binding.spec ?? {}
     return {
-      name: binding.metadata?.name ?? '',
+      name: binding.metadata.name ?? '',
       binding,
       matcher: matchResources && new ResourceMatcher(matchResources, this.#scheme),
     }

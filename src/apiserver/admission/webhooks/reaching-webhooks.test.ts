@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { KubernetesObject } from '#/api/metadata.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import type { JsonValue } from '#/api/json-value.ts'
 import type { HttpClientOptions } from '#/platform/http-client.ts'
@@ -120,7 +121,7 @@ test('webhooks receive and mutate CONNECT requests', async t => {
   const admitted = await admitConnectOrCreate(
     { admission: new AdmissionChain([plugin!]) },
     request,
-    options,
+    options as unknown as KubernetesObject,
     'CONNECT',
   )
   assert.deepEqual(admitted, { ...options, container: 'b' })

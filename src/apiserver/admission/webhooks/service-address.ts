@@ -30,7 +30,7 @@ export function addressOfService(
   if (type === 'ExternalName') return hostAndPort(externalName, port)
   const servicePort = portOf(service, port)
   const slices = listCached(objects, endpointSlices, namespace).filter(
-    ({ metadata }) => metadata?.labels?.['kubernetes.io/service-name'] === name,
+    ({ metadata }) => metadata.labels?.['kubernetes.io/service-name'] === name,
   )
   const endpoint = chooseEndpoint(random, preferred(service, slices), servicePort.name ?? '')
   if (endpoint) return endpoint
@@ -42,7 +42,7 @@ export function addressOfService(
 function portOf(service: Service, port: number): ServicePort {
   const found = service.spec?.ports?.find(each => each.port === port)
   if (found) return found
-  throw new Error(`no service port ${port} found for service ${quote(service.metadata?.name ?? '')}`)
+  throw new Error(`no service port ${port} found for service ${quote(service.metadata.name ?? '')}`)
 }
 
 /** EndpointSlices of the service's first IP family come first. */

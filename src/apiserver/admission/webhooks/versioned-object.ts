@@ -5,7 +5,7 @@ import { DecodeError } from '#/api/decode-error.ts'
 import { definitionNames, kindsOf, structDefinition } from '#/api/definitions.ts'
 import { ApiError, internalError } from '#/api/errors.ts'
 import { equalJson, type JsonValue } from '#/api/json-value.ts'
-import type { KubernetesObject } from '#/api/metadata.ts'
+import { objectOf, type KubernetesObject } from '#/api/metadata.ts'
 import { applyPatch } from '#/api/patch.ts'
 import { apiVersionOf, isCustomKind, type GroupVersionKind } from '#/api/resource.ts'
 import type { StructSchema } from '#/api/schema.ts'
@@ -65,7 +65,7 @@ function performed(object: KubernetesObject, patch: JsonValue): JsonValue {
   }
 }
 
-/** Undefined if the kind has no known schema. */
+/** Undefined if the kind has no known schema, as the options of CONNECT. */
 export function schemaOf({ resource, kind }: MatchedResource): StructSchema | undefined {
   return resource.kind === kind.kind && resource.group === kind.group ? resource.schema : definitionOf(kind)
 }
@@ -80,7 +80,7 @@ function decoded(value: JsonValue, matched: MatchedResource): ReadObject {
   const schema = schemaOf(matched)
   const read = schema
     ? decodedAs(value, schema, schema === resource.schema && isCustomKind(resource))
-    : { value: value as KubernetesObject, unknownFields: [] }
+    : { value: value as unknown as KubernetesObject, unknownFields: [] }
   const { value: object } = read
   if (object.kind !== kind.kind || object.apiVersion !== apiVersionOf(kind)) {
     throw internalError(
@@ -93,7 +93,8 @@ function decoded(value: JsonValue, matched: MatchedResource): ReadObject {
 
 function decodedAs(value: JsonValue, schema: StructSchema, customResource: boolean): ReadObject {
   try {
-    return decode(value, schema, { customResource })
+    const { value: object, unknownFields } = decode(value, schema, { customResource })
+    return { value: objectOf(object), unknownFields }
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
     throw internalError(error.message, error)

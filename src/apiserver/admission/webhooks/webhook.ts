@@ -65,7 +65,7 @@ const none: readonly MatchedWebhook[] = []
 
 /** Names may repeat in old configurations, so the id contains a counter. */
 function webhooksOf({ metadata, webhooks = [] }: WebhookConfiguration): Omit<Webhook, 'index'>[] {
-  const configuration = metadata?.name ?? ''
+  const configuration = metadata.name ?? ''
   const seen = new Map<string, number>()
   return webhooks.map(webhook => {
     const count = seen.get(webhook.name) ?? 0

@@ -87,14 +87,14 @@ function countPod(index: PodsByReference, pod: Pod, by: 1 | -1): void {
 function addVolume(index: VolumesBySecret, volume: PersistentVolume): void {
   for (const key of volumeSecrets(volume)) {
     const volumes = index.get(key) ?? new Set<string>()
-    index.set(key, volumes.add(volume.metadata?.name ?? ''))
+    index.set(key, volumes.add(volume.metadata.name ?? ''))
   }
 }
 
 function removeVolume(index: VolumesBySecret, volume: PersistentVolume): void {
   for (const key of volumeSecrets(volume)) {
     const volumes = index.get(key)
-    volumes?.delete(volume.metadata?.name ?? '')
+    volumes?.delete(volume.metadata.name ?? '')
     if (volumes?.size === 0) index.delete(key)
   }
 }

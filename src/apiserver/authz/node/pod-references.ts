@@ -20,7 +20,7 @@ export function referenceKey(resource: ReferencedResource, namespace: string, na
  * references it.
  */
 export function podReferences(pod: Pod): ReadonlySet<ReferenceKey> {
-  const { namespace = '', annotations } = pod.metadata ?? {}
+  const { namespace = '', annotations } = pod.metadata
   const keys = new Set<ReferenceKey>()
   if (annotations?.[mirrorAnnotation] !== undefined) return keys
   const add = (resource: ReferencedResource, name: string | undefined): void => {
@@ -41,7 +41,7 @@ export function podReferences(pod: Pod): ReadonlySet<ReferenceKey> {
 export function hasSameReferences(left: Pod, right: Pod): boolean {
   return (
     left.spec === right.spec &&
-    left.metadata?.annotations === right.metadata?.annotations &&
+    left.metadata.annotations === right.metadata.annotations &&
     left.status?.resourceClaimStatuses === right.status?.resourceClaimStatuses &&
     left.status?.extendedResourceClaimStatus === right.status?.extendedResourceClaimStatus
   )
@@ -83,7 +83,7 @@ function addOfVolume(pod: Pod, volume: Volume, add: Add): void {
   }
   add('persistentvolumeclaims', volume.persistentVolumeClaim?.claimName)
   // The claim of an ephemeral volume is named `POD-VOLUME`.
-  if (volume.ephemeral) add('persistentvolumeclaims', `${pod.metadata?.name ?? ''}-${volume.name}`)
+  if (volume.ephemeral) add('persistentvolumeclaims', `${pod.metadata.name ?? ''}-${volume.name}`)
 }
 
 /** Claims created from a template are listed in the pod's status. */

@@ -13,7 +13,7 @@ function aggregatedRules(role: ClusterRole, all: Iterable<ClusterRole>): readonl
   for (const selector of role.aggregationRule?.clusterRoleSelectors ?? []) {
     const chosen = compile(selector)
     for (const { metadata, rules: theirs = [] } of byName) {
-      if (!chosen.matches(metadata?.labels)) continue
+      if (!chosen.matches(metadata.labels)) continue
       for (const rule of theirs) rules.set(JSON.stringify(inOrder(rule)), rule)
     }
   }
@@ -54,7 +54,7 @@ export function withAggregatedRules(
 }
 
 function nameOf({ metadata }: ClusterRole): string {
-  return metadata?.name ?? ''
+  return metadata.name ?? ''
 }
 
 function inOrder({ verbs, apiGroups, resources, resourceNames, nonResourceURLs }: PolicyRule): PolicyRule {

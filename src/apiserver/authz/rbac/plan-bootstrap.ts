@@ -38,7 +38,7 @@ export function planBootstrap(wanted: BootstrapRoles, existing: ExistingRoles): 
 
 /** `namespace/name`. */
 export function nameKey({ metadata }: RbacObject): string {
-  return `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`
+  return `${metadata.namespace ?? ''}/${metadata.name ?? ''}`
 }
 
 /**
@@ -126,7 +126,7 @@ function isSame(left: Subject, right: Subject): boolean {
 }
 
 function isProtected({ metadata }: RbacObject): boolean {
-  return metadata?.annotations?.[autoUpdateAnnotation] === 'false'
+  return metadata.annotations?.[autoUpdateAnnotation] === 'false'
 }
 
 /** Adds missing labels and annotations; existing values win. */
@@ -135,8 +135,8 @@ function withMetadataOf<T extends RbacObject>(before: T, wanted: T): T {
     ...before,
     metadata: {
       ...before.metadata,
-      labels: { ...wanted.metadata?.labels, ...before.metadata?.labels },
-      annotations: { ...wanted.metadata?.annotations, ...before.metadata?.annotations },
+      labels: { ...wanted.metadata.labels, ...before.metadata.labels },
+      annotations: { ...wanted.metadata.annotations, ...before.metadata.annotations },
     },
   }
 }

@@ -128,7 +128,7 @@ type Change = (
 
 function changeScopes(scopes: Map<string, Scope>, stored: StoredObject, change: Change): void {
   const binding = stored.object as RoleBinding | ClusterRoleBinding
-  const namespace = binding.metadata?.namespace ?? ''
+  const namespace = binding.metadata.namespace ?? ''
   const scope = scopes.get(namespace) ?? { users: new Map(), groups: new Map() }
   for (const subject of binding.subjects ?? []) {
     const makeBoundRole = (): BoundRole => grantOf(stored.key, binding, subject)
@@ -174,7 +174,10 @@ function usernameOf(subject: Subject, bindingNamespace: string): string | undefi
 }
 
 function grantOf(key: string, binding: RoleBinding | ClusterRoleBinding, subject: Subject): BoundRole {
-  const { roleRef, metadata: { name = '', namespace = '' } = {} } = binding
+  const {
+    roleRef,
+    metadata: { name = '', namespace = '' },
+  } = binding
   const bound =
     namespace === '' ? `ClusterRoleBinding ${quote(name)}` : `RoleBinding ${quote(`${name}/${namespace}`)}`
   const home = subject.namespace || namespace

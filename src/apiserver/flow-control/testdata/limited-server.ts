@@ -77,7 +77,7 @@ export class LimitedServer {
   }
 
   async put(object: KubernetesObject): Promise<void> {
-    const { kind = '', metadata = {} } = object
+    const { kind = '', metadata } = object
     const folder = kind === 'FlowSchema' ? 'flowschemas' : 'prioritylevelconfigurations'
     const identified = { ...object, metadata: { ...metadata, uid: `uid-of-${metadata.name}` } }
     const key = `${storeRoot}${folder}/${metadata.name}`

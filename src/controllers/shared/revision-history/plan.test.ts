@@ -20,7 +20,7 @@ function check(history: string, image: string, expected: string): void {
   })
   const plan = planRevision(revisions, templateOf(image))
   const number = 'number' in plan ? ` ${plan.number}` : ''
-  const name = 'revision' in plan ? ` ${plan.revision.metadata?.name}` : ''
+  const name = 'revision' in plan ? ` ${plan.revision.metadata.name}` : ''
   assert.equal(`${plan.do}${name}${number}`, expected)
 }
 
@@ -50,7 +50,7 @@ test('a ControllerRevision without a template matches no set', () => {
     { spec: { template: null } },
     { spec: { template: 'x' } },
   ]) {
-    const revision = { revision: 1, ...(data && { data: data as Record<string, unknown> }) }
+    const revision = { metadata: {}, revision: 1, ...(data && { data: data as Record<string, unknown> }) }
     assert.equal(templateOfRevision(revision), undefined)
     assert.deepEqual(planRevision([revision], {}), { do: 'create', number: 2 })
   }
@@ -80,12 +80,12 @@ test('revision names and hashes equal those of Kubernetes', () => {
   const data = revisionData(template)
   assert.equal(revisionHash(data, 0), '776999688b')
   assert.equal(revisionHash(data, 1), '776999688c')
-  assert.deepEqual(templateOfRevision({ revision: 1, data }), template)
+  assert.deepEqual(templateOfRevision({ metadata: {}, revision: 1, data }), template)
 })
 
 test('keys such as __proto__ in templates are ordinary keys', () => {
   const labels = JSON.parse('{ "__proto__": "a", "constructor": "b" }') as Record<string, string>
   const template = { metadata: { labels } }
-  const kept = templateOfRevision({ revision: 1, data: revisionData(template) })
+  const kept = templateOfRevision({ metadata: {}, revision: 1, data: revisionData(template) })
   assert.deepEqual(Object.entries(kept?.metadata?.labels ?? {}), Object.entries(labels))
 })

@@ -26,8 +26,8 @@ export function oldestFirst(revisions: readonly ControllerRevision[]): readonly 
   return revisions.toSorted(
     (left, right) =>
       compareInt64(left.revision, right.revision) ||
-      compareText(left.metadata?.creationTimestamp, right.metadata?.creationTimestamp) ||
-      compareText(left.metadata?.name, right.metadata?.name),
+      compareText(left.metadata.creationTimestamp, right.metadata.creationTimestamp) ||
+      compareText(left.metadata.name, right.metadata.name),
   )
 }
 

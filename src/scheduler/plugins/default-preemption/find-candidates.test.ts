@@ -94,7 +94,7 @@ function search(parts: Case, filters?: Filters): ReturnType<typeof findCandidate
 function show(candidate: PreemptionCandidate | undefined): string {
   if (candidate === undefined) return 'none'
   const { node, victims, pdbViolations } = candidate
-  const names = victims.map(({ pod }) => pod.metadata?.name).join(' ')
+  const names = victims.map(({ pod }) => pod.metadata.name).join(' ')
   return `${node}: ${names}${pdbViolations > 0 ? ` !${pdbViolations}` : ''}`
 }
 

@@ -77,7 +77,7 @@ function conditionOf(
     reason: preemption,
     message,
     lastTransitionTime: isSince ? said.lastTransitionTime : formatTime(nowMs),
-    ...(metadata?.generation !== undefined && { observedGeneration: metadata.generation }),
+    ...(metadata.generation !== undefined && { observedGeneration: metadata.generation }),
   }
 }
 
@@ -86,7 +86,7 @@ function targetOf({ status }: Pod): PodCondition | undefined {
 }
 
 function at({ metadata }: Pod): { readonly namespace: string | undefined; readonly name: string } {
-  return { namespace: metadata?.namespace, name: metadata?.name ?? '' }
+  return { namespace: metadata.namespace, name: metadata.name ?? '' }
 }
 
 /** False if the pod is gone or has been replaced. */

@@ -15,7 +15,7 @@ export function isReady(claim: ResourceClaim): boolean {
     const failed = conditions.find(({ type }) => device.bindingFailureConditions?.includes(type))
     if (failed !== undefined) {
       const message = JSON.stringify(failed.message)
-      const about = `claim=${claim.metadata?.name}, reason=${failed.reason}, message=${message}`
+      const about = `claim=${claim.metadata.name}, reason=${failed.reason}, message=${message}`
       throw new Error(`device binding failed: ${about}`)
     }
     return device.bindingConditions?.every(type => conditions.some(each => each.type === type)) ?? true

@@ -14,7 +14,7 @@ export class Claims {
   constructor(informer: Informer<ResourceClaim>) {
     this.#assumed = new AssumeCache(informer)
     informer.addEventHandler((key, { oldObject, newObject }) => {
-      const uid = (newObject ?? oldObject)?.metadata?.uid ?? ''
+      const uid = (newObject ?? oldObject)?.metadata.uid
       if (newObject === undefined) this.allocated.set(uid, undefined)
       else if (!this.#pending.has(uid) || newObject.status?.allocation) this.#showAgain(uid, key)
     })
@@ -30,14 +30,14 @@ export class Claims {
 
   /** Starts an allocation: the devices count as allocated from now on. */
   begin(claim: ResourceClaim, allocation: AllocationResult): void {
-    const uid = claim.metadata?.uid ?? ''
+    const uid = claim.metadata.uid ?? ''
     this.#pending.set(uid, keyOf(claim))
     this.allocated.set(uid, allocation)
   }
 
   /** Called after the write; the informer may not have seen it yet. */
   written(claim: ResourceClaim): void {
-    const uid = claim.metadata?.uid ?? ''
+    const uid = claim.metadata.uid ?? ''
     this.#pending.delete(uid)
     this.#assumed.assume(claim)
     this.allocated.set(uid, claim.status?.allocation)
@@ -52,6 +52,6 @@ export class Claims {
 
   #showAgain(uid: string, key: string): void {
     const claim = this.#assumed.get(key)
-    this.allocated.set(uid, claim?.metadata?.uid === uid ? claim.status?.allocation : undefined)
+    this.allocated.set(uid, claim?.metadata.uid === uid ? claim.status?.allocation : undefined)
   }
 }

@@ -44,7 +44,7 @@ export class DeviceAllocator {
     this.#selectors = new SelectorCache(selectors)
     this.#madeFor = this.informer.index('made for', claim => {
       const owner = controllerOf(claim)
-      const isMade = claim.metadata?.annotations?.[extendedResourceClaimAnnotation] === 'true'
+      const isMade = claim.metadata.annotations?.[extendedResourceClaimAnnotation] === 'true'
       return isMade && owner?.kind === 'Pod' ? [owner.uid] : []
     })
     this.#slices = slicesWorld(handle)
@@ -53,7 +53,7 @@ export class DeviceAllocator {
   /** The claims of a pod, or the reason why one is not usable yet. */
   claimsOf(pod: Pod): { readonly claims: readonly ResourceClaim[] } | Unschedulable {
     const claims: ResourceClaim[] = []
-    const { namespace = '', name: podName } = pod.metadata ?? {}
+    const { namespace = '', name: podName } = pod.metadata
     const unresolvable = (reason: string): Unschedulable => ({ reason, isUnresolvable: true })
     for (const entry of pod.spec?.resourceClaims ?? []) {
       const known = resourceClaimNameOf(pod, entry)
@@ -151,7 +151,7 @@ export class DeviceAllocator {
 
   #problemWith(claim: ResourceClaim): string | undefined {
     const key = keyOf(claim)
-    if (this.claims.isPending(claim.metadata?.uid ?? ''))
+    if (this.claims.isPending(claim.metadata.uid ?? ''))
       return `resource claim ${key} is in the process of being allocated`
     for (const request of claim.spec.devices?.requests ?? []) {
       const ways = waysOf(request)

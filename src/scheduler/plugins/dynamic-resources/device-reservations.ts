@@ -61,7 +61,7 @@ export class DeviceReservations {
     for (const reservation of this.#reserved.get(cycleState) ?? []) {
       const { claim, mappings, pendingUid, isWritten } = reservation
       this.#allocator.claims.giveUp(pendingUid)
-      const isMade = mappings !== undefined && claim.metadata?.name !== undefined
+      const isMade = mappings !== undefined && claim.metadata.name !== undefined
       if (!isWritten && !isMade) continue
       const undone = isMade ? deleteClaim(claim, client) : unreserveFor(pod, claim, client)
       void undone.catch((error: unknown) => {
@@ -103,11 +103,11 @@ export class DeviceReservations {
     const { namespace, pod: object } = pod
     const extendedResourceClaimStatus = {
       requestMappings: mappings,
-      resourceClaimName: reservation.claim.metadata?.name ?? '',
+      resourceClaimName: reservation.claim.metadata.name ?? '',
     }
     await work.client.patch(
       pods,
-      { namespace, name: object.metadata?.name ?? '', subresource: 'status' },
+      { namespace, name: object.metadata.name ?? '', subresource: 'status' },
       { type: 'strategic', patch: { status: { extendedResourceClaimStatus } } },
       { signal: work.signal },
     )
@@ -120,7 +120,7 @@ export class DeviceReservations {
     return claims.map(({ claim }, index) => {
       const found = { allocations: solution.allocations[index]!, chosen: solution.chosen[index]! }
       const allocation = allocationOf(claim, found, { node, shareId })
-      if (claim.metadata?.name !== undefined)
+      if (claim.metadata.name !== undefined)
         return {
           claim,
           allocation,
@@ -142,6 +142,6 @@ function held({ needs }: PodDevices): readonly Reservation[] {
 }
 
 async function create(claim: ResourceClaim, { client, signal }: ClaimWork): Promise<ResourceClaim> {
-  const { uid: _, ...metadata } = claim.metadata ?? {}
+  const { uid: _, ...metadata } = claim.metadata
   return client.create(resourceClaims, { ...claim, metadata }, { signal })
 }

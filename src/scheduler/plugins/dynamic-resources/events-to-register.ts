@@ -14,7 +14,7 @@ export function eventsToRegisterFor(allocator: DeviceAllocator): readonly Cluste
       queueingHint: (_pod, { before, after }) => {
         return (
           before === undefined ||
-          !equalJson(before.metadata?.labels, after?.metadata?.labels) ||
+          !equalJson(before.metadata.labels, after?.metadata.labels) ||
           !equalJson(before.status?.allocatable, after?.status?.allocatable)
         )
       },
@@ -43,6 +43,6 @@ function isSchedulableAfterClaimChange(
   const own = allocator.claimsOf(pod)
   if ('reason' in own || after === undefined) return false
   if (before?.status?.allocation !== undefined && after.status?.allocation === undefined) return true
-  if (!own.claims.some(({ metadata }) => metadata?.uid === after.metadata?.uid)) return false
+  if (!own.claims.some(({ metadata }) => metadata.uid === after.metadata.uid)) return false
   return before === undefined || !equalJson(before.status, after.status)
 }

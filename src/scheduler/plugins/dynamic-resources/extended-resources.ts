@@ -33,7 +33,7 @@ export function extendedRequests(
   })
   const parts = resources
     .toSorted()
-    .flatMap(resource => requestsFor(resource, classOf(resource)?.metadata?.name ?? '', all))
+    .flatMap(resource => requestsFor(resource, classOf(resource)?.metadata.name ?? '', all))
   return {
     requests: parts
       .flatMap(({ requests }) => requests)
@@ -48,7 +48,7 @@ export function extendedClaim(
   requests: readonly DeviceRequest[],
   uid: string,
 ): ResourceClaim {
-  const { namespace = '', name = '', uid: podUid = '' } = metadata ?? {}
+  const { namespace = '', name = '', uid: podUid = '' } = metadata
   const owner = { apiVersion: 'v1', kind: 'Pod', name, uid: podUid, controller: true }
   return {
     metadata: {

@@ -39,7 +39,7 @@ export interface SlicesWorld {
 /** The pools usable by a node, in allocation order. */
 export function gatherPools(node: Node, world: SlicesWorld): readonly Pool[] {
   const newest = new Map<string, ResourceSlice[]>()
-  for (const slice of world.ofNode(node.metadata?.name ?? '')) addNewest(newest, slice)
+  for (const slice of world.ofNode(node.metadata.name ?? '')) addNewest(newest, slice)
   for (const slice of world.shared()) if (isRelevant(slice, node)) addNewest(newest, slice)
   const pools = [...newest.values()].flatMap(slices => poolOf(slices, world))
   // Devices with binding conditions are allocated last.
@@ -80,7 +80,7 @@ function poolOf(found: readonly ResourceSlice[], world: SlicesWorld): readonly P
   if (all.length > 0 && compareInt64(all[0]!.spec.pool.generation, pool.generation) > 0) return []
   const slices = found
     .filter(({ spec }) => (spec.sharedCounters ?? []).length === 0)
-    .toSorted((left, right) => compareText(left.metadata?.name ?? '', right.metadata?.name ?? ''))
+    .toSorted((left, right) => compareText(left.metadata.name ?? '', right.metadata.name ?? ''))
   const counterSets = counterSetsOf(found)
   const isValid = counterSets !== undefined && hasUniqueNames(slices) && areCountersKnown(all, counterSets)
   return [
@@ -140,7 +140,7 @@ function isMeant(
   { nodeName, allNodes, nodeSelector }: Pick<Device, 'nodeName' | 'allNodes' | 'nodeSelector'>,
   node: Node,
 ): boolean {
-  if (nodeName) return nodeName === node.metadata?.name
+  if (nodeName) return nodeName === node.metadata.name
   return allNodes === true || (nodeSelector !== undefined && compile(nodeSelector)(node))
 }
 

@@ -37,7 +37,7 @@ export function prepareClaim(
   claim: ResourceClaim,
   classNamed: (name: string) => DeviceClass | undefined,
 ): PreparedClaim {
-  const { namespace, name } = claim.metadata ?? {}
+  const { namespace, name } = claim.metadata
   const label = `${namespace}/${name}`
   const requests = claim.spec.devices?.requests ?? []
   return {

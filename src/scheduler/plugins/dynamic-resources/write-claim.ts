@@ -40,7 +40,7 @@ export async function reserveFor(
     const status = {
       ...ready.status,
       allocation: { allocationTimestamp: formatTime(nowMs), ...granted },
-      reservedFor: [...reservedFor, { resource: 'pods', name: pod.metadata?.name ?? '', uid }],
+      reservedFor: [...reservedFor, { resource: 'pods', name: pod.metadata.name ?? '', uid }],
     }
     return client.updateStatus(resourceClaims, { ...ready, status }, { signal })
   })
@@ -58,14 +58,14 @@ export async function unreserveFor(
   { metadata }: ResourceClaim,
   client: Client,
 ): Promise<void> {
-  const { namespace, name = '', uid: claimUid } = metadata ?? {}
+  const { namespace, name = '', uid: claimUid } = metadata
   const patch = { metadata: { uid: claimUid }, status: { reservedFor: [{ $patch: 'delete', uid }] } }
   await client.patch(resourceClaims, { namespace, name, subresource: 'status' }, { type: 'strategic', patch })
 }
 
 /** Deletes a claim created for a pod that was not scheduled, including its finalizer. */
 export async function deleteClaim(claim: ResourceClaim, client: Client): Promise<void> {
-  const { namespace, name = '' } = claim.metadata ?? {}
+  const { namespace, name = '' } = claim.metadata
   try {
     await retried(client, claim, undefined, async latest => {
       const free = withoutFinalizer(latest, finalizer)
@@ -84,7 +84,7 @@ async function retried(
   signal: AbortSignal | undefined,
   change: (latest: ResourceClaim) => Promise<ResourceClaim>,
 ): Promise<ResourceClaim> {
-  const { namespace, name = '' } = claim.metadata ?? {}
+  const { namespace, name = '' } = claim.metadata
   let latest = claim
   for (let tries = 1; ; tries++) {
     try {

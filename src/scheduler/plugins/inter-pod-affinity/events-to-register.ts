@@ -31,9 +31,9 @@ function isPodHelpful(
 ): boolean {
   const pod = podInfoOf(waiting)
   const { was, is } = scheduledPodChange(change)
-  if (is !== undefined && is.metadata?.uid === pod.uid) return true
+  if (is !== undefined && is.metadata.uid === pod.uid) return true
   const isUnmoved = was !== undefined && is !== undefined
-  if (isUnmoved && equalJson(was.metadata?.labels, is.metadata?.labels)) return false
+  if (isUnmoved && equalJson(was.metadata.labels, is.metadata.labels)) return false
   const [wasInfo, isInfo] = [was && podInfoOf(was), is && podInfoOf(is)]
   const near = pod.requiredAffinity.map(term => podMatcherOf(term, namespaces))
   const isNear = (info: PodInfo | undefined): boolean =>
@@ -54,7 +54,7 @@ function isPodHelpful(
 function isNodeHelpful(pod: PodInfo, before: Node | undefined, after: Node | undefined): boolean {
   if (before === undefined && pod.requiredAntiAffinity.length > 0) return true
   const valueOf = (node: Node | undefined, key: string): string | undefined =>
-    labelOf(node?.metadata?.labels, key)
+    labelOf(node?.metadata.labels, key)
   const isInAnother = (key: string): boolean => valueOf(before, key) !== valueOf(after, key)
   return (
     pod.requiredAffinity.some(

@@ -29,12 +29,12 @@ export class Namespaces {
     this.#informer = informer
     informer.addEventHandler((_name, { oldObject, newObject }) => {
       const isSame = oldObject !== undefined && newObject !== undefined
-      if (!isSame || !equalJson(oldObject.metadata?.labels, newObject.metadata?.labels)) this.#version++
+      if (!isSame || !equalJson(oldObject.metadata.labels, newObject.metadata.labels)) this.#version++
     })
   }
 
   labelsOf(name: string): Labels | undefined {
-    return this.#informer.get(name)?.metadata?.labels
+    return this.#informer.get(name)?.metadata.labels
   }
 
   selectedBy(selector: Selector): SelectedNamespaces {
@@ -43,7 +43,7 @@ export class Namespaces {
     if (known?.version === this.#version) return known
     const names = new Set<string>()
     for (const { metadata } of this.#informer.list()) {
-      if (selector.matches(metadata?.labels)) names.add(metadata?.name ?? '')
+      if (selector.matches(metadata.labels)) names.add(metadata.name)
     }
     const isSame = known?.names.size === names.size && known.names.isSubsetOf(names)
     const made = { id: isSame ? known.id : this.#nextId++, names, version: this.#version }

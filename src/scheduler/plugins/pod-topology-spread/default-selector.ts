@@ -23,7 +23,7 @@ export function defaultSelector({ informer }: Pick<PluginHandle, 'informer'>): D
   const ownerSelector = (pod: Pod): Selector => {
     const owner = controllerOf(pod)
     if (owner === undefined) return everything
-    const key = formatKey({ namespace: pod.metadata?.namespace ?? '', name: owner.name })
+    const key = formatKey({ namespace: pod.metadata.namespace ?? '', name: owner.name })
     switch (`${owner.apiVersion} ${owner.kind}`) {
       case 'v1 ReplicationController':
         return selectorFrom(controllers.get(key)?.spec?.selector)
@@ -41,9 +41,9 @@ export function defaultSelector({ informer }: Pick<PluginHandle, 'informer'>): D
   }
   return pod => {
     const owner = ownerSelector(pod)
-    const found = allServices.inNamespace(pod.metadata?.namespace ?? '').flatMap(({ spec }) => {
+    const found = allServices.inNamespace(pod.metadata.namespace ?? '').flatMap(({ spec }) => {
       const selector = spec?.selector === undefined ? undefined : selectorFrom(spec.selector)
-      return selector?.matches(pod.metadata?.labels) ? [selector] : []
+      return selector?.matches(pod.metadata.labels) ? [selector] : []
     })
     if (found.length === 0) return owner
     return selectorOf(distinct([...found, owner]))

@@ -31,7 +31,7 @@ function isPodHelpful(
   constraintsOf: ConstraintsOf,
 ): boolean {
   const { was, is } = scheduledPodChange(change)
-  const { uid, namespace } = waiting.metadata ?? {}
+  const { uid, namespace } = waiting.metadata
   const other = (is ?? was)?.metadata
   if (is !== undefined && other?.uid === uid) return true
   if (other?.namespace !== namespace) return false
@@ -50,7 +50,7 @@ function isNodeHelpful(
   after: Node | undefined,
 ): boolean {
   const keys = constraints.map(({ topologyKey }) => topologyKey)
-  const [old, now] = [before?.metadata?.labels, after?.metadata?.labels]
+  const [old, now] = [before?.metadata.labels, after?.metadata.labels]
   const did = before !== undefined && hasKeys(old, keys)
   const does = after !== undefined && hasKeys(now, keys)
   if (before === undefined || after === undefined || did !== does) return did || does

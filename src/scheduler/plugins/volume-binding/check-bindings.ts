@@ -26,8 +26,8 @@ export function checkBindings(written: VolumePlan, world: BoundWorld): boolean {
 }
 
 function isVolumeBound(written: PersistentVolume, claim: PersistentVolumeClaim, world: BoundWorld): boolean {
-  const name = written.metadata?.name ?? ''
-  if (!world.hasSeenVolume(written.metadata?.resourceVersion ?? '')) return false
+  const name = written.metadata.name ?? ''
+  if (!world.hasSeenVolume(written.metadata.resourceVersion ?? '')) return false
   const volume = world.volume(name)
   if (volume === undefined) throw new Error(`failed to check binding: could not find PV ${quote(name)}`)
   checkAffinity(volume, world.node)
@@ -36,11 +36,11 @@ function isVolumeBound(written: PersistentVolume, claim: PersistentVolumeClaim, 
 }
 
 function isProvisioned(written: PersistentVolumeClaim, world: BoundWorld): boolean {
-  if (!world.hasSeenClaim(written.metadata?.resourceVersion ?? '')) return false
+  if (!world.hasSeenClaim(written.metadata.resourceVersion ?? '')) return false
   const claim = existing(written, world)
   // A provisioner that fails removes or changes the selected-node annotation.
-  if (annotationOf(claim, selectedNodeAnnotation) !== world.node.metadata?.name)
-    throw new Error(`provisioning failed for PVC ${quote(claim.metadata?.name ?? '')}`)
+  if (annotationOf(claim, selectedNodeAnnotation) !== world.node.metadata.name)
+    throw new Error(`provisioning failed for PVC ${quote(claim.metadata.name ?? '')}`)
   const name = claim.spec?.volumeName
   if (!name) return false
   const volume = world.volume(name)
@@ -58,6 +58,6 @@ function existing(written: PersistentVolumeClaim, { claim }: BoundWorld): Persis
 
 function checkAffinity(volume: PersistentVolume, node: Node): void {
   if (matchesNodeAffinity(volume, node)) return
-  const [name, nodeName] = [volume.metadata?.name ?? '', node.metadata?.name ?? ''].map(each => quote(each))
+  const [name, nodeName] = [volume.metadata.name ?? '', node.metadata.name ?? ''].map(each => quote(each))
   throw new Error(`pv ${name} node affinity doesn't match node ${nodeName}: no matching NodeSelectorTerms`)
 }

@@ -23,7 +23,7 @@ export const eventsToRegister = [
     resource: nodes,
     on: ['add', 'update'],
     queueingHint: (_pod, { before, after }) =>
-      before === undefined || !equalJson(before.metadata?.labels, after?.metadata?.labels),
+      before === undefined || !equalJson(before.metadata.labels, after?.metadata.labels),
   }),
   clusterEventWithHint({
     resource: csiDrivers,

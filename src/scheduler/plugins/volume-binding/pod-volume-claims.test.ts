@@ -65,16 +65,16 @@ const node = nodeOf('n1', { labels: { zone: 'a' } })
 const full = new Set(['made big'])
 
 function worldOf(claims: readonly string[], volumes: readonly string[]): StorageWorld {
-  const parsed = new Map(claims.map(parseClaim).map(claim => [`default/${claim.metadata?.name}`, claim]))
+  const parsed = new Map(claims.map(parseClaim).map(claim => [`default/${claim.metadata.name}`, claim]))
   const all = volumes.map(parseVolume)
   return {
     claim: key => parsed.get(key),
     assumedClaim: key => parsed.get(key),
-    assumedVolume: name => all.find(({ metadata }) => metadata?.name === name),
+    assumedVolume: name => all.find(({ metadata }) => metadata.name === name),
     candidates: () => all,
-    storageClass: name => classes.find(({ metadata }) => metadata?.name === name),
+    storageClass: name => classes.find(({ metadata }) => metadata.name === name),
     hasEnoughCapacity: ({ metadata }, storageClass) =>
-      full.has(`${storageClass.metadata?.name} ${metadata?.name}`) ? () => false : undefined,
+      full.has(`${storageClass.metadata.name} ${metadata.name}`) ? () => false : undefined,
   }
 }
 
@@ -93,8 +93,8 @@ function check(claims: readonly string[], volumes: readonly string[], expected: 
     const status = storage.findPodVolumes(node, plan)
     assert.deepEqual(storage.findPodVolumes(node), status, 'the same without a plan')
     if (status !== undefined) return [status.reason, ...(status.more ?? [])].join(' & ')
-    const bindings = plan.bindings.map(each => `${each.claim.metadata?.name}>${each.volume.metadata?.name}`)
-    return ['fits:', ...bindings, ...plan.provisionedClaims.map(({ metadata }) => `${metadata?.name}+`)].join(
+    const bindings = plan.bindings.map(each => `${each.claim.metadata.name}>${each.volume.metadata.name}`)
+    return ['fits:', ...bindings, ...plan.provisionedClaims.map(({ metadata }) => `${metadata.name}+`)].join(
       ' ',
     )
   }

@@ -59,7 +59,7 @@ export function podVolumeClaims(pod: Pod, world: StorageWorld): PodVolumeClaims 
   const bound: PersistentVolumeClaim[] = []
   const waiting: PersistentVolumeClaim[] = []
   for (const { name, isEphemeral } of uses) {
-    const key = formatKey({ namespace: pod.metadata?.namespace ?? '', name })
+    const key = formatKey({ namespace: pod.metadata.namespace ?? '', name })
     const claim = world.claim(key)
     const problem = problemWith(pod, name, claim, isEphemeral)
     if (problem !== undefined) return { reason: problem, isUnresolvable: true }
@@ -101,7 +101,7 @@ function problemWith(
   }
   if (isBeingDeleted(claim)) return `persistentvolumeclaim ${quoted} is being deleted`
   if (!isEphemeral || isClaimForPod(claim, pod)) return undefined
-  const { namespace, name: podName } = pod.metadata ?? {}
+  const { namespace, name: podName } = pod.metadata
   return `PVC ${namespace}/${name} was not created for pod ${namespace}/${podName} (pod is not owner)`
 }
 
@@ -161,7 +161,7 @@ function isTermMet(
 ): boolean {
   if (matchLabelExpressions.length === 0) return false
   return matchLabelExpressions.every(({ key, values }) => {
-    const value = metadata?.labels?.[key]
+    const value = metadata.labels?.[key]
     return value !== undefined && values.includes(value)
   })
 }
@@ -208,7 +208,7 @@ function checkFound(found: Needs['found'], node: Node): number {
 }
 
 function checkWanted(wanted: Needs['wanted'], node: Node, plan: VolumePlan | undefined): number {
-  for (const { onlyOn } of wanted) if (onlyOn !== undefined && onlyOn !== node.metadata?.name) return noMatch
+  for (const { onlyOn } of wanted) if (onlyOn !== undefined && onlyOn !== node.metadata.name) return noMatch
   let chosen: Set<PersistentVolume> | undefined
   let problems = 0
   for (const want of wanted) {

@@ -22,12 +22,12 @@ export function hasEnoughCapacity(
   if (claim.spec?.resources?.requests?.['storage'] === undefined) return undefined
   if (driver(provisioner)?.spec?.storageCapacity !== true) return undefined
   const size = requestedSize(claim)
-  const places = capacities(metadata?.name ?? '').flatMap(capacity => {
+  const places = capacities(metadata.name ?? '').flatMap(capacity => {
     const limit = volumeLimit(capacity)
     const isEnough = limit !== undefined && compareQuantities(limit, size) >= 0
     return isEnough && capacity.nodeTopology ? [topologyOf(capacity.nodeTopology)] : []
   })
-  return node => places.some(selector => selector.matches(node.metadata?.labels ?? {}))
+  return node => places.some(selector => selector.matches(node.metadata.labels ?? {}))
 }
 
 /** Maximum size of a single volume. */

@@ -23,7 +23,7 @@ import { semanticEqual } from './semantic-equal.ts'
 import { mapCopyOnWrite, withField, withoutField } from './copy-on-write.ts'
 
 export function preparePodCreate(pod: Pod): Pod {
-  const spec = withAppArmorFields(withLabelKeys(dropDisabledFields(specOf(pod)), pod.metadata?.labels), pod)
+  const spec = withAppArmorFields(withLabelKeys(dropDisabledFields(specOf(pod)), pod.metadata.labels), pod)
   const gated: PodCondition = {
     type: 'PodScheduled',
     status: 'False',
@@ -46,7 +46,7 @@ export function preparePodUpdate(pod: Pod): Pod {
 export function prepareEphemeralContainersUpdate(pod: Pod, old: Pod): Pod {
   const { ephemeralContainers } = specOf(pod)
   const { ephemeralContainers: _, ...rest } = specOf(old)
-  const { managedFields } = pod.metadata ?? {}
+  const { managedFields } = pod.metadata
   const spec = dropDisabledFields({ ...rest, ...(ephemeralContainers && { ephemeralContainers }) })
   return { ...old, metadata: { ...old.metadata, ...(managedFields && { managedFields }) }, spec }
 }
@@ -167,7 +167,7 @@ function withRequirements(
 
 /** Converts the legacy AppArmor annotations to fields. */
 function withAppArmorFields(spec: PodSpec, { metadata }: Pod): PodSpec {
-  const { annotations } = metadata ?? {}
+  const { annotations } = metadata
   if (annotations === undefined || spec.os?.name === 'windows') return spec
   return withContainers(spec, <C extends Container | EphemeralContainer>(container: C): C => {
     const annotation = annotations[appArmorPrefix + container.name]

@@ -7,13 +7,13 @@ import { prepareResizeUpdate, validateResizeUpdate } from './pod-resize.ts'
 import { container, pod, podWith } from './testdata/pods.ts'
 
 /** Checks the errors of updating `old` to `after` through the resize subresource. */
-function check(after: object, old: object, ...errors: readonly string[]): void {
+function check(after: Pod, old: Pod, ...errors: readonly string[]): void {
   const oldPod = withPodDefaults(old)
   const prepared = prepareResizeUpdate(withPodDefaults(after), oldPod)
   assert.deepEqual(validateResizeUpdate(prepared, oldPod).map(formatFieldError), errors)
 }
 
-function asking(cpu: string, fields: object = {}): object {
+function asking(cpu: string, fields: object = {}): Pod {
   return podWith({ resources: { requests: { cpu } }, ...fields })
 }
 
@@ -59,7 +59,8 @@ test('static pods, Windows pods and pods on nodes without support cannot be resi
     { ...asking('1'), metadata: { annotations: { 'kubernetes.io/config.mirror': 'x' } } },
     ': Forbidden: static pods cannot be resized',
   )
-  const running = { containerStatuses: [{ name: 'a', state: { running: {} } }] }
+  const container = { name: 'a', image: 'a', imageID: 'a', ready: true, restartCount: 0 }
+  const running = { containerStatuses: [{ ...container, state: { running: {} } }] }
   check(
     asking('2'),
     { ...asking('1'), status: running },
@@ -70,8 +71,7 @@ test('static pods, Windows pods and pods on nodes without support cannot be resi
 })
 
 test('pod-level resources can be resized', () => {
-  const whole = (resources: object): object =>
-    podWith({ resources: { requests: { cpu: '1' } } }, { resources })
+  const whole = (resources: object): Pod => podWith({ resources: { requests: { cpu: '1' } } }, { resources })
   check(whole({ requests: { cpu: '3' } }), whole({ requests: { cpu: '2' } }))
   check(
     asking('1'),

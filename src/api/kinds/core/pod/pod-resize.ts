@@ -19,7 +19,7 @@ export function prepareResizeUpdate(pod: Pod, old: Pod): Pod {
   const initContainers = resized(spec.initContainers ?? [], oldSpec.initContainers ?? [])
   if (containers === undefined || initContainers === undefined) return pod
   const { resources: _, ...rest } = oldSpec
-  const { managedFields } = pod.metadata ?? {}
+  const { managedFields } = pod.metadata
   return {
     ...old,
     metadata: { ...old.metadata, ...(managedFields && { managedFields }) },

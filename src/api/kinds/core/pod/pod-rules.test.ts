@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { objectOf } from '../../../metadata.ts'
+import type { JsonObject } from '../../../patch/json-object.ts'
 import fc from 'fast-check'
 import type { Pod } from '../../../generated/core/v1.ts'
 import { deepFreeze } from '../../../json-value.ts'
@@ -57,7 +59,10 @@ test('the QoS class of a pod follows from its resources', () => {
   for (const [expected, given] of cases) {
     assert.equal(qosClassOf(withDefaults(given) as Pod), expected, JSON.stringify(given))
   }
-  assert.equal(qosClassOf({ spec: { containers: [] }, status: { qosClass: 'Guaranteed' } }), 'Guaranteed')
+  assert.equal(
+    qosClassOf({ metadata: {}, spec: { containers: [] }, status: { qosClass: 'Guaranteed' } }),
+    'Guaranteed',
+  )
 })
 
 test('matchLabelKeys are merged into label selectors', () => {
@@ -109,6 +114,7 @@ test('an AppArmor annotation sets the appArmorProfile field', () => {
 
 test('a pod status update keeps fields that old kubelets omit', () => {
   const old: Pod = {
+    metadata: {},
     status: {
       qosClass: 'BestEffort',
       observedGeneration: 3,
@@ -116,7 +122,7 @@ test('a pod status update keeps fields that old kubelets omit', () => {
     },
   }
   const status = { podIP: '10.0.0.1', conditions: [{ type: 'Ready', status: 'True' }] }
-  assert.deepEqual(preparePodStatusUpdate({ status }, old).status, {
+  assert.deepEqual(preparePodStatusUpdate({ metadata: {}, status }, old).status, {
     podIP: '10.0.0.1',
     podIPs: [{ ip: '10.0.0.1' }],
     qosClass: 'BestEffort',
@@ -142,7 +148,7 @@ test('selectable fields of Pod', () => {
 
 test('the deletion grace period of a pod applies only once it is scheduled', () => {
   const grace = (spec: object, asked?: number, status: object = {}): number | undefined => {
-    return podRules.gracePeriodSeconds?.({ spec: { containers: [], ...spec }, status }, asked)
+    return podRules.gracePeriodSeconds?.({ metadata: {}, spec: { containers: [], ...spec }, status }, asked)
   }
   assert.equal(grace({ terminationGracePeriodSeconds: 30 }), 0)
   assert.equal(grace({ nodeName: 'n', terminationGracePeriodSeconds: 30 }), 30)
@@ -302,7 +308,8 @@ test('pod rules never throw on incomplete or malformed objects', () => {
   fc.assert(
     fc.property(fc.infiniteStream(fc.nat()), stream => {
       const draw = (): number => stream.next().value ?? 0
-      runAll(damage(fullPod, draw) ?? {}, damage(fullPod, draw) ?? {})
+      const damaged = () => objectOf((damage(fullPod, draw) ?? {}) as JsonObject) as Pod
+      runAll(damaged(), damaged())
     }),
     { numRuns: 150 },
   )

@@ -32,10 +32,7 @@ export const podRules: KindRules<Pod> = {
   warnings(pod, old) {
     if (old !== undefined) return []
     const { metadata } = pod
-    return [
-      ...warningsForName(metadata?.name, "the Pod's hostname"),
-      ...warningsForPod(metadata, specOf(pod)),
-    ]
+    return [...warningsForName(metadata.name, "the Pod's hostname"), ...warningsForPod(metadata, specOf(pod))]
   },
   selectableFields: {
     'spec.nodeName': pod => pod.spec?.nodeName ?? '',

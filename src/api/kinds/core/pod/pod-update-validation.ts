@@ -51,8 +51,8 @@ export function validateEphemeralContainersUpdate(pod: Pod, old: Pod): FieldErro
 }
 
 function validateAnnotationsUpdate(pod: Pod, old: Pod): FieldError[] {
-  const annotations = pod.metadata?.annotations ?? {}
-  return validatePodAnnotationsUpdate('metadata.annotations', annotations, old.metadata?.annotations ?? {})
+  const annotations = pod.metadata.annotations ?? {}
+  return validatePodAnnotationsUpdate('metadata.annotations', annotations, old.metadata.annotations ?? {})
 }
 
 /** `activeDeadlineSeconds` may be set or reduced. */

@@ -19,7 +19,7 @@ export function validatePodCreate(pod: Pod): FieldError[] {
 
 /** Validation common to creation and updates. */
 export function validatePod(pod: Pod): FieldError[] {
-  const { metadata = {} } = pod
+  const { metadata } = pod
   const spec = specOf(pod)
   return [
     ...validatePodAnnotations('metadata.annotations', metadata.annotations ?? {}, spec),

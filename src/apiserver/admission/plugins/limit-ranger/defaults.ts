@@ -38,7 +38,7 @@ export function withDefaultResources(pod: Pod, { spec }: LimitRange): Pod {
   })
   if (notes.length === 0) return pod
   const annotations = {
-    ...pod.metadata?.annotations,
+    ...pod.metadata.annotations,
     [annotation]: `LimitRanger plugin set: ${notes.join('; ')}`,
   }
   return { ...filled, metadata: { ...pod.metadata, annotations } }

@@ -43,21 +43,21 @@ export function checkPodCertificateRequest(
   const node = getCached(context, nodes, { name: nodeName })
   if (node === undefined) throw notFound({ group: '', kind: 'nodes', name: nodeName })
   const about = `PodCertificateRequest for pod "${namespace}/${spec.podName}"`
-  if (node.metadata?.uid !== spec.nodeUID) {
+  if (node.metadata.uid !== spec.nodeUID) {
     throw admissionForbidden(
       request,
-      `${about} names node UID "${spec.nodeUID}", inconsistent with the running node ("${node.metadata?.uid ?? ''}")`,
+      `${about} names node UID "${spec.nodeUID}", inconsistent with the running node ("${node.metadata.uid ?? ''}")`,
     )
   }
   checkPod(request, nodeName, context)
   const account = getCached(context, serviceAccounts, { name: spec.serviceAccountName, namespace })
   if (account === undefined)
     throw notFound({ group: '', kind: 'serviceaccounts', name: spec.serviceAccountName })
-  if (account.metadata?.uid === spec.serviceAccountUID) return
+  if (account.metadata.uid === spec.serviceAccountUID) return
   throw admissionForbidden(
     request,
     `${about} names service account UID "${spec.serviceAccountUID}", ` +
-      `which differs from the running service account ("${account.metadata?.uid ?? ''}")`,
+      `which differs from the running service account ("${account.metadata.uid ?? ''}")`,
   )
 }
 
@@ -67,11 +67,11 @@ function checkPod(request: AdmissionRequest, nodeName: string, context: PluginCo
   const pod = getCached(context, pods, { name: spec.podName, namespace })
   if (pod === undefined) throw notFound({ group: '', kind: 'pods', name: spec.podName })
   const name = `"${namespace}/${spec.podName}"`
-  if (spec.podUID !== pod.metadata?.uid) {
+  if (spec.podUID !== pod.metadata.uid) {
     throw admissionForbidden(
       request,
       `PodCertificateRequest for pod ${name} contains pod UID ("${spec.podUID}") ` +
-        `which differs from running pod "${pod.metadata?.uid ?? ''}"`,
+        `which differs from running pod "${pod.metadata.uid ?? ''}"`,
     )
   }
   if (pod.spec?.nodeName !== nodeName) {

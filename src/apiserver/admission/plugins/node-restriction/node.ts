@@ -23,7 +23,7 @@ function checkNew(request: AdmissionRequest, nodeName: string): void {
       `node "${nodeName}" is not allowed to create pods with a non-nil configSource`,
     )
   }
-  const forbidden = Object.keys(metadata?.labels ?? {})
+  const forbidden = Object.keys(metadata.labels ?? {})
     .filter(isForbidden)
     .sort()
   if (forbidden.length === 0) return
@@ -48,10 +48,10 @@ function checkChange(request: AdmissionRequest, nodeName: string): void {
   }
   // With an owner reference to a missing object, the garbage collector would delete the Node, and the kubelet
   // could recreate it with other labels and taints.
-  if (!equalJson(node.metadata?.ownerReferences ?? [], oldObject.metadata?.ownerReferences ?? [])) {
+  if (!equalJson(node.metadata.ownerReferences ?? [], oldObject.metadata.ownerReferences ?? [])) {
     throw admissionForbidden(request, `node "${nodeName}" is not allowed to modify ownerReferences`)
   }
-  const forbidden = changedKeys(node.metadata?.labels ?? {}, oldObject.metadata?.labels ?? {}).filter(
+  const forbidden = changedKeys(node.metadata.labels ?? {}, oldObject.metadata.labels ?? {}).filter(
     isForbidden,
   )
   if (forbidden.length > 0)

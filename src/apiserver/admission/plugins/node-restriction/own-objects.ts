@@ -20,7 +20,7 @@ export function checkCsiNode(request: AdmissionRequest, nodeName: string): void 
 
 /** A CREATE request is checked by the name in the object. */
 function nameOf({ operation, object, name }: AdmissionRequest): string | undefined {
-  return operation === 'CREATE' ? object?.metadata?.name : name
+  return operation === 'CREATE' ? object?.metadata.name : name
 }
 
 /**

@@ -56,7 +56,7 @@ function checkMirror(request: AdmissionRequest, nodeName: string): void {
  * Node are garbage collected.
  */
 function checkOwner(request: AdmissionRequest, nodeName: string, context: PluginContext): void {
-  const owners = request.object?.metadata?.ownerReferences ?? []
+  const owners = request.object?.metadata.ownerReferences ?? []
   const [owner] = owners
   if (owners.length > 1) {
     throw admissionForbidden(
@@ -84,10 +84,10 @@ function checkOwner(request: AdmissionRequest, nodeName: string, context: Plugin
   }
   const node = getCached(context, nodes, { name: nodeName })
   if (node === undefined) throw notFound({ group: '', kind: 'nodes', name: nodeName })
-  if (owner.uid === node.metadata?.uid) return
+  if (owner.uid === node.metadata.uid) return
   throw admissionForbidden(
     request,
-    `node ${nodeName} UID mismatch: expected ${owner.uid} got ${node.metadata?.uid ?? ''}`,
+    `node ${nodeName} UID mismatch: expected ${owner.uid} got ${node.metadata.uid ?? ''}`,
   )
 }
 
@@ -102,7 +102,7 @@ export function checkPodStatus(request: AdmissionRequest, nodeName: string): voi
       `node "${nodeName}" can only update pod status for pods with spec.nodeName set to itself`,
     )
   }
-  if (!equalJson(pod.metadata?.labels ?? {}, oldObject.metadata?.labels ?? {})) {
+  if (!equalJson(pod.metadata.labels ?? {}, oldObject.metadata.labels ?? {})) {
     throw admissionForbidden(request, `node "${nodeName}" cannot update labels through pod status`)
   }
   if (!equalJson(claimsOf(pod.status), claimsOf(oldObject.status))) {
@@ -120,7 +120,7 @@ function claimsOf(status: PodStatus | undefined): readonly unknown[] {
 export function checkEviction(request: AdmissionRequest, nodeName: string, context: PluginContext): void {
   const { operation, namespace, object } = request
   if (operation !== 'CREATE') throw admissionForbidden(request, `unexpected operation ${operation}`)
-  const name = request.name || (object as Eviction).metadata?.name
+  const name = request.name || (object as Eviction).metadata.name
   if (!name) throw admissionForbidden(request, 'could not determine pod from request data')
   const pod = getCached(context, pods, { name, namespace })
   if (pod === undefined) throw notFound({ group: '', kind: 'pods', name })

@@ -25,7 +25,7 @@ export async function checkToken(
   if (!uid) throw admissionForbidden(request, 'node requested token with a pod binding without a uid')
   const pod = getCached(context, pods, { name, namespace })
   if (pod === undefined) throw notFound({ group: '', kind: 'pods', name })
-  if (uid !== pod.metadata?.uid) {
+  if (uid !== pod.metadata.uid) {
     throw admissionForbidden(
       request,
       `the UID in the bound object reference (${uid}) does not match the UID in record. ` +
@@ -83,11 +83,11 @@ function driverOf(
   { name, csi, ephemeral, persistentVolumeClaim }: Volume,
 ): string | undefined {
   if (csi) return csi.driver
-  const claimName = ephemeral ? `${metadata?.name ?? ''}-${name}` : persistentVolumeClaim?.claimName
+  const claimName = ephemeral ? `${metadata.name ?? ''}-${name}` : persistentVolumeClaim?.claimName
   if (!claimName) return undefined
   const claim = getCached(context, persistentVolumeClaims, {
     name: claimName,
-    namespace: metadata?.namespace ?? '',
+    namespace: metadata.namespace ?? '',
   })
   return getCached(context, persistentVolumes, { name: claim?.spec?.volumeName ?? '' })?.spec?.csi?.driver
 }

@@ -17,7 +17,7 @@ export function checkClaim(request: AdmissionRequest, nodeName: string): void {
   )
 }
 
-function fixedParts({ metadata = {}, status = {}, ...rest }: PersistentVolumeClaim): object {
+function fixedParts({ metadata, status = {}, ...rest }: PersistentVolumeClaim): object {
   const { resourceVersion: _version, managedFields: _fields, ...kept } = metadata
   return { ...rest, metadata: kept, status: fixedStatus(status) }
 }

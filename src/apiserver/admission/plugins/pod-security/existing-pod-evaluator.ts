@@ -32,10 +32,10 @@ export class ExistingPodEvaluator {
     let checked = 0
     for (const pod of all.slice(0, podsMax)) {
       checked++
-      const reasons = formatReasons(evaluate(enforce, { metadata: pod.metadata ?? {}, spec: specOf(pod) }))
+      const reasons = formatReasons(evaluate(enforce, { metadata: pod.metadata, spec: specOf(pod) }))
       if (reasons !== '') {
         const names = byReasons.get(reasons) ?? []
-        names.push(pod.metadata?.name ?? '')
+        names.push(pod.metadata.name ?? '')
         byReasons.set(reasons, names)
       }
       if (clock.monotonicMs() > untilMs) break

@@ -89,7 +89,7 @@ function storedQuotaOf(stored: StoredObject): StoredQuota {
     const quota = object as ResourceQuota
     return {
       stored,
-      name: quota.metadata?.name ?? '',
+      name: quota.metadata.name ?? '',
       scopes: scopesOf(quota),
       hard: amountsOf(quota.status?.hard),
       used: amountsOf(quota.status?.used),

@@ -7,7 +7,7 @@ import type { Container, PodSpec, ServiceAccount } from '#/api/generated/core/v1
 const annotation = 'kubernetes.io/enforce-mountable-secrets'
 
 export function enforcesMountableSecrets({ metadata }: ServiceAccount): boolean {
-  return trueTexts.has(metadata?.annotations?.[annotation] ?? '')
+  return trueTexts.has(metadata.annotations?.[annotation] ?? '')
 }
 
 /** The values that Go's strconv.ParseBool accepts as true. */
@@ -15,7 +15,7 @@ const trueTexts: ReadonlySet<string> = new Set(['1', 't', 'T', 'true', 'TRUE', '
 
 /** Returns the error message for a new pod, if any. */
 export function checkSecrets(account: ServiceAccount, spec: PodSpec): string | undefined {
-  const name = account.metadata?.name ?? ''
+  const name = account.metadata.name ?? ''
   const allowed = allowedSecrets(account)
   for (const { secret } of spec.volumes ?? []) {
     if (secret === undefined || allowed.has(secret.secretName ?? '')) continue
@@ -40,7 +40,7 @@ function checkPullSecrets(
   if (wrong === -1) return undefined
   return (
     `imagePullSecrets[${wrong}].name="${wanted[wrong]?.name ?? ''}" is not allowed because ` +
-    `service account ${account.metadata?.name ?? ''} does not reference that imagePullSecret`
+    `service account ${account.metadata.name ?? ''} does not reference that imagePullSecret`
   )
 }
 
@@ -70,7 +70,7 @@ function checkContainers(
     if (wrong === undefined) continue
     return (
       `${what} ${name} with ${wrong.where} referencing secret.secretName="${wrong.secret?.name ?? ''}" ` +
-      `is not allowed because service account ${account.metadata?.name ?? ''} does not reference that secret`
+      `is not allowed because service account ${account.metadata.name ?? ''} does not reference that secret`
     )
   }
   return undefined

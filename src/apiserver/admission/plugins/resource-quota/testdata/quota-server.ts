@@ -46,7 +46,9 @@ export class QuotaServer {
 
   /** Returns `done` or the error message. */
   async create(resource: string, object: object, options: Partial<WriteRequest> = {}): Promise<string> {
-    return outcome(createObject(this.registry, this.#request(resource, '', options), object))
+    return outcome(
+      createObject(this.registry, this.#request(resource, '', options), object as KubernetesObject),
+    )
   }
 
   async update(resource: string, name: string, change: Change, subresource = ''): Promise<string> {
