@@ -28,7 +28,12 @@ const root = join(import.meta.dirname, '..')
 const packageFolder = clientNodePackage(root)
 
 /** Folders and files that determine the output, in addition to the version of the package. */
-const inputs = ['tools/generate-api.ts', 'tools/generate-api', 'src/api/kinds', 'src/api/version-priority.ts']
+const inputs = [
+  'tools/generate-api.ts',
+  'tools/generate-api',
+  'src/api/kinds',
+  'src/api/text/version-priority.ts',
+]
 
 /** The files in the kinds folder that the generator reads. */
 const kindFiles = /\b(?:groups?|overlay)\.ts$/

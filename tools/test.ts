@@ -1,5 +1,5 @@
 /**
- * Runs the tests: all of them, or those whose path begins with one of the parameters (`npm test -- src/api/quantity`).
+ * Runs the tests: all of them, or those whose path begins with one of the parameters (`npm test -- src/api/text`).
  * Every file runs in a process of its own, which is killed when it takes too long, and in a temporary folder of its
  * own, by which everything is found and removed that it leaves on the machine.
  */

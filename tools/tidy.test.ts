@@ -75,7 +75,7 @@ test('layers: dependencies point down only', () => {
   )
 })
 
-test('a private folder is entered from the folder it is in, and by its front door', () => {
+test('a private folder is imported from its parent folder only, a public one from everywhere', () => {
   const log = `import { log } from '#/store/embedded/log.ts'`
   check(
     { 'src/apiserver/server.ts': `/** . */\n${log}\nexport const server = log\n` },
@@ -92,25 +92,24 @@ test('a private folder is entered from the folder it is in, and by its front doo
     'src/store/other.ts:2: src/store/embedded/deep/file.ts is private to src/store/embedded',
   )
   const kinds = { 'src/api/kinds/core/defaults.ts': 'export const defaults = 1\n' }
-  check({ ...kinds, ...used('src/api/scheme.ts', `/** . */\nimport './kinds/core/defaults.ts'\n`) })
+  check(
+    { ...kinds, ...used('src/api/scheme.ts', `/** . */\nimport './kinds/core/defaults.ts'\n`) },
+    'src/api/scheme.ts:2: src/api/kinds/core/defaults.ts is private to src/api/kinds',
+  )
   check({
     ...kinds,
-    'src/api/kinds/apps/rules.ts': `import '../core/defaults.ts'
-`,
-    ...used(
-      'src/api/scheme.ts',
-      `/** . */
-import './kinds/apps/rules.ts'
-`,
-    ),
+    ...used('src/api/kinds/rules.ts', `import './core/defaults.ts'\n`),
+    'tools/user.ts': `import '#/api/scheme.ts'\n`,
+    'src/api/scheme.ts': `/** . */\nimport './kinds/rules.ts'\n`,
   })
+  check(used('src/api/text/json.ts', '/** . */\nexport const json = 1\n'))
   check({
     ...kinds,
     'tools/generate-api.ts': `import '#/api/kinds/core/defaults.ts'\nimport '#/api/generated/a.ts'\n`,
   })
   check(
     { ...kinds, 'tools/other.ts': `import '#/api/kinds/core/defaults.ts'\nimport '#/api/generated/a.ts'\n` },
-    'tools/other.ts:1: src/api/kinds/core/defaults.ts is private to src/api',
+    'tools/other.ts:1: src/api/kinds/core/defaults.ts is private to src/api/kinds',
   )
 })
 

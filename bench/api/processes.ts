@@ -2,7 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseYaml } from '#/api/yaml.ts'
+import { parseYaml } from '#/api/text/yaml.ts'
 import type { Target } from './load.ts'
 
 /** No controller creates the ServiceAccounts of pods here. */

@@ -12,7 +12,7 @@ import { asMap, type JsonObject } from './apply/structure.ts'
 import { History } from './apply/testdata/history.ts'
 import { configMapSchema, customSchema, deploymentSchema } from './apply/testdata/schemas.ts'
 import { isApiError, type ApiError } from './errors.ts'
-import { deepFreeze, type JsonValue } from './json-value.ts'
+import { deepFreeze, type JsonValue } from './text/json-value.ts'
 
 const deployments = { schema: deploymentSchema, apiVersion: 'apps/v1', kind: 'Deployment' }
 const configMaps = { schema: configMapSchema, apiVersion: 'v1', kind: 'ConfigMap' }

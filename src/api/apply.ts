@@ -6,7 +6,7 @@
  * https://kubernetes.io/docs/reference/using-api/server-side-apply/
  */
 import { ApiError, badRequest } from './errors.ts'
-import { equalJson, type JsonValue } from './json-value.ts'
+import { equalJson, type JsonValue } from './text/json-value.ts'
 import type { Schema } from './schema.ts'
 import { isSame } from './apply/compare-values.ts'
 import { listConflicts, type Conflict, type ConflictingFields } from './apply/conflict.ts'

@@ -1,8 +1,8 @@
 /** Table columns of a kind; kinds without their own columns have Name and Age. */
-import { humanDuration } from './duration.ts'
+import { humanDuration } from './text/duration.ts'
 import type { Resource } from './resource.ts'
 import type { Column, KindColumns } from './table-columns.ts'
-import { parseTime } from './time.ts'
+import { parseTime } from './text/time.ts'
 
 export const nameColumn: Column = {
   name: 'Name',

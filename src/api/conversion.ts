@@ -3,8 +3,7 @@
  * version of the request. The functions for each kind are in `kinds/<group>/conversion.ts`; versions with
  * identical fields need none.
  */
-import { conversions as autoscaling } from './kinds/autoscaling/conversion.ts'
-import { conversions as events } from './kinds/events/conversion.ts'
+import { conversions } from './kinds/conversions.ts'
 import type { KubernetesObject } from './metadata.ts'
 import { apiVersionOf, type GroupVersion } from './resource.ts'
 
@@ -13,8 +12,6 @@ import { apiVersionOf, type GroupVersion } from './resource.ts'
  * HorizontalPodAutoscaler`. The input has the right kind.
  */
 export type Conversions = Readonly<Record<string, (object: never) => KubernetesObject>>
-
-const conversions: Conversions = { ...autoscaling, ...events }
 
 /**
  * Converts the object to another version of its kind; returns it unchanged if it already has that version.

@@ -2,8 +2,8 @@
  * The single API error class. It carries a Kubernetes `Status`, so server responses, client exceptions and
  * the errors controllers match on are the same value. Match on `reason`, never on the message.
  */
-import type { Int64 } from './int64.ts'
-import { quote } from './quote.ts'
+import type { Int64 } from './text/int64.ts'
+import { quote } from './text/quote.ts'
 
 export interface Status {
   readonly kind: 'Status'

@@ -3,7 +3,7 @@
  * `FieldError`s and does not stop at the first. The messages are Kubernetes': clients match on them.
  */
 import { apiError, qualifiedName, type ApiError, type ErrorSubject, type StatusCause } from './errors.ts'
-import { quote, showValue } from './quote.ts'
+import { quote, showValue } from './text/quote.ts'
 
 export interface FieldError {
   /** One of Kubernetes' machine-readable causes. */

@@ -9,7 +9,7 @@ import {
   type GroupVersionKind,
   type GroupVersionResource,
 } from './resource.ts'
-import type { TypeMeta } from './type-meta.ts'
+import type { TypeMeta } from './decoding/type-meta.ts'
 
 export interface GroupResource {
   /** Empty for the core group. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { deepFreeze } from './json-value.ts'
+import { deepFreeze } from './text/json-value.ts'
 import {
   controllerOf,
   controllerReference,

@@ -2,9 +2,9 @@
  * Type metadata and object metadata, with small accessors. Objects are immutable: functions return a new
  * object, or the same one if nothing changes.
  */
-import type { Int64 } from './int64.ts'
-import type { JsonObject } from './patch/json-object.ts'
-import { quote } from './quote.ts'
+import type { Int64 } from './text/int64.ts'
+import type { JsonObject } from './text/json-object.ts'
+import { quote } from './text/quote.ts'
 
 export interface KubernetesObject {
   readonly apiVersion?: string

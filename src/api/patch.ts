@@ -4,8 +4,8 @@
  * `ApiError` is thrown, for a patch that cannot be applied. Server-side apply is in `apply.ts`.
  */
 import { badRequest } from './errors.ts'
-import type { JsonValue } from './json-value.ts'
-import { isObject } from './patch/json-object.ts'
+import type { JsonValue } from './text/json-value.ts'
+import { isObject } from './text/json-object.ts'
 import { applyJsonPatch } from './patch/json-patch.ts'
 import { applyMergePatch } from './patch/merge-patch.ts'
 import { applyStrategicMergePatch } from './patch/strategic-merge-patch.ts'

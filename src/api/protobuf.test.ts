@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { builtinResources } from './builtin.ts'
-import { DecodeError, type DecodeErrorReason } from './decode-error.ts'
-import type { JsonObject } from './patch/json-object.ts'
+import { DecodeError, type DecodeErrorReason } from './decoding/decode-error.ts'
+import type { JsonObject } from './text/json-object.ts'
 import {
   decodeProtobuf,
   decodeProtobufWatchEvent,

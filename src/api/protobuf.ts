@@ -12,17 +12,17 @@
  */
 import { assert } from '#/base/assert.ts'
 import { ProtobufError, Reader } from '#/base/protobuf.ts'
-import { DecodeError } from './decode-error.ts'
+import { DecodeError } from './decoding/decode-error.ts'
 import { parseGroupVersion } from './group-version.ts'
-import type { JsonObject } from './patch/json-object.ts'
+import type { JsonObject } from './text/json-object.ts'
 import { rawOf, readEnvelope, tail, writeHead } from './protobuf/envelope.ts'
 import { joinList } from './protobuf/join-list.ts'
 import { codecOfKind } from './protobuf/kinds.ts'
 import { depthMax, encodeWith } from './protobuf/spare-writer.ts'
 import { readWatchEvent, writeFrame } from './protobuf/watch-event.ts'
-import { quote } from './quote.ts'
+import { quote } from './text/quote.ts'
 import { apiVersionOf, type GroupVersionKind } from './resource.ts'
-import { missingTypeMetaError, type TypeMeta } from './type-meta.ts'
+import { missingTypeMetaError, type TypeMeta } from './decoding/type-meta.ts'
 
 export { WatchFrames } from './protobuf/watch-frames.ts'
 

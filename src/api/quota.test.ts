@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { objectOf } from './metadata.ts'
-import type { JsonObject } from './patch/json-object.ts'
+import type { JsonObject } from './text/json-object.ts'
 import type { ScopedResourceSelectorRequirement } from './generated/core/v1.ts'
 import { evaluatorFor, formatAmounts, type QuotaEvaluator } from './quota.ts'
 

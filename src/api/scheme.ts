@@ -8,7 +8,7 @@
 import { assert } from '#/base/assert.ts'
 import { groups } from './kinds/groups.ts'
 import type { GroupVersionKind, GroupVersionResource, Resource } from './resource.ts'
-import { compareVersions } from './version-priority.ts'
+import { compareVersions } from './text/version-priority.ts'
 
 export interface SchemeGroup {
   readonly name: string

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { structDefinition } from './definitions.ts'
-import type { JsonValue } from './json-value.ts'
+import type { JsonValue } from './text/json-value.ts'
 import { StructuredMergeError, applyStructuredMerge } from './structured-merge.ts'
 
 const schema = structDefinition('core.v1.Pod')

@@ -7,7 +7,7 @@ import { mergeValues } from './apply/merge-values.ts'
 import { fieldElement, indexElement, printElement } from './apply/path-element.ts'
 import { asList, asMap, childSchema, isDeclared, TypedValueError } from './apply/structure.ts'
 import { validateTypedValue } from './apply/validate-typed-value.ts'
-import type { JsonValue } from './json-value.ts'
+import type { JsonValue } from './text/json-value.ts'
 import type { Schema } from './schema.ts'
 
 /** Thrown if a configuration cannot be merged into an object of its kind. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formatFieldError, type FieldError } from './field-error.ts'
-import { deepFreeze } from './json-value.ts'
+import { deepFreeze } from './text/json-value.ts'
 import type { ObjectMeta } from './metadata.ts'
 import { labelNames, subdomainNames } from './names.ts'
 import {

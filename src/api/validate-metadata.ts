@@ -4,8 +4,8 @@
  */
 import { forbiddenField, invalid, invalidEach, required, tooLong, type FieldError } from './field-error.ts'
 import { formatGroupVersionKind, groupVersionKindOf } from './group-version.ts'
-import { compareInt64, type Int64 } from './int64.ts'
-import { equalJson } from './json-value.ts'
+import { compareInt64, type Int64 } from './text/int64.ts'
+import { equalJson } from './text/json-value.ts'
 import { validateLabels } from './labels.ts'
 import type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from './metadata.ts'
 import {
@@ -17,7 +17,7 @@ import {
   orphanFinalizer,
   type NameRule,
 } from './names.ts'
-import { quote } from './quote.ts'
+import { quote } from './text/quote.ts'
 
 export interface MetadataRules {
   readonly names: NameRule

@@ -3,7 +3,7 @@
  * configuration. Each plugin is implemented in its own file under `admission/plugins/`.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/
  */
-import type { JsonValue } from '#/api/json-value.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import type { Files } from '#/platform/platform.ts'
 import type { AdmissionPlugin } from './admission/admission-chain.ts'
 import { readAdmissionConfiguration } from './admission/admission-configuration.ts'

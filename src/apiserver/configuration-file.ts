@@ -1,8 +1,8 @@
 /** Configuration files of the API server: versioned API objects with strict decoding. */
-import { strictDecode } from '#/api/strict-decode.ts'
+import { strictDecode } from '#/api/decoding/strict-decode.ts'
 import type { ListSchema, MapSchema, Schema, StructSchema } from '#/api/schema.ts'
-import { readTypeMeta } from '#/api/type-meta.ts'
-import { parseYaml } from '#/api/yaml.ts'
+import { readTypeMeta } from '#/api/decoding/type-meta.ts'
+import { parseYaml } from '#/api/text/yaml.ts'
 
 export interface ConfigurationKind<T> {
   readonly group: string

@@ -4,7 +4,7 @@
  * https://kubernetes.io/docs/reference/command-line-tools-reference/kube-apiserver/
  */
 import { resolve } from 'node:path'
-import { tryParseDurationMs } from '#/api/duration.ts'
+import { tryParseDurationMs } from '#/api/text/duration.ts'
 import {
   enumFlag,
   describeFlags,

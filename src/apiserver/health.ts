@@ -2,7 +2,7 @@
  * The `/healthz`, `/livez` and `/readyz` endpoints, with Kubernetes' response texts. Responses do not
  * disclose the reason of a failure; it is logged.
  */
-import { quote } from '#/api/quote.ts'
+import { quote } from '#/api/text/quote.ts'
 import type { Clock, Log } from '#/platform/platform.ts'
 import type { ApiResponse } from './request.ts'
 

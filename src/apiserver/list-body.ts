@@ -1,6 +1,6 @@
 /** Response body of a list: joins the cached bytes of the objects without encoding them again. */
-import { stringifyJson } from '#/api/json.ts'
-import type { JsonValue } from '#/api/json-value.ts'
+import { stringifyJson } from '#/api/text/json.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import { encodeProtobufList } from '#/api/protobuf.ts'
 import { apiVersionOf, isCustomKind } from '#/api/resource.ts'
 import { mediaTypes } from './negotiation.ts'

@@ -2,7 +2,7 @@
  * The attributes of a request, derived from method, path and query. Audit, limits, authorization and routing
  * all use them and must not parse the request themselves.
  */
-import { parseFieldSelector } from '#/api/field-selector.ts'
+import { parseFieldSelector } from '#/api/selectors/field-selector.ts'
 
 export type RequestInfo = ResourceRequestInfo | PathRequestInfo
 

@@ -3,7 +3,7 @@
  * starts, and errors name the flag. Values that flags do not set are left out; the cluster setup provides
  * them.
  */
-import { parseCidr } from '#/api/cidr.ts'
+import { parseCidr } from '#/api/net/cidr.ts'
 import { UsageError } from '#/base/flags.ts'
 import type { PortRange } from './allocation/node-ports.ts'
 import { readAdmission, type AdmissionPluginFactory } from './admission.ts'

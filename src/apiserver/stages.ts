@@ -1,5 +1,5 @@
 /** Pipeline stages for authentication, authorization, timeouts and readiness. */
-import { DurationError, parseDuration } from '#/api/duration.ts'
+import { DurationError, parseDuration } from '#/api/text/duration.ts'
 import {
   apiError,
   badRequest,

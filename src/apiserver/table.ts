@@ -4,8 +4,8 @@
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables
  */
 import { badRequest } from '#/api/errors.ts'
-import { stringifyJson } from '#/api/json.ts'
-import type { JsonValue } from '#/api/json-value.ts'
+import { stringifyJson } from '#/api/text/json.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import { columnsOf } from '#/api/columns.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { KindColumns } from '#/api/table-columns.ts'

@@ -1,7 +1,7 @@
 /** An API server for tests: memory store, no sockets, and the platform chosen by the test. */
 import type { TestContext } from 'node:test'
 import type { Status } from '#/api/errors.ts'
-import type { JsonValue } from '#/api/json-value.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import { nodePlatform } from '#/platform/node.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { MemoryStore } from '#/store/memory.ts'

@@ -3,12 +3,12 @@
  * Each encoding of an object version is computed once and shared.
  */
 import { convertObject } from '#/api/conversion.ts'
-import { stringifyJson } from '#/api/json.ts'
-import type { JsonValue } from '#/api/json-value.ts'
+import { stringifyJson } from '#/api/text/json.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { encodeProtobuf } from '#/api/protobuf.ts'
 import { apiVersionOf, type Resource } from '#/api/resource.ts'
-import { stringifyYaml } from '#/api/stringify-yaml.ts'
+import { stringifyYaml } from '#/api/text/stringify-yaml.ts'
 import { mediaTypes, type Negotiated } from './negotiation.ts'
 import type { StoredObject } from './registry/stored-object.ts'
 import type { ValueBody } from './request.ts'

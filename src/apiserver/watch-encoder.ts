@@ -1,8 +1,8 @@
 /** Encodes watch events as JSON lines or protobuf frames. */
 import { unpooledConcat } from '#/base/unpooled-bytes.ts'
 import type { ApiError } from '#/api/errors.ts'
-import { stringifyJson } from '#/api/json.ts'
-import type { JsonValue } from '#/api/json-value.ts'
+import { stringifyJson } from '#/api/text/json.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { encodeProtobuf, encodeProtobufWatchEvent } from '#/api/protobuf.ts'
 import { apiVersionOf } from '#/api/resource.ts'

@@ -3,8 +3,8 @@
  * cost nothing. A declared type gives the meaning of a string or number: a timestamp, bytes, a double;
  * without one (dyn) whole numbers are ints and objects are maps.
  */
-import { int64Max, int64Min, toInt64 } from '#/api/int64.ts'
-import type { JsonValue } from '#/api/json-value.ts'
+import { int64Max, int64Min, toInt64 } from '#/api/text/int64.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import { EvaluationError } from './evaluation-error.ts'
 import { Fault } from './fault.ts'
 import { parseDuration, parseTimestamp, showDuration, showTimestamp } from './standard/time-text.ts'

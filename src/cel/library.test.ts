@@ -9,8 +9,8 @@ import { kubernetesLibraries } from './library.ts'
 import { quantityType, QuantityValue } from './quantity.ts'
 import { semanticVersionType, SemanticVersionValue } from './semantic-version.ts'
 import { dynType } from './type.ts'
-import { parseQuantity } from '#/api/quantity.ts'
-import { parseSemanticVersion } from '#/api/semantic-version.ts'
+import { parseQuantity } from '#/api/text/quantity.ts'
+import { parseSemanticVersion } from '#/api/text/semantic-version.ts'
 
 const environment = new Environment({
   variables: { object: dynType, hostile: dynType, amount: quantityType, version: semanticVersionType },

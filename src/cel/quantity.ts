@@ -11,8 +11,8 @@ import {
   subtractQuantities,
   tryParseQuantity,
   type Quantity,
-} from '#/api/quantity.ts'
-import { int64Max } from '#/api/int64.ts'
+} from '#/api/text/quantity.ts'
+import { int64Max } from '#/api/text/int64.ts'
 import { Fault } from './fault.ts'
 import { globalFunction, method, type Library } from './function.ts'
 import { boolType, doubleType, intType, opaque, stringType } from './type.ts'

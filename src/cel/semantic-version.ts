@@ -5,7 +5,7 @@ import {
   parseSemanticVersionLeniently,
   SemanticVersionError,
   type SemanticVersion,
-} from '#/api/semantic-version.ts'
+} from '#/api/text/semantic-version.ts'
 import { Fault } from './fault.ts'
 import { globalFunction, method, type Library } from './function.ts'
 import { boolType, intType, opaque, stringType } from './type.ts'

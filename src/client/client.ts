@@ -8,12 +8,12 @@
  * ```
  */
 import type { Status } from '#/api/errors.ts'
-import type { FieldSelector } from '#/api/field-selector.ts'
+import type { FieldSelector } from '#/api/selectors/field-selector.ts'
 import type { ListMeta, Preconditions } from '#/api/generated/meta/v1.ts'
 import type { KubernetesObject, Stored } from '#/api/metadata.ts'
 import type { JsonPatchOperation } from '#/api/patch.ts'
 import type { Resource } from '#/api/resource.ts'
-import type { Selector } from '#/api/selector.ts'
+import type { Selector } from '#/api/selectors/selector.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { RestClient } from './request/rest-client.ts'
 import type { Transport, TransportBody, TransportResponse } from './transport.ts'

@@ -3,9 +3,9 @@
  * compression are handled by the platform; this module adds credentials and limits the size of a response and
  * the time without data. Protocol upgrades (exec, attach, port-forward) do not use it.
  */
-import { DecodeError } from '#/api/decode-error.ts'
-import { parseJson, stringifyJson } from '#/api/json.ts'
-import type { JsonValue } from '#/api/json-value.ts'
+import { DecodeError } from '#/api/decoding/decode-error.ts'
+import { parseJson, stringifyJson } from '#/api/text/json.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import {
   HttpClientError,
   type HttpClient,

@@ -3,8 +3,8 @@
  * handler chain with the component's identity, but without sockets and serialization: the client gets the
  * server's own objects.
  */
-import { stringifyJson } from '#/api/json.ts'
-import type { JsonValue } from '#/api/json-value.ts'
+import { stringifyJson } from '#/api/text/json.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import type { ApiRequest, ApiResponse, RequestBody, ResponseBody, UserInfo } from '#/api/transport.ts'
 import { abortable, abortableEach } from './abort.ts'
 import {

@@ -3,8 +3,8 @@
  * module does not read that of the process.
  */
 import { dirname, resolve } from 'node:path'
-import { stringifyYaml } from '#/api/stringify-yaml.ts'
-import type { JsonValue } from '#/api/json-value.ts'
+import { stringifyYaml } from '#/api/text/stringify-yaml.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { planKubeconfigWrites, type KubeconfigEdit } from './kubeconfig/edits.ts'
 import { readKubeconfigFile } from './kubeconfig/file-format.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { leases } from '#/api/generated/coordination/v1-resources.ts'
-import { isTime, parseMicroTime } from '#/api/time.ts'
+import { isTime, parseMicroTime } from '#/api/text/time.ts'
 import { Simulation } from '#/platform/simulated.ts'
 import { clientOf, type Client } from './client.ts'
 import { inProcessTransport } from './in-process.ts'

@@ -1,6 +1,6 @@
 /** The Lease object of leader election: when a candidate may take it, and its content after each step. */
 import type { Lease } from '#/api/generated/coordination/v1.ts'
-import { formatMicroTime } from '#/api/time.ts'
+import { formatMicroTime } from '#/api/text/time.ts'
 
 export interface ObservedLease {
   readonly lease: Lease

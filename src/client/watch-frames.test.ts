@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { arbitraryJson } from '#/api/arbitrary-json.ts'
-import { equalJson } from '#/api/json-value.ts'
-import { stringifyJson } from '#/api/json.ts'
+import { arbitraryJson } from '#/api/text/arbitrary-json.ts'
+import { equalJson } from '#/api/text/json-value.ts'
+import { stringifyJson } from '#/api/text/json.ts'
 import { TransportError } from './transport.ts'
 import { readWatchFrames } from './watch-frames.ts'
 

@@ -1,6 +1,6 @@
 /** Decodes the body of a watch response: one JSON value per line. */
-import { parseJson } from '#/api/json.ts'
-import type { JsonValue } from '#/api/json-value.ts'
+import { parseJson } from '#/api/text/json.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import { TransportError } from './transport.ts'
 
 /** Maximum size of a watch event. Objects are below two megabytes in any encoding. */

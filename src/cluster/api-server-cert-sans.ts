@@ -1,6 +1,6 @@
 /** The host names and addresses of the API server. */
-import { nthAddress, parseCidr } from '#/api/cidr.ts'
-import { formatIp, parseIp } from '#/api/ip.ts'
+import { nthAddress, parseCidr } from '#/api/net/cidr.ts'
+import { formatIp, parseIp } from '#/api/net/ip.ts'
 
 export interface CertSansOptions {
   /** The address to listen on. */

@@ -1,6 +1,6 @@
 /** Shared by the commands that run a cluster, or only its API server, in this process. */
 import { once } from 'node:events'
-import { parseIp } from '#/api/ip.ts'
+import { parseIp } from '#/api/net/ip.ts'
 import type { apiServerFlags } from '#/apiserver/flags.ts'
 import { valueFlag, integerFlag, type FlagValues } from '#/base/flags.ts'
 import type { Cluster, ControlPlaneSettings, StoreSettings } from '#/cluster.ts'

@@ -1,6 +1,6 @@
 /** `k8ts up`: runs a cluster on this machine until terminated. */
 import { resolve } from 'node:path'
-import { parseCidr } from '#/api/cidr.ts'
+import { parseCidr } from '#/api/net/cidr.ts'
 import { apiServerFlags, describeApiServerFlags } from '#/apiserver/flags.ts'
 import {
   enumFlag,

@@ -5,7 +5,7 @@
  */
 import { isApiError } from '#/api/errors.ts'
 import { configMaps, secrets } from '#/api/generated/core/v1-resources.ts'
-import { equalJson } from '#/api/json-value.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import { signDetached, type SharedSecret } from '#/base/detached-signature.ts'
 import type { ConfigMap, Secret } from '#/api/generated/core/v1.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'

@@ -9,7 +9,7 @@ import { subjectAccessReviews } from '#/api/generated/authorization/v1-resources
 import type { CertificateSigningRequest } from '#/api/generated/certificates/v1.ts'
 import { certificateSigningRequests } from '#/api/generated/certificates/v1-resources.ts'
 import { isApiError } from '#/api/errors.ts'
-import { formatTime } from '#/api/time.ts'
+import { formatTime } from '#/api/text/time.ts'
 import type { Client } from '#/client/client.ts'
 import { readCertificateRequest } from './certificates/certificate-request.ts'
 import { isApprovedOrDenied, isIssued } from './certificates/csr-conditions.ts'

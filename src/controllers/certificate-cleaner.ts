@@ -7,7 +7,7 @@ import { X509Certificate } from 'node:crypto'
 import { isApiError } from '#/api/errors.ts'
 import { certificateSigningRequests } from '#/api/generated/certificates/v1-resources.ts'
 import type { CertificateSigningRequest } from '#/api/generated/certificates/v1.ts'
-import { parseTime } from '#/api/time.ts'
+import { parseTime } from '#/api/text/time.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 import { isIssued } from './certificates/csr-conditions.ts'
 

@@ -10,7 +10,7 @@ import type {
   CertificateSigningRequestStatus,
 } from '#/api/generated/certificates/v1.ts'
 import { certificateSigningRequests } from '#/api/generated/certificates/v1-resources.ts'
-import { formatTime } from '#/api/time.ts'
+import { formatTime } from '#/api/text/time.ts'
 import { readCertificateRequest, requestPemOf } from './certificates/certificate-request.ts'
 import { hasFailed, isApproved, isIssued } from './certificates/csr-conditions.ts'
 import { validatorForSigner } from './certificates/signers.ts'

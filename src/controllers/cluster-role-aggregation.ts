@@ -4,8 +4,8 @@
  */
 import type { ClusterRole, PolicyRule } from '#/api/generated/rbac/v1.ts'
 import { clusterRoles } from '#/api/generated/rbac/v1-resources.ts'
-import { equalJson } from '#/api/json-value.ts'
-import { compileLabelSelector } from '#/api/selector.ts'
+import { equalJson } from '#/api/text/json-value.ts'
+import { compileLabelSelector } from '#/api/selectors/selector.ts'
 import type { Controller } from './controller.ts'
 
 export const clusterRoleAggregationController: Controller = {

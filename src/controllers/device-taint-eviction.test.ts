@@ -9,7 +9,7 @@ import type {
   ResourceSlice,
 } from '#/api/generated/resource/v1.ts'
 import { resourceClaims, resourceSlices } from '#/api/generated/resource/v1-resources.ts'
-import { formatTime } from '#/api/time.ts'
+import { formatTime } from '#/api/text/time.ts'
 import { deviceTaintEvictionController, evictionTimeMs } from './device-taint-eviction.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 import { allocate, claimOf, driver, podWithClaims } from './test-devices.ts'

@@ -17,20 +17,20 @@ import type {
   DeviceToleration,
 } from '#/api/generated/resource/v1.ts'
 import { resourceClaims, resourceSlices } from '#/api/generated/resource/v1-resources.ts'
-import { equalJson } from '#/api/json-value.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
 import {
   hasSameClaims,
   resourceClaimNameOf,
   isReservedFor,
   isClaimUsableByPod,
-} from '#/api/pod-resource-claims.ts'
-import { formatTime, parseTime } from '#/api/time.ts'
+} from '#/api/core/pod-resource-claims.ts'
+import { formatTime, parseTime } from '#/api/text/time.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { Index } from '#/client/indexer.ts'
 import type { ReconcileResult } from '#/client/workqueue.ts'
-import { toleratesDeviceTaint } from '#/api/device-taints.ts'
-import { compareInt64, type Int64 } from '#/api/int64.ts'
+import { toleratesDeviceTaint } from '#/api/core/device-taints.ts'
+import { compareInt64, type Int64 } from '#/api/text/int64.ts'
 import type { Controller, ControllerContext, ReconcileRequest } from './controller.ts'
 import { isPodTerminal } from './pods.ts'
 

@@ -7,7 +7,7 @@
 import { LruMap } from '#/base/lru-map.ts'
 import { isApiError } from '#/api/errors.ts'
 import { parseGroupVersion } from '#/api/group-version.ts'
-import { quote } from '#/api/quote.ts'
+import { quote } from '#/api/text/quote.ts'
 import { withoutFinalizer, type KubernetesObject, type OwnerReference } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Client, ObjectKey } from '#/client/client.ts'

@@ -6,7 +6,7 @@ import { horizontalPodAutoscalers } from '#/api/generated/autoscaling/v2-resourc
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { events, pods } from '#/api/generated/core/v1-resources.ts'
 import { keyOf } from '#/api/metadata.ts'
-import { formatTime } from '#/api/time.ts'
+import { formatTime } from '#/api/text/time.ts'
 import type { ControllerContext } from './controller.ts'
 import { deploymentController } from './deployment.ts'
 import { horizontalPodAutoscalerController } from './horizontal-pod-autoscaler.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { configMaps, namespaces, pods, secrets, serviceAccounts } from '#/api/generated/core/v1-resources.ts'
-import { formatTime } from '#/api/time.ts'
+import { formatTime } from '#/api/text/time.ts'
 import { legacyTokenCleanerController } from './legacy-token-cleaner.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 

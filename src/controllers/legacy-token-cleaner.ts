@@ -7,7 +7,7 @@
 import { isApiError } from '#/api/errors.ts'
 import { configMaps, pods, secrets, serviceAccounts } from '#/api/generated/core/v1-resources.ts'
 import type { Secret, Container, Pod, Volume } from '#/api/generated/core/v1.ts'
-import { equalJson } from '#/api/json-value.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import type { Client } from '#/client/client.ts'
 import type { ReconcileResult } from '#/client/workqueue.ts'
 import type { Controller, ControllerContext, Reconcile, ReconcileRequest } from './controller.ts'

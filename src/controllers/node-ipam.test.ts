@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { events, nodes } from '#/api/generated/core/v1-resources.ts'
-import { formatCidr, parseCidr } from '#/api/cidr.ts'
+import { formatCidr, parseCidr } from '#/api/net/cidr.ts'
 import { nodeIpamController } from './node-ipam.ts'
 import { CidrSet } from './node-ipam/cidr-set.ts'
 import { nodeTtlController, planTtlStep } from './node-ttl.ts'

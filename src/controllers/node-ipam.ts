@@ -3,7 +3,7 @@
  * allocation; allocations that are not yet visible there are kept in memory.
  * https://kubernetes.io/docs/concepts/architecture/nodes/#node-controller
  */
-import { formatCidr, parseCidr, type Cidr } from '#/api/cidr.ts'
+import { formatCidr, parseCidr, type Cidr } from '#/api/net/cidr.ts'
 import type { Node } from '#/api/generated/core/v1.ts'
 import { nodes } from '#/api/generated/core/v1-resources.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'

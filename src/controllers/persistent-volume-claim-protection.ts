@@ -6,7 +6,7 @@
 import { persistentVolumeClaims, pods } from '#/api/generated/core/v1-resources.ts'
 import type { PersistentVolumeClaim, Pod } from '#/api/generated/core/v1.ts'
 import { hasFinalizer, isBeingDeleted, withFinalizer, withoutFinalizer } from '#/api/metadata.ts'
-import { volumeClaimKeysOf, claimsOf, isClaimForPod } from '#/api/pod-volumes.ts'
+import { volumeClaimKeysOf, claimsOf, isClaimForPod } from '#/api/core/pod-volumes.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 import { podsByClaim } from './shared/pod-volumes.ts'
 

@@ -13,9 +13,9 @@ import type {
   PersistentVolumeClaimStatus,
 } from '#/api/generated/core/v1.ts'
 import { keyOf, parseKey } from '#/api/metadata.ts'
-import { formatTime } from '#/api/time.ts'
+import { formatTime } from '#/api/text/time.ts'
 import type { Client } from '#/client/client.ts'
-import { compareQuantities, tryParseQuantity, zeroQuantity, type Quantity } from '#/api/quantity.ts'
+import { compareQuantities, tryParseQuantity, zeroQuantity, type Quantity } from '#/api/text/quantity.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 import type { Provisioner } from './shared/provisioner.ts'
 

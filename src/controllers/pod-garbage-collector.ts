@@ -8,7 +8,7 @@ import { isApiError } from '#/api/errors.ts'
 import type { Pod, PodCondition, Node } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
-import { formatTime } from '#/api/time.ts'
+import { formatTime } from '#/api/text/time.ts'
 import type { Controller, ControllerContext, Reconcile, ReconcileRequest } from './controller.ts'
 import { isPodTerminal, podsByNode } from './pods.ts'
 

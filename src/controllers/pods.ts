@@ -1,7 +1,7 @@
 /** Pod predicates and indexes shared by controllers. */
 import type { Pod, PodTemplateSpec } from '#/api/generated/core/v1.ts'
 import { controllerReference, isBeingDeleted, type KubernetesObject } from '#/api/metadata.ts'
-import { parseTime } from '#/api/time.ts'
+import { parseTime } from '#/api/text/time.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { Index } from '#/client/indexer.ts'
 

@@ -16,7 +16,7 @@ import type {
 } from '#/api/generated/resource/v1.ts'
 import { resourceClaims, resourceClaimTemplates } from '#/api/generated/resource/v1-resources.ts'
 import { controllerOf, formatKey, isBeingDeleted, keyOf, parseKey, withoutFinalizer } from '#/api/metadata.ts'
-import { resourceClaimKeysOf, hasSameClaims } from '#/api/pod-resource-claims.ts'
+import { resourceClaimKeysOf, hasSameClaims } from '#/api/core/pod-resource-claims.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { Index } from '#/client/indexer.ts'
 import type { Controller, ControllerContext, ReconcileRequest } from './controller.ts'

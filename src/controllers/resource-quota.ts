@@ -7,7 +7,7 @@
 import { isApiError } from '#/api/errors.ts'
 import type { ResourceQuota, ResourceQuotaStatus } from '#/api/generated/core/v1.ts'
 import { resourceQuotas } from '#/api/generated/core/v1-resources.ts'
-import { equalJson } from '#/api/json-value.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import { keyOf, type KubernetesObject } from '#/api/metadata.ts'
 import { evaluatorFor, scopesOf, type Amounts } from '#/api/quota.ts'
 import type { Resource } from '#/api/resource.ts'

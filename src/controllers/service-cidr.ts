@@ -9,7 +9,7 @@ import { isApiError } from '#/api/errors.ts'
 import type { ServiceCIDR, IPAddress } from '#/api/generated/networking/v1.ts'
 import { ipAddresses, serviceCIDRs } from '#/api/generated/networking/v1-resources.ts'
 import { hasFinalizer, isBeingDeleted } from '#/api/metadata.ts'
-import { formatTime, parseTime } from '#/api/time.ts'
+import { formatTime, parseTime } from '#/api/text/time.ts'
 import {
   cidrContains,
   cidrContainsCidr,
@@ -18,8 +18,8 @@ import {
   lastAddress,
   parseCidr,
   type Cidr,
-} from '#/api/cidr.ts'
-import { compareIps, parseIp, type Ip } from '#/api/ip.ts'
+} from '#/api/net/cidr.ts'
+import { compareIps, parseIp, type Ip } from '#/api/net/ip.ts'
 import { labelOf } from '#/api/labels.ts'
 import type { Controller, ControllerContext, Reconcile, ReconcileRequest } from './controller.ts'
 

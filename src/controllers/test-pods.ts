@@ -3,7 +3,7 @@ import { isApiError } from '#/api/errors.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import { isBeingDeleted, keyOf } from '#/api/metadata.ts'
-import { formatTime } from '#/api/time.ts'
+import { formatTime } from '#/api/text/time.ts'
 import { isPodTerminal, isPodReady } from './pods.ts'
 import type { TestControlPlane } from './test-control-plane.ts'
 

@@ -6,7 +6,7 @@ import { isApiError } from '#/api/errors.ts'
 import { jobs } from '#/api/generated/batch/v1-resources.ts'
 import type { Job } from '#/api/generated/batch/v1.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
-import { parseTime } from '#/api/time.ts'
+import { parseTime } from '#/api/text/time.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 import { finishedCondition } from './shared/finished-jobs.ts'
 

@@ -9,7 +9,7 @@ import type {
   ValidatingAdmissionPolicy,
 } from '#/api/generated/admissionregistration/v1.ts'
 import { validatingAdmissionPolicies } from '#/api/generated/admissionregistration/v1-resources.ts'
-import { compareInt64 } from '#/api/int64.ts'
+import { compareInt64 } from '#/api/text/int64.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 
 export interface ValidatingAdmissionPolicyStatusSettings {

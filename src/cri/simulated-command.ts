@@ -3,7 +3,7 @@
  * Supports `sleep`, `exit`, `true`, `false`, `echo` and `cat` without a file, alone or in a simple shell
  * script. It is not a shell: more complex behavior is specified as a script object.
  */
-import { tryParseDurationMs } from '#/api/duration.ts'
+import { tryParseDurationMs } from '#/api/text/duration.ts'
 import { splitScript, type Clause } from './simulated/split-script.ts'
 
 export type CommandStep =

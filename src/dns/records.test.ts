@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { Service, ServiceSpec } from '#/api/generated/core/v1.ts'
 import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
-import { formatIp } from '#/api/ip.ts'
+import { formatIp } from '#/api/net/ip.ts'
 import { recordTypes, type ResourceRecord } from './dns-message.ts'
 import { resolveName, startOfAuthority, type DnsState } from './records.ts'
 

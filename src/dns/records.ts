@@ -5,7 +5,7 @@
  */
 import type { Service } from '#/api/generated/core/v1.ts'
 import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
-import { formatIp, parseIp } from '#/api/ip.ts'
+import { formatIp, parseIp } from '#/api/net/ip.ts'
 import { recordTypes, type Question, type ResourceRecord } from './dns-message.ts'
 import { addressRecord, nameRecord, soaRecord, textRecord } from './records/make-records.ts'
 import { parseReverseName, resolveAddress } from './records/reverse-names.ts'

@@ -2,9 +2,9 @@
  * Creates kubeconfig files with an embedded client certificate. A certificate that is still valid is kept, so
  * that copies of the file continue to work.
  */
-import type { JsonValue } from '#/api/json-value.ts'
-import { stringifyYaml } from '#/api/stringify-yaml.ts'
-import { parseYaml } from '#/api/yaml.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
+import { stringifyYaml } from '#/api/text/stringify-yaml.ts'
+import { parseYaml } from '#/api/text/yaml.ts'
 import {
   ensureCertificate,
   type CertificateAuthority,

@@ -4,12 +4,12 @@
  * several at once.
  */
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
-import { compileNodeSelector } from '#/api/node-selector.ts'
-import { podRequests } from '#/api/pod-resources.ts'
-import { quantityMilliValue, quantityValue, type Quantity } from '#/api/quantity.ts'
-import { qosClassOf } from '#/api/qos-class.ts'
-import { findMatchingUntoleratedTaint } from '#/api/taints.ts'
-import { isExtendedResource } from '#/api/pod-resources.ts'
+import { compileNodeSelector } from '#/api/selectors/node-selector.ts'
+import { podRequests } from '#/api/core/pod-resources.ts'
+import { quantityMilliValue, quantityValue, type Quantity } from '#/api/text/quantity.ts'
+import { qosClassOf } from '#/api/core/qos-class.ts'
+import { findMatchingUntoleratedTaint } from '#/api/core/taints.ts'
+import { isExtendedResource } from '#/api/core/pod-resources.ts'
 import { hostPortsOf } from './host-ports.ts'
 import type { PodFailure } from './pod-status.ts'
 import { forbiddenSysctl } from './pod-sysctls.ts'

@@ -4,7 +4,7 @@
  * https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/
  */
 import type { Container, Pod, PodStatus, ResourceRequirements } from '#/api/generated/core/v1.ts'
-import { equalJson } from '#/api/json-value.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import type { ObservedContainer, ObservedPod } from './observed-pod.ts'
 import { isSidecar } from './pod-containers.ts'
 

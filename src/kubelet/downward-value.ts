@@ -11,8 +11,8 @@ import {
   tryParseQuantity,
   zeroQuantity,
   type Quantity,
-} from '#/api/quantity.ts'
-import { quote } from '#/api/quote.ts'
+} from '#/api/text/quantity.ts'
+import { quote } from '#/api/text/quote.ts'
 
 /** Metadata fields, available to volumes and environment variables. */
 export function podMetadataValue(pod: Pod, fieldPath: string): string {

@@ -1,5 +1,5 @@
 /** Huge page sizes in the kernel's and in Kubernetes' notation. */
-import { tryParseQuantity, quantityValue } from '#/api/quantity.ts'
+import { tryParseQuantity, quantityValue } from '#/api/text/quantity.ts'
 import { wholeAmount, type ResourceList } from './resource-amount.ts'
 
 const prefix = 'hugepages-'

@@ -4,10 +4,10 @@
  * on the pod. https://kubernetes.io/docs/concepts/containers/images/
  */
 import { messageOf } from '#/base/message-of.ts'
-import { formatDurationMs } from '#/api/duration.ts'
+import { formatDurationMs } from '#/api/text/duration.ts'
 import type { Container, Pod, Secret } from '#/api/generated/core/v1.ts'
-import { quote } from '#/api/quote.ts'
-import { formatTime } from '#/api/time.ts'
+import { quote } from '#/api/text/quote.ts'
+import { formatTime } from '#/api/text/time.ts'
 import type { EventContent } from '#/client/event-recorder.ts'
 import { CriError, type ContainerRuntime, type Image } from '#/cri/cri.ts'
 import {

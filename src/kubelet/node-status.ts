@@ -6,7 +6,7 @@
 import { isApiError } from '#/api/errors.ts'
 import type { Node, NodeStatus } from '#/api/generated/core/v1.ts'
 import { nodes } from '#/api/generated/core/v1-resources.ts'
-import type { JsonValue } from '#/api/json-value.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import { createStrategicMergePatch } from '#/api/patch.ts'
 import type { Client } from '#/client/client.ts'
 import type { EventRecorder } from '#/client/event-recorder.ts'

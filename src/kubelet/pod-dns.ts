@@ -3,8 +3,8 @@
  * https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/
  */
 import type { Pod, PodDNSConfig, PodDNSConfigOption } from '#/api/generated/core/v1.ts'
-import { parseIp } from '#/api/ip.ts'
-import { quote } from '#/api/quote.ts'
+import { parseIp } from '#/api/net/ip.ts'
+import { quote } from '#/api/text/quote.ts'
 import type { DnsConfig } from '#/cri/cri.ts'
 import type { KubeletConfiguration } from './kubelet-configuration.ts'
 import { parseResolvConf } from './resolv-conf.ts'

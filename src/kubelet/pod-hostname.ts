@@ -1,7 +1,7 @@
 /** Hostname of a pod, as seen by its processes and written to its /etc/hosts. */
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { checkDns1123Label, checkDns1123Subdomain } from '#/api/names.ts'
-import { quote } from '#/api/quote.ts'
+import { quote } from '#/api/text/quote.ts'
 
 export interface PodHostname {
   readonly hostname: string

@@ -5,7 +5,7 @@
  */
 import { join } from 'node:path'
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { qosClassOf, type QosClass } from '#/api/qos-class.ts'
+import { qosClassOf, type QosClass } from '#/api/core/qos-class.ts'
 import { assert } from '#/base/assert.ts'
 import type { KubeletConfiguration } from './kubelet-configuration.ts'
 

@@ -3,9 +3,9 @@
  * spec, the observed state and the previous status, which preserves what the runtime no longer reports.
  */
 import type { Pod, PodStatus, ResourceRequirements } from '#/api/generated/core/v1.ts'
-import { aggregatePodResources, podRequests } from '#/api/pod-resources.ts'
-import { formatQuantity, type Quantity } from '#/api/quantity.ts'
-import { formatTime } from '#/api/time.ts'
+import { aggregatePodResources, podRequests } from '#/api/core/pod-resources.ts'
+import { formatQuantity, type Quantity } from '#/api/text/quantity.ts'
+import { formatTime } from '#/api/text/time.ts'
 import type { ActuatedResources } from './container-resize.ts'
 import { usableSandbox, type ObservedPod } from './observed-pod.ts'
 import type { ProbeResults, Waiting } from './plan-pod.ts'

@@ -3,7 +3,7 @@
  * https://kubernetes.io/docs/tasks/administer-cluster/sysctl-cluster/
  */
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { quote } from '#/api/quote.ts'
+import { quote } from '#/api/text/quote.ts'
 
 /** Names in dotted form. */
 export function sysctlsOf(pod: Pod): Readonly<Record<string, string>> {

@@ -5,9 +5,9 @@
  * for long operations, and syncs of a pod never overlap. An idle pod costs nothing.
  */
 import type { Pod, PodStatus } from '#/api/generated/core/v1.ts'
-import { qosClassOf } from '#/api/qos-class.ts'
-import { equalJson } from '#/api/json-value.ts'
-import { parseTime } from '#/api/time.ts'
+import { qosClassOf } from '#/api/core/qos-class.ts'
+import { equalJson } from '#/api/text/json-value.ts'
+import { parseTime } from '#/api/text/time.ts'
 import type { Timer } from '#/platform/platform.ts'
 import { nothingObserved, usableSandbox, type ObservedPod } from './observed-pod.ts'
 import { planPod, type Termination, type PodPlan, type PodSyncInput, type Waiting } from './plan-pod.ts'

@@ -1,5 +1,5 @@
 /** Resource quantities as plain numbers. */
-import { quantityMilliValue, quantityValue, tryParseQuantity } from '#/api/quantity.ts'
+import { quantityMilliValue, quantityValue, tryParseQuantity } from '#/api/text/quantity.ts'
 
 export type ResourceList = Readonly<Record<string, string>>
 

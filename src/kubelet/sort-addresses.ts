@@ -1,5 +1,5 @@
 /** Pod IPs for the status: one per IP family, the node's primary family first. */
-import { parseIp } from '#/api/ip.ts'
+import { parseIp } from '#/api/net/ip.ts'
 
 export function sortAddresses(
   addresses: readonly string[],

@@ -6,7 +6,7 @@
 import { isApiError } from '#/api/errors.ts'
 import type { Pod, PodStatus } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
-import { equalJson } from '#/api/json-value.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import { keyOf } from '#/api/metadata.ts'
 import type { Client } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'

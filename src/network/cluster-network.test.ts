@@ -6,7 +6,7 @@ import {
   slotCount,
   type ClusterNetworkOverrides,
 } from './cluster-network.ts'
-import { cidrContainsCidr, cidrsOverlap, parseCidr, type Cidr } from '#/api/cidr.ts'
+import { cidrContainsCidr, cidrsOverlap, parseCidr, type Cidr } from '#/api/net/cidr.ts'
 
 test('network plan of the first cluster of a machine', () => {
   assert.deepEqual(planClusterNetwork(0), {

@@ -4,8 +4,8 @@
  * node of the cluster, at the first address of the cluster's bridge; further nodes are attached to the same
  * bridge. Nothing here changes the machine.
  */
-import { cidrsOverlap, formatCidr, nthAddress, parseCidr, type Cidr } from '#/api/cidr.ts'
-import { formatIp } from '#/api/ip.ts'
+import { cidrsOverlap, formatCidr, nthAddress, parseCidr, type Cidr } from '#/api/net/cidr.ts'
+import { formatIp } from '#/api/net/ip.ts'
 
 export interface ClusterNetwork {
   readonly slot: number

@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import { cidrContainsCidr, cidrsOverlap, parseCidr, type Cidr } from '#/api/cidr.ts'
+import { cidrContainsCidr, cidrsOverlap, parseCidr, type Cidr } from '#/api/net/cidr.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Files } from '#/platform/platform.ts'
 import { planClusterNetwork, slotCount, type ClusterNetworkOverrides } from './cluster-network.ts'

@@ -1,5 +1,5 @@
 /** Deletes stale UDP entries from the kernel's connection tracking with the `conntrack` program. */
-import type { IpFamily } from '#/api/ip.ts'
+import type { IpFamily } from '#/api/net/ip.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Log, Platform } from '#/platform/platform.ts'
 import { ThrottledLog } from '#/platform/throttled-log.ts'

@@ -8,7 +8,7 @@
  * services; the service's chain chooses an endpoint. `nft list table ip k8ts0-proxy` shows chains named after
  * their services.
  */
-import type { IpFamily } from '#/api/ip.ts'
+import type { IpFamily } from '#/api/net/ip.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Log } from '#/platform/platform.ts'
 import { fragmentOf } from './nftables/fragment.ts'

@@ -3,10 +3,10 @@
  * slices, independent of the backend (`nftables.ts`). Endpoint selection and traffic policies follow
  * Kubernetes. https://kubernetes.io/docs/reference/networking/virtual-ips/
  */
-import { cidrContainsCidr, formatCidr, parseCidr, type Cidr } from '#/api/cidr.ts'
+import { cidrContainsCidr, formatCidr, parseCidr, type Cidr } from '#/api/net/cidr.ts'
 import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
 import type { Service, ServicePort } from '#/api/generated/core/v1.ts'
-import { formatIp, parseIpLeniently, type IpFamily } from '#/api/ip.ts'
+import { formatIp, parseIpLeniently, type IpFamily } from '#/api/net/ip.ts'
 import { keyOf } from '#/api/metadata.ts'
 import { categorizeEndpoints } from './plan/categorize-endpoints.ts'
 import { endpointOf, localReadyCount, readEndpoints, type KnownEndpoint } from './plan/read-endpoints.ts'

@@ -3,7 +3,7 @@
  * errors; absent fields are defaulted. https://kubernetes.io/docs/reference/scheduling/config/
  */
 import { messageOf } from '#/base/message-of.ts'
-import { tryParseDurationMs } from '#/api/duration.ts'
+import { tryParseDurationMs } from '#/api/text/duration.ts'
 import { formatFieldErrors } from '#/api/field-error.ts'
 import type { LeaderElectionTimings } from '#/client/leader-election.ts'
 import type { HttpClientTls, HttpConnect } from '#/platform/http-client.ts'

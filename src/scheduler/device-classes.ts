@@ -1,5 +1,5 @@
 /** Maps an extended resource to the DeviceClass that provides it. */
-import { isExtendedResource } from '#/api/pod-resources.ts'
+import { isExtendedResource } from '#/api/core/pod-resources.ts'
 import type { DeviceClass } from '#/api/generated/resource/v1.ts'
 import { deviceClasses } from '#/api/generated/resource/v1-resources.ts'
 import type { PluginHandle } from './framework.ts'

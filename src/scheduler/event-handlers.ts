@@ -1,7 +1,7 @@
 /** Event handlers of the pod and node informers: they keep the cache, the queue and the nominator current. */
 import type { NodeCondition, Pod } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
-import { equalJson } from '#/api/json-value.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Informers } from '#/client/informers.ts'
 import type { ClusterEvents } from './cluster-events.ts'

@@ -1,7 +1,7 @@
 /** A pod with everything precomputed that the scheduler reads repeatedly from its spec. */
 import type { Pod, PodAffinityTerm, WeightedPodAffinityTerm } from '#/api/generated/core/v1.ts'
 import { keyOf } from '#/api/metadata.ts'
-import { compileLabelSelector, type Selector } from '#/api/selector.ts'
+import { compileLabelSelector, type Selector } from '#/api/selectors/selector.ts'
 import { requestsOf, type ResourceAmounts } from './resource-amounts.ts'
 
 export interface PodInfo {

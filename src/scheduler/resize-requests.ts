@@ -1,6 +1,6 @@
 /** The requests of pods during an in-place resize. */
 import type { Container, ContainerStatus, Pod, PodSpec } from '#/api/generated/core/v1.ts'
-import { compareQuantities, tryParseQuantity } from '#/api/quantity.ts'
+import { compareQuantities, tryParseQuantity } from '#/api/text/quantity.ts'
 
 type ResourceList = Readonly<Record<string, string>>
 

@@ -1,7 +1,7 @@
 /** Resource amounts as plain numbers, for the hot loops of filter and score: millicores, bytes, counts. */
 import type { Container, Pod, PodSpec } from '#/api/generated/core/v1.ts'
-import { podRequests } from '#/api/pod-resources.ts'
-import { quantityMilliValue, quantityValue, tryParseQuantity } from '#/api/quantity.ts'
+import { podRequests } from '#/api/core/pod-resources.ts'
+import { quantityMilliValue, quantityValue, tryParseQuantity } from '#/api/text/quantity.ts'
 import { withResizeRequests } from './resize-requests.ts'
 
 export interface ResourceAmounts {

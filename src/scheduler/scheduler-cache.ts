@@ -3,7 +3,7 @@
  * scheduled but not yet seen as bound. The cost of a snapshot depends only on the changes since the last one.
  */
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
-import { zoneKeyOf } from '#/api/zone.ts'
+import { zoneKeyOf } from '#/api/core/zone.ts'
 import { nodeInfoOf, withNode, withPod, withoutPod, type NodeInfo } from './node-info.ts'
 import { podInfoOf, type PodInfo } from './pod-info.ts'
 import { Snapshot, emptySnapshot, type ImageState } from './snapshot.ts'

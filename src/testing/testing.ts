@@ -13,7 +13,7 @@
  * With a virtual clock the cluster runs only while a call of `client` is in progress, and during `settle` and
  * `clock.advance`.
  */
-import { tryParseDurationMs } from '#/api/duration.ts'
+import { tryParseDurationMs } from '#/api/text/duration.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { readAdmission } from '#/apiserver/admission.ts'
 import { ApiServer } from '#/apiserver/api-server.ts'

@@ -1,7 +1,7 @@
 /** The table of resources, from the paths of the package's requests and the overlays. */
 import { groups } from '#/api/kinds/groups.ts'
 import type { Overlays, ResourceFacts } from '#/api/kinds/overlay.ts'
-import { compareVersions, isStableVersion } from '#/api/version-priority.ts'
+import { compareVersions, isStableVersion } from '#/api/text/version-priority.ts'
 import type { BuiltinRow, SubresourceRow } from '#/api/builtin.ts'
 import { servedGroupVersion } from './name-definitions.ts'
 import type { Operation } from './operations.ts'

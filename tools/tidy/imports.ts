@@ -39,19 +39,23 @@ function checkAlias(path: string, { specifier, target }: Import): string | undef
 /** Tools that generate or check a part of a component and therefore may import its private files. */
 const makers = [{ tools: /^tools\/(generate|compare)-(api|protobuf)[./]/, component: 'src/api/' }]
 
-/** Folders with many similar subfolders, which the whole component may import. */
-const collections: ReadonlySet<string> = new Set(['src/api/kinds'])
+/** Folders whose files are public, as those at the top level of their component. */
+const publicFolders: ReadonlySet<string> = new Set([
+  'src/api/core',
+  'src/api/decoding',
+  'src/api/net',
+  'src/api/selectors',
+  'src/api/text',
+])
 
-/** Files at the top level of a component are public; a subfolder is private to its parent folder. */
+/** Files at the top level of a component are public; other subfolders are private to their parent folder. */
 function checkPrivacy(path: string, { target }: Import): string | undefined {
   if (target === undefined || !target.startsWith('src/') || target.startsWith('src/api/generated/'))
     return undefined
   if (makers.some(({ tools, component }) => tools.test(path) && target.startsWith(component)))
     return undefined
-  const parent = dirname(dirname(target))
-  // Kinds depend on each other (workloads on pods, pods on volumes), and the rest of the API on all of them.
-  const collection = [...collections].find(folder => target.startsWith(`${folder}/`))
-  const owner = collection ? dirname(collection) : parent
+  if (publicFolders.has(dirname(target))) return undefined
+  const owner = dirname(dirname(target))
   // `store/embedded.ts` and its test belong to `store/embedded/`.
   const place = path.replace(/(\.\w+)?\.ts$/, '/')
   if (owner === 'src' || owner === '.' || place.startsWith(`${owner}/`)) return undefined

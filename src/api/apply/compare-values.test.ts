@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deepFreeze, type JsonValue } from '../json-value.ts'
+import { deepFreeze, type JsonValue } from '../text/json-value.ts'
 import type { Schema } from '../schema.ts'
 import { compareValues, isSame } from './compare-values.ts'
 import { paths, type FieldSet } from './field-set.ts'

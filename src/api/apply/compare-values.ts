@@ -2,7 +2,7 @@
  * Compares two versions of an object and returns the changes as field sets. Object versions share unchanged
  * values, so values that are identical by reference are skipped and the cost is proportional to the change.
  */
-import { equalJson, type JsonValue } from '../json-value.ts'
+import { equalJson, type JsonValue } from '../text/json-value.ts'
 import type { ListSchema, Schema } from '../schema.ts'
 import { emptySet, FieldSetBuilder, isEmpty, type FieldSet } from './field-set.ts'
 import { fieldElement, type PathElement } from './path-element.ts'

@@ -1,6 +1,6 @@
 /** Apply conflicts and the error that reports them. */
 import { apiError, type ApiError } from '../errors.ts'
-import { quote } from '../quote.ts'
+import { quote } from '../text/quote.ts'
 import { paths, type FieldSet } from './field-set.ts'
 import { identify, type ManagerIdentity } from './managed-fields.ts'
 import { compareText, printPath, type Path } from './path-element.ts'

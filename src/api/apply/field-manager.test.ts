@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { JsonValue } from '../json-value.ts'
+import type { JsonValue } from '../text/json-value.ts'
 import { fieldManagerOf, validateFieldManager } from './field-manager.ts'
 import { validateManagedFields } from './validate-managed-fields.ts'
 

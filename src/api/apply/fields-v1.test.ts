@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { deepFreeze, type JsonValue } from '../json-value.ts'
+import { deepFreeze, type JsonValue } from '../text/json-value.ts'
 import { equals, fieldSet, paths } from './field-set.ts'
 import { parseFields, printFields } from './fields-v1.ts'
 import { FieldPathError, printPath } from './path-element.ts'

@@ -5,7 +5,7 @@
  * managed fields that are mostly the same. Interned levels are immutable, so their parsed form is cached by
  * reference.
  */
-import type { JsonValue } from '../json-value.ts'
+import type { JsonValue } from '../text/json-value.ts'
 import { emptySet, FieldSetBuilder, isEmpty, type FieldNode, type FieldSet } from './field-set.ts'
 import { FieldPathError, parseElement, sortElements, type PathElement } from './path-element.ts'
 import { asMap, depthMax, type JsonObject } from './structure.ts'

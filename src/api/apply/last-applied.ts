@@ -2,7 +2,7 @@
  * The last-applied-configuration annotation of client-side `kubectl apply`. It allows migrating to `kubectl
  * apply --server-side` without conflicts on fields that kubectl applied itself, and migrating back.
  */
-import type { JsonValue } from '../json-value.ts'
+import type { JsonValue } from '../text/json-value.ts'
 import type { Schema } from '../schema.ts'
 import { compareValues } from './compare-values.ts'
 import { difference, emptySet, union, type FieldSet } from './field-set.ts'

@@ -2,8 +2,8 @@
  * `metadata.managedFields`: the field managers of an object and the fields they own. An entry is identified
  * by manager, operation, subresource and, for Update entries, version.
  */
-import type { JsonValue } from '../json-value.ts'
-import { quote } from '../quote.ts'
+import type { JsonValue } from '../text/json-value.ts'
+import { quote } from '../text/quote.ts'
 import { emptySet, union, type FieldSet } from './field-set.ts'
 import { parseFields, printFields } from './fields-v1.ts'
 import { compareText, encodeText, FieldPathError } from './path-element.ts'

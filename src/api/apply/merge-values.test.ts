@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deepFreeze, equalJson, type JsonValue } from '../json-value.ts'
+import { deepFreeze, equalJson, type JsonValue } from '../text/json-value.ts'
 import { mergeValues } from './merge-values.ts'
 import { customSchema, deploymentSchema, setOf, string } from './testdata/schemas.ts'
 

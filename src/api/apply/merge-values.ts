@@ -3,7 +3,7 @@
  * both have a value. Unchanged parts are shared with the live object, which is returned itself if nothing
  * changes.
  */
-import { equalJson, type JsonValue } from '../json-value.ts'
+import { equalJson, type JsonValue } from '../text/json-value.ts'
 import type { ListSchema, Schema } from '../schema.ts'
 import type { PathElement } from './path-element.ts'
 import {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { isApiError } from '../errors.ts'
-import { equalJson, type JsonValue } from '../json-value.ts'
+import { equalJson, type JsonValue } from '../text/json-value.ts'
 import { compareValues, isSame } from './compare-values.ts'
 import {
   difference,

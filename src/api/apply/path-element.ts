@@ -3,9 +3,9 @@
  * item by its key fields, `v:"web"` a set item by its value, `i:0` an item by its index. The text is
  * canonical (sorted key fields, no spaces), so two elements are equal if and only if their texts are.
  */
-import { compareInt64, parseInt64 } from '../int64.ts'
-import type { JsonValue } from '../json-value.ts'
-import { quote } from '../quote.ts'
+import { compareInt64, parseInt64 } from '../text/int64.ts'
+import type { JsonValue } from '../text/json-value.ts'
+import { quote } from '../text/quote.ts'
 
 export type PathElement = string
 export type Path = readonly PathElement[]

@@ -1,5 +1,5 @@
 /** Operations on field sets that need the schema of the object. */
-import type { JsonValue } from '../json-value.ts'
+import type { JsonValue } from '../text/json-value.ts'
 import type { Schema } from '../schema.ts'
 import { emptySet, isEmpty, remainder, transform, type FieldSet } from './field-set.ts'
 import { fieldName, type PathElement } from './path-element.ts'

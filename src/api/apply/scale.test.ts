@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { JsonValue } from '../json-value.ts'
+import type { JsonValue } from '../text/json-value.ts'
 import { fieldSet, paths } from './field-set.ts'
 import { decodeManagedFields, encodeManagedFields, identify, type ManagedEntry } from './managed-fields.ts'
 import { printPath } from './path-element.ts'

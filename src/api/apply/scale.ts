@@ -3,7 +3,7 @@
  * may store in another field, so the ownership of that field is translated when the scale is read and
  * translated back when it is written.
  */
-import type { JsonValue } from '../json-value.ts'
+import type { JsonValue } from '../text/json-value.ts'
 import { contains, difference, fieldSet, isEmpty } from './field-set.ts'
 import { decodeManagedFields, encodeManagedFields, identify, type ManagedEntry } from './managed-fields.ts'
 import { withFields } from './ownership.ts'

@@ -1,7 +1,7 @@
 /**
  * Removes the items of a field set from a value, or extracts them. Unchanged parts are shared, not copied.
  */
-import type { JsonValue } from '../json-value.ts'
+import type { JsonValue } from '../text/json-value.ts'
 import type { ListSchema, Schema } from '../schema.ts'
 import { isEmpty, type FieldSet } from './field-set.ts'
 import { fieldName } from './path-element.ts'

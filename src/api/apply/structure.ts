@@ -2,7 +2,7 @@
  * The structure of a value as server-side apply sees it: which values are atomic, which are granular, and how
  * list items are identified. Without a known type, maps are granular and lists are atomic.
  */
-import type { JsonValue } from '../json-value.ts'
+import type { JsonValue } from '../text/json-value.ts'
 import type { AnySchema, ListSchema, Schema } from '../schema.ts'
 import { compareText, keyElement, valueElement, type PathElement, type Scalar } from './path-element.ts'
 

@@ -1,5 +1,5 @@
 /** The field set of a value: the fields that applying it takes ownership of. */
-import type { JsonValue } from '../json-value.ts'
+import type { JsonValue } from '../text/json-value.ts'
 import type { ListSchema, Schema } from '../schema.ts'
 import { emptySet, FieldSetBuilder, type FieldSet } from './field-set.ts'
 import { fieldElement, type PathElement } from './path-element.ts'

@@ -1,6 +1,6 @@
 /** Validates the managed fields of an object sent by a client. */
 import { invalid, notSupported, required, tooLong, wrongType, type FieldError } from '../field-error.ts'
-import type { JsonValue } from '../json-value.ts'
+import type { JsonValue } from '../text/json-value.ts'
 import { validateFieldManager } from './field-manager.ts'
 import { asMap, type JsonObject } from './structure.ts'
 

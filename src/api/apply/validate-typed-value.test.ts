@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deepFreeze, type JsonValue } from '../json-value.ts'
+import { deepFreeze, type JsonValue } from '../text/json-value.ts'
 import type { Schema } from '../schema.ts'
 import { TypedValueError } from './structure.ts'
 import { customSchema, deploymentSchema, mapOf, string, struct } from './testdata/schemas.ts'

@@ -2,8 +2,8 @@
  * Validates an applied configuration against its schema. The messages are Kubernetes', which print invalid
  * values in Go syntax.
  */
-import type { JsonValue } from '../json-value.ts'
-import { quote } from '../quote.ts'
+import type { JsonValue } from '../text/json-value.ts'
+import { quote } from '../text/quote.ts'
 import type { ListSchema, ScalarSchema, Schema } from '../schema.ts'
 import { fieldElement, indexElement, printElement, type PathElement } from './path-element.ts'
 import {

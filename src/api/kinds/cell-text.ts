@@ -1,8 +1,8 @@
 /** Cell formatting shared by the tables of several kinds. */
 import type { Container } from '../generated/core/v1.ts'
 import type { LabelSelector as GeneratedLabelSelector } from '../generated/meta/v1.ts'
-import { formatLabelSelector, type LabelSelector } from '../selector.ts'
-import type { Unchecked } from './unchecked.ts'
+import { formatLabelSelector, type LabelSelector } from '../selectors/selector.ts'
+import type { Unchecked } from './validation/unchecked.ts'
 
 export function containerNames(containers: readonly Unchecked<Container>[] = []): string {
   return containers.map(container => container.name ?? '').join(',')

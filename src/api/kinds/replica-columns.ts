@@ -5,7 +5,7 @@ import type { ReplicationController } from '../generated/core/v1.ts'
 import type { KindColumns } from '../table-columns.ts'
 import { containerImages, containerNames } from './cell-text.ts'
 import { containersColumn, imagesColumn, integerColumn, selectorColumn } from './make-column.ts'
-import type { Unchecked } from './unchecked.ts'
+import type { Unchecked } from './validation/unchecked.ts'
 
 /** The two kinds differ in the type of their selector. */
 export function replicaColumns<T extends ReplicaSet | ReplicationController>(

@@ -1,9 +1,9 @@
-import { equalJson, type JsonValue } from '../json-value.ts'
+import { equalJson, type JsonValue } from '../text/json-value.ts'
 import type { Schema } from '../schema.ts'
 import { isDirective, patchDirective } from './directives.ts'
 import { objectIdentity } from './element-identity.ts'
 import { fieldStrategy, type ListStrategy, type ObjectListStrategy } from './field-strategy.ts'
-import { get, isObject, type JsonObject } from './json-object.ts'
+import { get, isObject, type JsonObject } from '../text/json-object.ts'
 
 /** Paths of the fields that two strategic merge patches of the same object set to different values. */
 export function findConflicts(ours: JsonObject, theirs: JsonObject, schema: Schema): readonly string[] {

@@ -1,5 +1,5 @@
-import { equalJson, type JsonValue } from '../json-value.ts'
-import { depthMax, get, isObject, tooDeep, type JsonObject } from './json-object.ts'
+import { equalJson, type JsonValue } from '../text/json-value.ts'
+import { depthMax, get, isObject, tooDeep, type JsonObject } from '../text/json-object.ts'
 import { operationsMax } from './json-patch.ts'
 import { escapeName } from './json-pointer.ts'
 

@@ -5,11 +5,11 @@
  * `kubectl apply`, which keeps fields added by other managers. Without a schema the result is a JSON merge
  * patch (RFC 7386).
  */
-import { equalJson, type JsonValue } from '../json-value.ts'
+import { equalJson, type JsonValue } from '../text/json-value.ts'
 import type { Schema } from '../schema.ts'
 import { deletionKey, orderKey, retainKeysMarker } from './directives.ts'
 import { anySchema, fieldStrategy, type FieldStrategy } from './field-strategy.ts'
-import { depthMax, get, isObject, put, tooDeep, type JsonObject } from './json-object.ts'
+import { depthMax, get, isObject, put, tooDeep, type JsonObject } from '../text/json-object.ts'
 import { diffObjectLists, diffScalarLists, type ListDifference } from './list-difference.ts'
 import type { Versions } from './versions.ts'
 

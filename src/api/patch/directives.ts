@@ -3,9 +3,9 @@
  * some invalid patches; here they are always client errors, 400 or 422.
  */
 import { apiError, badRequest, type ApiError } from '../errors.ts'
-import type { JsonValue } from '../json-value.ts'
-import { showValue } from '../quote.ts'
-import { get, type JsonObject } from './json-object.ts'
+import type { JsonValue } from '../text/json-value.ts'
+import { showValue } from '../text/quote.ts'
+import { get, type JsonObject } from '../text/json-object.ts'
 
 export const patchMarker = '$patch'
 export const retainKeysMarker = '$retainKeys'

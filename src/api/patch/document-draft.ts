@@ -1,5 +1,5 @@
-import type { JsonValue } from '../json-value.ts'
-import { get, isObject, put, type JsonObject } from './json-object.ts'
+import type { JsonValue } from '../text/json-value.ts'
+import { get, isObject, put, type JsonObject } from '../text/json-object.ts'
 
 /** The reference tokens of a parsed JSON pointer. */
 export type Path = readonly string[]

@@ -1,6 +1,6 @@
-import type { JsonValue } from '../json-value.ts'
+import type { JsonValue } from '../text/json-value.ts'
 import { noMergeKeyError, notAnObjectError, notAScalarError } from './directives.ts'
-import { get, identityOf, isObject, isScalar, type Scalar } from './json-object.ts'
+import { get, identityOf, isObject, isScalar, type Scalar } from '../text/json-object.ts'
 
 /** Identity of an item in a merged list of objects: the value of the merge key. */
 export function objectIdentity(item: JsonValue, mergeKey: string): Scalar {

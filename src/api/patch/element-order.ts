@@ -1,5 +1,5 @@
-import type { JsonValue } from '../json-value.ts'
-import type { Scalar } from './json-object.ts'
+import type { JsonValue } from '../text/json-value.ts'
+import type { Scalar } from '../text/json-object.ts'
 
 /** An item of a merged list with its identity. */
 export interface Element {

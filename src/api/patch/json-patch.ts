@@ -1,9 +1,9 @@
 /** JSON patch (RFC 6902), with the limits and leniencies of Kubernetes' API. */
 import { ApiError, apiError, badRequest, requestEntityTooLarge } from '../errors.ts'
-import { equalJson, type JsonValue } from '../json-value.ts'
-import { showValue } from '../quote.ts'
+import { equalJson, type JsonValue } from '../text/json-value.ts'
+import { showValue } from '../text/quote.ts'
 import { DocumentDraft, type Path } from './document-draft.ts'
-import { depthMax, get, isObject, isScalar, tooDeep, type JsonObject } from './json-object.ts'
+import { depthMax, get, isObject, isScalar, tooDeep, type JsonObject } from '../text/json-object.ts'
 import { parsePointer } from './json-pointer.ts'
 
 /** Maximum number of operations; as in Kubernetes, a longer patch is rejected with 413. */

@@ -1,8 +1,8 @@
-import type { JsonValue } from '../json-value.ts'
+import type { JsonValue } from '../text/json-value.ts'
 import { patchMarker } from './directives.ts'
 import { objectIdentity, scalarIdentity } from './element-identity.ts'
 import { sameOrder } from './element-order.ts'
-import { isObject, type JsonObject, type Scalar } from './json-object.ts'
+import { isObject, type JsonObject, type Scalar } from '../text/json-object.ts'
 import type { Versions } from './versions.ts'
 
 /** The content of a strategic merge patch for a merged list; empty lists are omitted from the patch. */

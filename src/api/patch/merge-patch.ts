@@ -1,6 +1,6 @@
 /** JSON merge patch (RFC 7386): objects are merged, null removes a member, everything else is replaced. */
-import { equalJson, type JsonValue } from '../json-value.ts'
-import { depthMax, get, isObject, tooDeep, withChanges } from './json-object.ts'
+import { equalJson, type JsonValue } from '../text/json-value.ts'
+import { depthMax, get, isObject, tooDeep, withChanges } from '../text/json-object.ts'
 
 /** Returns the target itself if the patch changes nothing. */
 export function applyMergePatch(target: JsonValue, patch: JsonValue): JsonValue {

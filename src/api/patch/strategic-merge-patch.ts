@@ -4,7 +4,7 @@
  * https://kubernetes.io/docs/tasks/manage-kubernetes-objects/update-api-object-kubectl-patch/.
  */
 import { badRequest } from '../errors.ts'
-import { equalJson, type JsonValue } from '../json-value.ts'
+import { equalJson, type JsonValue } from '../text/json-value.ts'
 import type { Schema } from '../schema.ts'
 import {
   invalidPrimitiveListError,
@@ -36,7 +36,7 @@ import {
   withChanges,
   type JsonObject,
   type Scalar,
-} from './json-object.ts'
+} from '../text/json-object.ts'
 
 /** Returns the object itself if the patch changes nothing. */
 export function applyStrategicMergePatch(current: JsonValue, patch: JsonValue, schema: Schema): JsonValue {

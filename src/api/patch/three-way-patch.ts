@@ -6,7 +6,7 @@ import type { Schema } from '../schema.ts'
 import { findConflicts } from './conflicts.ts'
 import { createStrategicMergePatch, diffVersions } from './create-merge-patch.ts'
 import { anySchema } from './field-strategy.ts'
-import { get, isObject, type JsonObject } from './json-object.ts'
+import { get, isObject, type JsonObject } from '../text/json-object.ts'
 import type { Versions } from './versions.ts'
 
 export interface ThreeWayOptions {

@@ -4,7 +4,7 @@
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#protobuf-encoding
  */
 import { ProtobufError, Reader, type Writer } from '#/base/protobuf.ts'
-import type { TypeMeta } from '../type-meta.ts'
+import type { TypeMeta } from '../decoding/type-meta.ts'
 import { tagOf } from './field-codec.ts'
 import { lengthDelimited } from './value-codec.ts'
 

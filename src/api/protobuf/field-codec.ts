@@ -1,8 +1,8 @@
 /** Codecs of message fields: reading and writing a field of an object, independent of the value type. */
 import { assert } from '#/base/assert.ts'
 import { Reader, type Writer } from '#/base/protobuf.ts'
-import type { JsonValue } from '../json-value.ts'
-import { isObject, put, type JsonObject } from '../patch/json-object.ts'
+import type { JsonValue } from '../text/json-value.ts'
+import { isObject, put, type JsonObject } from '../text/json-object.ts'
 import { encodeWith } from './spare-writer.ts'
 import type { StructCodec } from './struct-codec.ts'
 import { lengthDelimited, type ValueCodec } from './value-codec.ts'

@@ -11,30 +11,7 @@
  * message. `...VolumeSource` is a message whose fields JSON inlines into the surrounding object.
  */
 import { assert } from '#/base/assert.ts'
-import { admissionregistrationFieldNumbers } from '../kinds/admissionregistration/group.ts'
-import { apiextensionsFieldNumbers } from '../kinds/apiextensions/group.ts'
-import { apiregistrationFieldNumbers } from '../kinds/apiregistration/group.ts'
-import { apiserverinternalFieldNumbers } from '../kinds/apiserverinternal/group.ts'
-import { appsFieldNumbers } from '../kinds/apps/group.ts'
-import { authenticationFieldNumbers } from '../kinds/authentication/group.ts'
-import { authorizationFieldNumbers } from '../kinds/authorization/group.ts'
-import { autoscalingFieldNumbers } from '../kinds/autoscaling/group.ts'
-import { batchFieldNumbers } from '../kinds/batch/group.ts'
-import { certificatesFieldNumbers } from '../kinds/certificates/group.ts'
-import { coordinationFieldNumbers } from '../kinds/coordination/group.ts'
-import { coreFieldNumbers } from '../kinds/core/group.ts'
-import { discoveryFieldNumbers } from '../kinds/discovery/group.ts'
-import { eventsFieldNumbers } from '../kinds/events/group.ts'
-import { flowcontrolFieldNumbers } from '../kinds/flowcontrol/group.ts'
-import { metaFieldNumbers } from '../kinds/meta-group.ts'
-import { networkingFieldNumbers } from '../kinds/networking/group.ts'
-import { nodeFieldNumbers } from '../kinds/node/group.ts'
-import { policyFieldNumbers } from '../kinds/policy/group.ts'
-import { rbacFieldNumbers } from '../kinds/rbac/group.ts'
-import { resourceFieldNumbers } from '../kinds/resource/group.ts'
-import { schedulingFieldNumbers } from '../kinds/scheduling/group.ts'
-import { storageFieldNumbers } from '../kinds/storage/group.ts'
-import { storagemigrationFieldNumbers } from '../kinds/storagemigration/group.ts'
+import { fieldNumbers } from '../kinds/field-numbers.ts'
 
 export interface NumberedField {
   readonly number: number
@@ -73,35 +50,6 @@ export function presenceOf(shortName: string, name: string): Presence | undefine
   return undefined
 }
 
-const notations: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    admissionregistration: admissionregistrationFieldNumbers,
-    apiextensions: apiextensionsFieldNumbers,
-    apiregistration: apiregistrationFieldNumbers,
-    apiserverinternal: apiserverinternalFieldNumbers,
-    apps: appsFieldNumbers,
-    authentication: authenticationFieldNumbers,
-    authorization: authorizationFieldNumbers,
-    autoscaling: autoscalingFieldNumbers,
-    batch: batchFieldNumbers,
-    certificates: certificatesFieldNumbers,
-    coordination: coordinationFieldNumbers,
-    core: coreFieldNumbers,
-    discovery: discoveryFieldNumbers,
-    events: eventsFieldNumbers,
-    flowcontrol: flowcontrolFieldNumbers,
-    meta: metaFieldNumbers,
-    networking: networkingFieldNumbers,
-    node: nodeFieldNumbers,
-    policy: policyFieldNumbers,
-    rbac: rbacFieldNumbers,
-    resource: resourceFieldNumbers,
-    scheduling: schedulingFieldNumbers,
-    storage: storageFieldNumbers,
-    storagemigration: storagemigrationFieldNumbers,
-  }),
-)
-
 type Messages = ReadonlyMap<string, readonly NumberedField[]>
 
 /** Parsed notation by group. */
@@ -110,7 +58,7 @@ const read = new Map<string, Messages>()
 function messagesOf(group: string): Messages {
   const known = read.get(group)
   if (known) return known
-  const messages = readNotation(notations.get(group) ?? '')
+  const messages = readNotation(fieldNumbers.get(group) ?? '')
   read.set(group, messages)
   return messages
 }

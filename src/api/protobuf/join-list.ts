@@ -1,6 +1,6 @@
 import { assert } from '#/base/assert.ts'
-import type { JsonObject } from '../patch/json-object.ts'
-import type { TypeMeta } from '../type-meta.ts'
+import type { JsonObject } from '../text/json-object.ts'
+import type { TypeMeta } from '../decoding/type-meta.ts'
 import { tail, writeHead } from './envelope.ts'
 import { tagOf } from './field-codec.ts'
 import { encodeWith } from './spare-writer.ts'

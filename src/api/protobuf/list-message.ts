@@ -1,5 +1,5 @@
 import { assert } from '#/base/assert.ts'
-import type { JsonValue } from '../json-value.ts'
+import type { JsonValue } from '../text/json-value.ts'
 import { tagOf } from './field-codec.ts'
 import { lengthDelimited, writeZero, type ValueCodec } from './value-codec.ts'
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { DecodeError } from '../decode-error.ts'
+import { DecodeError } from '../decoding/decode-error.ts'
 import { definition, definitionNames, kindsOf } from '../definitions.ts'
-import { equalJson } from '../json-value.ts'
+import { equalJson } from '../text/json-value.ts'
 import { decodeProtobuf, encodeProtobuf } from '../protobuf.ts'
 import { ObjectDrawer } from './testdata/draw-object.ts'
 

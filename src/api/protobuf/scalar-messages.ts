@@ -4,10 +4,10 @@
  */
 import { assert } from '#/base/assert.ts'
 import { ProtobufError, type Reader, type Writer } from '#/base/protobuf.ts'
-import { isInt32 } from '../int64.ts'
-import { parseJson, stringifyJson } from '../json.ts'
-import { normalizeQuantity } from '../quantity.ts'
-import { formatTime } from '../time.ts'
+import { isInt32 } from '../text/int64.ts'
+import { parseJson, stringifyJson } from '../text/json.ts'
+import { normalizeQuantity } from '../text/quantity.ts'
+import { formatTime } from '../text/time.ts'
 import { lengthDelimited, varint, writeZero, type ValueCodec } from './value-codec.ts'
 
 export const timeCodec: ValueCodec = makeTimeCodec({ fractionDigits: 0 })

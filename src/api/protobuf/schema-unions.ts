@@ -2,7 +2,7 @@
  * Union types in JSONSchemaProps: `items` is a schema or a list of schemas, `additionalProperties` a schema
  * or a boolean, `dependencies` a schema or a list of names.
  */
-import type { JsonValue } from '../json-value.ts'
+import type { JsonValue } from '../text/json-value.ts'
 import { tagOf } from './field-codec.ts'
 import { boolCodec, lengthDelimited, varint, writeZero, type ValueCodec } from './value-codec.ts'
 

@@ -1,5 +1,5 @@
 import { Writer } from '#/base/protobuf.ts'
-import { depthMax as jsonDepthMax } from '../json.ts'
+import { depthMax as jsonDepthMax } from '../text/json.ts'
 
 /**
  * Maximum nesting of messages. Sufficient for all valid JSON: the worst case is a nested JSON schema, in

@@ -1,8 +1,8 @@
 import { assert } from '#/base/assert.ts'
 import { ProtobufError, type Reader, type Writer } from '#/base/protobuf.ts'
-import { isInt64 } from '../int64.ts'
-import { toExactNumber } from '../json.ts'
-import type { JsonValue } from '../json-value.ts'
+import { isInt64 } from '../text/int64.ts'
+import { toExactNumber } from '../text/json.ts'
+import type { JsonValue } from '../text/json-value.ts'
 
 /** Reads and writes JSON values of one type, without the tag. */
 export interface ValueCodec {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { DecodeError } from '../decode-error.ts'
+import { DecodeError } from '../decoding/decode-error.ts'
 import { frameBytesMax, WatchFrames } from './watch-frames.ts'
 
 test('watch frames are reassembled from arbitrary chunks', () => {

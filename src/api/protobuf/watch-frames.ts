@@ -1,4 +1,4 @@
-import { DecodeError } from '../decode-error.ts'
+import { DecodeError } from '../decoding/decode-error.ts'
 import { lengthBytes } from './watch-event.ts'
 
 /** Maximum size of a watch event that a client accepts; far more than any object that can be stored. */

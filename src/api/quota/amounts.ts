@@ -1,5 +1,5 @@
 /** Arithmetic on resource amounts for quotas. */
-import type { Amounts } from '../kinds/core/pod/resource-amounts.ts'
+import type { Amounts } from '../core/resource-amounts.ts'
 import {
   addQuantities,
   compareQuantities,
@@ -10,9 +10,9 @@ import {
   subtractQuantities,
   zeroQuantity,
   type Quantity,
-} from '../quantity.ts'
+} from '../text/quantity.ts'
 
-export { amountsOf, type Amounts } from '../kinds/core/pod/resource-amounts.ts'
+export { amountsOf, type Amounts } from '../core/resource-amounts.ts'
 
 /** The amount of a single object. */
 export const one: Quantity = Object.freeze(quantityFromInteger(1, 'DecimalSI'))

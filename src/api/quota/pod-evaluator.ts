@@ -4,8 +4,8 @@ import {
   isHugePageResourceName,
   isNativeResource,
   isSupportedPodLevelResource,
-} from '../kinds/core/pod/resource-names.ts'
-import { qosClassOf } from '../qos-class.ts'
+} from '../core/resource-names.ts'
+import { qosClassOf } from '../core/qos-class.ts'
 import { objectCountName, type QuotaEvaluator } from './evaluator.ts'
 import { containerUsage, podUsage } from './pod-usage.ts'
 import { selectsName } from './scope.ts'

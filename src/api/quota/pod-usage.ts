@@ -1,18 +1,14 @@
 /** Quota usage of a pod. */
 import { conditionOf } from '../conditions.ts'
 import type { Container, ContainerStatus, Pod, PodSpec } from '../generated/core/v1.ts'
-import {
-  aggregateContainerResources,
-  amountsOf,
-  type ResourceList,
-} from '../kinds/core/pod/resource-amounts.ts'
+import { aggregateContainerResources, amountsOf, type ResourceList } from '../core/resource-amounts.ts'
 import {
   isExtendedResourceName,
   isHugePageResourceName,
   isSupportedPodLevelResource,
-} from '../kinds/core/pod/resource-names.ts'
-import { addQuantities, isZeroQuantity, type Quantity } from '../quantity.ts'
-import { parseTime } from '../time.ts'
+} from '../core/resource-names.ts'
+import { addQuantities, isZeroQuantity, type Quantity } from '../text/quantity.ts'
+import { parseTime } from '../text/time.ts'
 import { addAmounts, maxAmounts, one, pick, type Amounts } from './amounts.ts'
 import { objectCountName } from './evaluator.ts'
 

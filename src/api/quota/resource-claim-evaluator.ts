@@ -5,7 +5,7 @@ import type {
   ExactDeviceRequest,
   ResourceClaim,
 } from '../generated/resource/v1.ts'
-import { quantityFromInteger } from '../quantity.ts'
+import { quantityFromInteger } from '../text/quantity.ts'
 import { addAmounts, maxAmounts, one, type Amounts } from './amounts.ts'
 import { objectCountName, type QuotaEvaluator } from './evaluator.ts'
 

@@ -1,6 +1,6 @@
 /** Quota evaluator for services: object count, node ports and load balancers. */
 import type { Service, ServiceSpec } from '../generated/core/v1.ts'
-import { quantityFromInteger } from '../quantity.ts'
+import { quantityFromInteger } from '../text/quantity.ts'
 import { one, type Amounts } from './amounts.ts'
 import { objectCountName, type QuotaEvaluator } from './evaluator.ts'
 

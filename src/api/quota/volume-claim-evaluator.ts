@@ -4,8 +4,8 @@
  */
 import type { PersistentVolumeClaim } from '../generated/core/v1.ts'
 import { annotationOf } from '../kinds/annotation-of.ts'
-import { quantityOf } from '../kinds/core/pod/resource-amounts.ts'
-import { compareQuantities, quantityFromInteger, quantityValue, type Quantity } from '../quantity.ts'
+import { quantityOf } from '../core/resource-amounts.ts'
+import { compareQuantities, quantityFromInteger, quantityValue, type Quantity } from '../text/quantity.ts'
 import { one, type Amounts } from './amounts.ts'
 import { objectCountName, type QuotaEvaluator } from './evaluator.ts'
 import { selectsName } from './scope.ts'

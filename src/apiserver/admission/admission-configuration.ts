@@ -1,7 +1,7 @@
 /** The AdmissionConfiguration file, which configures each plugin inline or by the path of a separate file. */
 import { dirname, resolve } from 'node:path'
-import type { JsonValue } from '#/api/json-value.ts'
-import { parseYaml } from '#/api/yaml.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
+import { parseYaml } from '#/api/text/yaml.ts'
 import type { Files } from '#/platform/platform.ts'
 import {
   listOf,

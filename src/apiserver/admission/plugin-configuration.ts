@@ -1,8 +1,8 @@
 /** Strict decoding of plugin configurations: an unknown field is an error. */
-import { decode } from '#/api/decode.ts'
-import { DecodeError } from '#/api/decode-error.ts'
+import { decode } from '#/api/decoding/decode.ts'
+import { DecodeError } from '#/api/decoding/decode-error.ts'
 import { formatFieldErrors, type FieldError } from '#/api/field-error.ts'
-import type { JsonValue } from '#/api/json-value.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import type { Schema, StructSchema } from '#/api/schema.ts'
 import { ConfigurationError } from './plugin-context.ts'
 

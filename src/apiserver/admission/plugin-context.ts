@@ -1,4 +1,4 @@
-import type { JsonValue } from '#/api/json-value.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Authorizer } from '../authz/authorizer.ts'
 import type { Metrics } from '../metrics.ts'

@@ -2,7 +2,7 @@
  * Validates the CEL expressions of admission policies, which the validation of their kinds does not cover.
  */
 import { invalid, type FieldError } from '#/api/field-error.ts'
-import { equalJson, type JsonValue } from '#/api/json-value.ts'
+import { equalJson, type JsonValue } from '#/api/text/json-value.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { type Compiled, InvalidExpression } from '#/cel/compile-expression.ts'
 import type { ResourceHooks } from '../registry/hooks.ts'

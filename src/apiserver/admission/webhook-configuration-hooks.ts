@@ -1,6 +1,6 @@
 import type { MatchCondition } from '#/api/generated/admissionregistration/v1.ts'
 import { invalid, type FieldError } from '#/api/field-error.ts'
-import { equalJson } from '#/api/json-value.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { InvalidExpression } from '#/cel/compile-expression.ts'
 import type { ResourceHooks } from '../registry/hooks.ts'

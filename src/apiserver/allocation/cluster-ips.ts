@@ -2,11 +2,11 @@
  * Cluster IPs of Services. An address is allocated by creating an `IPAddress` object, which is exclusive
  * across several API servers. Addresses come from the CIDRs of the `ServiceCIDR` objects.
  */
-import { cidrContains, cidrSize, nthAddress, parseCidr, type Cidr } from '#/api/cidr.ts'
+import { cidrContains, cidrSize, nthAddress, parseCidr, type Cidr } from '#/api/net/cidr.ts'
 import { isApiError } from '#/api/errors.ts'
 import type { IPAddress, ServiceCIDR } from '#/api/generated/networking/v1.ts'
 import { ipAddresses, serviceCIDRs } from '#/api/generated/networking/v1-resources.ts'
-import { formatIp, parseIp, type IpFamily } from '#/api/ip.ts'
+import { formatIp, parseIp, type IpFamily } from '#/api/net/ip.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { StoredObject } from '../registry/stored-object.ts'

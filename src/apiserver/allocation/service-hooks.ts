@@ -1,7 +1,7 @@
 /** Allocates the cluster IPs and node ports of Services. */
 import { invalid, invalidObject, type FieldError } from '#/api/field-error.ts'
 import type { Service, ServicePort, ServiceSpec } from '#/api/generated/core/v1.ts'
-import type { IpFamily } from '#/api/ip.ts'
+import type { IpFamily } from '#/api/net/ip.ts'
 import type { Reservation, ResourceHooks } from '../registry/hooks.ts'
 import type { Registry } from '../registry/registry.ts'
 import { NodePortError, portsOf, releaseNodePorts, allocateNodePorts } from './node-ports.ts'

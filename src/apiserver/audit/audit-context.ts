@@ -1,8 +1,8 @@
 /** Builds the audit events of one request, stage by stage. */
 import { ApiError } from '#/api/errors.ts'
-import { stringifyJson } from '#/api/json.ts'
-import type { JsonValue } from '#/api/json-value.ts'
-import { formatMicroTime } from '#/api/time.ts'
+import { stringifyJson } from '#/api/text/json.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
+import { formatMicroTime } from '#/api/text/time.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { ApiRequest, ApiResponse, RequestContext, UserInfo, ValueBody } from '../request.ts'
 import type { AuditDecision } from './compile-policy.ts'

@@ -1,5 +1,5 @@
 /** The legacy one-line text format of audit events, which omits many fields. */
-import { quote } from '#/api/quote.ts'
+import { quote } from '#/api/text/quote.ts'
 import type { UserInfo } from '../request.ts'
 
 /** `event` is JSON. */

@@ -1,9 +1,9 @@
 /** Records the request body for the audit event as the handlers read it; it never reads more than they do. */
-import { DecodeError } from '#/api/decode-error.ts'
-import { parseJson } from '#/api/json.ts'
-import type { JsonValue } from '#/api/json-value.ts'
+import { DecodeError } from '#/api/decoding/decode-error.ts'
+import { parseJson } from '#/api/text/json.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import { decodeProtobuf } from '#/api/protobuf.ts'
-import { parseYaml } from '#/api/yaml.ts'
+import { parseYaml } from '#/api/text/yaml.ts'
 import type { ApiRequest, RequestBody } from '../request.ts'
 
 export class RecordedBody implements RequestBody {

@@ -3,7 +3,7 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/bootstrap-tokens/
  */
 import type { Secret } from '#/api/generated/core/v1.ts'
-import { parseTime } from '#/api/time.ts'
+import { parseTime } from '#/api/text/time.ts'
 import type { Clock } from '#/platform/platform.ts'
 import type { AuthenticationResult, TokenAuthenticator } from './authenticator.ts'
 import type { BearerToken } from './bearer-token.ts'

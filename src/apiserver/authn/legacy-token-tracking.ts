@@ -1,6 +1,6 @@
 /** Records the last use of secret-based tokens in a label, so that unused tokens can be found and removed. */
 import type { Secret } from '#/api/generated/core/v1.ts'
-import { formatTime } from '#/api/time.ts'
+import { formatTime } from '#/api/text/time.ts'
 import type { Registry } from '../registry/registry.ts'
 import { updateObject } from '../registry/update-object.ts'
 import type { WriteRequest } from '../registry/write-request.ts'

@@ -3,7 +3,7 @@
  * unknown key.
  */
 import { readJsonWebKeys, type PublicKey } from '#/base/json-web-key.ts'
-import type { JsonValue } from '#/api/json-value.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Clock } from '#/platform/platform.ts'
 import { requestJson } from './request-json.ts'

@@ -1,6 +1,6 @@
 /** Calls an external server once and parses its JSON response, with bounds on time and size. */
-import { parseJson } from '#/api/json.ts'
-import type { JsonValue } from '#/api/json-value.ts'
+import { parseJson } from '#/api/text/json.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import type { HttpClientTls, HttpConnect } from '#/platform/http-client.ts'
 import type { Clock } from '#/platform/platform.ts'
 import { RemoteServer } from '../remote-server.ts'

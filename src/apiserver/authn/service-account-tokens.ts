@@ -7,7 +7,7 @@ import { LruMap } from '#/base/lru-map.ts'
 import type { PublicKey } from '#/base/json-web-key.ts'
 import { decodeToken, verifyToken, type Claims } from '#/base/json-web-token.ts'
 import type { Secret, ServiceAccount } from '#/api/generated/core/v1.ts'
-import { parseTime } from '#/api/time.ts'
+import { parseTime } from '#/api/text/time.ts'
 import type { Clock } from '#/platform/platform.ts'
 import {
   commonAudiences,

@@ -3,7 +3,7 @@
  * are retried, and the token is rejected if all attempts fail.
  */
 import type { TokenReview, TokenReviewStatus } from '#/api/generated/authentication/v1.ts'
-import type { JsonValue } from '#/api/json-value.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import { HttpClientError, type HttpClientTls, type HttpConnect } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { UserInfo } from '../request.ts'

@@ -2,8 +2,8 @@
  * ABAC: a file with one policy per line, each allowing a user or group. It is read only at startup.
  * https://kubernetes.io/docs/reference/access-authn-authz/abac/
  */
-import { DecodeError } from '#/api/decode-error.ts'
-import { parseJson } from '#/api/json.ts'
+import { DecodeError } from '#/api/decoding/decode-error.ts'
+import { parseJson } from '#/api/text/json.ts'
 import type { UserInfo } from '../request.ts'
 import {
   allowed,

@@ -4,7 +4,7 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/authorization/#using-configuration-file-for-authorization
  */
 import { isAbsolute } from 'node:path'
-import { tryParseDurationMs } from '#/api/duration.ts'
+import { tryParseDurationMs } from '#/api/text/duration.ts'
 import {
   duplicate,
   formatFieldErrors,

@@ -12,9 +12,9 @@ import type {
   RoleBinding,
   RoleRef,
 } from '#/api/generated/rbac/v1.ts'
-import { equalJson } from '#/api/json-value.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
-import { quote } from '#/api/quote.ts'
+import { quote } from '#/api/text/quote.ts'
 import type { AdmissionRequest } from '../admission/admission-chain.ts'
 import type { UserInfo } from '../request.ts'
 import { systemMastersGroup } from './always.ts'

@@ -1,5 +1,5 @@
 /** Parses `--authorization-mode`: the authorizers, in order. */
-import { quote } from '#/api/quote.ts'
+import { quote } from '#/api/text/quote.ts'
 
 export const authorizationModes = ['AlwaysAllow', 'AlwaysDeny', 'ABAC', 'Webhook', 'RBAC', 'Node'] as const
 

@@ -3,7 +3,7 @@
  * authorizer decides. https://kubernetes.io/docs/reference/access-authn-authz/rbac/
  */
 import type { RoleRef } from '#/api/generated/rbac/v1.ts'
-import { quote } from '#/api/quote.ts'
+import { quote } from '#/api/text/quote.ts'
 import type { WatchCache } from '../registry/watch-cache.ts'
 import type { UserInfo } from '../request.ts'
 import { aggregateErrors } from './authorizer-chain.ts'

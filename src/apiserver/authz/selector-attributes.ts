@@ -2,12 +2,12 @@
  * Converts the selectors of a request to requirements for authorizers. Requirements are ANDed, so dropping
  * one that cannot be parsed widens the request and never narrows it.
  */
-import { parseFieldSelector } from '#/api/field-selector.ts'
+import { parseFieldSelector } from '#/api/selectors/field-selector.ts'
 import type { FieldSelectorAttributes, LabelSelectorAttributes } from '#/api/generated/authorization/v1.ts'
 import type { FieldSelectorRequirement, LabelSelectorRequirement } from '#/api/generated/meta/v1.ts'
-import { parseSelector } from '#/api/parse-selector.ts'
-import { SelectorError } from '#/api/selector-error.ts'
-import { valid, type Operator } from '#/api/selector.ts'
+import { parseSelector } from '#/api/selectors/parse-selector.ts'
+import { SelectorError } from '#/api/selectors/selector-error.ts'
+import { valid, type Operator } from '#/api/selectors/selector.ts'
 
 export interface Requirements<T> {
   readonly requirements: readonly T[]

@@ -1,8 +1,8 @@
 /** The `kubernetes` Service through which pods reach the API server, with its Endpoints and EndpointSlice. */
 import type { JsonObject } from '#/api/apply.ts'
-import { formatIp } from '#/api/ip.ts'
-import { nthAddress, parseCidr } from '#/api/cidr.ts'
-import type { JsonValue } from '#/api/json-value.ts'
+import { formatIp } from '#/api/net/ip.ts'
+import { nthAddress, parseCidr } from '#/api/net/cidr.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import { jsonOf, objectOf, type KubernetesObject } from '#/api/metadata.ts'
 import { applyPatch } from '#/api/patch.ts'
 

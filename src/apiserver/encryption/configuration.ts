@@ -3,7 +3,7 @@
  * https://kubernetes.io/docs/tasks/administer-cluster/encrypt-data/
  */
 import { createSecretKey, type KeyObject } from 'node:crypto'
-import { tryParseDurationMs } from '#/api/duration.ts'
+import { tryParseDurationMs } from '#/api/text/duration.ts'
 import { formatFieldErrors, invalid, required, type FieldError } from '#/api/field-error.ts'
 import {
   integer,

@@ -1,5 +1,5 @@
 /** Default encryption configuration: secrets are encrypted with a key generated at cluster creation. */
-import { stringifyYaml } from '#/api/stringify-yaml.ts'
+import { stringifyYaml } from '#/api/text/stringify-yaml.ts'
 import type { Platform } from '#/platform/platform.ts'
 
 /** Reads the configuration file; creates it with a new key if it is missing. */

@@ -1,7 +1,7 @@
 /** Options of a write: dryRun, fieldManager and fieldValidation. */
 import { fieldManagerOf, validateFieldManager } from '#/api/apply.ts'
 import { invalidObject, notSupported, type FieldError } from '#/api/field-error.ts'
-import type { FieldValidation } from '#/api/strict-decode.ts'
+import type { FieldValidation } from '#/api/decoding/strict-decode.ts'
 import type { RequestScope } from './request-scope.ts'
 
 export interface WriteOptions {

@@ -1,4 +1,4 @@
-import { isTime } from '#/api/time.ts'
+import { isTime } from '#/api/text/time.ts'
 
 /** Validated resource usage of a node and its pods. */
 export interface KubeletSummary {

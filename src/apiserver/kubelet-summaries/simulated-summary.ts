@@ -1,5 +1,5 @@
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { quantityValue, tryParseQuantity, zeroQuantity, type Quantity } from '#/api/quantity.ts'
+import { quantityValue, tryParseQuantity, zeroQuantity, type Quantity } from '#/api/text/quantity.ts'
 import type { KubeletSummary, ResourceUse } from './read-summary.ts'
 
 /**

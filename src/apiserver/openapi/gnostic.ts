@@ -1,5 +1,5 @@
-import type { JsonValue } from '#/api/json-value.ts'
-import { stringifyYaml } from '#/api/stringify-yaml.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
+import { stringifyYaml } from '#/api/text/stringify-yaml.ts'
 import { Document } from './gnostic-messages.ts'
 import type { JsonSchema } from './json-schema.ts'
 

@@ -1,6 +1,6 @@
 import { badRequest } from '#/api/errors.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
-import type { TypeMeta } from '#/api/type-meta.ts'
+import type { TypeMeta } from '#/api/decoding/type-meta.ts'
 import type { RequestScope } from '../handlers/request-scope.ts'
 import { writeRequest } from '../handlers/write-request.ts'
 import { admitConnectOrCreate } from '../registry/admit.ts'

@@ -1,4 +1,4 @@
-import { parseIp, unmapIp } from '#/api/ip.ts'
+import { parseIp, unmapIp } from '#/api/net/ip.ts'
 
 /**
  * True if the server may connect to the address: a unicast address that is neither loopback nor link-local,

@@ -1,7 +1,7 @@
 /** PodLogOptions from the query. */
 import { badRequest } from '#/api/errors.ts'
 import { forbiddenField, invalid, invalidObject, notSupported, type FieldError } from '#/api/field-error.ts'
-import { isTime } from '#/api/time.ts'
+import { isTime } from '#/api/text/time.ts'
 import { integerParameter } from '../handlers/request-scope.ts'
 import { isTrue } from '../request-info.ts'
 

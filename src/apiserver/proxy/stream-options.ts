@@ -1,6 +1,6 @@
 /** Options of exec, attach and port-forward from the query, in the form that admission sees. */
 import { badRequest } from '#/api/errors.ts'
-import type { TypeMeta } from '#/api/type-meta.ts'
+import type { TypeMeta } from '#/api/decoding/type-meta.ts'
 import { isTrue } from '../request-info.ts'
 
 export interface CommandOptions extends TypeMeta {

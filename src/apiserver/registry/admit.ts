@@ -1,6 +1,6 @@
 /** Runs admission for writes. */
 import { managedFieldsError } from '#/api/apply.ts'
-import type { JsonValue } from '#/api/json-value.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { assert } from '#/base/assert.ts'
 import type { AdmissionRequest } from '../admission/admission-chain.ts'

@@ -7,8 +7,8 @@ import type { JsonObject } from '#/api/apply.ts'
 import { assert } from '#/base/assert.ts'
 import { unpooledConcat, unpooledBytes } from '#/base/unpooled-bytes.ts'
 import { apiError } from '#/api/errors.ts'
-import { parseJson, stringifyJson } from '#/api/json.ts'
-import type { JsonValue } from '#/api/json-value.ts'
+import { parseJson, stringifyJson } from '#/api/text/json.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import { objectOf, type KubernetesObject, type ObjectMeta } from '#/api/metadata.ts'
 
 export class StoredObject {

@@ -1,11 +1,11 @@
 /** Metadata that the server sets; values sent by clients are replaced. */
 import { conflict, type ErrorSubject } from '#/api/errors.ts'
-import { deepFreeze, equalJson } from '#/api/json-value.ts'
+import { deepFreeze, equalJson } from '#/api/text/json-value.ts'
 import type { KubernetesObject, ObjectMeta } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { StructSchema } from '#/api/schema.ts'
-import { formatTime } from '#/api/time.ts'
-import { zeroStruct } from '#/api/zero-value.ts'
+import { formatTime } from '#/api/text/time.ts'
+import { zeroStruct } from '#/api/decoding/zero-value.ts'
 import type { Platform } from '#/platform/platform.ts'
 
 /** Removes the server-set metadata from an object to be created. */

@@ -5,7 +5,7 @@ import { invalidObject, notSupported, required, type FieldError } from '#/api/fi
 import type { Binding, Pod, PodCondition } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
-import { formatTime } from '#/api/time.ts'
+import { formatTime } from '#/api/text/time.ts'
 import { noAdmission } from '../admission/admission-chain.ts'
 import type { RequestScope } from '../handlers/request-scope.ts'
 import { decodeBody } from '../handlers/decode-body.ts'

@@ -5,7 +5,7 @@
 import { badRequest } from '#/api/errors.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
-import type { TypeMeta } from '#/api/type-meta.ts'
+import type { TypeMeta } from '#/api/decoding/type-meta.ts'
 import type { Authorizer } from '../authz/authorizer.ts'
 import type { RequestScope } from '../handlers/request-scope.ts'
 import type { Kubelets } from '../kubelets.ts'

@@ -3,7 +3,7 @@
  * back through the proxy.
  */
 import { badRequest } from '#/api/errors.ts'
-import type { TypeMeta } from '#/api/type-meta.ts'
+import type { TypeMeta } from '#/api/decoding/type-meta.ts'
 import type { Authorizer } from '../authz/authorizer.ts'
 import type { RequestScope } from '../handlers/request-scope.ts'
 import { admitConnection } from '../proxy/admit-connection.ts'

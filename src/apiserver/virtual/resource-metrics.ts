@@ -8,7 +8,7 @@ import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { apiVersionOf } from '#/api/resource.ts'
-import { formatTime } from '#/api/time.ts'
+import { formatTime } from '#/api/text/time.ts'
 import { subjectOf, type RequestScope } from '../handlers/request-scope.ts'
 import { readSelection } from '../handlers/selection.ts'
 import {

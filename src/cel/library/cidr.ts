@@ -5,9 +5,9 @@ import {
   firstAddress,
   parseInterfaceAddress,
   type InterfaceAddress,
-} from '#/api/cidr.ts'
-import { compareIps, formatIp, isMappedIp, parseIp, type Ip } from '#/api/ip.ts'
-import { quote } from '#/api/quote.ts'
+} from '#/api/net/cidr.ts'
+import { compareIps, formatIp, isMappedIp, parseIp, type Ip } from '#/api/net/ip.ts'
+import { quote } from '#/api/text/quote.ts'
 import { traversalFactor } from '../cost.ts'
 import { Fault } from '../fault.ts'
 import { globalFunction, method, type Library } from '../function.ts'

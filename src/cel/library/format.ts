@@ -1,5 +1,5 @@
 /** Named formats: `format.dns1123Label().validate(name)` returns the errors, or none. */
-import { isBase64, isDate, isDateTime, isUuid } from '#/api/string-format.ts'
+import { isBase64, isDate, isDateTime, isUuid } from '#/api/text/string-format.ts'
 import {
   checkDns1035Label,
   checkDns1123Label,
@@ -10,7 +10,7 @@ import {
   labelNames,
   subdomainNames,
 } from '#/api/names.ts'
-import { checkUri } from '#/api/uri.ts'
+import { checkUri } from '#/api/text/uri.ts'
 import { globalFunction, method, type Library } from '../function.ts'
 import { listOf, opaque, optionalOf, stringType } from '../type.ts'
 import { list, OpaqueValue, Optional, optionalOfValue } from '../value.ts'

@@ -1,7 +1,7 @@
 /** IP addresses: `ip("10.0.0.1")`. Addresses with a zone and IPv4-mapped IPv6 addresses are rejected. */
-import { cidrContains, parseCidr } from '#/api/cidr.ts'
-import { compareIps, formatIp, isMappedIp, parseIp, type Ip } from '#/api/ip.ts'
-import { quote } from '#/api/quote.ts'
+import { cidrContains, parseCidr } from '#/api/net/cidr.ts'
+import { compareIps, formatIp, isMappedIp, parseIp, type Ip } from '#/api/net/ip.ts'
+import { quote } from '#/api/text/quote.ts'
 import { Fault } from '../fault.ts'
 import { globalFunction, method, type Library } from '../function.ts'
 import { boolType, intType, opaque, stringType } from '../type.ts'

@@ -1,5 +1,5 @@
 /** URLs: `url("https://example.com/path?key=value")`. */
-import { checkUri, hostnameOf, parseUri, portOf, queryOf, UriError, type Uri } from '#/api/uri.ts'
+import { checkUri, hostnameOf, parseUri, portOf, queryOf, UriError, type Uri } from '#/api/text/uri.ts'
 import { Fault } from '../fault.ts'
 import { globalFunction, method, type Library } from '../function.ts'
 import { boolType, listOf, mapOf, opaque, stringType } from '../type.ts'

@@ -1,4 +1,4 @@
-import { int64Max, int64Min } from '#/api/int64.ts'
+import { int64Max, int64Min } from '#/api/text/int64.ts'
 import { Uint } from '../value.ts'
 
 /** A decimal or hexadecimal integer with an optional minus; undefined if it exceeds 64 bits. */

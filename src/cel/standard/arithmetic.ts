@@ -1,5 +1,5 @@
 /** `+`, `-`, `*`, `/`, `%` and negation. Integer overflow is a fault. */
-import { int64Min } from '#/api/int64.ts'
+import { int64Min } from '#/api/text/int64.ts'
 import { sizeOf, traversalFactor } from '../cost.ts'
 import { Fault } from '../fault.ts'
 import { globalFunction, type Overload } from '../function.ts'

@@ -1,5 +1,5 @@
 /** `int()`, `string()` and the other conversions, `type()` and `dyn()`. */
-import { int64Max, int64Min } from '#/api/int64.ts'
+import { int64Max, int64Min } from '#/api/text/int64.ts'
 import { traversalCost } from '../cost.ts'
 import { Fault } from '../fault.ts'
 import { globalFunction, type Overload } from '../function.ts'

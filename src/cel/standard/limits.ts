@@ -1,4 +1,4 @@
-import { int64Max, int64Min } from '#/api/int64.ts'
+import { int64Max, int64Min } from '#/api/text/int64.ts'
 import { Fault } from '../fault.ts'
 import { Duration, Timestamp, Uint } from '../value.ts'
 

@@ -1,5 +1,5 @@
 /** `'%s has %d'.format(['a', 1])`. */
-import { quote } from '#/api/quote.ts'
+import { quote } from '#/api/text/quote.ts'
 import { traversalFactor } from '../cost.ts'
 import { Fault } from '../fault.ts'
 import { Duration, ListValue, MapValue, Timestamp, typeName, TypeValue, Uint, type Value } from '../value.ts'

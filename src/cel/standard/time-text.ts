@@ -1,5 +1,5 @@
 /** Timestamps and durations as text. */
-import { tryParseDuration } from '#/api/duration.ts'
+import { tryParseDuration } from '#/api/text/duration.ts'
 import { Duration, Timestamp } from '../value.ts'
 import { plainDouble } from './double-text.ts'
 import { isTimestamp } from './limits.ts'

@@ -3,10 +3,10 @@
  * `ExecCredential`. The result is cached until it expires or the server rejects it. Interactive plugins are
  * not supported.
  */
-import { DecodeError } from '#/api/decode-error.ts'
-import { parseJson, stringifyJson } from '#/api/json.ts'
-import type { JsonValue } from '#/api/json-value.ts'
-import { parseTime } from '#/api/time.ts'
+import { DecodeError } from '#/api/decoding/decode-error.ts'
+import { parseJson, stringifyJson } from '#/api/text/json.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
+import { parseTime } from '#/api/text/time.ts'
 import type { Platform, Process } from '#/platform/platform.ts'
 import { LinkedAbort } from '../abort.ts'
 import type { ExecSettings } from '../connection.ts'

@@ -1,4 +1,4 @@
-import { equalJson } from '#/api/json-value.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import type { ClusterEntry, ContextEntry, KubeconfigFile, UserEntry } from './file-format.ts'
 import type { LoadedFile } from './merge.ts'
 

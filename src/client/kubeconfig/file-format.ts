@@ -1,8 +1,8 @@
 /** The format of a kubeconfig file: field names with dashes, lists of named entries. */
-import { decode } from '#/api/decode.ts'
-import { DecodeError } from '#/api/decode-error.ts'
+import { decode } from '#/api/decoding/decode.ts'
+import { DecodeError } from '#/api/decoding/decode-error.ts'
 import type { Field, ListSchema, Schema, StructSchema } from '#/api/schema.ts'
-import { parseYaml } from '#/api/yaml.ts'
+import { parseYaml } from '#/api/text/yaml.ts'
 
 export interface KubeconfigFile {
   readonly 'apiVersion'?: string

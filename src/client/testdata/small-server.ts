@@ -15,7 +15,7 @@ import {
   type ErrorSubject,
 } from '#/api/errors.ts'
 import { keyOf, type KubernetesObject } from '#/api/metadata.ts'
-import type { JsonValue } from '#/api/json-value.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import { applyPatch } from '#/api/patch.ts'
 import type { ApiRequest, ApiResponse, StreamChunk } from '#/api/transport.ts'
 import type { Clock } from '#/platform/platform.ts'

@@ -1,5 +1,5 @@
 import type { Service } from '#/api/generated/core/v1.ts'
-import { formatIp, parseIp, type Ip, type IpFamily } from '#/api/ip.ts'
+import { formatIp, parseIp, type Ip, type IpFamily } from '#/api/net/ip.ts'
 import { addressesIn, isInRanges, type AddressRange } from './ranges.ts'
 
 export interface AddressWorld {

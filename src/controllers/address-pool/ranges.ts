@@ -1,5 +1,5 @@
-import { cidrSize, firstAddress, lastAddress, parseCidr } from '#/api/cidr.ts'
-import { compareIps, offsetIp, parseIp, type Ip } from '#/api/ip.ts'
+import { cidrSize, firstAddress, lastAddress, parseCidr } from '#/api/net/cidr.ts'
+import { compareIps, offsetIp, parseIp, type Ip } from '#/api/net/ip.ts'
 
 /** Both ends are inclusive. */
 export interface AddressRange {

@@ -2,7 +2,7 @@ import { isTrue } from '#/api/conditions.ts'
 import type { AttachedVolume, Node, Pod } from '#/api/generated/core/v1.ts'
 import type { VolumeAttachment } from '#/api/generated/storage/v1.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
-import { quote } from '#/api/quote.ts'
+import { quote } from '#/api/text/quote.ts'
 import { attachmentName, parseUniqueVolumeName, uniqueVolumeName, type CsiVolume } from './attachment.ts'
 
 /** A volume that pods on the node need. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CertificateSigningRequest } from '#/api/generated/certificates/v1.ts'
-import { formatTime } from '#/api/time.ts'
+import { formatTime } from '#/api/text/time.ts'
 import { testRequest } from '../test-certificate-requests.ts'
 import { readCertificateRequest, type CertificateRequest } from './certificate-request.ts'
 import { requestExpiresAtMs } from '../certificate-cleaner.ts'

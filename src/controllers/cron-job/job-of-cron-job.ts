@@ -1,6 +1,6 @@
 import type { CronJob, Job } from '#/api/generated/batch/v1.ts'
 import { controllerReference } from '#/api/metadata.ts'
-import { formatTimeIn } from '#/api/time-zone.ts'
+import { formatTimeIn } from '#/api/text/time-zone.ts'
 
 /** Unique per scheduled time, so that no Job is created twice for it. */
 export function nameOfJob({ metadata }: CronJob, dueMs: number): string {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CronJob, Job } from '#/api/generated/batch/v1.ts'
-import { formatTime } from '#/api/time.ts'
+import { formatTime } from '#/api/text/time.ts'
 import { nameOfJob } from './job-of-cron-job.ts'
 import { planCronJob } from './plan.ts'
 

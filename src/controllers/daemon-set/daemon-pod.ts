@@ -1,6 +1,6 @@
 import type { DaemonSet } from '#/api/generated/apps/v1.ts'
 import type { Affinity, Pod } from '#/api/generated/core/v1.ts'
-import { parseInt64 } from '#/api/int64.ts'
+import { parseInt64 } from '#/api/text/int64.ts'
 import { podFromTemplate } from '../pods.ts'
 import { daemonTolerations } from './eligibility.ts'
 

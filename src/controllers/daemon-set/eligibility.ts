@@ -1,8 +1,8 @@
 import type { DaemonSet } from '#/api/generated/apps/v1.ts'
 import type { Node, PodSpec, Toleration } from '#/api/generated/core/v1.ts'
-import { compileNodeSelector } from '#/api/node-selector.ts'
-import { selectorFromLabels } from '#/api/selector.ts'
-import { doNotScheduleEffects, findMatchingUntoleratedTaint } from '#/api/taints.ts'
+import { compileNodeSelector } from '#/api/selectors/node-selector.ts'
+import { selectorFromLabels } from '#/api/selectors/selector.ts'
+import { doNotScheduleEffects, findMatchingUntoleratedTaint } from '#/api/core/taints.ts'
 
 export interface Eligibility {
   /** A pod should run on the node. */

@@ -1,5 +1,5 @@
 import type { DaemonSetStatus } from '#/api/generated/apps/v1.ts'
-import { equalJson } from '#/api/json-value.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import { isPodReady } from '../pods.ts'
 import { isUpToDate } from './daemon-pod.ts'
 import { isAvailable, type DaemonWorld } from './world.ts'

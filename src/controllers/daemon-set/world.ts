@@ -1,4 +1,4 @@
-import { scaledValueRoundedUp } from '#/api/int-or-string.ts'
+import { scaledValueRoundedUp } from '#/api/text/int-or-string.ts'
 import type { DaemonSet } from '#/api/generated/apps/v1.ts'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'

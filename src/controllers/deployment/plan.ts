@@ -1,5 +1,5 @@
 import type { Deployment, ReplicaSet } from '#/api/generated/apps/v1.ts'
-import { compareInt64, int32Max } from '#/api/int64.ts'
+import { compareInt64, int32Max } from '#/api/text/int64.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
 import { rolloutLimitsOf } from './rollout-limits.ts'
 import {

@@ -1,6 +1,6 @@
 /** The ReplicaSets of a Deployment as its revisions: which one is current, and the annotations on each. */
 import type { Deployment, ReplicaSet } from '#/api/generated/apps/v1.ts'
-import { int64Max, parseInt64 } from '#/api/int64.ts'
+import { int64Max, parseInt64 } from '#/api/text/int64.ts'
 import { controllerReference } from '#/api/metadata.ts'
 import type { RolloutLimits } from './rollout-limits.ts'
 import { hashLabel, sameTemplate, templateHash } from './template.ts'

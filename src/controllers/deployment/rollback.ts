@@ -3,7 +3,7 @@
  * template to the Deployment instead.
  */
 import type { Deployment, ReplicaSet } from '#/api/generated/apps/v1.ts'
-import { compareInt64, int64Max, parseInt64 } from '#/api/int64.ts'
+import { compareInt64, int64Max, parseInt64 } from '#/api/text/int64.ts'
 import type { EventContent } from '#/client/event-recorder.ts'
 import {
   nextRevision,

@@ -1,5 +1,5 @@
 import type { Deployment } from '#/api/generated/apps/v1.ts'
-import { scaledValueRoundedDown, scaledValueRoundedUp } from '#/api/int-or-string.ts'
+import { scaledValueRoundedDown, scaledValueRoundedUp } from '#/api/text/int-or-string.ts'
 
 /** Desired number of pods, and the limits during a rollout. */
 export interface RolloutLimits {

@@ -6,7 +6,7 @@ import type {
   DeploymentStatus,
   ReplicaSet,
 } from '#/api/generated/apps/v1.ts'
-import { formatTime } from '#/api/time.ts'
+import { formatTime } from '#/api/text/time.ts'
 import { nextProgressCheckMs, planStatus, type StatusWorld } from './status.ts'
 
 const nowMs = Date.UTC(2026, 0, 1, 1)

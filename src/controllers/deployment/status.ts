@@ -6,9 +6,9 @@ import type {
   DeploymentStatus,
   ReplicaSet,
 } from '#/api/generated/apps/v1.ts'
-import { int32Max } from '#/api/int64.ts'
-import { equalJson } from '#/api/json-value.ts'
-import { formatTime, parseTime } from '#/api/time.ts'
+import { int32Max } from '#/api/text/int64.ts'
+import { equalJson } from '#/api/text/json-value.ts'
+import { formatTime, parseTime } from '#/api/text/time.ts'
 import { rolloutLimitsOf } from './rollout-limits.ts'
 import { replicasOf } from './revisions.ts'
 import { sum } from './rolling-update.ts'

@@ -2,9 +2,9 @@ import { messageOf } from '#/base/message-of.ts'
 import { withCondition } from '#/api/conditions.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import type { PodDisruptionBudget } from '#/api/generated/policy/v1.ts'
-import { percentOf, scaledValueRoundedUp } from '#/api/int-or-string.ts'
+import { percentOf, scaledValueRoundedUp } from '#/api/text/int-or-string.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
-import { formatTime, parseTime } from '#/api/time.ts'
+import { formatTime, parseTime } from '#/api/text/time.ts'
 import { isPodReady } from '../pods.ts'
 
 export interface ControllerScale {

@@ -1,7 +1,7 @@
 import { conditionOf, withCondition } from '#/api/conditions.ts'
 import type { Pod, PodCondition } from '#/api/generated/core/v1.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
-import { formatTime, parseTime } from '#/api/time.ts'
+import { formatTime, parseTime } from '#/api/text/time.ts'
 import { isPodTerminal } from '../pods.ts'
 
 /** Time within which a pod with the DisruptionTarget condition should be deleted. */

@@ -1,7 +1,7 @@
 import type { EndpointAddress, Endpoints, EndpointSubset } from '#/api/generated/core/v1.ts'
 import type { Endpoint, EndpointPort, EndpointSlice } from '#/api/generated/discovery/v1.ts'
-import { equalJson } from '#/api/json-value.ts'
-import { formatIp, parseIpLeniently, unmapIp } from '#/api/ip.ts'
+import { equalJson } from '#/api/text/json-value.ts'
+import { formatIp, parseIpLeniently, unmapIp } from '#/api/net/ip.ts'
 import { controllerReference, isBeingDeleted } from '#/api/metadata.ts'
 import {
   endpointKey,

@@ -1,5 +1,5 @@
 import type { Endpoint, EndpointHints } from '#/api/generated/discovery/v1.ts'
-import { equalJson } from '#/api/json-value.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import type { SliceDraft } from './fill.ts'
 
 /** Sets the hints of each endpoint. Drafts that do not change are returned as they are. */

@@ -1,6 +1,6 @@
 import type { Node, Pod, Service } from '#/api/generated/core/v1.ts'
 import type { Endpoint, EndpointPort, EndpointSlice } from '#/api/generated/discovery/v1.ts'
-import { equalJson } from '#/api/json-value.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import { controllerReference, isBeingDeleted } from '#/api/metadata.ts'
 import { isPodReady } from '../pods.ts'
 import {

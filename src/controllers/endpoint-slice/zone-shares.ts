@@ -1,7 +1,7 @@
 import { conditionOf } from '#/api/conditions.ts'
 import type { Node } from '#/api/generated/core/v1.ts'
 import { labelOf } from '#/api/labels.ts'
-import { quantityMilliValue, tryParseQuantity } from '#/api/quantity.ts'
+import { quantityMilliValue, tryParseQuantity } from '#/api/text/quantity.ts'
 
 /** Each zone's fraction of all nodes' allocatable CPUs. */
 export type ZoneShares = ReadonlyMap<string, number>

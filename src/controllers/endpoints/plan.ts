@@ -1,5 +1,5 @@
 import type { EndpointAddress, Endpoints, EndpointSubset, Pod, Service } from '#/api/generated/core/v1.ts'
-import { equalJson } from '#/api/json-value.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
 import { isPodReady } from '../pods.ts'
 import {

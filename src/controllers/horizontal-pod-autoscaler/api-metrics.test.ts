@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { apiError, type ApiError } from '#/api/errors.ts'
-import { compileLabelSelector, everything } from '#/api/selector.ts'
+import { compileLabelSelector, everything } from '#/api/selectors/selector.ts'
 import { clientOf } from '#/client/client.ts'
 import type { TransportResponse } from '#/client/transport.ts'
 import { Simulation } from '#/platform/simulated.ts'

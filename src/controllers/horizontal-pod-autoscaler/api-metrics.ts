@@ -1,9 +1,9 @@
 import { messageOf } from '#/base/message-of.ts'
 import { isApiError } from '#/api/errors.ts'
-import { tryParseDurationMs } from '#/api/duration.ts'
+import { tryParseDurationMs } from '#/api/text/duration.ts'
 import { parseGroupVersion } from '#/api/group-version.ts'
-import { quantityMilliValue, tryParseQuantity } from '#/api/quantity.ts'
-import { parseTime } from '#/api/time.ts'
+import { quantityMilliValue, tryParseQuantity } from '#/api/text/quantity.ts'
+import { parseTime } from '#/api/text/time.ts'
 import type { Client } from '#/client/client.ts'
 import type { RestMapper } from './rest-mapper.ts'
 import type {

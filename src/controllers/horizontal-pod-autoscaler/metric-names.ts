@@ -5,8 +5,8 @@ import type {
   MetricStatus,
   MetricValueStatus,
 } from '#/api/generated/autoscaling/v2.ts'
-import type { LabelSelector } from '#/api/selector.ts'
-import { quote } from '#/api/quote.ts'
+import type { LabelSelector } from '#/api/selectors/selector.ts'
+import { quote } from '#/api/text/quote.ts'
 
 /** Names and messages for one metric, as in kube-controller-manager. */
 export interface MetricNames {

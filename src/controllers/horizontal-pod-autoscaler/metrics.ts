@@ -1,5 +1,5 @@
 import type { CrossVersionObjectReference } from '#/api/generated/autoscaling/v2.ts'
-import type { Selector } from '#/api/selector.ts'
+import type { Selector } from '#/api/selectors/selector.ts'
 
 /**
  * Source of the metrics that autoscalers use. Values are in thousandths (milli). Methods throw an error if a

@@ -5,7 +5,7 @@ import type {
   HorizontalPodAutoscalerStatus,
   MetricStatus,
 } from '#/api/generated/autoscaling/v2.ts'
-import { formatTime } from '#/api/time.ts'
+import { formatTime } from '#/api/text/time.ts'
 import type { EventContent } from '#/client/event-recorder.ts'
 import type { Recommendation, ScaleHistory } from './history.ts'
 import { normalizeDesiredReplicas } from './normalize-desired-replicas.ts'

@@ -1,6 +1,6 @@
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { podRequests } from '#/api/pod-resources.ts'
-import { quantityMilliValue, tryParseQuantity, zeroQuantity } from '#/api/quantity.ts'
+import { podRequests } from '#/api/core/pod-resources.ts'
+import { quantityMilliValue, tryParseQuantity, zeroQuantity } from '#/api/text/quantity.ts'
 
 /** Requests of a resource by pod, or by one container of each pod, in thousandths; or an error message. */
 export function requestsOf(

@@ -13,7 +13,7 @@ import {
   quantityMilliValue,
   quantityToNumber,
   tryParseQuantity,
-} from '#/api/quantity.ts'
+} from '#/api/text/quantity.ts'
 import { isPodReady } from '../pods.ts'
 import { metricNames } from './metric-names.ts'
 import type { PodSamples } from './metrics.ts'

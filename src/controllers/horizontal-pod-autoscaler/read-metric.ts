@@ -1,6 +1,6 @@
 import { messageOf } from '#/base/message-of.ts'
 import type { MetricIdentifier, MetricSpec } from '#/api/generated/autoscaling/v2.ts'
-import { compileLabelSelector, everything, type Selector } from '#/api/selector.ts'
+import { compileLabelSelector, everything, type Selector } from '#/api/selectors/selector.ts'
 import type { Metrics } from './metrics.ts'
 import type { MetricReading } from './proposal.ts'
 

@@ -6,7 +6,7 @@ import {
   replicationControllers,
   services,
 } from '#/api/generated/core/v1-resources.ts'
-import { quote } from '#/api/quote.ts'
+import { quote } from '#/api/text/quote.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Client } from '#/client/client.ts'
 import { discoverResources } from '#/client/discovery.ts'

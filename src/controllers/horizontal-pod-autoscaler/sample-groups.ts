@@ -1,6 +1,6 @@
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
-import { parseTime } from '#/api/time.ts'
+import { parseTime } from '#/api/text/time.ts'
 import type { PodSamples, Sample } from './metrics.ts'
 
 /** Names of pods grouped by how their samples are treated. Pods in no group count as sampled. */

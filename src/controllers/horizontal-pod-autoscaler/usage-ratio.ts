@@ -1,4 +1,4 @@
-import { int32Max } from '#/api/int64.ts'
+import { int32Max } from '#/api/text/int64.ts'
 import type { PodSamples, Sample } from './metrics.ts'
 import type { SampleGroups } from './sample-groups.ts'
 

@@ -1,6 +1,6 @@
 import type { Job } from '#/api/generated/batch/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { firstPendingIndexes, indexRangesOf, mergeIndexRanges } from '#/api/index-ranges.ts'
+import { firstPendingIndexes, indexRangesOf, mergeIndexRanges } from '#/api/text/index-ranges.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
 import { rankForDeletion } from '../shared/rank-for-deletion.ts'
 import { failuresOfIndex, remainingBackoffMs, type Failures } from './backoff.ts'

@@ -8,7 +8,7 @@ import {
   readIndexRanges,
   mergeIndexRanges,
   type IndexRange,
-} from '#/api/index-ranges.ts'
+} from '#/api/text/index-ranges.ts'
 import { isPodActive } from '../pods.ts'
 import { failuresOfIndex } from './backoff.ts'
 import { matchPodFailurePolicy } from './failure-policy.ts'

@@ -6,9 +6,9 @@
 import { conditionOf } from '#/api/conditions.ts'
 import type { Job } from '#/api/generated/batch/v1.ts'
 import type { ContainerStatus, Pod } from '#/api/generated/core/v1.ts'
-import { int32Max } from '#/api/int64.ts'
+import { int32Max } from '#/api/text/int64.ts'
 import { hasFinalizer, isBeingDeleted } from '#/api/metadata.ts'
-import { parseTime } from '#/api/time.ts'
+import { parseTime } from '#/api/text/time.ts'
 import { isPodTerminal } from '../pods.ts'
 
 export const trackingFinalizer = 'batch.kubernetes.io/job-tracking'

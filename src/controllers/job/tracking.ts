@@ -4,12 +4,12 @@
  * counted and dropped from the list. An interrupted reconcile is continued from the list.
  */
 import { conditionOf, isTrue, withCondition } from '#/api/conditions.ts'
-import { equalJson } from '#/api/json-value.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import type { Job, JobCondition, JobStatus } from '#/api/generated/batch/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { countIndexes, formatIndexRanges } from '#/api/index-ranges.ts'
+import { countIndexes, formatIndexRanges } from '#/api/text/index-ranges.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
-import { formatTime } from '#/api/time.ts'
+import { formatTime } from '#/api/text/time.ts'
 import { isPodReady } from '../pods.ts'
 import type { PodCounts } from './pod-counts.ts'
 import type { JobOutcome } from './outcome.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { formatTime } from '#/api/time.ts'
+import { formatTime } from '#/api/text/time.ts'
 import { dayMs, parseDay, planByAge, planUnused, type UnusedPlan } from './plan.ts'
 import { secretNamesOf } from '../legacy-token-cleaner.ts'
 

@@ -1,6 +1,6 @@
 import type { Secret, ServiceAccount } from '#/api/generated/core/v1.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
-import { formatTime, parseTime } from '#/api/time.ts'
+import { formatTime, parseTime } from '#/api/text/time.ts'
 import { isTokenOf, refersTo } from '../shared/token-secret.ts'
 import { invalidSince, lastUsed } from './labels.ts'
 

@@ -8,8 +8,8 @@ import {
   parseCidr,
   subnetCount,
   type Cidr,
-} from '#/api/cidr.ts'
-import { bitsOf } from '#/api/ip.ts'
+} from '#/api/net/cidr.ts'
+import { bitsOf } from '#/api/net/ip.ts'
 
 /** Maximum number of node subnets per cluster CIDR; limits memory. */
 const subnetsMax = 2 ** 24

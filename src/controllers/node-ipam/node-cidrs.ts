@@ -1,4 +1,4 @@
-import type { Cidr } from '#/api/cidr.ts'
+import type { Cidr } from '#/api/net/cidr.ts'
 import type { CidrSet } from './cidr-set.ts'
 
 /** Allocated pod CIDRs by node: one from each pool, in the order of the pools. */

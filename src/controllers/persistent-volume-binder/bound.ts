@@ -5,9 +5,9 @@ import type {
   PersistentVolumeClaim,
   PersistentVolumeClaimStatus,
 } from '#/api/generated/core/v1.ts'
-import { equalJson } from '#/api/json-value.ts'
-import { bindCompletedAnnotation, boundByControllerAnnotation } from '#/api/persistent-volumes.ts'
-import { compareQuantities, tryParseQuantity } from '#/api/quantity.ts'
+import { equalJson } from '#/api/text/json-value.ts'
+import { bindCompletedAnnotation, boundByControllerAnnotation } from '#/api/core/persistent-volumes.ts'
+import { compareQuantities, tryParseQuantity } from '#/api/text/quantity.ts'
 import { preResizeCapacity } from './names.ts'
 
 /**

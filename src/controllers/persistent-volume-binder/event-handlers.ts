@@ -5,10 +5,14 @@
 import { annotationOf } from '#/api/annotations.ts'
 import type { Node, PersistentVolume, PersistentVolumeClaim, Pod } from '#/api/generated/core/v1.ts'
 import type { StorageClass } from '#/api/generated/storage/v1.ts'
-import { equalJson } from '#/api/json-value.ts'
-import { bindCompletedAnnotation, isAvailable, selectedNodeAnnotation } from '#/api/persistent-volumes.ts'
-import { volumeClaimKeysOf } from '#/api/pod-volumes.ts'
-import { hasStorageClass, isDefaultClass, storageClassOf } from '#/api/storage-classes.ts'
+import { equalJson } from '#/api/text/json-value.ts'
+import {
+  bindCompletedAnnotation,
+  isAvailable,
+  selectedNodeAnnotation,
+} from '#/api/core/persistent-volumes.ts'
+import { volumeClaimKeysOf } from '#/api/core/pod-volumes.ts'
+import { hasStorageClass, isDefaultClass, storageClassOf } from '#/api/core/storage-classes.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { Index } from '#/client/indexer.ts'
 

@@ -8,9 +8,9 @@ import {
   findMatchingVolume,
   checkVolumeSatisfyClaim,
   selectedNodeAnnotation,
-} from '#/api/persistent-volumes.ts'
-import { quote } from '#/api/quote.ts'
-import { hasStorageClass, storageClassOf } from '#/api/storage-classes.ts'
+} from '#/api/core/persistent-volumes.ts'
+import { quote } from '#/api/text/quote.ts'
+import { hasStorageClass, storageClassOf } from '#/api/core/storage-classes.ts'
 import type { EventContent } from '#/client/event-recorder.ts'
 
 export type VolumeClaimPlan =

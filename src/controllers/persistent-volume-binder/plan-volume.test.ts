@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { PersistentVolume } from '#/api/generated/core/v1.ts'
-import { boundVolume } from '#/api/persistent-volumes.ts'
+import { boundVolume } from '#/api/core/persistent-volumes.ts'
 import { boundClaim, boundStatus, unboundStatus, unboundVolume } from './bound.ts'
 import { migratedDriverOf, isUnsupportedInTree, withMigrationAnnotations } from './csi-migration.ts'
 import { planVolume } from './plan-volume.ts'

@@ -1,7 +1,7 @@
 import { annotationOf } from '#/api/annotations.ts'
 import type { PersistentVolume, PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
 import { hasFinalizer, isBeingDeleted } from '#/api/metadata.ts'
-import { isSameMode } from '#/api/persistent-volumes.ts'
+import { isSameMode } from '#/api/core/persistent-volumes.ts'
 import { deletionFinalizer, migratedTo, provisionedBy } from './names.ts'
 
 export type VolumePlan =

@@ -6,9 +6,13 @@ import { persistentVolumes } from '#/api/generated/core/v1-resources.ts'
 import type { Node, PersistentVolume, PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
 import type { StorageClass } from '#/api/generated/storage/v1.ts'
 import { keyOf } from '#/api/metadata.ts'
-import { boundByControllerAnnotation, referenceTo, selectedNodeAnnotation } from '#/api/persistent-volumes.ts'
-import { quote } from '#/api/quote.ts'
-import { storageClassOf } from '#/api/storage-classes.ts'
+import {
+  boundByControllerAnnotation,
+  referenceTo,
+  selectedNodeAnnotation,
+} from '#/api/core/persistent-volumes.ts'
+import { quote } from '#/api/text/quote.ts'
+import { storageClassOf } from '#/api/core/storage-classes.ts'
 import type { ProvisionedVolume, Provisioner } from '../shared/provisioner.ts'
 import { migratedDriverOf, isUnsupportedInTree } from './csi-migration.ts'
 import { betaStorageProvisioner, deletionFinalizer, provisionedBy, storageProvisioner } from './names.ts'

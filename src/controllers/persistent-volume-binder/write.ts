@@ -5,7 +5,7 @@ import type {
   PersistentVolumeClaim,
   PersistentVolumeClaimStatus,
 } from '#/api/generated/core/v1.ts'
-import { boundVolume } from '#/api/persistent-volumes.ts'
+import { boundVolume } from '#/api/core/persistent-volumes.ts'
 import type { Client } from '#/client/client.ts'
 import type { EventContent, EventRecorder } from '#/client/event-recorder.ts'
 import { boundClaim, boundStatus, unboundVolume } from './bound.ts'

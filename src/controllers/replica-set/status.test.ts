@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { formatTime } from '#/api/time.ts'
+import { formatTime } from '#/api/text/time.ts'
 import type { ReplicaSetLike } from './replica-set-like.ts'
 import { planStatus, type ReplicaFailure } from './status.ts'
 

@@ -1,7 +1,7 @@
 import type { Pod, PodResourceClaim, PodResourceClaimStatus } from '#/api/generated/core/v1.ts'
 import type { ResourceClaim, ResourceClaimTemplate } from '#/api/generated/resource/v1.ts'
-import { resourceClaimNameOf, isReservedFor, isClaimUsableByPod } from '#/api/pod-resource-claims.ts'
-import { quote } from '#/api/quote.ts'
+import { resourceClaimNameOf, isReservedFor, isClaimUsableByPod } from '#/api/core/pod-resource-claims.ts'
+import { quote } from '#/api/text/quote.ts'
 
 export interface PodClaimsWorld {
   readonly pod: Pod

@@ -1,4 +1,4 @@
-import { compareQuantities } from '#/api/quantity.ts'
+import { compareQuantities } from '#/api/text/quantity.ts'
 import type { Amounts } from '#/api/quota.ts'
 
 /** Compares by value, independent of the format. */

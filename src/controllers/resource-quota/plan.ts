@@ -4,7 +4,7 @@
  * by a full recount long after the last charge. Otherwise the limit could be exceeded.
  */
 import type { ResourceQuota, ResourceQuotaStatus } from '#/api/generated/core/v1.ts'
-import { compareQuantities, subtractQuantities, zeroQuantity, type Quantity } from '#/api/quantity.ts'
+import { compareQuantities, subtractQuantities, zeroQuantity, type Quantity } from '#/api/text/quantity.ts'
 import { amountsOf, toResourceList, type Amounts } from '#/api/quota.ts'
 import { equalAmounts } from './equal-amounts.ts'
 

@@ -6,7 +6,7 @@ import { configMaps, pods, services } from '#/api/generated/core/v1-resources.ts
 import { keyOf, type KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import { evaluatorFor, formatAmounts } from '#/api/quota.ts'
-import { formatTime } from '#/api/time.ts'
+import { formatTime } from '#/api/text/time.ts'
 import { QuotaUsage, type CountedKind } from './quota-usage.ts'
 
 function kindOf(resource: Resource): CountedKind {

@@ -12,9 +12,9 @@ import {
   subtractQuantities,
   zeroQuantity,
   type Quantity,
-} from '#/api/quantity.ts'
+} from '#/api/text/quantity.ts'
 import { isInAllScopes, scopesOf, type Amounts, type QuotaEvaluator } from '#/api/quota.ts'
-import { parseTime } from '#/api/time.ts'
+import { parseTime } from '#/api/text/time.ts'
 import { equalAmounts } from './equal-amounts.ts'
 
 /** A resource with a quota evaluator. */

@@ -1,5 +1,5 @@
 import type { Container, Pod, Service, ServicePort } from '#/api/generated/core/v1.ts'
-import { formatIp, parseIpLeniently, unmapIp, type IpFamily } from '#/api/ip.ts'
+import { formatIp, parseIpLeniently, unmapIp, type IpFamily } from '#/api/net/ip.ts'
 import { isPodTerminal } from '../pods.ts'
 
 /** True if the pod has an IP address and has not finished. */

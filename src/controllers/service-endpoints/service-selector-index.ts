@@ -1,5 +1,5 @@
 import type { Pod, Service } from '#/api/generated/core/v1.ts'
-import { equalJson } from '#/api/json-value.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import { labelOf, type Labels } from '#/api/labels.ts'
 import { keyOf } from '#/api/metadata.ts'
 import type { Informer } from '#/client/informer.ts'

@@ -1,5 +1,5 @@
 import type { Endpoint, EndpointPort, EndpointSlice } from '#/api/generated/discovery/v1.ts'
-import { equalJson } from '#/api/json-value.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import { labelOf } from '#/api/labels.ts'
 import { formatKey } from '#/api/metadata.ts'
 import type { Informer } from '#/client/informer.ts'

@@ -1,5 +1,5 @@
 import type { LoadBalancerStatus, Service } from '#/api/generated/core/v1.ts'
-import { equalJson } from '#/api/json-value.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import { hasFinalizer, isBeingDeleted } from '#/api/metadata.ts'
 
 export const cleanupFinalizer = 'service.kubernetes.io/load-balancer-cleanup'

@@ -1,6 +1,6 @@
 /** Bootstrap tokens: secrets in `kube-system` with which machines join a cluster. */
 import type { Secret } from '#/api/generated/core/v1.ts'
-import { parseTime } from '#/api/time.ts'
+import { parseTime } from '#/api/text/time.ts'
 
 export function isBootstrapToken({ type, metadata }: Secret): boolean {
   return type === 'bootstrap.kubernetes.io/token' && metadata.namespace === 'kube-system'

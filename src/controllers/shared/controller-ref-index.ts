@@ -2,7 +2,7 @@
  * Indexes and event handlers for controller references. If an object's controller changes, both controllers
  * are enqueued; an orphan is reported to controllers that might adopt it.
  */
-import { equalJson } from '#/api/json-value.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import {
   controllerOf,
   formatKey,

@@ -4,7 +4,7 @@ import { replicaSets } from '#/api/generated/apps/v1-resources.ts'
 import type { ReplicaSet } from '#/api/generated/apps/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
-import { selectorFromLabels } from '#/api/selector.ts'
+import { selectorFromLabels } from '#/api/selectors/selector.ts'
 import { claimObjects, planAdoption } from './controller-ref.ts'
 import { startTestControlPlane } from '../test-control-plane.ts'
 

@@ -13,7 +13,7 @@ import {
   type OwnerReference,
 } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
-import type { Selector } from '#/api/selector.ts'
+import type { Selector } from '#/api/selectors/selector.ts'
 import type { Client } from '#/client/client.ts'
 
 export interface AdoptionPlan<T> {

@@ -1,7 +1,7 @@
 /** PersistentVolumeClaims used by pods. */
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
-import { volumeClaimKeysOf } from '#/api/pod-volumes.ts'
+import { volumeClaimKeysOf } from '#/api/core/pod-volumes.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { Index } from '#/client/indexer.ts'
 import { isPodTerminal } from '../pods.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { formatTime } from '#/api/time.ts'
+import { formatTime } from '#/api/text/time.ts'
 import { rankForDeletion } from './rank-for-deletion.ts'
 
 const nowMs = Date.UTC(2026, 0, 1)

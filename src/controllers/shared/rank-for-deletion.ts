@@ -1,6 +1,6 @@
 import type { ContainerStatus, Pod } from '#/api/generated/core/v1.ts'
-import { isInt32, parseInt64 } from '#/api/int64.ts'
-import { parseTime } from '#/api/time.ts'
+import { isInt32, parseInt64 } from '#/api/text/int64.ts'
+import { parseTime } from '#/api/text/time.ts'
 import { readySinceMs } from '../pods.ts'
 
 /**

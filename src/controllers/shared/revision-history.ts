@@ -16,7 +16,7 @@ import {
   type KubernetesObject,
 } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
-import { compileLabelSelector, type LabelSelector } from '#/api/selector.ts'
+import { compileLabelSelector, type LabelSelector } from '#/api/selectors/selector.ts'
 import type { Client } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
 import { claimObjects } from './controller-ref.ts'

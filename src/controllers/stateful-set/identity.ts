@@ -1,7 +1,7 @@
 /** Identity of a set's pods: the ordinal determines the name, the network identity and the claims. */
 import type { StatefulSet } from '#/api/generated/apps/v1.ts'
 import type { PersistentVolumeClaim, Pod, PodTemplateSpec, Volume } from '#/api/generated/core/v1.ts'
-import { int32Max } from '#/api/int64.ts'
+import { int32Max } from '#/api/text/int64.ts'
 import { podFromTemplate } from '../pods.ts'
 
 export interface ParsedPodName {

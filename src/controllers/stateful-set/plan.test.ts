@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { StatefulSet, StatefulSetSpec } from '#/api/generated/apps/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { formatTime } from '#/api/time.ts'
+import { formatTime } from '#/api/text/time.ts'
 import { newStatefulSetPod, ordinalOf, revisionOf } from './identity.ts'
 import { planStatefulSet, type StatefulSetPlan } from './plan.ts'
 

@@ -1,6 +1,6 @@
 import type { StatefulSet, StatefulSetStatus } from '#/api/generated/apps/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { equalJson } from '#/api/json-value.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
 import { isPodAvailable } from '../pods.ts'
 import { revisionOf } from './identity.ts'

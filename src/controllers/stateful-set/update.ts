@@ -1,4 +1,4 @@
-import { scaledValueRoundedDown } from '#/api/int-or-string.ts'
+import { scaledValueRoundedDown } from '#/api/text/int-or-string.ts'
 import type { StatefulSet } from '#/api/generated/apps/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'

@@ -1,5 +1,5 @@
-import { cidrSize, nthAddress, parseCidr, type Cidr } from '#/api/cidr.ts'
-import { formatIp } from '#/api/ip.ts'
+import { cidrSize, nthAddress, parseCidr, type Cidr } from '#/api/net/cidr.ts'
+import { formatIp } from '#/api/net/ip.ts'
 import { assert } from '#/base/assert.ts'
 
 /** Allocates addresses from a range. A released address is reused as late as possible. */

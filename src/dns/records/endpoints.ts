@@ -1,5 +1,5 @@
 import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
-import { formatIp, parseIpLeniently } from '#/api/ip.ts'
+import { formatIp, parseIpLeniently } from '#/api/net/ip.ts'
 
 export interface NamedEndpoint {
   /** The endpoint's label below the service name. */

@@ -1,4 +1,4 @@
-import { parseIp } from '#/api/ip.ts'
+import { parseIp } from '#/api/net/ip.ts'
 import { internetClass, recordTypes, type ResourceRecord } from '../dns-message.ts'
 
 /** An A or AAAA record, depending on the address. */

@@ -1,5 +1,5 @@
 import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
-import { formatIp, parseIp } from '#/api/ip.ts'
+import { formatIp, parseIp } from '#/api/net/ip.ts'
 import { recordTypes, type Question } from '../dns-message.ts'
 import type { DnsState, Resolution } from '../records.ts'
 import { endpointsOf } from './endpoints.ts'

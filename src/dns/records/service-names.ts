@@ -1,5 +1,5 @@
 import type { Service } from '#/api/generated/core/v1.ts'
-import { formatIp, parseIpLeniently } from '#/api/ip.ts'
+import { formatIp, parseIpLeniently } from '#/api/net/ip.ts'
 import { isDnsName, recordTypes, type Question, type ResourceRecord } from '../dns-message.ts'
 import type { DnsState, Resolution } from '../records.ts'
 import { endpointsOf, type NamedEndpoint, type NamedPort } from './endpoints.ts'

@@ -15,7 +15,7 @@ import {
   type Extension,
   type JsonName,
 } from '@peculiar/x509'
-import { parseIp } from '#/api/ip.ts'
+import { parseIp } from '#/api/net/ip.ts'
 import { exportPrivateKey, generateKeys, keyAlgorithm } from './keys.ts'
 import type { CertificateOptions, KeyAndCertificate } from './pair-files.ts'
 import type { CertificateProfile } from './profile.ts'

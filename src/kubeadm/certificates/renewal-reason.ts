@@ -1,6 +1,6 @@
 /** Checks if existing certificates are still valid, and returns the reason if not. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { parseIp } from '#/api/ip.ts'
+import { parseIp } from '#/api/net/ip.ts'
 import type { CertificateProfile } from './profile.ts'
 
 export interface RenewalCheck {

@@ -1,8 +1,8 @@
 /** Limits of a cgroup and the files that set them. */
 import type { Container, Pod } from '#/api/generated/core/v1.ts'
-import { aggregatePodResources, podRequests } from '#/api/pod-resources.ts'
-import { qosClassOf } from '#/api/qos-class.ts'
-import { formatQuantity, quantityMilliValue, quantityValue, type Quantity } from '#/api/quantity.ts'
+import { aggregatePodResources, podRequests } from '#/api/core/pod-resources.ts'
+import { qosClassOf } from '#/api/core/qos-class.ts'
+import { formatQuantity, quantityMilliValue, quantityValue, type Quantity } from '#/api/text/quantity.ts'
 import { cpuPeriod, cpuQuota, cpuShares, cpuWeight } from '../cpu-time.ts'
 import { hugePageAmounts } from '../huge-pages.ts'
 import { milliAmount, wholeAmount } from '../resource-amount.ts'

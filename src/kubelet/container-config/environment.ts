@@ -1,6 +1,6 @@
 /** Builds the environment of a container. Later definitions of a name override earlier ones. */
 import type { Container, EnvFromSource, EnvVarSource } from '#/api/generated/core/v1.ts'
-import { quote } from '#/api/quote.ts'
+import { quote } from '#/api/text/quote.ts'
 import type { ContainerInput, ContainerSources } from '../container-input.ts'
 import { expandVariables } from '../expand-variables.ts'
 import { podFieldValue, resourceFieldValue } from '../downward-value.ts'

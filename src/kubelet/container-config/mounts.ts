@@ -1,7 +1,7 @@
 /** Mounts and devices of a container. */
 import { join } from 'node:path'
 import type { Container, Pod, VolumeMount } from '#/api/generated/core/v1.ts'
-import { quote } from '#/api/quote.ts'
+import { quote } from '#/api/text/quote.ts'
 import type { Device, Mount, RuntimeHandler } from '#/cri/cri.ts'
 import type { ContainerInput, ContainerSources, ContainerVolume } from '../container-input.ts'
 import { expandVariables } from '../expand-variables.ts'

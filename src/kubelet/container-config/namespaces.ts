@@ -1,6 +1,6 @@
 /** Linux namespaces that a pod shares with its node and its containers share with one another. */
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { quote } from '#/api/quote.ts'
+import { quote } from '#/api/text/quote.ts'
 import type { NamespaceOptions, RuntimeHandler } from '#/cri/cri.ts'
 import type { UserMappings } from '../container-input.ts'
 

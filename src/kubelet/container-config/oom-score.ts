@@ -5,9 +5,9 @@
  * https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/#node-out-of-memory-behavior
  */
 import type { Container, Pod } from '#/api/generated/core/v1.ts'
-import { aggregatePodResources } from '#/api/pod-resources.ts'
-import { qosClassOf } from '#/api/qos-class.ts'
-import { quantityValue, zeroQuantity } from '#/api/quantity.ts'
+import { aggregatePodResources } from '#/api/core/pod-resources.ts'
+import { qosClassOf } from '#/api/core/qos-class.ts'
+import { quantityValue, zeroQuantity } from '#/api/text/quantity.ts'
 import { wholeAmount } from '../resource-amount.ts'
 
 const safest = -997

@@ -1,7 +1,7 @@
 /** CPU, memory and huge page settings of containers and sandboxes. */
 import type { Container, Pod } from '#/api/generated/core/v1.ts'
-import { aggregatePodResources } from '#/api/pod-resources.ts'
-import { quantityMilliValue, quantityValue, type Quantity } from '#/api/quantity.ts'
+import { aggregatePodResources } from '#/api/core/pod-resources.ts'
+import { quantityMilliValue, quantityValue, type Quantity } from '#/api/text/quantity.ts'
 import type { LinuxResources } from '#/cri/cri.ts'
 import type { MachineInfo } from '../machine-info.ts'
 import { cpuPeriod, cpuQuota, cpuShares } from '../cpu-time.ts'

@@ -11,8 +11,8 @@ import type {
   SELinuxOptions,
 } from '#/api/generated/core/v1.ts'
 import { checkUserId } from '#/api/names.ts'
-import type { Int64 } from '#/api/int64.ts'
-import { quote } from '#/api/quote.ts'
+import type { Int64 } from '#/api/text/int64.ts'
+import { quote } from '#/api/text/quote.ts'
 import type {
   ContainerSecurity,
   Image,

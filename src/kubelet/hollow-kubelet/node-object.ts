@@ -1,5 +1,5 @@
 import type { Node, NodeCondition } from '#/api/generated/core/v1.ts'
-import { formatTime } from '#/api/time.ts'
+import { formatTime } from '#/api/text/time.ts'
 import type { NodeShape } from '../hollow-kubelet.ts'
 
 const capacityUsual = { 'cpu': '8', 'memory': '32Gi', 'ephemeral-storage': '100Gi', 'pods': '110' }

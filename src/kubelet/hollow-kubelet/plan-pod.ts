@@ -1,6 +1,6 @@
-import { formatDurationMs } from '#/api/duration.ts'
+import { formatDurationMs } from '#/api/text/duration.ts'
 import type { Container, ContainerStatus, Pod, PodStatus } from '#/api/generated/core/v1.ts'
-import { formatTime, parseTime } from '#/api/time.ts'
+import { formatTime, parseTime } from '#/api/text/time.ts'
 import { answersProbes, scriptOf } from './container-script.ts'
 import { isEnded, podConditions } from './pod-conditions.ts'
 

@@ -1,5 +1,5 @@
 import type { Pod, PodCondition } from '#/api/generated/core/v1.ts'
-import { formatTime } from '#/api/time.ts'
+import { formatTime } from '#/api/text/time.ts'
 
 /** The kubelet's pod conditions; conditions of other components are kept. */
 export function podConditions(pod: Pod, isInitialized: boolean, nowMs: number): readonly PodCondition[] {

@@ -1,4 +1,4 @@
-import { formatTime } from '#/api/time.ts'
+import { formatTime } from '#/api/text/time.ts'
 import type { EventContent } from '#/client/event-recorder.ts'
 import type { ContainerRuntime, Image } from '#/cri/cri.ts'
 import { normalizeImage } from '#/cri/image-reference.ts'

@@ -9,7 +9,7 @@ import {
   tryParseQuantity,
   zeroQuantity,
   type Quantity,
-} from '#/api/quantity.ts'
+} from '#/api/text/quantity.ts'
 import type { KubeletConfiguration } from '../kubelet-configuration.ts'
 import type { ResourceList } from '../resource-amount.ts'
 

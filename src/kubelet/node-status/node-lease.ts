@@ -3,7 +3,7 @@ import { isApiError } from '#/api/errors.ts'
 import type { Lease } from '#/api/generated/coordination/v1.ts'
 import { leases } from '#/api/generated/coordination/v1-resources.ts'
 import type { Node } from '#/api/generated/core/v1.ts'
-import { formatMicroTime } from '#/api/time.ts'
+import { formatMicroTime } from '#/api/text/time.ts'
 import type { Client } from '#/client/client.ts'
 import type { Clock } from '#/platform/platform.ts'
 

@@ -1,7 +1,7 @@
 /** Computes the node status. */
 import type { NodeCondition, NodeStatus } from '#/api/generated/core/v1.ts'
-import { equalJson } from '#/api/json-value.ts'
-import { formatTime } from '#/api/time.ts'
+import { equalJson } from '#/api/text/json-value.ts'
+import { formatTime } from '#/api/text/time.ts'
 import type { Image, RuntimeHandler, RuntimeVersion } from '#/cri/cri.ts'
 import type { HostInfo } from '#/platform/linux.ts'
 import type { MachineInfo } from '../machine-info.ts'

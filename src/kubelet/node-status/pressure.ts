@@ -2,7 +2,7 @@
  * Node pressure conditions from eviction signals and thresholds.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/
  */
-import { quantityToNumber, tryParseQuantity } from '#/api/quantity.ts'
+import { quantityToNumber, tryParseQuantity } from '#/api/text/quantity.ts'
 
 export type PressureType = 'MemoryPressure' | 'DiskPressure' | 'PIDPressure'
 

@@ -1,5 +1,5 @@
 import type { Container } from '#/api/generated/core/v1.ts'
-import { formatDurationMs } from '#/api/duration.ts'
+import { formatDurationMs } from '#/api/text/duration.ts'
 import { latestInSandbox, latestOf, type ObservedContainer } from '../observed-pod.ts'
 import type { PodAction, PodPlan, PodSyncInput, Waiting } from '../plan-pod.ts'
 import { formatPod } from '../format-pod.ts'

@@ -5,7 +5,7 @@ import type { Pod } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import { objectOf } from '#/api/metadata.ts'
 import { checkDns1123Label, checkDns1123Subdomain } from '#/api/names.ts'
-import { strictDecode } from '#/api/strict-decode.ts'
+import { strictDecode } from '#/api/decoding/strict-decode.ts'
 
 export interface ManifestOrigin {
   readonly path: string

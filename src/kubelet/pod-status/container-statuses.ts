@@ -5,7 +5,7 @@ import type {
   PodStatus,
   VolumeMountStatus,
 } from '#/api/generated/core/v1.ts'
-import { formatTime } from '#/api/time.ts'
+import { formatTime } from '#/api/text/time.ts'
 import { reportedResources } from '../container-resize.ts'
 import { latestOf, type ObservedContainer, type ObservedPod } from '../observed-pod.ts'
 import { containersOf, isSidecar, shouldRestart, type ContainerKind } from '../pod-containers.ts'

@@ -1,6 +1,6 @@
-import { formatDurationMs } from '#/api/duration.ts'
+import { formatDurationMs } from '#/api/text/duration.ts'
 import type { Container } from '#/api/generated/core/v1.ts'
-import { quote } from '#/api/quote.ts'
+import { quote } from '#/api/text/quote.ts'
 import { CriError, type ContainerRuntime } from '#/cri/cri.ts'
 import { expandVariables } from '../expand-variables.ts'
 import type { ProbeOutcome } from './run-probe.ts'

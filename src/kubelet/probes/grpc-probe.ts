@@ -1,5 +1,5 @@
-import { formatDurationMs } from '#/api/duration.ts'
-import { quote } from '#/api/quote.ts'
+import { formatDurationMs } from '#/api/text/duration.ts'
+import { quote } from '#/api/text/quote.ts'
 import { message } from '#/base/protobuf.ts'
 import { GrpcError, type GrpcCode, type GrpcConnect } from '#/platform/grpc.ts'
 import { hostAndPort } from './network-failure.ts'

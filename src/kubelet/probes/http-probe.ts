@@ -1,5 +1,5 @@
 import type { HTTPGetAction } from '#/api/generated/core/v1.ts'
-import { quote } from '#/api/quote.ts'
+import { quote } from '#/api/text/quote.ts'
 import { HttpClientError, type HttpConnect } from '#/platform/http-client.ts'
 import { requestHeaders, requestPath, type RequestHeaders } from './http-request.ts'
 import { hostAndPort, networkFailure, rootOf } from './network-failure.ts'

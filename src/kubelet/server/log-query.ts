@@ -1,4 +1,4 @@
-import { parseTime } from '#/api/time.ts'
+import { parseTime } from '#/api/text/time.ts'
 import type { LogSelection } from './log-filter.ts'
 
 export interface LogQuery {

@@ -1,7 +1,7 @@
 /** Resource usage of the node and its pods, measured on request only. */
 import { join } from 'node:path'
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { formatTime } from '#/api/time.ts'
+import { formatTime } from '#/api/text/time.ts'
 import type { ContainerRuntime, ContainerStats as CriContainerStats, FilesystemUsage } from '#/cri/cri.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'

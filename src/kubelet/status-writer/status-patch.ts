@@ -1,5 +1,5 @@
 import type { PodCondition, PodStatus } from '#/api/generated/core/v1.ts'
-import { equalJson } from '#/api/json-value.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import { isKubeletCondition } from '../pod-status.ts'
 
 type Patch = Readonly<Record<string, unknown>>

@@ -4,7 +4,7 @@
  * symlinks through `..data`.
  */
 import { join } from 'node:path'
-import { formatTime } from '#/api/time.ts'
+import { formatTime } from '#/api/text/time.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { cleanPayload, topNames, type Payload, type PayloadFile } from './payload.ts'

@@ -1,6 +1,6 @@
 /** Resolves a claim of a pod, or its ephemeral claim, to the persistent volume. */
-import { compileNodeSelector } from '#/api/node-selector.ts'
-import { ephemeralClaimName, isClaimForPod } from '#/api/pod-volumes.ts'
+import { compileNodeSelector } from '#/api/selectors/node-selector.ts'
+import { ephemeralClaimName, isClaimForPod } from '#/api/core/pod-volumes.ts'
 import type { PersistentVolume, PersistentVolumeClaim, Pod, Volume } from '#/api/generated/core/v1.ts'
 import type { Labels } from '#/api/labels.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'

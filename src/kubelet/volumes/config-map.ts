@@ -1,5 +1,5 @@
 import type { ConfigMap } from '#/api/generated/core/v1.ts'
-import { quote } from '#/api/quote.ts'
+import { quote } from '#/api/text/quote.ts'
 import { contentKind } from './content-kind.ts'
 import {
   defaultFileMode,

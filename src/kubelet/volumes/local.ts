@@ -4,7 +4,7 @@
  */
 import { messageOf } from '#/base/message-of.ts'
 import { basename, join } from 'node:path'
-import { quote } from '#/api/quote.ts'
+import { quote } from '#/api/text/quote.ts'
 import { podsFolder } from '../pod-paths.ts'
 import { mountDevice } from './device-filesystem.ts'
 import { setVolumeOwnership } from './ownership.ts'

@@ -1,7 +1,7 @@
 /** Size of memory-backed volumes and page size of huge page volumes. Pure. */
 import type { Container, Pod } from '#/api/generated/core/v1.ts'
-import { aggregatePodResources } from '#/api/pod-resources.ts'
-import { quantityValue, tryParseQuantity } from '#/api/quantity.ts'
+import { aggregatePodResources } from '#/api/core/pod-resources.ts'
+import { quantityValue, tryParseQuantity } from '#/api/text/quantity.ts'
 import { hugePageResource } from '../huge-pages.ts'
 import { wholeAmount, type ResourceList } from '../resource-amount.ts'
 

@@ -1,4 +1,4 @@
-import { quote } from '#/api/quote.ts'
+import { quote } from '#/api/text/quote.ts'
 import { contentKind } from './content-kind.ts'
 import { defaultFileMode, payloadOfKeys, type Payload } from './payload.ts'
 import type { KeysOf, VolumeRequest } from './volume-plugin.ts'

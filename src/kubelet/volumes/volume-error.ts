@@ -1,5 +1,5 @@
 import { messageOf } from '#/base/message-of.ts'
-import { quote } from '#/api/quote.ts'
+import { quote } from '#/api/text/quote.ts'
 import { VolumeResolutionError } from './claimed-volume.ts'
 import { VolumeStepError } from './volume-plugin.ts'
 

@@ -1,5 +1,5 @@
 /** Disk usage of a pod's volumes, for stats. */
-import { ephemeralClaimName } from '#/api/pod-volumes.ts'
+import { ephemeralClaimName } from '#/api/core/pod-volumes.ts'
 import type { Pod, Volume } from '#/api/generated/core/v1.ts'
 import type { FilesystemSpace, Linux } from '#/platform/linux.ts'
 import type { MountedVolume, VolumePlugin } from './volume-plugin.ts'

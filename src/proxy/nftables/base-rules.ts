@@ -1,4 +1,4 @@
-import type { IpFamily } from '#/api/ip.ts'
+import type { IpFamily } from '#/api/net/ip.ts'
 import type { ProxyNetwork } from '../nftables.ts'
 import { tableFamily } from './table-family.ts'
 

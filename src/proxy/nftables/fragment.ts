@@ -1,5 +1,5 @@
-import { cidrContains, parseCidr } from '#/api/cidr.ts'
-import { parseIp } from '#/api/ip.ts'
+import { cidrContains, parseCidr } from '#/api/net/cidr.ts'
+import { parseIp } from '#/api/net/ip.ts'
 import type { ProxyNetwork } from '../nftables.ts'
 import type { ServiceEndpoint, Destination, PortPlan } from '../plan.ts'
 import { masqueradeMark } from './base-rules.ts'

@@ -1,4 +1,4 @@
-import type { IpFamily } from '#/api/ip.ts'
+import type { IpFamily } from '#/api/net/ip.ts'
 
 /** nftables keywords of an address family. */
 export interface TableFamily {

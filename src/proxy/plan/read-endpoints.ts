@@ -1,5 +1,5 @@
 import type { Endpoint, EndpointSlice } from '#/api/generated/discovery/v1.ts'
-import { formatIp, parseIpLeniently, type IpFamily } from '#/api/ip.ts'
+import { formatIp, parseIpLeniently, type IpFamily } from '#/api/net/ip.ts'
 import type { ServiceEndpoint } from '../plan.ts'
 
 /** One port of an endpoint, from its slice. */

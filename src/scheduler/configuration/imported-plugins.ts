@@ -1,5 +1,5 @@
 import { messageOf } from '#/base/message-of.ts'
-import { quote } from '#/api/quote.ts'
+import { quote } from '#/api/text/quote.ts'
 import type { PluginFactory } from '../framework.ts'
 import type { PluginConfigFields } from './fields.ts'
 import { ConfigurationError } from './schema.ts'

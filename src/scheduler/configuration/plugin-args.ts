@@ -1,6 +1,6 @@
 /** Schemas of the args of the in-tree plugins; each plugin validates the values. */
 import { definition } from '#/api/definitions.ts'
-import { quote } from '#/api/quote.ts'
+import { quote } from '#/api/text/quote.ts'
 import type { Schema, StructSchema } from '#/api/schema.ts'
 import { boolean, ConfigurationError, integer, list, long, readPart, string, struct } from './schema.ts'
 

@@ -2,7 +2,7 @@
  * Converts a `Policy` with predicates and priorities to a `KubeSchedulerConfiguration`. Kubernetes supported
  * such files until v1.22; parts without an equivalent are rejected, unless they had no effect.
  */
-import { quote } from '#/api/quote.ts'
+import { quote } from '#/api/text/quote.ts'
 import type {
   ConfigurationFile,
   ExtenderFields,

@@ -1,5 +1,5 @@
 import { messageOf } from '#/base/message-of.ts'
-import { quote } from '#/api/quote.ts'
+import { quote } from '#/api/text/quote.ts'
 import type { Extenders } from '../extenders.ts'
 import type { Plugin, PluginHandle, PluginFactory } from '../framework.ts'
 import type { PluginEntry } from '../plugins.ts'

@@ -1,14 +1,14 @@
 /** Strict decoding of configuration files in the form of API objects. */
-import { decode } from '#/api/decode.ts'
-import { DecodeError } from '#/api/decode-error.ts'
+import { decode } from '#/api/decoding/decode.ts'
+import { DecodeError } from '#/api/decoding/decode-error.ts'
 import { isApiError } from '#/api/errors.ts'
-import { quote } from '#/api/quote.ts'
-import type { JsonValue } from '#/api/json-value.ts'
+import { quote } from '#/api/text/quote.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import type { GroupVersionKind } from '#/api/resource.ts'
 import type { ListSchema, Schema, StructSchema } from '#/api/schema.ts'
-import { strictDecode } from '#/api/strict-decode.ts'
-import { requireTypeMeta } from '#/api/type-meta.ts'
-import { parseYaml } from '#/api/yaml.ts'
+import { strictDecode } from '#/api/decoding/strict-decode.ts'
+import { requireTypeMeta } from '#/api/decoding/type-meta.ts'
+import { parseYaml } from '#/api/text/yaml.ts'
 
 /** An invalid configuration; the message includes the field path. */
 export class ConfigurationError extends Error {

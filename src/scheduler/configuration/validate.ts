@@ -1,5 +1,5 @@
 /** Validation of a decoded configuration, with Kubernetes' messages. */
-import { tryParseDurationMs } from '#/api/duration.ts'
+import { tryParseDurationMs } from '#/api/text/duration.ts'
 import {
   duplicate,
   forbiddenField,
@@ -8,9 +8,9 @@ import {
   required,
   type FieldError,
 } from '#/api/field-error.ts'
-import { equalJson } from '#/api/json-value.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import { checkQualifiedName } from '#/api/names.ts'
-import { isExtendedResource } from '#/api/pod-resources.ts'
+import { isExtendedResource } from '#/api/core/pod-resources.ts'
 import type {
   ConfigurationFile,
   ExtenderFields,

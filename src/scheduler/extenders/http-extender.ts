@@ -1,7 +1,7 @@
 import { readAll } from '#/base/read-all.ts'
-import { DecodeError } from '#/api/decode-error.ts'
-import { parseJson } from '#/api/json.ts'
-import type { JsonValue } from '#/api/json-value.ts'
+import { DecodeError } from '#/api/decoding/decode-error.ts'
+import { parseJson } from '#/api/text/json.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import type { HttpClient, HttpClientTls, HttpConnect } from '#/platform/http-client.ts'
 import type { Clock } from '#/platform/platform.ts'
 

@@ -3,8 +3,8 @@
  * ignores it.
  */
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
-import { stringifyJson } from '#/api/json.ts'
-import type { JsonValue } from '#/api/json-value.ts'
+import { stringifyJson } from '#/api/text/json.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import type { PreemptionCandidate } from '../framework.ts'
 import type { NodeInfo } from '../node-info.ts'
 import type { PodInfo } from '../pod-info.ts'

@@ -5,7 +5,7 @@
  * https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/
  */
 import { pods } from '#/api/generated/core/v1-resources.ts'
-import { resourceClaimKeysOf } from '#/api/pod-resource-claims.ts'
+import { resourceClaimKeysOf } from '#/api/core/pod-resource-claims.ts'
 import { resourceClaims } from '#/api/generated/resource/v1-resources.ts'
 import type { Diagnosis, PluginHandle, PluginFactory, PostFilterResult } from '../framework.ts'
 import type { PodInfo } from '../pod-info.ts'

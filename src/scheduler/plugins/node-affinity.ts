@@ -7,8 +7,8 @@ import {
   validateNodeSelector,
   validateNodeSelectorTerm,
   type NodeTest,
-} from '#/api/node-selector.ts'
-import { selectorFromLabels } from '#/api/selector.ts'
+} from '#/api/selectors/node-selector.ts'
+import { selectorFromLabels } from '#/api/selectors/selector.ts'
 import {
   type FilterState,
   type PluginFactory,

@@ -1,6 +1,6 @@
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
-import { isExtendedResource } from '#/api/pod-resources.ts'
+import { isExtendedResource } from '#/api/core/pod-resources.ts'
 import type { ResourceAmounts } from '../resource-amounts.ts'
 import { deviceClassOf, type DeviceClassOf } from '../device-classes.ts'
 import {

@@ -1,6 +1,6 @@
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
-import { tolerates } from '#/api/taints.ts'
+import { tolerates } from '#/api/core/taints.ts'
 import { type PluginFactory, type Unschedulable, clusterEventWithHint } from '../framework.ts'
 
 const unschedulable: Unschedulable = { reason: 'node(s) were unschedulable', isUnresolvable: true }

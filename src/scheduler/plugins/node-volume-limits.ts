@@ -3,11 +3,11 @@ import { persistentVolumeClaims, persistentVolumes, pods } from '#/api/generated
 import type { PersistentVolume, PersistentVolumeClaim, Pod, Volume } from '#/api/generated/core/v1.ts'
 import { csiNodes, storageClasses, volumeAttachments } from '#/api/generated/storage/v1-resources.ts'
 import type { CSINode, StorageClass, VolumeAttachment } from '#/api/generated/storage/v1.ts'
-import { inTreeVolumeOf, csiDriverByInTreePlugin } from '#/api/in-tree-storage.ts'
+import { inTreeVolumeOf, csiDriverByInTreePlugin } from '#/api/core/in-tree-storage.ts'
 import { formatKey } from '#/api/metadata.ts'
-import { ephemeralClaimName, isClaimForPod } from '#/api/pod-volumes.ts'
-import { quote } from '#/api/quote.ts'
-import { storageClassOf } from '#/api/storage-classes.ts'
+import { ephemeralClaimName, isClaimForPod } from '#/api/core/pod-volumes.ts'
+import { quote } from '#/api/text/quote.ts'
+import { storageClassOf } from '#/api/core/storage-classes.ts'
 import type { Informer } from '#/client/informer.ts'
 import {
   clusterEventWithHint,

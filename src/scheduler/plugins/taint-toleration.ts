@@ -1,6 +1,6 @@
 import type { Node, Pod, Taint, Toleration } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
-import { doNotScheduleEffects, findMatchingUntoleratedTaint } from '#/api/taints.ts'
+import { doNotScheduleEffects, findMatchingUntoleratedTaint } from '#/api/core/taints.ts'
 import { type PluginFactory, type Unschedulable, clusterEventWithHint } from '../framework.ts'
 import { normalizeReversed } from './normalize.ts'
 

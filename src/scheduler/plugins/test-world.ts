@@ -4,7 +4,7 @@
  */
 import { after, type TestContext } from 'node:test'
 import type { Affinity, Node, Pod, PodAffinityTerm } from '#/api/generated/core/v1.ts'
-import type { LabelSelector } from '#/api/selector.ts'
+import type { LabelSelector } from '#/api/selectors/selector.ts'
 import { Informers } from '#/client/informers.ts'
 import { startTestControlPlane, type TestControlPlane } from '#/controllers/test-control-plane.ts'
 import { SchedulerCache } from '../scheduler-cache.ts'

@@ -1,7 +1,7 @@
 import { nodes, persistentVolumeClaims, pods } from '#/api/generated/core/v1-resources.ts'
 import type { PersistentVolumeClaim, Pod, Volume } from '#/api/generated/core/v1.ts'
 import { formatKey } from '#/api/metadata.ts'
-import { quote } from '#/api/quote.ts'
+import { quote } from '#/api/text/quote.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { Index } from '#/client/indexer.ts'
 import {

@@ -1,10 +1,10 @@
 import type { Node, PersistentVolume, Pod } from '#/api/generated/core/v1.ts'
 import { nodes, persistentVolumeClaims, persistentVolumes } from '#/api/generated/core/v1-resources.ts'
 import { storageClasses } from '#/api/generated/storage/v1-resources.ts'
-import { equalJson } from '#/api/json-value.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import { formatKey } from '#/api/metadata.ts'
-import { quote } from '#/api/quote.ts'
-import { storageClassOf } from '#/api/storage-classes.ts'
+import { quote } from '#/api/text/quote.ts'
+import { storageClassOf } from '#/api/core/storage-classes.ts'
 import {
   type PluginHandle,
   type PluginFactory,

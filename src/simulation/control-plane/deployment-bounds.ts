@@ -1,6 +1,6 @@
 import type { Deployment, ReplicaSet } from '#/api/generated/apps/v1.ts'
 import { deployments, replicaSets } from '#/api/generated/apps/v1-resources.ts'
-import { scaledValueRoundedDown, scaledValueRoundedUp } from '#/api/int-or-string.ts'
+import { scaledValueRoundedDown, scaledValueRoundedUp } from '#/api/text/int-or-string.ts'
 import { controllerOf, isControlledBy } from '#/api/metadata.ts'
 import type { ApiRequest } from '#/api/transport.ts'
 import type { Informers } from '#/client/informers.ts'

@@ -1,6 +1,6 @@
 import type { Service } from '#/api/generated/core/v1.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
-import { selectorFromLabels } from '#/api/selector.ts'
+import { selectorFromLabels } from '#/api/selectors/selector.ts'
 import { isPodReady } from '#/controllers/pods.ts'
 import { nameOf, type World } from './world.ts'
 

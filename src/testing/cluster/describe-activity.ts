@@ -1,4 +1,4 @@
-import { formatDurationMs } from '#/api/duration.ts'
+import { formatDurationMs } from '#/api/text/duration.ts'
 import type { Activity } from './activity.ts'
 
 /** Maximum number of writes, and of keys per controller, in the message. */

@@ -1,10 +1,10 @@
 import { parseGroupVersion } from '#/api/group-version.ts'
 import type { JsonObject } from '#/api/apply.ts'
 import { objectOf, type KubernetesObject } from '#/api/metadata.ts'
-import { quote } from '#/api/quote.ts'
+import { quote } from '#/api/text/quote.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Scheme } from '#/api/scheme.ts'
-import { readYamlDocuments } from '#/api/yaml.ts'
+import { readYamlDocuments } from '#/api/text/yaml.ts'
 
 /** An object, several objects, or YAML with one or more documents. */
 export type Manifests = string | object | readonly object[]

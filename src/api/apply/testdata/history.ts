@@ -7,7 +7,7 @@ import {
   type Convert,
   type ResetFields,
 } from '../../apply.ts'
-import { deepFreeze } from '../../json-value.ts'
+import { deepFreeze } from '../../text/json-value.ts'
 import type { Schema } from '../../schema.ts'
 import { changed, compareObjects } from '../ownership.ts'
 import { difference, paths, union } from '../field-set.ts'

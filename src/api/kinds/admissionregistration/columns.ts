@@ -13,7 +13,7 @@ import type {
 import type { LabelSelector } from '../../generated/meta/v1.ts'
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'
 import { integerColumn, textColumn } from '../make-column.ts'
-import type { Unchecked } from '../unchecked.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 
 const webhookColumns: KindColumns<MutatingWebhookConfiguration | ValidatingWebhookConfiguration> = {
   columns: [nameColumn, integerColumn('Webhooks', 'Number of webhooks.'), ageColumn],

@@ -2,8 +2,8 @@
 import { duplicate, required, tooMany, type FieldError } from '../../field-error.ts'
 import type { MatchCondition } from '../../generated/admissionregistration/v1.ts'
 import { checkQualifiedName } from '../../names.ts'
-import { validateRequiredName } from '../core/pod/field-checks.ts'
-import type { Unchecked } from '../unchecked.ts'
+import { validateRequiredName } from '../validation/field-checks.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 
 const conditionsMax = 64
 

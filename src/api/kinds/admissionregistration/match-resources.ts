@@ -1,10 +1,10 @@
 /** Validation of `matchResources` of policies and bindings. */
 import { required, type FieldError } from '../../field-error.ts'
 import type { MatchResources } from '../../generated/admissionregistration/v1.ts'
-import type { LabelSelector } from '../../selector.ts'
-import { validateChoice } from '../core/pod/field-checks.ts'
-import { validateSelector } from '../core/pod/selectors.ts'
-import { mapCopyOnWrite, withField, withMissing } from '../core/pod/copy-on-write.ts'
+import type { LabelSelector } from '../../selectors/selector.ts'
+import { validateChoice } from '../validation/field-checks.ts'
+import { validateSelector } from '../validation/selectors.ts'
+import { mapCopyOnWrite, withField, withMissing } from '../../copy-on-write.ts'
 import { validateNamedRule, withScope } from './resource-rules.ts'
 
 export const matchPolicies: readonly string[] = ['Equivalent', 'Exact']

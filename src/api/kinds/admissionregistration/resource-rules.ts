@@ -12,8 +12,8 @@ import {
 } from '../../field-error.ts'
 import type { NamedRuleWithOperations, RuleWithOperations } from '../../generated/admissionregistration/v1.ts'
 import { checkPathSegmentName } from '../../names.ts'
-import { validateOptionalChoice, validatePresent } from '../core/pod/field-checks.ts'
-import { withMissing } from '../core/pod/copy-on-write.ts'
+import { validateOptionalChoice, validatePresent } from '../validation/field-checks.ts'
+import { withMissing } from '../../copy-on-write.ts'
 
 export function withScope<T extends RuleWithOperations>(rule: T): T {
   return withMissing<RuleWithOperations>(rule, { scope: '*' }) as T

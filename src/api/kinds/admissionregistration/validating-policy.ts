@@ -8,9 +8,9 @@ import type {
 } from '../../generated/admissionregistration/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { checkQualifiedName } from '../../names.ts'
-import { validateConditions } from '../conditions.ts'
-import { validatePresent, validateRequiredName } from '../core/pod/field-checks.ts'
-import type { Unchecked } from '../unchecked.ts'
+import { validateConditions } from '../validation/conditions.ts'
+import { validatePresent, validateRequiredName } from '../validation/field-checks.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 import { validatePolicy, withPolicyDefaults } from './policy.ts'
 import { warningsForReservedName } from './reserved-name.ts'
 

@@ -10,12 +10,16 @@ import type {
 } from '../../generated/admissionregistration/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { validateFullyQualifiedName } from '../../names.ts'
-import type { LabelSelector } from '../../selector.ts'
-import { validateOptionalChoice } from '../core/pod/field-checks.ts'
-import { validateSelector } from '../core/pod/selectors.ts'
-import { mapCopyOnWrite, withField, withMissing } from '../core/pod/copy-on-write.ts'
-import type { Unchecked } from '../unchecked.ts'
-import { validateReviewVersions, validateWebhookClient, withServicePort } from '../webhook-client.ts'
+import type { LabelSelector } from '../../selectors/selector.ts'
+import { validateOptionalChoice } from '../validation/field-checks.ts'
+import { validateSelector } from '../validation/selectors.ts'
+import { mapCopyOnWrite, withField, withMissing } from '../../copy-on-write.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
+import {
+  validateReviewVersions,
+  validateWebhookClient,
+  withServicePort,
+} from '../validation/webhook-client.ts'
 import { validateMatchConditions } from './match-conditions.ts'
 import { matchPolicies } from './match-resources.ts'
 import { warningsForReservedName } from './reserved-name.ts'

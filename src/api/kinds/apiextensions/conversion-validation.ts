@@ -1,9 +1,9 @@
 /** Validation of `spec.conversion`. */
 import { forbiddenField, required, type FieldError } from '../../field-error.ts'
 import type { CustomResourceConversion } from '../../generated/apiextensions/v1.ts'
-import { validateChoice } from '../core/pod/field-checks.ts'
-import type { Unchecked } from '../unchecked.ts'
-import { validateReviewVersions, validateWebhookClient } from '../webhook-client.ts'
+import { validateChoice } from '../validation/field-checks.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
+import { validateReviewVersions, validateWebhookClient } from '../validation/webhook-client.ts'
 
 /**
  * Error messages use the field paths of `v1beta1`, in which the webhook's fields are next to the strategy.

@@ -5,8 +5,8 @@ import type {
   CustomResourceDefinitionNames,
   CustomResourceDefinitionSpec,
 } from '../../generated/apiextensions/v1.ts'
-import { withDefaults, withField } from '../core/pod/copy-on-write.ts'
-import { withServicePort } from '../webhook-client.ts'
+import { withDefaults, withField } from '../../copy-on-write.ts'
+import { withServicePort } from '../validation/webhook-client.ts'
 
 export function withDefinitionDefaults(definition: CustomResourceDefinition): CustomResourceDefinition {
   return withField(definition, 'spec', spec => {

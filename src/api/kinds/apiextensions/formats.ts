@@ -1,6 +1,6 @@
 /** Warnings about unrecognized formats, which validation of custom resources ignores. */
 import type { CustomResourceDefinition, JSONSchemaProps } from '../../generated/apiextensions/v1.ts'
-import { quote } from '../../quote.ts'
+import { quote } from '../../text/quote.ts'
 import { subschemasOf, validateShape } from './subschemas.ts'
 
 /** For an update, only new formats are reported. */

@@ -2,7 +2,7 @@
 import { invalid, required, type FieldError } from '../../field-error.ts'
 import type { CustomResourceDefinitionNames } from '../../generated/apiextensions/v1.ts'
 import { checkDns1035Label } from '../../names.ts'
-import type { Unchecked } from '../unchecked.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 
 type Names = Unchecked<CustomResourceDefinitionNames>
 

@@ -4,7 +4,7 @@
  */
 import { forbiddenField, invalid, required, type FieldError } from '../../field-error.ts'
 import type { JSONSchemaProps } from '../../generated/apiextensions/v1.ts'
-import { equalJson } from '../../json-value.ts'
+import { equalJson } from '../../text/json-value.ts'
 import { checkGoPattern } from './go-pattern.ts'
 import { itemsOf, propertyOf, valuesOf } from './subschemas.ts'
 

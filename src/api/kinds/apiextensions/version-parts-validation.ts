@@ -9,7 +9,7 @@ import type {
   JSONSchemaProps,
   SelectableField,
 } from '../../generated/apiextensions/v1.ts'
-import type { Unchecked } from '../unchecked.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 import { findField, type FoundField } from './field-path.ts'
 
 export function validateSubresources(

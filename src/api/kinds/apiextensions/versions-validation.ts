@@ -8,9 +8,9 @@ import type {
   CustomResourceDefinitionVersion,
   JSONSchemaProps,
 } from '../../generated/apiextensions/v1.ts'
-import { equalJson } from '../../json-value.ts'
+import { equalJson } from '../../text/json-value.ts'
 import { checkDns1035Label } from '../../names.ts'
-import type { Unchecked } from '../unchecked.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 import { validateSchema } from './schema-validation.ts'
 import { validateShape } from './subschemas.ts'
 import { validateColumn, validateSelectableFields, validateSubresources } from './version-parts-validation.ts'

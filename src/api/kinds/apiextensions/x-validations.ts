@@ -1,7 +1,7 @@
 /** Validation of `x-kubernetes-validations` as far as possible without compiling CEL. */
 import { invalid, notSupported, required, type FieldError } from '../../field-error.ts'
 import type { JSONSchemaProps, ValidationRule } from '../../generated/apiextensions/v1.ts'
-import type { Unchecked } from '../unchecked.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 import { findField } from './field-path.ts'
 
 const reasons = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired']

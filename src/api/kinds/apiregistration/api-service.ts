@@ -13,10 +13,10 @@ import {
   checkPortNumber,
   pathSegmentNames,
 } from '../../names.ts'
-import { quote } from '../../quote.ts'
-import { validateOptionalChoice, validatePresent } from '../core/pod/field-checks.ts'
-import { withField, withMissing } from '../core/pod/copy-on-write.ts'
-import type { Unchecked } from '../unchecked.ts'
+import { quote } from '../../text/quote.ts'
+import { validateOptionalChoice, validatePresent } from '../validation/field-checks.ts'
+import { withField, withMissing } from '../../copy-on-write.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 
 export const apiServiceRules: KindRules<APIService> = {
   names: pathSegmentNames,

@@ -4,7 +4,7 @@ import { conditionOf } from '../../conditions.ts'
 import type { APIService } from '../../generated/apiregistration/v1.ts'
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'
 import { textColumn } from '../make-column.ts'
-import type { Unchecked } from '../unchecked.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 
 const apiServiceColumns: KindColumns<APIService> = {
   columns: [

@@ -4,7 +4,7 @@ import type { StorageVersion } from '../../generated/apiserverinternal/v1alpha1.
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'
 import { formatListWithMore, shownMax } from '../cell-text.ts'
 import { textColumn } from '../make-column.ts'
-import type { Unchecked } from '../unchecked.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 
 const storageVersionColumns: KindColumns<StorageVersion> = {
   columns: [

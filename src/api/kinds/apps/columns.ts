@@ -11,7 +11,7 @@ import type { GroupColumns, KindColumns } from '../../table-columns.ts'
 import { containerImages, containerNames, labelsText, selectorText, withGroup } from '../cell-text.ts'
 import { containersColumn, imagesColumn, integerColumn, selectorColumn, textColumn } from '../make-column.ts'
 import { replicaColumns } from '../replica-columns.ts'
-import type { Unchecked } from '../unchecked.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 
 const deploymentColumns: KindColumns<Deployment> = {
   columns: [

@@ -1,9 +1,9 @@
 /** Rules of ControllerRevision. */
 import { invalid, required, type FieldError } from '../../field-error.ts'
 import type { ControllerRevision } from '../../generated/apps/v1.ts'
-import { equalJson } from '../../json-value.ts'
+import { equalJson } from '../../text/json-value.ts'
 import type { KindRules } from '../../kind-rules.ts'
-import { validateNonNegative } from '../core/pod/field-checks.ts'
+import { validateNonNegative } from '../validation/field-checks.ts'
 
 export const controllerRevisionRules: KindRules<ControllerRevision> = {
   validate: object => [

@@ -7,20 +7,20 @@ import type {
   DaemonSetUpdateStrategy,
   RollingUpdateDaemonSet,
 } from '../../generated/apps/v1.ts'
-import { parseInt64 } from '../../int64.ts'
+import { parseInt64 } from '../../text/int64.ts'
 import type { KindRules } from '../../kind-rules.ts'
-import { validateNonNegative } from '../core/pod/field-checks.ts'
-import { withPodTemplateDefaults } from '../core/pod/pod-defaults.ts'
-import { prepareTemplate } from '../core/pod/pod-preparation.ts'
+import { validateNonNegative } from '../validation/field-checks.ts'
+import { withPodTemplateDefaults } from '../pod/pod-defaults.ts'
+import { prepareTemplate } from '../pod/pod-preparation.ts'
 import {
   validateTemplateRestartsAlways,
   validatePodSelector,
   validatePodTemplate,
-} from '../core/pod/pod-template-validation.ts'
-import { warningsForTemplate } from '../core/pod/pod-warnings.ts'
-import { validateCollisionCount } from '../core/pod/replica-counts.ts'
-import { semanticEqual } from '../core/pod/semantic-equal.ts'
-import { withDefaults as withNonEmpty, withField, withMissing } from '../core/pod/copy-on-write.ts'
+} from '../pod/pod-template-validation.ts'
+import { warningsForTemplate } from '../pod/pod-warnings.ts'
+import { validateCollisionCount } from '../validation/replica-counts.ts'
+import { semanticEqual } from '../validation/semantic-equal.ts'
+import { withDefaults as withNonEmpty, withField, withMissing } from '../../copy-on-write.ts'
 import { isZero, validatePositiveIntOrPercent, validateNotMoreThan100Percent } from './rolling-update.ts'
 import { validateSelectorUnchanged } from './replicas-validation.ts'
 

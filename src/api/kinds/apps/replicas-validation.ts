@@ -1,15 +1,15 @@
 /** Validation common to Deployment and ReplicaSet. */
 import { required, type FieldError } from '../../field-error.ts'
 import type { PodTemplateSpec } from '../../generated/core/v1.ts'
-import type { LabelSelector } from '../../selector.ts'
+import type { LabelSelector } from '../../selectors/selector.ts'
 import { validateImmutable } from '../../validate-metadata.ts'
-import { validateNonNegative } from '../core/pod/field-checks.ts'
+import { validateNonNegative } from '../validation/field-checks.ts'
 import {
   validateTemplateRestartsAlways,
   validatePodSelector,
   validatePodTemplate,
-} from '../core/pod/pod-template-validation.ts'
-import { semanticEqual } from '../core/pod/semantic-equal.ts'
+} from '../pod/pod-template-validation.ts'
+import { semanticEqual } from '../validation/semantic-equal.ts'
 
 export interface ReplicasSpec {
   readonly replicas?: number

@@ -1,8 +1,8 @@
 /** Validation of `maxUnavailable` and `maxSurge`: a count, or a percentage of all pods. */
 import { invalid, invalidEach, type FieldError } from '../../field-error.ts'
-import { checkPercent, percentOf, type IntOrString } from '../../int-or-string.ts'
-import { parseInt64 } from '../../int64.ts'
-import { validateNonNegative } from '../core/pod/field-checks.ts'
+import { checkPercent, percentOf, type IntOrString } from '../../text/int-or-string.ts'
+import { parseInt64 } from '../../text/int64.ts'
+import { validateNonNegative } from '../validation/field-checks.ts'
 
 export function validatePositiveIntOrPercent(field: string, amount: IntOrString): FieldError[] {
   return typeof amount === 'number'

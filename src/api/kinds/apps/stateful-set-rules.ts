@@ -9,27 +9,27 @@ import type {
 import type { PersistentVolumeClaim, PodTemplateSpec, Volume } from '../../generated/core/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { labelNames } from '../../names.ts'
-import { validateDnsLabel, validateNonNegative, validateOptionalChoice } from '../core/pod/field-checks.ts'
-import { withPodTemplateDefaults } from '../core/pod/pod-defaults.ts'
-import { prepareTemplate } from '../core/pod/pod-preparation.ts'
+import { validateDnsLabel, validateNonNegative, validateOptionalChoice } from '../validation/field-checks.ts'
+import { withPodTemplateDefaults } from '../pod/pod-defaults.ts'
+import { prepareTemplate } from '../pod/pod-preparation.ts'
 import {
   validateTemplateRestartsAlways,
   validatePodSelector,
   validatePodTemplate,
-} from '../core/pod/pod-template-validation.ts'
-import { warningsForTemplate } from '../core/pod/pod-warnings.ts'
-import { validateCollisionCount, validateReplicaCounts } from '../core/pod/replica-counts.ts'
-import { warningsForFractions } from '../core/pod/resource-warnings.ts'
-import { semanticEqual } from '../core/pod/semantic-equal.ts'
+} from '../pod/pod-template-validation.ts'
+import { warningsForTemplate } from '../pod/pod-warnings.ts'
+import { validateCollisionCount, validateReplicaCounts } from '../validation/replica-counts.ts'
+import { warningsForFractions } from '../pod/resource-warnings.ts'
+import { semanticEqual } from '../validation/semantic-equal.ts'
 import {
   mapCopyOnWrite,
   withDefaults as withNonEmpty,
   withField,
   withMissing,
   withoutField,
-} from '../core/pod/copy-on-write.ts'
-import { validateVolumeClaimSpec } from '../core/pod/volume-claim-validation.ts'
-import { withClaimSpecDefaults } from '../core/pod/volume-defaults.ts'
+} from '../../copy-on-write.ts'
+import { validateVolumeClaimSpec } from '../pod/volume-claim-validation.ts'
+import { withClaimSpecDefaults } from '../pod/volume-defaults.ts'
 
 export const statefulSetRules: KindRules<StatefulSet> = {
   names: labelNames,

@@ -5,7 +5,7 @@
 import { invalid, type FieldError } from '../../field-error.ts'
 import type { TokenRequest } from '../../generated/authentication/v1.ts'
 import type { GroupRules, KindRules } from '../../kind-rules.ts'
-import { withMissing } from '../core/pod/copy-on-write.ts'
+import { withMissing } from '../../copy-on-write.ts'
 
 const tokenRequest: KindRules<TokenRequest> = {
   withDefaults: withExpiration,

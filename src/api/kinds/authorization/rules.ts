@@ -11,7 +11,7 @@ import type {
 } from '../../generated/authorization/v1.ts'
 import type { GroupRules, KindRules } from '../../kind-rules.ts'
 import type { ObjectMeta } from '../../metadata.ts'
-import type { Unchecked } from '../unchecked.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 import { validateSelectors } from './selector-validation.ts'
 
 type Spec = Unchecked<SubjectAccessReviewSpec>

@@ -3,7 +3,7 @@ import { forbiddenField, invalid, invalidEach, required, type FieldError } from 
 import type { ResourceAttributes } from '../../generated/authorization/v1.ts'
 import { validateLabelName } from '../../labels.ts'
 import { checkLabelValue } from '../../names.ts'
-import type { Unchecked } from '../unchecked.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 
 interface Requirement {
   readonly key?: string

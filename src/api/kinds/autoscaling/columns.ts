@@ -3,7 +3,7 @@ import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
 import type { HorizontalPodAutoscaler } from '../../generated/autoscaling/v2.ts'
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'
 import { textColumn } from '../make-column.ts'
-import type { Unchecked } from '../unchecked.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 import { metricsText } from './metrics-text.ts'
 
 const horizontalPodAutoscalerColumns: KindColumns<HorizontalPodAutoscaler> = {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type * as v1 from '../../generated/autoscaling/v1.ts'
 import type * as v2 from '../../generated/autoscaling/v2.ts'
-import { equalJson } from '../../json-value.ts'
+import { equalJson } from '../../text/json-value.ts'
 import type { KubernetesObject } from '../../metadata.ts'
 import { conversions } from './conversion.ts'
 

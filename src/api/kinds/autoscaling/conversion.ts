@@ -5,14 +5,14 @@
  * last.
  */
 import type { Conversions } from '../../conversion.ts'
-import { decode } from '../../decode.ts'
+import { decode } from '../../decoding/decode.ts'
 import { structDefinition } from '../../definitions.ts'
 import type * as v1 from '../../generated/autoscaling/v1.ts'
 import type * as v2 from '../../generated/autoscaling/v2.ts'
-import { parseJson, stringifyJson } from '../../json.ts'
-import type { JsonValue } from '../../json-value.ts'
+import { parseJson, stringifyJson } from '../../text/json.ts'
+import type { JsonValue } from '../../text/json-value.ts'
 import type { KubernetesObject } from '../../metadata.ts'
-import { isObject, put, type JsonObject } from '../../patch/json-object.ts'
+import { isObject, put, type JsonObject } from '../../text/json-object.ts'
 import { annotationOf } from '../annotation-of.ts'
 import {
   attempt,

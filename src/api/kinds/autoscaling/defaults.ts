@@ -1,7 +1,7 @@
 /** Defaulting of HorizontalPodAutoscaler. */
 import type * as v2 from '../../generated/autoscaling/v2.ts'
 import type { KubernetesObject } from '../../metadata.ts'
-import { withField, withMissing } from '../core/pod/copy-on-write.ts'
+import { withField, withMissing } from '../../copy-on-write.ts'
 import { cpuMetric, defaultCpuUtilization } from './conversion.ts'
 
 /**

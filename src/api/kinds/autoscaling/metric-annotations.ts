@@ -3,14 +3,14 @@
  * those of v1 if it has them. Values for which v1 has no name, and which Kubernetes loses, use additional
  * names that other readers ignore.
  */
-import { decode } from '../../decode.ts'
-import { DecodeError } from '../../decode-error.ts'
+import { decode } from '../../decoding/decode.ts'
+import { DecodeError } from '../../decoding/decode-error.ts'
 import { structDefinition } from '../../definitions.ts'
 import type { MetricSpec, MetricStatus } from '../../generated/autoscaling/v2.ts'
-import { parseJson, stringifyJson } from '../../json.ts'
-import type { JsonValue } from '../../json-value.ts'
-import { isObject, type JsonObject } from '../../patch/json-object.ts'
-import { isZeroQuantity, tryParseQuantity } from '../../quantity.ts'
+import { parseJson, stringifyJson } from '../../text/json.ts'
+import type { JsonValue } from '../../text/json-value.ts'
+import { isObject, type JsonObject } from '../../text/json-object.ts'
+import { isZeroQuantity, tryParseQuantity } from '../../text/quantity.ts'
 
 export function writeMetrics(metrics: readonly MetricSpec[]): string {
   return stringifyJson(metrics.map(metric => toAnnotation(metric as unknown as JsonObject, specNames)))

@@ -2,10 +2,10 @@
 import { forbiddenField, invalid, notSupported, required, type FieldError } from '../../field-error.ts'
 import type * as v2 from '../../generated/autoscaling/v2.ts'
 import { checkDns1123Label, checkPathSegmentName } from '../../names.ts'
-import { quantitySign, tryParseQuantity } from '../../quantity.ts'
-import { validateRequiredName } from '../core/pod/field-checks.ts'
-import { validateContainerResource } from '../core/pod/resource-names.ts'
-import type { Unchecked } from '../unchecked.ts'
+import { quantitySign, tryParseQuantity } from '../../text/quantity.ts'
+import { validateRequiredName } from '../validation/field-checks.ts'
+import { validateContainerResource } from '../../core/resource-names.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 import { validateReference, type ReferenceRules } from './reference-validation.ts'
 
 type Target = Unchecked<v2.MetricTarget>

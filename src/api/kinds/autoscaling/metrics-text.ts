@@ -5,7 +5,7 @@ import type {
   MetricTarget,
   MetricValueStatus,
 } from '../../generated/autoscaling/v2.ts'
-import type { Unchecked } from '../unchecked.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 
 type Metric = Unchecked<MetricSpec>
 type Status = Unchecked<MetricStatus>

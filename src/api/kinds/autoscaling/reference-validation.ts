@@ -3,8 +3,8 @@ import { invalid, type FieldError } from '../../field-error.ts'
 import type * as v2 from '../../generated/autoscaling/v2.ts'
 import { parseGroupVersion } from '../../group-version.ts'
 import { checkPathSegmentName } from '../../names.ts'
-import { validateRequiredName } from '../core/pod/field-checks.ts'
-import type { Unchecked } from '../unchecked.ts'
+import { validateRequiredName } from '../validation/field-checks.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 
 export type Reference = Unchecked<v2.CrossVersionObjectReference>
 

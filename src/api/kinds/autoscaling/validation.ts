@@ -1,9 +1,9 @@
 /** Validation of HorizontalPodAutoscaler in the storage version, v2. */
 import { forbiddenField, invalid, notSupported, required, type FieldError } from '../../field-error.ts'
 import type * as v2 from '../../generated/autoscaling/v2.ts'
-import { quantitySign, tryParseQuantity } from '../../quantity.ts'
-import { validateNonNegative, validatePositive } from '../core/pod/field-checks.ts'
-import type { Unchecked } from '../unchecked.ts'
+import { quantitySign, tryParseQuantity } from '../../text/quantity.ts'
+import { validateNonNegative, validatePositive } from '../validation/field-checks.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 import { validateMetric } from './metric-validation.ts'
 import { checkVersion, validateReference, type ReferenceRules } from './reference-validation.ts'
 

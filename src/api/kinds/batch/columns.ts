@@ -2,7 +2,7 @@
 import { ageColumn, ageOf, nameColumn, nameOf, translateTimestampSince } from '../../columns.ts'
 import type { CronJob, Job } from '../../generated/batch/v1.ts'
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'
-import { parseTime } from '../../time.ts'
+import { parseTime } from '../../text/time.ts'
 import { containerImages, containerNames, isTrue, selectorText } from '../cell-text.ts'
 import {
   booleanColumn,
@@ -12,7 +12,7 @@ import {
   selectorColumn,
   textColumn,
 } from '../make-column.ts'
-import type { Unchecked } from '../unchecked.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 
 const jobColumns: KindColumns<Job> = {
   columns: [

@@ -1,8 +1,8 @@
 /** Defaulting of Job. */
 import type { Job, JobSpec, PodFailurePolicy } from '../../generated/batch/v1.ts'
-import { int32Max } from '../../int64.ts'
-import { withPodTemplateDefaults } from '../core/pod/pod-defaults.ts'
-import { mapCopyOnWrite, withDefaults, withField, withMissing } from '../core/pod/copy-on-write.ts'
+import { int32Max } from '../../text/int64.ts'
+import { withPodTemplateDefaults } from '../pod/pod-defaults.ts'
+import { mapCopyOnWrite, withDefaults, withField, withMissing } from '../../copy-on-write.ts'
 
 export function withJobDefaults(job: Job): Job {
   return withTemplateLabels(withField(job, 'spec', spec => withCounts(withJobTemplateDefaults(spec))))

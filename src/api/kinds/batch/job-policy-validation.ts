@@ -18,10 +18,10 @@ import type {
   SuccessPolicy,
   SuccessPolicyRule,
 } from '../../generated/batch/v1.ts'
-import { countIndexes, parseIndexRanges } from '../../index-ranges.ts'
+import { countIndexes, parseIndexRanges } from '../../text/index-ranges.ts'
 import { checkQualifiedName } from '../../names.ts'
-import { quote } from '../../quote.ts'
-import { validateNonNegative } from '../core/pod/field-checks.ts'
+import { quote } from '../../text/quote.ts'
+import { validateNonNegative } from '../validation/field-checks.ts'
 
 const rulesMax = 20
 const exitCodesMax = 255

@@ -6,8 +6,8 @@ import { invalid, required, type FieldError } from '../../field-error.ts'
 import type { Job } from '../../generated/batch/v1.ts'
 import type { Labels } from '../../labels.ts'
 import type { ObjectMeta } from '../../metadata.ts'
-import { compileLabelSelector } from '../../selector.ts'
-import { validateSelector } from '../core/pod/selectors.ts'
+import { compileLabelSelector } from '../../selectors/selector.ts'
+import { validateSelector } from '../validation/selectors.ts'
 
 const controllerUidLabel = 'batch.kubernetes.io/controller-uid'
 

@@ -4,10 +4,10 @@
  */
 import { duplicate, invalid, required, type FieldError } from '../../field-error.ts'
 import type { Job, JobStatus } from '../../generated/batch/v1.ts'
-import { firstOverlap, parseIndexRanges } from '../../index-ranges.ts'
-import { parseTime } from '../../time.ts'
-import { validateNonNegative } from '../core/pod/field-checks.ts'
-import { semanticEqual } from '../core/pod/semantic-equal.ts'
+import { firstOverlap, parseIndexRanges } from '../../text/index-ranges.ts'
+import { parseTime } from '../../text/time.ts'
+import { validateNonNegative } from '../validation/field-checks.ts'
+import { semanticEqual } from '../validation/semantic-equal.ts'
 import { isConditionFalse, isConditionTrue, type JobConditionType } from './job-conditions.ts'
 import { invalidWhole } from './job-policy-validation.ts'
 

@@ -2,7 +2,7 @@
 import { invalid, type FieldError } from '../../field-error.ts'
 import type { Job, JobSpec } from '../../generated/batch/v1.ts'
 import type { Affinity, Container, PodSpec, PodTemplateSpec } from '../../generated/core/v1.ts'
-import { semanticEqual } from '../core/pod/semantic-equal.ts'
+import { semanticEqual } from '../validation/semantic-equal.ts'
 import { isConditionTrue } from './job-conditions.ts'
 import { validateJob } from './job-validation.ts'
 

@@ -2,9 +2,9 @@
 import { invalid, notSupported, required, tooLong, type FieldError } from '../../field-error.ts'
 import type { Job, JobSpec } from '../../generated/batch/v1.ts'
 import { checkDns1123Label, validateDomainPrefixedPath } from '../../names.ts'
-import { validateNonNegative, validateOptionalChoice } from '../core/pod/field-checks.ts'
-import { validatePodTemplate, validateSelectorMatchesTemplate } from '../core/pod/pod-template-validation.ts'
-import { validateSelector } from '../core/pod/selectors.ts'
+import { validateNonNegative, validateOptionalChoice } from '../validation/field-checks.ts'
+import { validatePodTemplate, validateSelectorMatchesTemplate } from '../pod/pod-template-validation.ts'
+import { validateSelector } from '../validation/selectors.ts'
 import { validatePodFailurePolicy, validateSuccessPolicy } from './job-policy-validation.ts'
 import { validateGeneratedSelector } from './job-selector.ts'
 

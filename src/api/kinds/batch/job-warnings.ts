@@ -1,6 +1,6 @@
 /** Warnings for jobs that are accepted. */
 import type { JobSpec } from '../../generated/batch/v1.ts'
-import { warningsForTemplate } from '../core/pod/pod-warnings.ts'
+import { warningsForTemplate } from '../pod/pod-warnings.ts'
 
 export function warningsForJobSpec(field: string, spec: Partial<JobSpec>): string[] {
   const { completionMode, completions = 0, parallelism = 0, template } = spec

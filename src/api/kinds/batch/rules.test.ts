@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Job } from '../../generated/batch/v1.ts'
-import { container, template } from '../core/pod/testdata/pods.ts'
+import { container, template } from '../testdata/pods.ts'
 import { underTest } from '../testdata/check-rules.ts'
 import { jobRules } from './job-rules.ts'
 import { batch } from './rules.ts'

@@ -1,12 +1,12 @@
 /** Table columns for `certificates.k8s.io`. */
 import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
-import { humanDuration } from '../../duration.ts'
+import { humanDuration } from '../../text/duration.ts'
 import type { CertificateSigningRequest } from '../../generated/certificates/v1.ts'
 import type { ClusterTrustBundle, PodCertificateRequest } from '../../generated/certificates/v1beta1.ts'
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'
 import { labelsText } from '../cell-text.ts'
 import { textColumn } from '../make-column.ts'
-import type { Unchecked } from '../unchecked.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 
 const signerNameColumn = textColumn('SignerName', 'Name of the signer.')
 

@@ -4,7 +4,7 @@
  */
 import { invalid, required, tooLong, type FieldError } from '../../field-error.ts'
 import { checkDns1123Label, checkDns1123Subdomain } from '../../names.ts'
-import { quote } from '../../quote.ts'
+import { quote } from '../../text/quote.ts'
 
 export function validateSignerName(field: string, name: string): FieldError[] {
   if (name === '') return [required(field, '')]

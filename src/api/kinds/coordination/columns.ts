@@ -4,7 +4,7 @@ import type { Lease } from '../../generated/coordination/v1.ts'
 import type { LeaseCandidate } from '../../generated/coordination/v1beta1.ts'
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'
 import { textColumn } from '../make-column.ts'
-import type { Unchecked } from '../unchecked.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 
 const leaseColumns: KindColumns<Lease> = {
   columns: [nameColumn, textColumn('Holder', 'Identity of the holder.'), ageColumn],

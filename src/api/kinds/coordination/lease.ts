@@ -5,8 +5,8 @@
 import { invalid, type FieldError } from '../../field-error.ts'
 import type { Lease, LeaseSpec } from '../../generated/coordination/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
-import { validateNonNegative } from '../core/pod/field-checks.ts'
-import { withField, withoutField } from '../core/pod/copy-on-write.ts'
+import { validateNonNegative } from '../validation/field-checks.ts'
+import { withField, withoutField } from '../../copy-on-write.ts'
 
 export const leaseRules: KindRules<Lease> = {
   allowCreateOnUpdate: true,

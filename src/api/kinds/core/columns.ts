@@ -9,7 +9,7 @@ import {
   secretColumns,
   serviceAccountColumns,
 } from './columns/data.ts'
-import { eventColumns } from './columns/event.ts'
+import { eventColumns } from './event-columns.ts'
 import { nodeColumns } from './columns/node.ts'
 import { podColumns } from './columns/pod.ts'
 import { endpointsColumns, serviceColumns } from './columns/service.ts'

@@ -1,6 +1,6 @@
 /** Validation of the data of ConfigMap and Secret, whose keys are used as file names. */
 import { invalid, type FieldError } from '../../field-error.ts'
-import { equalJson } from '../../json-value.ts'
+import { equalJson } from '../../text/json-value.ts'
 import { checkConfigMapKey } from '../../names.ts'
 
 export type Data = Readonly<Record<string, string>>

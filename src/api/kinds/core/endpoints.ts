@@ -1,13 +1,13 @@
 /** Rules of Endpoints, which EndpointSlice has replaced; kept for old clients. */
 import { required, type FieldError } from '../../field-error.ts'
 import type { EndpointAddress, EndpointPort, Endpoints, EndpointSubset } from '../../generated/core/v1.ts'
-import { validateNonSpecialIp, validateIpForLegacyField, warningsForIp } from '../../ip.ts'
+import { validateNonSpecialIp, validateIpForLegacyField, warningsForIp } from '../../net/ip.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { labelOf } from '../../labels.ts'
-import { validateChoice, validateDnsLabel, validateDnsSubdomain } from './pod/field-checks.ts'
-import { semanticEqual } from './pod/semantic-equal.ts'
-import { mapCopyOnWrite, withDefaults, withField } from './pod/copy-on-write.ts'
-import { portProtocols, validateAppProtocol, validatePortNumber } from './ports.ts'
+import { validateChoice, validateDnsLabel, validateDnsSubdomain } from '../validation/field-checks.ts'
+import { semanticEqual } from '../validation/semantic-equal.ts'
+import { mapCopyOnWrite, withDefaults, withField } from '../../copy-on-write.ts'
+import { portProtocols, validateAppProtocol, validatePortNumber } from '../validation/ports.ts'
 
 export const endpointsRules: KindRules<Endpoints> = {
   withDefaults: endpoints =>

@@ -10,13 +10,13 @@ import {
 import type { LimitRange, LimitRangeItem } from '../../generated/core/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { checkQualifiedName } from '../../names.ts'
-import { compareQuantities, formatQuantity, quantityToNumber, type Quantity } from '../../quantity.ts'
-import { repetitions } from '../repetitions.ts'
-import { amountsOf, type ResourceList } from './pod/resource-amounts.ts'
-import { roundUp } from './pod/resource-defaults.ts'
-import { isOvercommitAllowed, validateContainerResource } from './pod/resource-names.ts'
-import { mapCopyOnWrite, withField } from './pod/copy-on-write.ts'
-import { validateResourceName } from './resource-quantities.ts'
+import { compareQuantities, formatQuantity, quantityToNumber, type Quantity } from '../../text/quantity.ts'
+import { repetitions } from '../validation/repetitions.ts'
+import { amountsOf, type ResourceList } from '../../core/resource-amounts.ts'
+import { roundUp } from '../validation/resource-defaults.ts'
+import { isOvercommitAllowed, validateContainerResource } from '../../core/resource-names.ts'
+import { mapCopyOnWrite, withField } from '../../copy-on-write.ts'
+import { validateResourceName } from '../validation/resource-quantities.ts'
 
 export const limitRangeRules: KindRules<LimitRange> = {
   withDefaults: range =>

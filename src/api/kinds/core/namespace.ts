@@ -4,7 +4,7 @@ import type { Namespace } from '../../generated/core/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { isBeingDeleted } from '../../metadata.ts'
 import { checkBuiltInFinalizerName, checkFinalizerName, labelNames } from '../../names.ts'
-import { withDefaults, withoutField } from './pod/copy-on-write.ts'
+import { withDefaults, withoutField } from '../../copy-on-write.ts'
 
 export const namespaceRules: KindRules<Namespace> = {
   names: labelNames,

@@ -1,10 +1,10 @@
 /** Rules of Node. A kubelet creates its node with a status, which is dropped for most other kinds. */
-import { warningsForCidr } from '../../cidr.ts'
+import { warningsForCidr } from '../../net/cidr.ts'
 import type { Node, NodeSpec, NodeStatus } from '../../generated/core/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { validateNode, validateNodeUpdate } from './node/validation.ts'
-import { roundUp } from './pod/resource-defaults.ts'
-import { withField, withoutField } from './pod/copy-on-write.ts'
+import { roundUp } from '../validation/resource-defaults.ts'
+import { withField, withoutField } from '../../copy-on-write.ts'
 
 export const nodeRules: KindRules<Node> = {
   keepStatusOnCreate: true,

@@ -5,16 +5,16 @@ import type {
   VolumeResourceRequirements,
 } from '../../generated/core/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
-import { formatQuantity, quantityMilliValue } from '../../quantity.ts'
+import { formatQuantity, quantityMilliValue } from '../../text/quantity.ts'
 import { annotationOf } from '../annotation-of.ts'
 import { normalizeDataSources, dropUnsupportedDataSource } from './persistent-volume-claim/data-sources.ts'
 import { validateClaimStatus } from './persistent-volume-claim/status-validation.ts'
 import { storageClassAnnotation, validateClaimUpdate } from './persistent-volume-claim/update-validation.ts'
-import { quantityOf } from './pod/resource-amounts.ts'
-import { roundUp } from './pod/resource-defaults.ts'
-import { withDefaults, withField } from './pod/copy-on-write.ts'
-import { validateVolumeClaimSpec } from './pod/volume-claim-validation.ts'
-import { withClaimSpecDefaults } from './pod/volume-defaults.ts'
+import { quantityOf } from '../../core/resource-amounts.ts'
+import { roundUp } from '../validation/resource-defaults.ts'
+import { withDefaults, withField } from '../../copy-on-write.ts'
+import { validateVolumeClaimSpec } from '../pod/volume-claim-validation.ts'
+import { withClaimSpecDefaults } from '../pod/volume-defaults.ts'
 
 export const persistentVolumeClaimRules: KindRules<PersistentVolumeClaim> = {
   withDefaults: withClaimDefaults,

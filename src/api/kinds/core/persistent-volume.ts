@@ -5,12 +5,12 @@ import type { KindRules } from '../../kind-rules.ts'
 import { validateImmutable } from '../../validate-metadata.ts'
 import { annotationOf } from '../annotation-of.ts'
 import { validateNodeAffinityUpdate } from './persistent-volume/node-affinity.ts'
-import { validatePersistentVolumeSpec } from './persistent-volume/spec-validation.ts'
+import { validatePersistentVolumeSpec } from './persistent-volume-validation.ts'
 import { hasMountOptions, sourceOf } from './persistent-volume/sources.ts'
 import { warningsForPersistentVolume } from './persistent-volume/warnings.ts'
-import { roundUp } from './pod/resource-defaults.ts'
-import { semanticEqual } from './pod/semantic-equal.ts'
-import { withDefaults, withField, withMissing, withoutField } from './pod/copy-on-write.ts'
+import { roundUp } from '../validation/resource-defaults.ts'
+import { semanticEqual } from '../validation/semantic-equal.ts'
+import { withDefaults, withField, withMissing, withoutField } from '../../copy-on-write.ts'
 
 export const persistentVolumeRules: KindRules<PersistentVolume> = {
   withDefaults: withVolumeDefaults,

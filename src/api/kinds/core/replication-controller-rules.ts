@@ -7,15 +7,15 @@ import type {
   ReplicationControllerStatus,
 } from '../../generated/core/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
-import { selectorFromLabels } from '../../selector.ts'
-import { validateNonNegative } from './pod/field-checks.ts'
-import { withPodTemplateDefaults } from './pod/pod-defaults.ts'
-import { prepareTemplate } from './pod/pod-preparation.ts'
-import { validateTemplateRestartsAlways, validatePodTemplate } from './pod/pod-template-validation.ts'
-import { namesOfPods, warningsForName, warningsForTemplate } from './pod/pod-warnings.ts'
-import { validateReplicaCounts } from './pod/replica-counts.ts'
-import { semanticEqual } from './pod/semantic-equal.ts'
-import { withField, withMissing } from './pod/copy-on-write.ts'
+import { selectorFromLabels } from '../../selectors/selector.ts'
+import { validateNonNegative } from '../validation/field-checks.ts'
+import { withPodTemplateDefaults } from '../pod/pod-defaults.ts'
+import { prepareTemplate } from '../pod/pod-preparation.ts'
+import { validateTemplateRestartsAlways, validatePodTemplate } from '../pod/pod-template-validation.ts'
+import { namesOfPods, warningsForName, warningsForTemplate } from '../pod/pod-warnings.ts'
+import { validateReplicaCounts } from '../validation/replica-counts.ts'
+import { semanticEqual } from '../validation/semantic-equal.ts'
+import { withField, withMissing } from '../../copy-on-write.ts'
 
 export const replicationControllerRules: KindRules<ReplicationController> = {
   tracksGeneration: true,

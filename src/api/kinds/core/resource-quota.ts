@@ -9,11 +9,11 @@ import type {
   ScopedResourceSelectorRequirement,
 } from '../../generated/core/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
-import { compareQuantities, formatQuantity } from '../../quantity.ts'
-import { quantityOf, type ResourceList } from './pod/resource-amounts.ts'
-import { roundUp } from './pod/resource-defaults.ts'
-import { withField } from './pod/copy-on-write.ts'
-import { isStandardQuotaResource, validateQuotaAmounts } from './resource-quantities.ts'
+import { compareQuantities, formatQuantity } from '../../text/quantity.ts'
+import { quantityOf, type ResourceList } from '../../core/resource-amounts.ts'
+import { roundUp } from '../validation/resource-defaults.ts'
+import { withField } from '../../copy-on-write.ts'
+import { isStandardQuotaResource, validateQuotaAmounts } from '../validation/resource-quantities.ts'
 
 export const resourceQuotaRules: KindRules<ResourceQuota> = {
   withDefaults: withRoundedAmounts,

@@ -1,13 +1,13 @@
 /** Rules of Secret. Built-in types require certain keys; other types may contain any data. */
 import { forbiddenField, invalid, required, tooLong, type FieldError } from '../../field-error.ts'
 import type { Secret } from '../../generated/core/v1.ts'
-import { describeJsonSyntaxError } from '../../json-syntax-error.ts'
+import { describeJsonSyntaxError } from '../../text/json-syntax-error.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { validateImmutable } from '../../validate-metadata.ts'
 import { annotationOf } from '../annotation-of.ts'
 import { dataBytesMax } from './config-map.ts'
 import { decodedBytes, isChangedData, validateDataKeys, type Data } from './data-validation.ts'
-import { withDefaults } from './pod/copy-on-write.ts'
+import { withDefaults } from '../../copy-on-write.ts'
 
 export const secretRules: KindRules<Secret> = {
   withDefaults: secret => withDefaults(withStringData(secret), { type: 'Opaque' }),

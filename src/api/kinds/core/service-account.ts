@@ -2,7 +2,7 @@
 import type { ServiceAccount } from '../../generated/core/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { annotationOf } from '../annotation-of.ts'
-import { mapCopyOnWrite, withField } from './pod/copy-on-write.ts'
+import { mapCopyOnWrite, withField } from '../../copy-on-write.ts'
 
 export const serviceAccountRules: KindRules<ServiceAccount> = {
   prepareForCreate: withPlainSecrets,

@@ -4,7 +4,7 @@ import type { EndpointSlice } from '../../generated/discovery/v1.ts'
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'
 import { formatListWithMore, shownMax } from '../cell-text.ts'
 import { textColumn } from '../make-column.ts'
-import type { Unchecked } from '../unchecked.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 
 const endpointSliceColumns: KindColumns<EndpointSlice> = {
   columns: [

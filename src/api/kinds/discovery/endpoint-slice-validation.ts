@@ -9,7 +9,7 @@ import {
   type FieldError,
 } from '../../field-error.ts'
 import type { Endpoint, EndpointHints, EndpointPort, EndpointSlice } from '../../generated/discovery/v1.ts'
-import { parseIpLeniently, validateIp, validateNonSpecialIp, validateIpForLegacyField } from '../../ip.ts'
+import { parseIpLeniently, validateIp, validateNonSpecialIp, validateIpForLegacyField } from '../../net/ip.ts'
 import { validateLabels } from '../../labels.ts'
 import { checkDns1123Subdomain, checkLabelValue, validateFullyQualifiedDomainName } from '../../names.ts'
 import {
@@ -17,8 +17,8 @@ import {
   validateDnsLabel,
   validateDnsSubdomain,
   validateOptionalChoice,
-} from '../core/pod/field-checks.ts'
-import { portProtocols, validateAppProtocol } from '../core/ports.ts'
+} from '../validation/field-checks.ts'
+import { portProtocols, validateAppProtocol } from '../validation/ports.ts'
 
 /** Validates everything except the endpoints. */
 export function validateSlice({ addressType, ports = [] }: EndpointSlice): FieldError[] {

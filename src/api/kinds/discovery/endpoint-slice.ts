@@ -1,12 +1,12 @@
 /** Rules of EndpointSlice. */
-import { mapCopyOnWrite, withField, withMissing, withoutField } from '../core/pod/copy-on-write.ts'
+import { mapCopyOnWrite, withField, withMissing, withoutField } from '../../copy-on-write.ts'
 import type { Endpoint, EndpointSlice } from '../../generated/discovery/v1.ts'
-import { warningsForIp } from '../../ip.ts'
+import { warningsForIp } from '../../net/ip.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { labelOf } from '../../labels.ts'
 import { checkDns1123Subdomain } from '../../names.ts'
 import { validateImmutable } from '../../validate-metadata.ts'
-import { semanticEqual } from '../core/pod/semantic-equal.ts'
+import { semanticEqual } from '../validation/semantic-equal.ts'
 import { validateEndpoints, validateSlice } from './endpoint-slice-validation.ts'
 
 export const endpointSliceRules: KindRules<EndpointSlice> = {

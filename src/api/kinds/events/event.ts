@@ -4,7 +4,7 @@
  */
 import { invalid, required, type FieldError } from '../../field-error.ts'
 import type { Event } from '../../generated/core/v1.ts'
-import { equalJson } from '../../json-value.ts'
+import { equalJson } from '../../text/json-value.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { validateImmutable } from '../../validate-metadata.ts'
 import { eventTtlMs, validateEvent } from '../core/event.ts'

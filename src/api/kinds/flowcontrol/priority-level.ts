@@ -10,9 +10,9 @@ import type {
 } from '../../generated/flowcontrol/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { annotationOf } from '../annotation-of.ts'
-import { semanticEqual } from '../core/pod/semantic-equal.ts'
-import { withDefaults, withField, withMissing } from '../core/pod/copy-on-write.ts'
-import type { Unchecked } from '../unchecked.ts'
+import { semanticEqual } from '../validation/semantic-equal.ts'
+import { withDefaults, withField, withMissing } from '../../copy-on-write.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 import { validateConditionTypes } from './conditions.ts'
 import { mandatoryPriorityLevels } from './mandatory.ts'
 

@@ -4,7 +4,7 @@
 import { invalid, notSupported, required, type FieldError } from '../../field-error.ts'
 import type { NonResourcePolicyRule, ResourcePolicyRule } from '../../generated/flowcontrol/v1.ts'
 import { checkDns1123Label } from '../../names.ts'
-import type { Unchecked } from '../unchecked.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 
 const verbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'proxy', 'update', 'watch']
 

@@ -2,8 +2,8 @@
 import { forbiddenField, notSupported, required, type FieldError } from '../../field-error.ts'
 import type { Subject } from '../../generated/flowcontrol/v1.ts'
 import { checkDns1123Label, checkDns1123Subdomain } from '../../names.ts'
-import { validatePresent, validateRequiredName } from '../core/pod/field-checks.ts'
-import type { Unchecked } from '../unchecked.ts'
+import { validatePresent, validateRequiredName } from '../validation/field-checks.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 
 /** The field required by each subject kind. */
 const fieldOfKind = { Group: 'group', ServiceAccount: 'serviceAccount', User: 'user' } as const

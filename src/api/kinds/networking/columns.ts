@@ -16,7 +16,7 @@ import {
   withGroup,
 } from '../cell-text.ts'
 import { textColumn } from '../make-column.ts'
-import type { Unchecked } from '../unchecked.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 
 const ingressColumns: KindColumns<Ingress> = {
   columns: [

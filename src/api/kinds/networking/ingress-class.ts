@@ -4,8 +4,8 @@ import type { IngressClass, IngressClassParametersReference } from '../../genera
 import type { KindRules } from '../../kind-rules.ts'
 import { checkPathSegmentName, validateDomainPrefixedPath } from '../../names.ts'
 import { validateImmutable } from '../../validate-metadata.ts'
-import { validateDnsLabel, validateDnsSubdomain, validateRequiredName } from '../core/pod/field-checks.ts'
-import { withField, withMissing } from '../core/pod/copy-on-write.ts'
+import { validateDnsLabel, validateDnsSubdomain, validateRequiredName } from '../validation/field-checks.ts'
+import { withField, withMissing } from '../../copy-on-write.ts'
 
 export const ingressClassRules: KindRules<IngressClass> = {
   withDefaults: ingressClass =>

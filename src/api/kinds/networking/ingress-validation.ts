@@ -8,7 +8,7 @@ import type {
   IngressSpec,
   IngressTLS,
 } from '../../generated/networking/v1.ts'
-import { parseIpLeniently } from '../../ip.ts'
+import { parseIpLeniently } from '../../net/ip.ts'
 import {
   checkDns1123Label,
   checkDns1123Subdomain,
@@ -16,8 +16,8 @@ import {
   checkPortName,
   checkWildcardDns1123Subdomain,
 } from '../../names.ts'
-import { validateDnsSubdomain, validateRequiredName } from '../core/pod/field-checks.ts'
-import { validatePortNumber } from '../core/ports.ts'
+import { validateDnsSubdomain, validateRequiredName } from '../validation/field-checks.ts'
+import { validatePortNumber } from '../validation/ports.ts'
 
 /** Errors that an update may keep because the old object already had them (ratcheting validation). */
 export interface IngressValidationOptions {

@@ -1,10 +1,10 @@
 /** Rules of Ingress. https://kubernetes.io/docs/concepts/services-networking/ingress/ */
 import { invalid, type FieldError } from '../../field-error.ts'
 import type { Ingress } from '../../generated/networking/v1.ts'
-import { validateIpForLegacyField } from '../../ip.ts'
+import { validateIpForLegacyField } from '../../net/ip.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { annotationOf } from '../annotation-of.ts'
-import { validateBalancerHostname } from '../core/service/load-balancer-validation.ts'
+import { validateBalancerHostname } from '../validation/field-checks.ts'
 import { strictOptions, validationOptionsOf, validateIngressSpec } from './ingress-validation.ts'
 
 export const ingressRules: KindRules<Ingress> = {

@@ -1,11 +1,11 @@
 /** Rules of IPAddress: the name is the address, and `parentRef` is immutable. */
 import { required, type FieldError } from '../../field-error.ts'
 import type { IPAddress } from '../../generated/networking/v1.ts'
-import { validateIp } from '../../ip.ts'
+import { validateIp } from '../../net/ip.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { checkPathSegmentName, type NameRule } from '../../names.ts'
 import { validateImmutable } from '../../validate-metadata.ts'
-import { validateDnsSubdomain, validateRequiredName } from '../core/pod/field-checks.ts'
+import { validateDnsSubdomain, validateRequiredName } from '../validation/field-checks.ts'
 
 export const ipAddressRules: KindRules<IPAddress> = {
   names: addressNames(),

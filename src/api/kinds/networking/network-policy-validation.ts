@@ -1,5 +1,5 @@
 /** Validation of the NetworkPolicy spec. */
-import { cidrContainsCidr, parseCidr, validateCidrForLegacyField } from '../../cidr.ts'
+import { cidrContainsCidr, parseCidr, validateCidrForLegacyField } from '../../net/cidr.ts'
 import { forbiddenField, invalid, notSupported, required, type FieldError } from '../../field-error.ts'
 import type {
   IPBlock,
@@ -7,8 +7,8 @@ import type {
   NetworkPolicyPort,
   NetworkPolicySpec,
 } from '../../generated/networking/v1.ts'
-import { validateSelector } from '../core/pod/selectors.ts'
-import { validatePortNumber, validatePortOrName } from '../core/ports.ts'
+import { validateSelector } from '../validation/selectors.ts'
+import { validatePortNumber, validatePortOrName } from '../validation/ports.ts'
 
 /** CIDRs in `known` are not validated. */
 export function validateNetworkPolicySpec(spec: NetworkPolicySpec, known: ReadonlySet<string>): FieldError[] {

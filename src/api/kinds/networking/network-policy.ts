@@ -1,5 +1,5 @@
 /** Rules of NetworkPolicy. https://kubernetes.io/docs/concepts/services-networking/network-policies/ */
-import { warningsForCidr } from '../../cidr.ts'
+import { warningsForCidr } from '../../net/cidr.ts'
 import type {
   IPBlock,
   NetworkPolicy,
@@ -8,7 +8,7 @@ import type {
   NetworkPolicySpec,
 } from '../../generated/networking/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
-import { mapCopyOnWrite, withField, withMissing } from '../core/pod/copy-on-write.ts'
+import { mapCopyOnWrite, withField, withMissing } from '../../copy-on-write.ts'
 import { validateNetworkPolicySpec } from './network-policy-validation.ts'
 
 export const networkPolicyRules: KindRules<NetworkPolicy> = {

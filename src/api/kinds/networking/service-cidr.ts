@@ -1,5 +1,5 @@
 /** Rules of ServiceCIDR: one CIDR, or one per IP family; a second one may be added later. */
-import { parseCidr, validateCidr } from '../../cidr.ts'
+import { parseCidr, validateCidr } from '../../net/cidr.ts'
 import { invalid, required, type FieldError } from '../../field-error.ts'
 import type { ServiceCIDR } from '../../generated/networking/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'

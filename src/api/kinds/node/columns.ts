@@ -3,7 +3,7 @@ import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
 import type { RuntimeClass } from '../../generated/node/v1.ts'
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'
 import { textColumn } from '../make-column.ts'
-import type { Unchecked } from '../unchecked.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 
 const runtimeClassColumns: KindColumns<RuntimeClass> = {
   columns: [nameColumn, textColumn('Handler', 'Runtime handler.'), ageColumn],

@@ -6,10 +6,10 @@ import type { KindRules } from '../../kind-rules.ts'
 import { validateLabels } from '../../labels.ts'
 import { checkDns1123Label } from '../../names.ts'
 import { validateImmutable } from '../../validate-metadata.ts'
-import { deprecatedNodeLabels } from '../core/persistent-volume/warnings.ts'
-import { validateRequiredName } from '../core/pod/field-checks.ts'
-import { validateOverhead } from '../core/pod/resource-validation.ts'
-import { validateTolerations } from '../core/pod/scheduling-validation.ts'
+import { deprecatedNodeLabels } from '../validation/deprecated-node-labels.ts'
+import { validateRequiredName } from '../validation/field-checks.ts'
+import { validateOverhead } from '../pod/resource-validation.ts'
+import { validateTolerations } from '../pod/scheduling-validation.ts'
 
 export const runtimeClassRules: KindRules<RuntimeClass> = {
   allowCreateOnUpdate: true,

@@ -3,7 +3,7 @@ import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
 import type { PodDisruptionBudget } from '../../generated/policy/v1.ts'
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'
 import { integerColumn, textColumn } from '../make-column.ts'
-import type { Unchecked } from '../unchecked.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 
 const podDisruptionBudgetColumns: KindColumns<PodDisruptionBudget> = {
   columns: [

@@ -4,13 +4,13 @@
  */
 import { invalid, invalidEach, type FieldError } from '../../field-error.ts'
 import type { PodDisruptionBudget, PodDisruptionBudgetSpec } from '../../generated/policy/v1.ts'
-import { checkPercent, percentOf, type IntOrString } from '../../int-or-string.ts'
+import { checkPercent, percentOf, type IntOrString } from '../../text/int-or-string.ts'
 import type { KindRules } from '../../kind-rules.ts'
-import type { LabelSelector } from '../../selector.ts'
-import { validateConditions } from '../conditions.ts'
-import { validateNonNegative, validateOptionalChoice } from '../core/pod/field-checks.ts'
-import { validateSelector } from '../core/pod/selectors.ts'
-import type { Unchecked } from '../unchecked.ts'
+import type { LabelSelector } from '../../selectors/selector.ts'
+import { validateConditions } from '../validation/conditions.ts'
+import { validateNonNegative, validateOptionalChoice } from '../validation/field-checks.ts'
+import { validateSelector } from '../validation/selectors.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 
 type Budget = Unchecked<PodDisruptionBudget>
 

@@ -9,9 +9,9 @@ import {
   validateDnsSubdomain,
   validateOptionalChoice,
   validateRequiredName,
-} from '../core/pod/field-checks.ts'
-import { mapCopyOnWrite, withDefaults, withField } from '../core/pod/copy-on-write.ts'
-import type { Unchecked } from '../unchecked.ts'
+} from '../validation/field-checks.ts'
+import { mapCopyOnWrite, withDefaults, withField } from '../../copy-on-write.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 
 type Binding = RoleBinding | ClusterRoleBinding
 

@@ -4,7 +4,7 @@ import type { ClusterRoleBinding, RoleBinding, Subject } from '../../generated/r
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'
 import { createdColumns } from '../created-columns.ts'
 import { textColumn, wideColumn } from '../make-column.ts'
-import type { Unchecked } from '../unchecked.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 
 const bindingColumns: KindColumns<RoleBinding | ClusterRoleBinding> = {
   columns: [

@@ -1,9 +1,9 @@
 /** Validation of Role and ClusterRole. */
 import { invalid, required, type FieldError } from '../../field-error.ts'
 import type { ClusterRole, PolicyRule, Role } from '../../generated/rbac/v1.ts'
-import type { LabelSelector } from '../../selector.ts'
-import { validateSelector } from '../core/pod/selectors.ts'
-import type { Unchecked } from '../unchecked.ts'
+import type { LabelSelector } from '../../selectors/selector.ts'
+import { validateSelector } from '../validation/selectors.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 
 export function validateRole({ rules = [] }: Unchecked<Role>): FieldError[] {
   return rules.flatMap((rule, index) => validateNamespacedRule(`rules[${index}]`, rule))

@@ -1,6 +1,6 @@
 /** Validation of the status of a ResourceClaim: allocation, consumers and device status. */
 import { forbiddenField, invalid, tooLong, tooMany, type FieldError } from '../../field-error.ts'
-import { validateInterfaceAddress } from '../../cidr.ts'
+import { validateInterfaceAddress } from '../../net/cidr.ts'
 import type {
   AllocatedDeviceStatus,
   AllocationResult,
@@ -12,10 +12,9 @@ import type {
 } from '../../generated/resource/v1.ts'
 import { isBeingDeleted } from '../../metadata.ts'
 import { validateImmutable } from '../../validate-metadata.ts'
-import { validateConditions } from '../conditions.ts'
-import { validateCsiDriverName } from '../core/persistent-volume/sources.ts'
-import { validateChoice, validatePresent } from '../core/pod/field-checks.ts'
-import type { Unchecked } from '../unchecked.ts'
+import { validateConditions } from '../validation/conditions.ts'
+import { validateChoice, validateCsiDriverName, validatePresent } from '../validation/field-checks.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 import { validateBindingConditions } from './binding-conditions.ts'
 import { configurationsMax, validateConfiguration, validateFreeForm } from './configuration.ts'
 import { requestsMax, validateRequestReferences } from './device-claim.ts'

@@ -9,7 +9,7 @@ import type {
 import type { DeviceTaintRule } from '../../generated/resource/v1beta2.ts'
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'
 import { textColumn } from '../make-column.ts'
-import type { Unchecked } from '../unchecked.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 import { resourcePoolStatusRequestColumns } from './pool-status-columns.ts'
 
 type Plain = DeviceClass | ResourceClaimTemplate

@@ -5,10 +5,10 @@ import type {
   DeviceSelector,
   OpaqueDeviceConfiguration,
 } from '../../generated/resource/v1.ts'
-import { stringifyJson } from '../../json.ts'
-import type { JsonValue } from '../../json-value.ts'
-import { validateCsiDriverName } from '../core/persistent-volume/sources.ts'
-import type { Unchecked } from '../unchecked.ts'
+import { stringifyJson } from '../../text/json.ts'
+import type { JsonValue } from '../../text/json-value.ts'
+import { validateCsiDriverName } from '../validation/field-checks.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 import { validateList } from './limits.ts'
 
 export const configurationsMax = 32

@@ -13,8 +13,8 @@ import {
   tryParseQuantity,
   zeroQuantity,
   type Quantity,
-} from '../../quantity.ts'
-import type { Unchecked } from '../unchecked.ts'
+} from '../../text/quantity.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 
 /** Only a device that allows multiple allocations may have a request policy. */
 export function validateCapacity(

@@ -2,8 +2,8 @@
 import { invalid, type FieldError } from '../../field-error.ts'
 import type { DeviceClass } from '../../generated/resource/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
-import { isExtendedResourceName } from '../core/pod/resource-names.ts'
-import type { Unchecked } from '../unchecked.ts'
+import { isExtendedResourceName } from '../../core/resource-names.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 import { configurationsMax, validateConfiguration, validateSelectors } from './configuration.ts'
 import { validateList } from './limits.ts'
 

@@ -1,8 +1,11 @@
 /** Validation of the names of pools, devices, requests and attributes. */
 import { invalid, invalidEach, required, tooLong, type FieldError } from '../../field-error.ts'
 import { checkCIdentifier, checkDns1123Label, checkDns1123Subdomain } from '../../names.ts'
-import { validateCsiDriverName } from '../core/persistent-volume/sources.ts'
-import { validateDnsSubdomain, validateRequiredName } from '../core/pod/field-checks.ts'
+import {
+  validateCsiDriverName,
+  validateDnsSubdomain,
+  validateRequiredName,
+} from '../validation/field-checks.ts'
 
 /** DNS subdomains separated by slashes. */
 export function validatePoolName(field: string, name = ''): FieldError[] {

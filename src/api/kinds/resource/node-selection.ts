@@ -2,10 +2,10 @@
 import { invalid, required, type FieldError } from '../../field-error.ts'
 import type { NodeSelector } from '../../generated/core/v1.ts'
 import { checkDns1123Subdomain } from '../../names.ts'
-import type { NodeSelectorTerm } from '../../node-selector.ts'
-import { validateRequiredName } from '../core/pod/field-checks.ts'
-import { validateRequiredTerms } from '../core/pod/selectors.ts'
-import type { Unchecked } from '../unchecked.ts'
+import type { NodeSelectorTerm } from '../../selectors/node-selector.ts'
+import { validateRequiredName } from '../validation/field-checks.ts'
+import { validateRequiredTerms } from '../validation/selectors.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 
 export interface NodeSelection {
   readonly nodeName?: string

@@ -3,7 +3,7 @@ import { nameColumn, nameOf, translateTimestampSince } from '../../columns.ts'
 import type { PoolStatus, ResourcePoolStatusRequest } from '../../generated/resource/v1alpha3.ts'
 import type { KindColumns } from '../../table-columns.ts'
 import { integerColumn, textColumn } from '../make-column.ts'
-import type { Unchecked } from '../unchecked.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 
 export const resourcePoolStatusRequestColumns: KindColumns<ResourcePoolStatusRequest> = {
   columns: [

@@ -1,7 +1,7 @@
 /** Names of the requests in a claim, `gpu`, and of their subrequests, `gpu/large`. */
 import { invalid, type FieldError } from '../../field-error.ts'
 import type { DeviceClaim } from '../../generated/resource/v1.ts'
-import type { Unchecked } from '../unchecked.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 import { validateLabelName } from './names.ts'
 
 export type RequestNames = ReadonlySet<string>

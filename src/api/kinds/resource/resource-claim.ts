@@ -7,8 +7,8 @@ import type { ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate } from '..
 import type { KindRules } from '../../kind-rules.ts'
 import { validateLabels } from '../../labels.ts'
 import { validateAnnotations, validateImmutable } from '../../validate-metadata.ts'
-import { withField } from '../core/pod/copy-on-write.ts'
-import type { Unchecked } from '../unchecked.ts'
+import { withField } from '../../copy-on-write.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 import { validateClaimStatus, withoutReleasedDevices } from './claim-status.ts'
 import { validateDeviceClaim, withClaimDefaults } from './device-claim.ts'
 

@@ -4,7 +4,7 @@ import type { PriorityClass } from '../../generated/scheduling/v1.ts'
 import type { PodGroup, Workload } from '../../generated/scheduling/v1alpha2.ts'
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'
 import { booleanColumn, integerColumn, textColumn } from '../make-column.ts'
-import type { Unchecked } from '../unchecked.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 
 const priorityClassColumns: KindColumns<PriorityClass> = {
   columns: [

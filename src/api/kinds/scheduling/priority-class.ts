@@ -6,8 +6,8 @@ import { forbiddenField, type FieldError } from '../../field-error.ts'
 import type { PriorityClass } from '../../generated/scheduling/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { validateImmutable } from '../../validate-metadata.ts'
-import { validateChoice } from '../core/pod/field-checks.ts'
-import { withMissing } from '../core/pod/copy-on-write.ts'
+import { validateChoice } from '../validation/field-checks.ts'
+import { withMissing } from '../../copy-on-write.ts'
 
 export const priorityClassRules: KindRules<PriorityClass> = {
   withDefaults: priorityClass => withMissing(priorityClass, { preemptionPolicy: 'PreemptLowerPriority' }),

@@ -10,7 +10,7 @@ import type {
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'
 import { createdColumns } from '../created-columns.ts'
 import { booleanColumn, integerColumn, textColumn } from '../make-column.ts'
-import type { Unchecked } from '../unchecked.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 
 const storageClassColumns: KindColumns<StorageClass> = {
   columns: [

@@ -1,12 +1,12 @@
 /** Rules of CSIDriver. */
 import { duplicate, invalid, notSupported, required, type FieldError } from '../../field-error.ts'
 import type { CSIDriver, CSIDriverSpec, TokenRequest } from '../../generated/storage/v1.ts'
-import { equalJson } from '../../json-value.ts'
+import { equalJson } from '../../text/json-value.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { validateImmutable } from '../../validate-metadata.ts'
-import { validateOptionalChoice } from '../core/pod/field-checks.ts'
-import { repetitions } from '../repetitions.ts'
-import { withField, withMissing, withoutField } from '../core/pod/copy-on-write.ts'
+import { validateOptionalChoice } from '../validation/field-checks.ts'
+import { repetitions } from '../validation/repetitions.ts'
+import { withField, withMissing, withoutField } from '../../copy-on-write.ts'
 
 export const csiDriverRules: KindRules<CSIDriver> = {
   withDefaults: withDriverDefaults,

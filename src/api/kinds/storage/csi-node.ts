@@ -4,10 +4,9 @@ import type { CSINode, CSINodeDriver } from '../../generated/storage/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { checkQualifiedName } from '../../names.ts'
 import { validateImmutable } from '../../validate-metadata.ts'
-import { validateCsiDriverName } from '../core/persistent-volume/sources.ts'
-import { validateNonNegative } from '../core/pod/field-checks.ts'
-import { repetitions } from '../repetitions.ts'
-import { withoutField } from '../core/pod/copy-on-write.ts'
+import { validateCsiDriverName, validateNonNegative } from '../validation/field-checks.ts'
+import { repetitions } from '../validation/repetitions.ts'
+import { withoutField } from '../../copy-on-write.ts'
 
 export const csiNodeRules: KindRules<CSINode> = {
   validate: validateCsiNode,

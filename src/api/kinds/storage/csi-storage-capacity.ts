@@ -3,11 +3,11 @@ import type { FieldError } from '../../field-error.ts'
 import type { CSIStorageCapacity } from '../../generated/storage/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { validateImmutable } from '../../validate-metadata.ts'
-import { deprecatedNodeLabels } from '../core/persistent-volume/warnings.ts'
-import { validateDnsSubdomain } from '../core/pod/field-checks.ts'
-import { semanticEqual } from '../core/pod/semantic-equal.ts'
-import { validateSelector } from '../core/pod/selectors.ts'
-import { validateNonNegativeQuantity } from '../core/resource-quantities.ts'
+import { deprecatedNodeLabels } from '../validation/deprecated-node-labels.ts'
+import { validateDnsSubdomain } from '../validation/field-checks.ts'
+import { semanticEqual } from '../validation/semantic-equal.ts'
+import { validateSelector } from '../validation/selectors.ts'
+import { validateNonNegativeQuantity } from '../validation/resource-quantities.ts'
 
 export const csiStorageCapacityRules: KindRules<CSIStorageCapacity> = {
   validate: validateCapacity,

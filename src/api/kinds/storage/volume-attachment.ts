@@ -3,9 +3,8 @@ import { forbiddenField, invalid, required, tooLong, type FieldError } from '../
 import type { VolumeAttachment, VolumeAttachmentSource, VolumeError } from '../../generated/storage/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { validateImmutable } from '../../validate-metadata.ts'
-import { validateCsiDriverName } from '../core/persistent-volume/sources.ts'
-import { validateInlineVolumeSpec } from '../core/persistent-volume/spec-validation.ts'
-import { validateDnsSubdomain } from '../core/pod/field-checks.ts'
+import { validateCsiDriverName, validateDnsSubdomain } from '../validation/field-checks.ts'
+import { validateInlineVolumeSpec } from '../core/persistent-volume-validation.ts'
 import { textBytes } from './parameters.ts'
 
 export const volumeAttachmentRules: KindRules<VolumeAttachment> = {

@@ -1,7 +1,7 @@
 /** Rules of VolumeAttributesClass. */
 import { forbiddenField, required, type FieldError } from '../../field-error.ts'
 import type { VolumeAttributesClass } from '../../generated/storage/v1.ts'
-import { equalJson } from '../../json-value.ts'
+import { equalJson } from '../../text/json-value.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { validateDriver, validateParameters } from './parameters.ts'
 

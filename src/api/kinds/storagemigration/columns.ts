@@ -4,7 +4,7 @@ import type { StorageVersionMigration } from '../../generated/storagemigration/v
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'
 import { withGroup } from '../cell-text.ts'
 import { textColumn } from '../make-column.ts'
-import type { Unchecked } from '../unchecked.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 
 const storageVersionMigrationColumns: KindColumns<StorageVersionMigration> = {
   columns: [

@@ -1,10 +1,10 @@
 /** Test notation for tables: an object in its shortest form, and its cells. */
 import assert from 'node:assert/strict'
-import { deepFreeze } from '../../json-value.ts'
+import { deepFreeze } from '../../text/json-value.ts'
 import { objectOf, type KubernetesObject } from '../../metadata.ts'
-import type { JsonObject } from '../../patch/json-object.ts'
+import type { JsonObject } from '../../text/json-object.ts'
 import type { KindColumns, RowCondition } from '../../table-columns.ts'
-import { formatTime } from '../../time.ts'
+import { formatTime } from '../../text/time.ts'
 import { kindColumnsOf } from '../columns.ts'
 
 const nowMs = Date.UTC(2026, 4, 4, 12)

@@ -1,10 +1,10 @@
 /** Test notation for rules: an object in its shortest form, and all its validation errors. */
 import assert from 'node:assert/strict'
 import { formatFieldError, type FieldError } from '../../field-error.ts'
-import { deepFreeze } from '../../json-value.ts'
+import { deepFreeze } from '../../text/json-value.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { objectOf, type KubernetesObject } from '../../metadata.ts'
-import type { JsonObject } from '../../patch/json-object.ts'
+import type { JsonObject } from '../../text/json-object.ts'
 
 export interface RulesUnderTest {
   /**

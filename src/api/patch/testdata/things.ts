@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { JsonObject } from '../json-object.ts'
+import type { JsonObject } from '../../text/json-object.ts'
 import { any, integer, list, map, mergedBy, mergedSet, replaced, retaining, struct, text } from './schemas.ts'
 
 /** A small kind with a field for every merge strategy, and objects of it. */

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { JsonValue } from '../../json-value.ts'
+import type { JsonValue } from '../../text/json-value.ts'
 
 const keys = fc.constantFrom(
   'a',

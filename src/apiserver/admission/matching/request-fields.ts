@@ -1,4 +1,4 @@
-import type { JsonValue } from '#/api/json-value.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import type { GroupVersionKind, Resource } from '#/api/resource.ts'
 import type { UserInfo } from '../../request.ts'
 import type { AdmissionRequest } from '../admission-chain.ts'

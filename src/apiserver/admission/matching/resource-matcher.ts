@@ -2,7 +2,7 @@
 import type { MatchResources, NamedRuleWithOperations } from '#/api/generated/admissionregistration/v1.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Scheme } from '#/api/scheme.ts'
-import { compileLabelSelector, type Selector } from '#/api/selector.ts'
+import { compileLabelSelector, type Selector } from '#/api/selectors/selector.ts'
 import type { Registry } from '../../registry/registry.ts'
 import type { AdmissionAttributes, AdmissionRequest } from '../admission-chain.ts'
 import { matchRules, matchedResource, type MatchedResource } from './resource-rules.ts'

@@ -4,7 +4,7 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#certificatesigning
  */
 import type { CertificateSigningRequest } from '#/api/generated/certificates/v1.ts'
-import { equalJson } from '#/api/json-value.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import { matchesResource, admissionForbidden, type AdmissionPlugin } from '../admission-chain.ts'
 import { isAuthorizedForSigner } from './certificate-signers.ts'
 import type { PluginContext } from '../plugin-context.ts'

@@ -3,7 +3,7 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#clustertrustbundleattest
  */
 import type { ClusterTrustBundle } from '#/api/generated/certificates/v1beta1.ts'
-import { equalJson } from '#/api/json-value.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { matchesResource, admissionForbidden, type AdmissionPlugin } from '../admission-chain.ts'
 import { isAuthorizedForSigner } from './certificate-signers.ts'

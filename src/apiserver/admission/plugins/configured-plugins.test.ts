@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { JsonValue } from '#/api/json-value.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import { Simulation } from '#/platform/simulated.ts'
 import type { Authorizer } from '../../authz/authorizer.ts'
 import { eventRateLimit } from './event-rate-limit.ts'

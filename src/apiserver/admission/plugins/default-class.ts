@@ -2,7 +2,7 @@
  * Selects the default class: of those marked as default, the newest; of equally new ones, the first by name.
  */
 import type { KubernetesObject } from '#/api/metadata.ts'
-import { parseTime } from '#/api/time.ts'
+import { parseTime } from '#/api/text/time.ts'
 
 export function defaultClass<T extends KubernetesObject>(
   classes: readonly T[],

@@ -5,7 +5,7 @@
 import { tooManyRequests } from '#/api/errors.ts'
 import { invalid, notSupported, type FieldError } from '#/api/field-error.ts'
 import type { Event } from '#/api/generated/core/v1.ts'
-import type { JsonValue } from '#/api/json-value.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import type { Clock } from '#/platform/platform.ts'
 import { matchesResource, type AdmissionPlugin, type AdmissionRequest } from '../admission-chain.ts'
 import {

@@ -3,7 +3,7 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#extendedresourcetoleration
  */
 import type { Pod, Toleration } from '#/api/generated/core/v1.ts'
-import { isExtendedResource } from '#/api/pod-resources.ts'
+import { isExtendedResource } from '#/api/core/pod-resources.ts'
 import type { AdmissionPlugin } from '../admission-chain.ts'
 import { podWrites, specOf, withSpec } from './pod-spec.ts'
 

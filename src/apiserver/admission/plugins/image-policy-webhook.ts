@@ -4,7 +4,7 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#imagepolicywebhook
  */
 import type { Container, Pod } from '#/api/generated/core/v1.ts'
-import type { JsonValue } from '#/api/json-value.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import { admissionForbidden, type AdmissionPlugin, type AdmissionRequest } from '../admission-chain.ts'
 import { ImagePolicyBackend } from './image-policy-webhook/backend.ts'
 import { readImagePolicy, type ImagePolicy } from './image-policy-webhook/configuration.ts'

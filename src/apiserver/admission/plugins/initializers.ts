@@ -7,7 +7,7 @@
  */
 import { forbiddenField, invalid, invalidObject, type FieldError } from '#/api/field-error.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { equalJson } from '#/api/json-value.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { validateFullyQualifiedName } from '#/api/names.ts'
 import type { Resource } from '#/api/resource.ts'

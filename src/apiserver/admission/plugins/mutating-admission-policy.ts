@@ -12,7 +12,7 @@ import {
   mutatingAdmissionPolicies,
   mutatingAdmissionPolicyBindings,
 } from '#/api/generated/admissionregistration/v1-resources.ts'
-import { equalJson, type JsonValue } from '#/api/json-value.ts'
+import { equalJson, type JsonValue } from '#/api/text/json-value.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { AuthorizerValue } from '#/cel/authorizer.ts'
 import { errorTypeOf } from '../../metrics/admission-policies.ts'

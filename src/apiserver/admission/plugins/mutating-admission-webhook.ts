@@ -5,8 +5,8 @@
  */
 import { internalError } from '#/api/errors.ts'
 import { mutatingWebhookConfigurations } from '#/api/generated/admissionregistration/v1-resources.ts'
-import type { JsonValue } from '#/api/json-value.ts'
-import { quote } from '#/api/quote.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
+import { quote } from '#/api/text/quote.ts'
 import type { AdmissionPlugin, AdmissionRequest, AdmittedObject, Reinvocation } from '../admission-chain.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { WebhookDispatcher } from '../webhooks/dispatcher.ts'

@@ -4,7 +4,7 @@
  */
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { nodes } from '#/api/generated/core/v1-resources.ts'
-import { equalJson } from '#/api/json-value.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import { admissionForbidden, type AdmissionPlugin } from '../admission-chain.ts'
 import { getCached } from '../lookup.ts'
 import type { PluginContext } from '../plugin-context.ts'

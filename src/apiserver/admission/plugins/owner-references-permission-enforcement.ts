@@ -4,7 +4,7 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#ownerreferencespermissionenforcement
  */
 import { parseGroupVersion } from '#/api/group-version.ts'
-import { equalJson } from '#/api/json-value.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import type { KubernetesObject, OwnerReference } from '#/api/metadata.ts'
 import type { Attributes, Authorization } from '../../authz/authorizer.ts'
 import {

@@ -4,7 +4,7 @@
  */
 import type { PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
 import { storageClasses } from '#/api/generated/storage/v1-resources.ts'
-import { compareQuantities, tryParseQuantity, zeroQuantity, type Quantity } from '#/api/quantity.ts'
+import { compareQuantities, tryParseQuantity, zeroQuantity, type Quantity } from '#/api/text/quantity.ts'
 import { matchesResource, admissionForbidden, type AdmissionPlugin } from '../admission-chain.ts'
 import { classAnnotation } from './default-storage-class.ts'
 import { getCached } from '../lookup.ts'

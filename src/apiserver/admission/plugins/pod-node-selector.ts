@@ -6,7 +6,7 @@
 import { notFound } from '#/api/errors.ts'
 import type { Namespace, Pod } from '#/api/generated/core/v1.ts'
 import { namespaces } from '#/api/generated/core/v1-resources.ts'
-import type { JsonValue } from '#/api/json-value.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import type { Labels } from '#/api/labels.ts'
 import { checkLabelValue, checkQualifiedName } from '#/api/names.ts'
 import { admissionForbidden, type AdmissionPlugin, type AdmissionRequest } from '../admission-chain.ts'

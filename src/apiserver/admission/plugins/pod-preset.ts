@@ -4,8 +4,8 @@
  * while the plugin is enabled. https://v1-19.docs.kubernetes.io/docs/concepts/workloads/pods/podpreset/
  */
 import type { Container, EnvFromSource, Pod, PodSpec } from '#/api/generated/core/v1.ts'
-import { equalJson } from '#/api/json-value.ts'
-import { compileLabelSelector } from '#/api/selector.ts'
+import { equalJson } from '#/api/text/json-value.ts'
+import { compileLabelSelector } from '#/api/selectors/selector.ts'
 import type { AdmissionPlugin } from '../admission-chain.ts'
 import { listCached } from '../lookup.ts'
 import type { PluginContext } from '../plugin-context.ts'

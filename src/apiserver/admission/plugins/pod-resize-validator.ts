@@ -5,7 +5,7 @@
  */
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { nodes } from '#/api/generated/core/v1-resources.ts'
-import { podRequests } from '#/api/pod-resources.ts'
+import { podRequests } from '#/api/core/pod-resources.ts'
 import {
   compareQuantities,
   quantityMilliValue,
@@ -13,7 +13,7 @@ import {
   tryParseQuantity,
   zeroQuantity,
   type Quantity,
-} from '#/api/quantity.ts'
+} from '#/api/text/quantity.ts'
 import { admissionForbidden, type AdmissionPlugin } from '../admission-chain.ts'
 import { getCached } from '../lookup.ts'
 import type { PluginContext } from '../plugin-context.ts'

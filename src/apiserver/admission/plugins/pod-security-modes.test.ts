@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import type { JsonValue } from '#/api/json-value.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import type { UserInfo } from '../../request.ts'
 import type { Answer } from '../../test-server.ts'
 import { ConfigurationError, type PluginContext } from '../plugin-context.ts'

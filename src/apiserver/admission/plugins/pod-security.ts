@@ -7,7 +7,7 @@ import { internalError } from '#/api/errors.ts'
 import { formatFieldErrors, invalidObject } from '#/api/field-error.ts'
 import type { Namespace, Pod } from '#/api/generated/core/v1.ts'
 import { namespaces } from '#/api/generated/core/v1-resources.ts'
-import type { JsonValue } from '#/api/json-value.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import {
   admissionForbidden,
   type AdmissionPlugin,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import type { JsonValue } from '#/api/json-value.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import { nodePlatform } from '#/platform/node.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { Simulation } from '#/platform/simulated.ts'

@@ -5,7 +5,7 @@
 import type { Pod } from '#/api/generated/core/v1.ts'
 import type { RuntimeClass } from '#/api/generated/node/v1.ts'
 import { runtimeClasses } from '#/api/generated/node/v1-resources.ts'
-import { compareQuantities, tryParseQuantity, zeroQuantity } from '#/api/quantity.ts'
+import { compareQuantities, tryParseQuantity, zeroQuantity } from '#/api/text/quantity.ts'
 import { admissionForbidden, type AdmissionPlugin, type AdmissionRequest } from '../admission-chain.ts'
 import { getCached, getCachedOrStored } from '../lookup.ts'
 import type { PluginContext } from '../plugin-context.ts'

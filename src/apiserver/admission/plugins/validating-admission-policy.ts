@@ -11,7 +11,7 @@ import {
   validatingAdmissionPolicies,
   validatingAdmissionPolicyBindings,
 } from '#/api/generated/admissionregistration/v1-resources.ts'
-import type { JsonValue } from '#/api/json-value.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import type { AuthorizerValue } from '#/cel/authorizer.ts'
 import type { AdmissionPlugin, AdmissionRequest } from '../admission-chain.ts'
 import { authorizerValue, admissionVariables } from '../matching/expressions.ts'

@@ -2,7 +2,7 @@
  * Validates requests with webhooks, called in parallel; one denial is enough to reject a request.
  * https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
  */
-import type { JsonValue } from '#/api/json-value.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import { validatingWebhookConfigurations } from '#/api/generated/admissionregistration/v1-resources.ts'
 import type { AdmissionPlugin, AdmissionRequest } from '../admission-chain.ts'
 import type { PluginContext } from '../plugin-context.ts'

@@ -5,8 +5,8 @@
  */
 import { forbiddenField, invalidObject } from '#/api/field-error.ts'
 import { parseGroupVersion } from '#/api/group-version.ts'
-import { equalJson } from '#/api/json-value.ts'
-import { quote } from '#/api/quote.ts'
+import { equalJson } from '#/api/text/json-value.ts'
+import { quote } from '#/api/text/quote.ts'
 import type { Resource } from '#/api/resource.ts'
 import { systemMastersGroup } from '../../authz/always.ts'
 import type { ResourceAttributes } from '../../authz/authorizer.ts'

@@ -1,4 +1,4 @@
-import type { JsonValue } from '#/api/json-value.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import { readConfiguration, text, versionedStruct } from '../plugin-configuration.ts'
 import { ConfigurationError } from '../plugin-context.ts'
 

@@ -1,6 +1,6 @@
 /** Applies one mutation of a policy to an object. */
 import { ApiError, apiError, internalError } from '#/api/errors.ts'
-import type { JsonValue } from '#/api/json-value.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import { StructuredMergeError, applyStructuredMerge } from '#/api/structured-merge.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { applyPatch, JsonPatchTestError } from '#/api/patch.ts'

@@ -1,6 +1,6 @@
 /** External servers without a network: a function answers the posted bodies. */
-import { parseJson, stringifyJson } from '#/api/json.ts'
-import type { JsonValue } from '#/api/json-value.ts'
+import { parseJson, stringifyJson } from '#/api/text/json.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import { readWholeBody } from '#/platform/http-client.ts'
 import type { KubeconfigAccess } from '../plugin-context.ts'
 

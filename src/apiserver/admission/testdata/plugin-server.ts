@@ -1,7 +1,7 @@
 /** An API server with the plugins under test, and helpers for common requests. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import type { JsonValue } from '#/api/json-value.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { startTestServer, type Answer, type AnyObject, type TestServer } from '../../test-server.ts'
 import type { PluginContext, PluginFactory } from '../plugin-context.ts'

@@ -1,10 +1,10 @@
 /** AdmissionReview requests and responses, `admission.k8s.io/v1` and `v1beta1`. */
-import { decode } from '#/api/decode.ts'
+import { decode } from '#/api/decoding/decode.ts'
 import { structDefinition } from '#/api/definitions.ts'
 import type { Status } from '#/api/errors.ts'
 import { parseGroupVersion } from '#/api/group-version.ts'
-import type { JsonValue } from '#/api/json-value.ts'
-import { quote } from '#/api/quote.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
+import { quote } from '#/api/text/quote.ts'
 import { flag, listOf, mapOf, struct, text, versionedStruct } from '../plugin-configuration.ts'
 import type { RequestFields } from '../matching/request-fields.ts'
 

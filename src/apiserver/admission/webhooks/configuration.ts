@@ -1,5 +1,5 @@
 import { isAbsolute } from 'node:path'
-import type { JsonValue } from '#/api/json-value.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import { invalid } from '#/api/field-error.ts'
 import {
   checkConfiguration,

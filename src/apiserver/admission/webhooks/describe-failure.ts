@@ -1,7 +1,7 @@
 /** Describes failed webhook calls in the wording of client-go. */
 import { messageOf } from '#/base/message-of.ts'
-import { parseJson } from '#/api/json.ts'
-import { quote } from '#/api/quote.ts'
+import { parseJson } from '#/api/text/json.ts'
+import { quote } from '#/api/text/quote.ts'
 import { HttpClientError } from '#/platform/http-client.ts'
 import { RemoteTimeoutError, type RemoteResponse } from '../../remote-server.ts'
 

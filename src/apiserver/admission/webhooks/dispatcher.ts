@@ -1,9 +1,9 @@
 /** Common part of mutating and validating webhooks: matching, calling, and applying the failurePolicy. */
 import { forbidden, internalError, isApiError, timeout, type ApiError } from '#/api/errors.ts'
-import type { JsonValue } from '#/api/json-value.ts'
-import { quote } from '#/api/quote.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
+import { quote } from '#/api/text/quote.ts'
 import type { Resource } from '#/api/resource.ts'
-import { compileLabelSelector } from '#/api/selector.ts'
+import { compileLabelSelector } from '#/api/selectors/selector.ts'
 import { ThrottledLog } from '#/platform/throttled-log.ts'
 import type { AdmissionType, WebhookResult } from '../../metrics/admission.ts'
 import { LoggedApiError } from '../../pipeline.ts'

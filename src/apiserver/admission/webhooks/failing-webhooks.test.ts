@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { JsonValue } from '#/api/json-value.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import { nodePlatform } from '#/platform/node.ts'
 import type { Log } from '#/platform/platform.ts'
 import { mutatingAdmissionWebhook } from '../plugins/mutating-admission-webhook.ts'

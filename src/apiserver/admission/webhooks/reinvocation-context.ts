@@ -1,4 +1,4 @@
-import { equalJson } from '#/api/json-value.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import type { AdmittedObject, Reinvocation } from '../admission-chain.ts'
 
 /** Tracks which webhooks or policies must be reinvoked because the object changed after they were called. */

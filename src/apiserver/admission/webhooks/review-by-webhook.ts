@@ -1,10 +1,10 @@
 /** Sends one AdmissionReview to one webhook and evaluates its response. */
-import { DecodeError } from '#/api/decode-error.ts'
+import { DecodeError } from '#/api/decoding/decode-error.ts'
 import { ApiError, badRequest, type Status } from '#/api/errors.ts'
-import { parseJson } from '#/api/json.ts'
-import type { JsonValue } from '#/api/json-value.ts'
+import { parseJson } from '#/api/text/json.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
-import { quote } from '#/api/quote.ts'
+import { quote } from '#/api/text/quote.ts'
 import type { Random } from '#/platform/platform.ts'
 import type { AdmissionRequest } from '../admission-chain.ts'
 import {

@@ -1,10 +1,10 @@
 /** Converts objects to and from the version that a webhook or policy requests. */
 import { convertObject } from '#/api/conversion.ts'
-import { decode } from '#/api/decode.ts'
-import { DecodeError } from '#/api/decode-error.ts'
+import { decode } from '#/api/decoding/decode.ts'
+import { DecodeError } from '#/api/decoding/decode-error.ts'
 import { definitionNames, kindsOf, structDefinition } from '#/api/definitions.ts'
 import { ApiError, internalError } from '#/api/errors.ts'
-import { equalJson, type JsonValue } from '#/api/json-value.ts'
+import { equalJson, type JsonValue } from '#/api/text/json-value.ts'
 import { objectOf, type KubernetesObject } from '#/api/metadata.ts'
 import { applyPatch } from '#/api/patch.ts'
 import { apiVersionOf, isCustomKind, type GroupVersionKind } from '#/api/resource.ts'

@@ -1,9 +1,9 @@
 /** Calls webhooks by URL or by Service. Connections are reused per server and TLS configuration. */
 import type { WebhookClientConfig } from '#/api/generated/admissionregistration/v1.ts'
-import { DecodeError } from '#/api/decode-error.ts'
-import { parseJson, stringifyJson } from '#/api/json.ts'
-import type { JsonValue } from '#/api/json-value.ts'
-import { quote } from '#/api/quote.ts'
+import { DecodeError } from '#/api/decoding/decode-error.ts'
+import { parseJson, stringifyJson } from '#/api/text/json.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
+import { quote } from '#/api/text/quote.ts'
 import type { HttpClientTls } from '#/platform/http-client.ts'
 import { RemoteServer, type RemoteResponse } from '../../remote-server.ts'
 import type { WebhookCredentials, PluginContext } from '../plugin-context.ts'

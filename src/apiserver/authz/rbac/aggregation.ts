@@ -2,9 +2,9 @@
  * Aggregated ClusterRoles: the union of the rules of all roles that their selectors match, in order of name.
  */
 import type { ClusterRole, PolicyRule } from '#/api/generated/rbac/v1.ts'
-import { equalJson } from '#/api/json-value.ts'
-import { compileLabelSelector, nothing, type LabelSelector, type Selector } from '#/api/selector.ts'
-import { SelectorError } from '#/api/selector-error.ts'
+import { equalJson } from '#/api/text/json-value.ts'
+import { compileLabelSelector, nothing, type LabelSelector, type Selector } from '#/api/selectors/selector.ts'
+import { SelectorError } from '#/api/selectors/selector-error.ts'
 
 function aggregatedRules(role: ClusterRole, all: Iterable<ClusterRole>): readonly PolicyRule[] {
   const others = [...all].filter(each => nameOf(each) !== nameOf(role))

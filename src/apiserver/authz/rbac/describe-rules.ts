@@ -1,6 +1,6 @@
 /** Formats rules for messages: compact, sorted, with the verbs of a resource combined. */
 import type { PolicyRule } from '#/api/generated/rbac/v1.ts'
-import { quote } from '#/api/quote.ts'
+import { quote } from '#/api/text/quote.ts'
 
 /** Maximum number of rules listed in a message. */
 const linesMax = 1_000

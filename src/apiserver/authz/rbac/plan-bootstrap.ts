@@ -3,7 +3,7 @@
  * additional ones stay. Objects with the autoupdate annotation `false` are left unchanged.
  */
 import type { ClusterRole, ClusterRoleBinding, Role, RoleBinding, Subject } from '#/api/generated/rbac/v1.ts'
-import { equalJson } from '#/api/json-value.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import { autoUpdateAnnotation, type BootstrapRoles } from '../bootstrap-roles.ts'
 import { withAggregatedRules } from './aggregation.ts'
 import { uncoveredRules } from './uncovered-rules.ts'

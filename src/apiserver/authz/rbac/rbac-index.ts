@@ -10,7 +10,7 @@ import type {
   Subject,
 } from '#/api/generated/rbac/v1.ts'
 import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '#/api/generated/rbac/v1-resources.ts'
-import { quote } from '#/api/quote.ts'
+import { quote } from '#/api/text/quote.ts'
 import type { WatchCache } from '../../registry/watch-cache.ts'
 import { keyOf, prefixOf } from '../../registry/store-keys.ts'
 import type { StoredObject } from '../../registry/stored-object.ts'

@@ -1,5 +1,5 @@
 import type { ControllerRevision } from '#/api/generated/apps/v1.ts'
-import { compareInt64, toInt64, type Int64 } from '#/api/int64.ts'
+import { compareInt64, toInt64, type Int64 } from '#/api/text/int64.ts'
 import type { PodTemplateSpec } from '#/api/generated/core/v1.ts'
 import { hasTemplate } from './data.ts'
 

@@ -1,7 +1,7 @@
 /** PodDisruptionBudgets as seen by preemption. */
 import type { PodDisruptionBudget } from '#/api/generated/policy/v1.ts'
-import { compileLabelSelector, nothing, type Selector } from '#/api/selector.ts'
-import { SelectorError } from '#/api/selector-error.ts'
+import { compileLabelSelector, nothing, type Selector } from '#/api/selectors/selector.ts'
+import { SelectorError } from '#/api/selectors/selector-error.ts'
 import type { PodInfo } from '../../pod-info.ts'
 
 interface Budget {

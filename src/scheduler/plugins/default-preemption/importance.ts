@@ -1,5 +1,5 @@
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { parseTime } from '#/api/time.ts'
+import { parseTime } from '#/api/text/time.ts'
 import type { PodInfo } from '../../pod-info.ts'
 
 /** Orders pods by importance: higher priority first, then earlier start. */

@@ -2,7 +2,7 @@ import { isApiError } from '#/api/errors.ts'
 import type { Pod, PodCondition } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
-import { formatTime } from '#/api/time.ts'
+import { formatTime } from '#/api/text/time.ts'
 import type { PreemptionWork } from '../../framework.ts'
 import type { PodInfo } from '../../pod-info.ts'
 

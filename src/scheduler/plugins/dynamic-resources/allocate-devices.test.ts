@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { formatQuantity } from '#/api/quantity.ts'
+import { formatQuantity } from '#/api/text/quantity.ts'
 import { AllocatedDevices } from './allocated-devices.ts'
 import { allocationOf } from './allocation.ts'
 import { AllocationTimeout, type Solution } from './allocate-devices.ts'

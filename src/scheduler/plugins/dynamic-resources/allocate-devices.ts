@@ -2,9 +2,9 @@
  * Searches devices for all requests of all claims of a pod on one node, by backtracking. The first solution
  * is taken. The order of devices within a request is irrelevant, so only combinations are tried.
  */
-import { toleratesDeviceTaint } from '#/api/device-taints.ts'
+import { toleratesDeviceTaint } from '#/api/core/device-taints.ts'
 import type { Device } from '#/api/generated/resource/v1.ts'
-import type { Quantity } from '#/api/quantity.ts'
+import type { Quantity } from '#/api/text/quantity.ts'
 import type { ConsumedNanos, DevicesInUse } from './allocated-devices.ts'
 import { takeCapacity } from './capacity.ts'
 import { constraintOf, type Constraint } from './constraints.ts'

@@ -1,5 +1,5 @@
 import type { AllocationResult } from '#/api/generated/resource/v1.ts'
-import { tryParseQuantity } from '#/api/quantity.ts'
+import { tryParseQuantity } from '#/api/text/quantity.ts'
 
 /** Unique ID of a device; names of drivers and devices contain no slash. */
 export function deviceIdOf(driver: string, pool: string, device: string): string {

@@ -5,8 +5,8 @@ import type {
   DeviceRequestAllocationResult,
   ResourceClaim,
 } from '#/api/generated/resource/v1.ts'
-import { equalJson } from '#/api/json-value.ts'
-import { formatQuantity } from '#/api/quantity.ts'
+import { equalJson } from '#/api/text/json-value.ts'
+import { formatQuantity } from '#/api/text/quantity.ts'
 import type { Candidate } from './pools.ts'
 import type { Alternative } from './prepare-claims.ts'
 import type { DeviceAllocation } from './allocate-devices.ts'

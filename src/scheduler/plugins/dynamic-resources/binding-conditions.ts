@@ -1,5 +1,5 @@
 import type { DeviceRequestAllocationResult, ResourceClaim } from '#/api/generated/resource/v1.ts'
-import { parseTime } from '#/api/time.ts'
+import { parseTime } from '#/api/text/time.ts'
 
 /**
  * True if the binding conditions of all devices of the claim are met. Throws if a binding failure condition

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CapacityRequestPolicy } from '#/api/generated/resource/v1.ts'
-import { formatQuantity, parseQuantity } from '#/api/quantity.ts'
+import { formatQuantity, parseQuantity } from '#/api/text/quantity.ts'
 import { takeCapacity } from './capacity.ts'
 
 /** Checks the amount consumed of 10Gi under the policy, with the given amounts already consumed. */

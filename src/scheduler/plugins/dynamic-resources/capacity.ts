@@ -16,7 +16,7 @@ import {
   tryParseQuantity,
   zeroQuantity,
   type Quantity,
-} from '#/api/quantity.ts'
+} from '#/api/text/quantity.ts'
 import type { ConsumedNanos } from './allocated-devices.ts'
 
 export type CapacityRequests = Readonly<Record<string, string>>

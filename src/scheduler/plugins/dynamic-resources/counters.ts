@@ -1,4 +1,4 @@
-import { tryParseQuantity } from '#/api/quantity.ts'
+import { tryParseQuantity } from '#/api/text/quantity.ts'
 import { deviceIdOf, type DevicesInUse } from './allocated-devices.ts'
 import type { Candidate, Pool } from './pools.ts'
 

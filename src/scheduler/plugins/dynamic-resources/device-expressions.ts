@@ -1,6 +1,6 @@
 import type { DeviceAttribute } from '#/api/generated/resource/v1.ts'
-import { parseQuantity } from '#/api/quantity.ts'
-import { parseSemanticVersion } from '#/api/semantic-version.ts'
+import { parseQuantity } from '#/api/text/quantity.ts'
+import { parseSemanticVersion } from '#/api/text/semantic-version.ts'
 import { bindingsLibrary } from '#/cel/bindings.ts'
 import { compile } from '#/cel/cel.ts'
 import { Budget, expressionCostMax } from '#/cel/cost.ts'

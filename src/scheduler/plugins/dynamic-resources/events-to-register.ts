@@ -2,7 +2,7 @@ import type { Pod } from '#/api/generated/core/v1.ts'
 import { nodes } from '#/api/generated/core/v1-resources.ts'
 import type { ResourceClaim } from '#/api/generated/resource/v1.ts'
 import { deviceClasses, resourceClaims, resourceSlices } from '#/api/generated/resource/v1-resources.ts'
-import { equalJson } from '#/api/json-value.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import { type ClusterEventWithHint, clusterEventWithHint } from '../../framework.ts'
 import type { DeviceAllocator } from './device-allocator.ts'
 

@@ -6,7 +6,7 @@
  */
 import type { Container, ContainerExtendedResourceRequest, Pod } from '#/api/generated/core/v1.ts'
 import type { DeviceRequest, ResourceClaim } from '#/api/generated/resource/v1.ts'
-import { quantityValue, tryParseQuantity } from '#/api/quantity.ts'
+import { quantityValue, tryParseQuantity } from '#/api/text/quantity.ts'
 import type { DeviceClassOf } from '../../device-classes.ts'
 
 export const extendedResourceClaimAnnotation = 'resource.kubernetes.io/extended-resource-claim'

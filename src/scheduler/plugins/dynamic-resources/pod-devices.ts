@@ -1,7 +1,7 @@
 /** The device needs of a pod, evaluated for each node. */
 import type { ContainerExtendedResourceRequest } from '#/api/generated/core/v1.ts'
 import type { ResourceClaim } from '#/api/generated/resource/v1.ts'
-import type { NodeTest } from '#/api/node-selector.ts'
+import type { NodeTest } from '#/api/selectors/node-selector.ts'
 import type { DeviceClassOf } from '../../device-classes.ts'
 import type { Unschedulable } from '../../framework.ts'
 import type { NodeInfo } from '../../node-info.ts'

@@ -4,8 +4,8 @@
  */
 import type { Node } from '#/api/generated/core/v1.ts'
 import type { CounterSet, Device, ResourceSlice } from '#/api/generated/resource/v1.ts'
-import { compareInt64 } from '#/api/int64.ts'
-import { compileNodeSelector, type NodeSelector, type NodeTest } from '#/api/node-selector.ts'
+import { compareInt64 } from '#/api/text/int64.ts'
+import { compileNodeSelector, type NodeSelector, type NodeTest } from '#/api/selectors/node-selector.ts'
 import { deviceIdOf } from './allocated-devices.ts'
 
 export interface Candidate {

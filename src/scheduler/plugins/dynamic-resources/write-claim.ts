@@ -2,7 +2,7 @@ import { isApiError } from '#/api/errors.ts'
 import type { AllocationResult, ResourceClaim } from '#/api/generated/resource/v1.ts'
 import { resourceClaims } from '#/api/generated/resource/v1-resources.ts'
 import { isBeingDeleted, keyOf, withFinalizer, withoutFinalizer } from '#/api/metadata.ts'
-import { formatTime } from '#/api/time.ts'
+import { formatTime } from '#/api/text/time.ts'
 import type { Client } from '#/client/client.ts'
 import type { PodInfo } from '../../pod-info.ts'
 

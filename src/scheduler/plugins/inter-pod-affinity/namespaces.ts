@@ -1,8 +1,8 @@
 import { LruMap } from '#/base/lru-map.ts'
 import type { Namespace } from '#/api/generated/core/v1.ts'
-import { equalJson } from '#/api/json-value.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import type { Labels } from '#/api/labels.ts'
-import type { Selector } from '#/api/selector.ts'
+import type { Selector } from '#/api/selectors/selector.ts'
 import type { Informer } from '#/client/informer.ts'
 
 /** The namespaces that a selector selects. The ID changes whenever the set changes. */

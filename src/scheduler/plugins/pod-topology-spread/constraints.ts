@@ -1,8 +1,13 @@
 import type { Pod, TopologySpreadConstraint } from '#/api/generated/core/v1.ts'
 import { labelOf, type Labels } from '#/api/labels.ts'
 import { isBeingDeleted } from '#/api/metadata.ts'
-import { compileLabelSelector, selectorOf, type Requirement, type Selector } from '#/api/selector.ts'
-import { doNotScheduleEffects, findMatchingUntoleratedTaint } from '#/api/taints.ts'
+import {
+  compileLabelSelector,
+  selectorOf,
+  type Requirement,
+  type Selector,
+} from '#/api/selectors/selector.ts'
+import { doNotScheduleEffects, findMatchingUntoleratedTaint } from '#/api/core/taints.ts'
 import type { NodeInfo } from '../../node-info.ts'
 import type { PodInfo } from '../../pod-info.ts'
 import { requiredNodeAffinityOf } from '../node-affinity.ts'

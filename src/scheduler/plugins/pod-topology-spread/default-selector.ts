@@ -9,7 +9,7 @@ import {
   selectorFromLabels,
   selectorOf,
   type Selector,
-} from '#/api/selector.ts'
+} from '#/api/selectors/selector.ts'
 import type { PluginHandle } from '../../framework.ts'
 
 /**

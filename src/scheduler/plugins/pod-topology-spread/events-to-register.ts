@@ -1,6 +1,6 @@
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
-import { equalJson } from '#/api/json-value.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import { labelOf } from '#/api/labels.ts'
 import { clusterEventWithHint, type ClusterEventWithHint } from '../../framework.ts'
 import { podInfoOf } from '../../pod-info.ts'

@@ -1,5 +1,5 @@
 import type { Node, PersistentVolume } from '#/api/generated/core/v1.ts'
-import { compileNodeSelector, type NodeTest } from '#/api/node-selector.ts'
+import { compileNodeSelector, type NodeTest } from '#/api/selectors/node-selector.ts'
 
 /** Compiled node affinity, cached per version of a volume. */
 const compiled = new WeakMap<object, NodeTest>()

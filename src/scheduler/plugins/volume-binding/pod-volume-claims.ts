@@ -12,11 +12,11 @@ import {
   listCandidateVolumes,
   requestedSize,
   selectedNodeAnnotation,
-} from '#/api/persistent-volumes.ts'
-import { claimsOf, isClaimForPod } from '#/api/pod-volumes.ts'
-import { compareQuantities } from '#/api/quantity.ts'
-import { quote } from '#/api/quote.ts'
-import { storageClassOf } from '#/api/storage-classes.ts'
+} from '#/api/core/persistent-volumes.ts'
+import { claimsOf, isClaimForPod } from '#/api/core/pod-volumes.ts'
+import { compareQuantities } from '#/api/text/quantity.ts'
+import { quote } from '#/api/text/quote.ts'
+import { storageClassOf } from '#/api/core/storage-classes.ts'
 import type { Unschedulable } from '../../framework.ts'
 import { matchesNodeAffinity } from './matches-node-affinity.ts'
 

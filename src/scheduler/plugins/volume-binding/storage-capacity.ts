@@ -1,8 +1,8 @@
 import type { Node, PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
 import type { CSIDriver, CSIStorageCapacity, StorageClass } from '#/api/generated/storage/v1.ts'
-import { requestedSize } from '#/api/persistent-volumes.ts'
-import { compareQuantities, tryParseQuantity, type Quantity } from '#/api/quantity.ts'
-import { compileLabelSelector, type Selector } from '#/api/selector.ts'
+import { requestedSize } from '#/api/core/persistent-volumes.ts'
+import { compareQuantities, tryParseQuantity, type Quantity } from '#/api/text/quantity.ts'
+import { compileLabelSelector, type Selector } from '#/api/selectors/selector.ts'
 
 export interface CapacityWorld {
   readonly driver: (name: string) => CSIDriver | undefined

@@ -11,7 +11,7 @@ import type {
 import type { KindColumns } from '../../../table-columns.ts'
 import { sizeOf } from '../../cell-text.ts'
 import { textColumn } from '../../make-column.ts'
-import type { Unchecked } from '../../unchecked.ts'
+import type { Unchecked } from '../../validation/unchecked.ts'
 
 export const namespaceColumns: KindColumns<Namespace> = {
   columns: [nameColumn, textColumn('Status', 'The status of the namespace.'), ageColumn],

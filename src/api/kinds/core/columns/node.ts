@@ -3,7 +3,7 @@ import { ageColumn, ageOf, nameColumn, nameOf } from '../../../columns.ts'
 import type { Node } from '../../../generated/core/v1.ts'
 import type { KindColumns } from '../../../table-columns.ts'
 import { textColumn, wideColumn } from '../../make-column.ts'
-import type { Unchecked } from '../../unchecked.ts'
+import type { Unchecked } from '../../validation/unchecked.ts'
 
 export const nodeColumns: KindColumns<Node> = {
   columns: [

@@ -11,7 +11,7 @@ import type {
   PodStatus,
 } from '../../../generated/core/v1.ts'
 import { isTrue } from '../../cell-text.ts'
-import type { Unchecked } from '../../unchecked.ts'
+import type { Unchecked } from '../../validation/unchecked.ts'
 
 export interface PodPrintStatus {
   readonly ready: number

@@ -4,7 +4,7 @@ import type { Pod } from '../../../generated/core/v1.ts'
 import type { KindColumns, RowCondition } from '../../../table-columns.ts'
 import { isTrue } from '../../cell-text.ts'
 import { textColumn, wideColumn } from '../../make-column.ts'
-import type { Unchecked } from '../../unchecked.ts'
+import type { Unchecked } from '../../validation/unchecked.ts'
 import { podPrintStatus, type PodPrintStatus } from './pod-print-status.ts'
 
 export const podColumns: KindColumns<Pod> = {

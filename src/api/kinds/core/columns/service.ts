@@ -4,7 +4,7 @@ import type { Endpoints, Service, ServicePort } from '../../../generated/core/v1
 import type { KindColumns } from '../../../table-columns.ts'
 import { loadBalancerStatusText, formatListWithMore, labelsText, shownMax } from '../../cell-text.ts'
 import { textColumn, wideColumn } from '../../make-column.ts'
-import type { Unchecked } from '../../unchecked.ts'
+import type { Unchecked } from '../../validation/unchecked.ts'
 
 export const serviceColumns: KindColumns<Service> = {
   columns: [

@@ -5,7 +5,7 @@ import type { KindColumns } from '../../../table-columns.ts'
 import { containerImages, containerNames, labelsText } from '../../cell-text.ts'
 import { textColumn } from '../../make-column.ts'
 import { replicaColumns } from '../../replica-columns.ts'
-import type { Unchecked } from '../../unchecked.ts'
+import type { Unchecked } from '../../validation/unchecked.ts'
 
 export const podTemplateColumns: KindColumns<PodTemplate> = {
   columns: [

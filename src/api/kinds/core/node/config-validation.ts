@@ -9,7 +9,7 @@ import type {
   NodeConfigStatus,
 } from '../../../generated/core/v1.ts'
 import { checkConfigMapKey, checkDns1123Label, checkDns1123Subdomain } from '../../../names.ts'
-import { validateRequiredName } from '../pod/field-checks.ts'
+import { validateRequiredName } from '../../validation/field-checks.ts'
 
 /** In the spec, without uid and resourceVersion of the ConfigMap. */
 export function validateConfigSource(field: string, source: NodeConfigSource): FieldError[] {

@@ -1,13 +1,13 @@
 /** Validation of Node. */
-import { parseCidr, validateCidrForLegacyField } from '../../../cidr.ts'
+import { parseCidr, validateCidrForLegacyField } from '../../../net/cidr.ts'
 import { duplicate, forbiddenField, invalid, type FieldError } from '../../../field-error.ts'
 import type { Node, NodeStatus, Taint } from '../../../generated/core/v1.ts'
 import { validateLabelName } from '../../../labels.ts'
 import { checkLabelValue } from '../../../names.ts'
-import { quote } from '../../../quote.ts'
-import { validateChoice, validatePositive } from '../pod/field-checks.ts'
-import type { ResourceList } from '../pod/resource-amounts.ts'
-import { validateAmount } from '../resource-quantities.ts'
+import { quote } from '../../../text/quote.ts'
+import { validateChoice, validatePositive } from '../../validation/field-checks.ts'
+import type { ResourceList } from '../../../core/resource-amounts.ts'
+import { validateAmount } from '../../validation/resource-quantities.ts'
 import { validateConfigSource, validateConfigStatus } from './config-validation.ts'
 
 /** Validation without the old object. Errors of taints have the path `metadata.taints`, as in Kubernetes. */

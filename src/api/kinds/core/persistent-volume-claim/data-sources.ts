@@ -4,7 +4,7 @@
  * from it. https://kubernetes.io/docs/concepts/storage/persistent-volumes/#volume-populators-and-data-sources
  */
 import type { PersistentVolumeClaimSpec, TypedLocalObjectReference } from '../../../generated/core/v1.ts'
-import { withoutField } from '../pod/copy-on-write.ts'
+import { withoutField } from '../../../copy-on-write.ts'
 
 export function normalizeDataSources(spec: PersistentVolumeClaimSpec): PersistentVolumeClaimSpec {
   const { dataSource, dataSourceRef } = spec

@@ -2,8 +2,8 @@
 import { invalidEach, notSupported, required, type FieldError } from '../../../field-error.ts'
 import type { PersistentVolumeClaim } from '../../../generated/core/v1.ts'
 import { checkQualifiedName } from '../../../names.ts'
-import { isNativeResource } from '../pod/resource-names.ts'
-import { validateAmount, validateStoredAmount } from '../resource-quantities.ts'
+import { isNativeResource } from '../../../core/resource-names.ts'
+import { validateAmount, validateStoredAmount } from '../../validation/resource-quantities.ts'
 
 export function validateClaimStatus({ spec = {}, status = {} }: PersistentVolumeClaim): FieldError[] {
   const { capacity = {}, allocatedResourceStatuses = {}, allocatedResources = {} } = status

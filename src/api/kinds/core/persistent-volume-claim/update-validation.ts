@@ -4,12 +4,12 @@
  */
 import { forbiddenField, type FieldError } from '../../../field-error.ts'
 import type { PersistentVolumeClaim, PersistentVolumeClaimSpec } from '../../../generated/core/v1.ts'
-import { compareQuantities } from '../../../quantity.ts'
+import { compareQuantities } from '../../../text/quantity.ts'
 import { validateImmutable } from '../../../validate-metadata.ts'
 import { annotationOf } from '../../annotation-of.ts'
-import { quantityOf } from '../pod/resource-amounts.ts'
-import { semanticEqual } from '../pod/semantic-equal.ts'
-import { withField, withoutField } from '../pod/copy-on-write.ts'
+import { quantityOf } from '../../../core/resource-amounts.ts'
+import { semanticEqual } from '../../validation/semantic-equal.ts'
+import { withField, withoutField } from '../../../copy-on-write.ts'
 import { normalizeDataSources } from './data-sources.ts'
 
 /** Legacy annotation for the storage class. */

@@ -4,9 +4,9 @@
  */
 import { invalid, required, type FieldError } from '../../../field-error.ts'
 import type { NodeSelectorTerm, VolumeNodeAffinity } from '../../../generated/core/v1.ts'
-import { semanticEqual } from '../pod/semantic-equal.ts'
-import { validateRequiredTerms } from '../pod/selectors.ts'
-import { mapCopyOnWrite, withField } from '../pod/copy-on-write.ts'
+import { semanticEqual } from '../../validation/semantic-equal.ts'
+import { validateRequiredTerms } from '../../validation/selectors.ts'
+import { mapCopyOnWrite, withField } from '../../../copy-on-write.ts'
 
 export function validateNodeAffinity(field: string, affinity: VolumeNodeAffinity): FieldError[] {
   const node = affinity.required

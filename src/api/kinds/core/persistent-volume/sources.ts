@@ -1,9 +1,14 @@
 /** Validation of the volume sources of a PersistentVolume. */
-import { invalid, required, tooLong, type FieldError } from '../../../field-error.ts'
+import { invalid, required, type FieldError } from '../../../field-error.ts'
 import type { PersistentVolumeSpec, SecretReference } from '../../../generated/core/v1.ts'
 import { checkDns1123Label, checkDns1123Subdomain } from '../../../names.ts'
-import { validateDnsLabel, validatePresent, validateRequiredName } from '../pod/field-checks.ts'
-import { validatePathNoBacksteps } from '../pod/paths.ts'
+import {
+  validateCsiDriverName,
+  validateDnsLabel,
+  validatePresent,
+  validateRequiredName,
+} from '../../validation/field-checks.ts'
+import { validatePathNoBacksteps } from '../../validation/paths.ts'
 import {
   validateAwsElasticBlockStore,
   validateAzureDisk,
@@ -16,7 +21,7 @@ import {
   validateNfs,
   validateQuobyte,
   validateTexts,
-} from '../pod/volume-source-validation.ts'
+} from '../../pod/volume-source-validation.ts'
 
 type Source<K extends keyof PersistentVolumeSpec> = NonNullable<PersistentVolumeSpec[K]>
 type Sources = Omit<
@@ -107,14 +112,6 @@ const mountable: readonly SourceName[] = [
 /** True if the volume type supports the mount options annotation. */
 export function hasMountOptions(spec: PersistentVolumeSpec): boolean {
   return mountable.some(name => spec[name] !== undefined)
-}
-
-const driverNameMax = 63
-
-/** Validates the name under which a CSI driver registers. */
-export function validateCsiDriverName(field: string, driver: string | undefined): FieldError[] {
-  const errors = validateRequiredName(field, driver, name => checkDns1123Subdomain(name.toLowerCase()))
-  return Buffer.byteLength(driver ?? '') > driverNameMax ? [tooLong(field, driverNameMax), ...errors] : errors
 }
 
 function validateCsi(field: string, csi: Source<'csi'>): FieldError[] {

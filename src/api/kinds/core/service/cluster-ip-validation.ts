@@ -4,9 +4,9 @@
  */
 import { duplicate, invalid, required, type FieldError } from '../../../field-error.ts'
 import type { ServiceSpec } from '../../../generated/core/v1.ts'
-import { parseIpLeniently, validateIpForLegacyField } from '../../../ip.ts'
-import { repetitions } from '../../repetitions.ts'
-import { validateOptionalChoice } from '../pod/field-checks.ts'
+import { parseIpLeniently, validateIpForLegacyField } from '../../../net/ip.ts'
+import { repetitions } from '../../validation/repetitions.ts'
+import { validateOptionalChoice } from '../../validation/field-checks.ts'
 import { isHeadless } from './traits.ts'
 
 /** `old` are the addresses of the old object. */

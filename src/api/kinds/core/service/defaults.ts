@@ -9,7 +9,7 @@ import type {
   ServiceSpec,
   ServiceStatus,
 } from '../../../generated/core/v1.ts'
-import { mapCopyOnWrite, withDefaults, withField, withMissing, withoutField } from '../pod/copy-on-write.ts'
+import { mapCopyOnWrite, withDefaults, withField, withMissing, withoutField } from '../../../copy-on-write.ts'
 import { isExternallyAccessible } from './traits.ts'
 
 export function withServiceDefaults(service: Service): Service {

@@ -1,11 +1,11 @@
 /** Validation of the load balancer fields of a service. */
-import { validateCidrForLegacyField } from '../../../cidr.ts'
+import { validateCidrForLegacyField } from '../../../net/cidr.ts'
 import { forbiddenField, invalid, invalidEach, required, type FieldError } from '../../../field-error.ts'
 import type { LoadBalancerIngress, Service, ServiceSpec } from '../../../generated/core/v1.ts'
-import { parseIpLeniently, validateIpForLegacyField } from '../../../ip.ts'
 import { checkQualifiedName } from '../../../names.ts'
+import { validateIpForLegacyField } from '../../../net/ip.ts'
 import { annotationOf } from '../../annotation-of.ts'
-import { validateDnsSubdomain, validateOptionalChoice } from '../pod/field-checks.ts'
+import { validateBalancerHostname, validateOptionalChoice } from '../../validation/field-checks.ts'
 
 export function validateLoadBalancer(service: Service, old: Service | undefined): FieldError[] {
   const { type, allocateLoadBalancerNodePorts } = service.spec ?? {}
@@ -39,14 +39,6 @@ export function validateLoadBalancerStatus(service: Service, known: ReadonlySet<
     ...validateIpMode(`${field}[${index}].ipMode`, each),
     ...validateBalancerHostname(`${field}[${index}].hostname`, each.hostname),
   ])
-}
-
-/** The hostname of a load balancer, which must not be an IP address. */
-export function validateBalancerHostname(field: string, hostname: string | undefined): FieldError[] {
-  if (!hostname) return []
-  const errors = validateDnsSubdomain(field, hostname)
-  if (parseIpLeniently(hostname) === undefined) return errors
-  return [...errors, invalid(field, hostname, 'must be a DNS name, not an IP address')]
 }
 
 const onlyForLoadBalancers = "may only be used when `type` is 'LoadBalancer'"

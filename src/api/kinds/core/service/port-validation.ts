@@ -1,8 +1,13 @@
 /** Validation of service ports. */
 import { duplicate, forbiddenField, required, type FieldError } from '../../../field-error.ts'
 import type { ServicePort, ServiceSpec } from '../../../generated/core/v1.ts'
-import { validateChoice, validateDnsLabel } from '../pod/field-checks.ts'
-import { portProtocols, validateAppProtocol, validatePortNumber, validatePortOrName } from '../ports.ts'
+import { validateChoice, validateDnsLabel } from '../../validation/field-checks.ts'
+import {
+  portProtocols,
+  validateAppProtocol,
+  validatePortNumber,
+  validatePortOrName,
+} from '../../validation/ports.ts'
 
 /** Validates each port separately, and that names are unique. */
 export function validateServicePorts({ ports = [] }: ServiceSpec): FieldError[] {

@@ -4,8 +4,8 @@
  * completed here; validation rejects the rest.
  */
 import type { Service, ServicePort, ServiceSpec } from '../../../generated/core/v1.ts'
-import { equalJson } from '../../../json-value.ts'
-import { mapCopyOnWrite, withDefaults, withField, withoutField } from '../pod/copy-on-write.ts'
+import { equalJson } from '../../../text/json-value.ts'
+import { mapCopyOnWrite, withDefaults, withField, withoutField } from '../../../copy-on-write.ts'
 import {
   isExternallyAccessible,
   mayHaveNodePorts,

@@ -4,12 +4,16 @@
  */
 import { forbiddenField, invalid, required, type FieldError } from '../../../field-error.ts'
 import type { Service, ServiceSpec, SessionAffinityConfig } from '../../../generated/core/v1.ts'
-import { validateNonSpecialIp, validateIpForLegacyField } from '../../../ip.ts'
+import { validateNonSpecialIp, validateIpForLegacyField } from '../../../net/ip.ts'
 import { validateLabels } from '../../../labels.ts'
 import { checkDns1123Subdomain } from '../../../names.ts'
 import { annotationOf } from '../../annotation-of.ts'
-import { validateChoice, validateOptionalChoice, validateRequiredName } from '../pod/field-checks.ts'
-import { validatePortNumber } from '../ports.ts'
+import {
+  validateChoice,
+  validateOptionalChoice,
+  validateRequiredName,
+} from '../../validation/field-checks.ts'
+import { validatePortNumber } from '../../validation/ports.ts'
 import {
   validateClusterIps,
   validateClusterIpsUpdate,

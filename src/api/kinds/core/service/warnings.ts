@@ -1,7 +1,7 @@
 /** Warnings for services that are accepted. */
-import { warningsForCidr } from '../../../cidr.ts'
+import { warningsForCidr } from '../../../net/cidr.ts'
 import type { Service } from '../../../generated/core/v1.ts'
-import { warningsForIp } from '../../../ip.ts'
+import { warningsForIp } from '../../../net/ip.ts'
 import { annotationOf } from '../../annotation-of.ts'
 
 export function warningsForService(service: Service): readonly string[] {

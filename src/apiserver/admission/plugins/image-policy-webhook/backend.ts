@@ -1,5 +1,5 @@
-import { parseJson, stringifyJson } from '#/api/json.ts'
-import type { JsonValue } from '#/api/json-value.ts'
+import { parseJson, stringifyJson } from '#/api/text/json.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import type { Clock } from '#/platform/platform.ts'
 import { RemoteServer } from '../../../remote-server.ts'
 import type { Remote } from '../../../settings/flag-files.ts'

@@ -1,5 +1,5 @@
-import { formatDurationMs } from '#/api/duration.ts'
-import type { JsonValue } from '#/api/json-value.ts'
+import { formatDurationMs } from '#/api/text/duration.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import {
   flag,
   integer,

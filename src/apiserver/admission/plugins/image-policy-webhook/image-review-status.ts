@@ -1,4 +1,4 @@
-import type { JsonValue } from '#/api/json-value.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 
 export interface ImageReviewStatus {
   readonly allowed: boolean

@@ -6,7 +6,7 @@ import type {
   Pod,
   ResourceRequirements,
 } from '#/api/generated/core/v1.ts'
-import { aggregatePodResources } from '#/api/pod-resources.ts'
+import { aggregatePodResources } from '#/api/core/pod-resources.ts'
 import {
   compareQuantities,
   isZeroQuantity,
@@ -16,7 +16,7 @@ import {
   tryParseQuantity,
   zeroQuantity,
   type Quantity,
-} from '#/api/quantity.ts'
+} from '#/api/text/quantity.ts'
 import { specOf } from '../pod-spec.ts'
 
 export function checkPod({ spec }: LimitRange, pod: Pod): readonly string[] {

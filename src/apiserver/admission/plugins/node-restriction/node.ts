@@ -3,7 +3,7 @@
  * which pods are scheduled to it.
  */
 import type { Node } from '#/api/generated/core/v1.ts'
-import { equalJson } from '#/api/json-value.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import type { Labels } from '#/api/labels.ts'
 import { admissionForbidden, type AdmissionRequest } from '../../admission-chain.ts'
 

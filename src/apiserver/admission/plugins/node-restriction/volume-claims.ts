@@ -2,7 +2,7 @@
  * Checks a kubelet's writes to PersistentVolumeClaims: only the status fields of volume expansion may change.
  */
 import type { PersistentVolumeClaim, PersistentVolumeClaimStatus } from '#/api/generated/core/v1.ts'
-import { equalJson } from '#/api/json-value.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import { admissionForbidden, type AdmissionRequest } from '../../admission-chain.ts'
 
 export function checkClaim(request: AdmissionRequest, nodeName: string): void {

@@ -5,7 +5,7 @@ import type { EnvFromSource, EnvVar, Volume, VolumeMount } from '#/api/generated
 import type { KindRules } from '#/api/kind-rules.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
-import { validateLabelSelector, type LabelSelector } from '#/api/selector.ts'
+import { validateLabelSelector, type LabelSelector } from '#/api/selectors/selector.ts'
 import { listOf, struct, versionedStruct } from '../../plugin-configuration.ts'
 
 export interface PodPreset extends KubernetesObject {

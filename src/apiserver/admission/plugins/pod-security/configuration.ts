@@ -1,6 +1,6 @@
 /** PodSecurityConfiguration: default levels for namespaces without labels, and exemptions. */
 import { duplicate, invalid, type FieldError } from '#/api/field-error.ts'
-import type { JsonValue } from '#/api/json-value.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import { checkDns1123Label, checkDns1123Subdomain } from '#/api/names.ts'
 import {
   checkConfiguration,

@@ -3,7 +3,7 @@
  * https://kubernetes.io/docs/concepts/policy/resource-quotas/#limit-priority-class-consumption-by-default
  */
 import type { ScopedResourceSelectorRequirement } from '#/api/generated/core/v1.ts'
-import type { JsonValue } from '#/api/json-value.ts'
+import type { JsonValue } from '#/api/text/json-value.ts'
 import { ConfigurationError } from '../../plugin-context.ts'
 
 export interface LimitedResource {

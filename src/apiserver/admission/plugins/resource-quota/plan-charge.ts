@@ -1,6 +1,6 @@
 /** Decides whether quotas admit a write, and computes their usage after it. */
 import type { ScopedResourceSelectorRequirement } from '#/api/generated/core/v1.ts'
-import { compareQuantities, quantitySign, zeroQuantity } from '#/api/quantity.ts'
+import { compareQuantities, quantitySign, zeroQuantity } from '#/api/text/quantity.ts'
 import {
   addAmounts,
   positiveDifference,

@@ -1,6 +1,6 @@
 /** Controls on AppArmor, SELinux and seccomp profiles. */
 import type { PodSecurityContext, SELinuxOptions, SecurityContext } from '#/api/generated/core/v1.ts'
-import { quote } from '#/api/quote.ts'
+import { quote } from '#/api/text/quote.ts'
 import { allContainers } from '../../pod-spec.ts'
 import {
   containersMatching,

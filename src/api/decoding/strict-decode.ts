@@ -1,0 +1,205 @@
+/**
+ * Decodes a request body to an object of the expected kind: parsing, duplicate key detection, kind check,
+ * schema decoding. Failures are thrown as the ApiError that Kubernetes returns; unknown and duplicate fields
+ * are errors, warnings or ignored, according to `fieldValidation`.
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/#field-validation
+ */
+import { decode, type DecodeOptions } from './decode.ts'
+import { DecodeError } from './decode-error.ts'
+import { badRequest, requestEntityTooLarge, unsupportedMediaType, type ApiError } from '../errors.ts'
+import { findDuplicateKeys, hasDuplicateKeys } from '../text/find-duplicate-keys.ts'
+import { parseGroupVersion } from '../group-version.ts'
+import { formatJsonPath, type JsonPath } from '../text/json-path.ts'
+import { parseJson, readText } from '../text/json.ts'
+import type { JsonValue } from '../text/json-value.ts'
+import type { JsonObject } from '../text/json-object.ts'
+import { quote } from '../text/quote.ts'
+import { apiVersionOf, type GroupVersionKind } from '../resource.ts'
+import type { Schema, StructSchema } from '../schema.ts'
+import { missingTypeMetaError, readTypeMeta } from './type-meta.ts'
+import { readYaml } from '../text/yaml.ts'
+
+export interface StrictDecodeOptions extends DecodeOptions {
+  readonly mediaType: string
+  readonly schema: StructSchema
+  readonly fieldValidation: FieldValidation
+  /** The kind of the request URL, assumed for an object without a kind. */
+  readonly expected: GroupVersionKind
+  readonly maxBytes?: number
+}
+
+export type FieldValidation = 'Ignore' | 'Warn' | 'Strict'
+
+export interface StrictDecoded {
+  readonly value: JsonObject
+  readonly warnings: readonly string[]
+}
+
+/** Maximum size of a request body, as in Kubernetes. */
+export const requestBytesMax = 3 * 1024 * 1024
+
+/** Maximum number of unknown and duplicate fields reported. */
+export const strictErrorsMax = 100
+
+/** Throws ApiError: 400 for an invalid body, 413 if it is too large, 415 if its format is not supported. */
+export function strictDecode(bytes: Uint8Array, options: StrictDecodeOptions): StrictDecoded {
+  const { mediaType, schema, expected, fieldValidation } = options
+  const unrecognized = (error: DecodeError) => unrecognizedObject(error, expected, bytes)
+  const body = attempt(() => parseBody(bytes, mediaType, options), unrecognized)
+  const kind = attempt(() => readKind(body.value, bytes, options), unrecognized)
+  refuseOtherKind(kind, expected)
+  const refuse = (reason: string) => cannotHandle(kind, expected, reason)
+  const decoded = attempt(
+    () => decode(body.value, schema, options),
+    error => refuse(error.message),
+  )
+  const value = withTypeMeta(decoded.value, expected)
+  if (fieldValidation === 'Ignore') return { value, warnings: [] }
+
+  const duplicatePaths =
+    options.customResource === true
+      ? body.duplicatePaths
+      : body.duplicatePaths.filter(path => isDecoded(path, schema))
+  const fieldErrors = [
+    ...decoded.unknownFields.map(path => `unknown field ${quote(path)}`),
+    ...duplicatePaths.map(path => `duplicate field ${quote(formatJsonPath(path))}`),
+  ].slice(0, strictErrorsMax)
+  if (fieldErrors.length === 0 && body.yamlErrors.length === 0) return { value, warnings: [] }
+  if (fieldValidation === 'Warn') return { value, warnings: [...body.yamlErrors, ...fieldErrors] }
+  throw refuse(`strict decoding error: ${[...joinYamlErrors(body.yamlErrors), ...fieldErrors].join(', ')}`)
+}
+
+/** The YAML parser reports all duplicate keys as one multi-line error. */
+function joinYamlErrors(errors: readonly string[]): string[] {
+  return errors.length === 0 ? [] : [['yaml: unmarshal errors:', ...errors].join('\n  ')]
+}
+
+interface Body {
+  readonly value: JsonValue
+  /** Errors of the YAML parser about duplicate keys. */
+  readonly yamlErrors: readonly string[]
+  /** Duplicate keys in JSON. */
+  readonly duplicatePaths: readonly JsonPath[]
+}
+
+const mediaTypes = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf']
+
+function parseBody(bytes: Uint8Array, mediaType: string, options: StrictDecodeOptions): Body {
+  const { maxBytes = requestBytesMax, fieldValidation } = options
+  switch (
+    mediaType
+      .replace(/;[^]*$/, '')
+      .trim()
+      .toLowerCase()
+  ) {
+    case 'application/json': {
+      const value = parseJsonBody(bytes, maxBytes)
+      const isSuspicious = fieldValidation !== 'Ignore' && hasDuplicateKeys(bytes, value)
+      const duplicates = isSuspicious ? findDuplicateKeys(readText(bytes)) : []
+      return { value, yamlErrors: [], duplicatePaths: duplicates.map(({ path }) => path) }
+    }
+    case 'application/yaml':
+    case 'application/apply-patch+yaml': {
+      const { value, duplicateKeys } = readYaml(bytes, { maxBytes })
+      const yamlErrors = duplicateKeys.map(({ key, line }) => {
+        return `line ${line}: key ${quote(formatJsonPath([key]))} already set in map`
+      })
+      return { value, yamlErrors, duplicatePaths: [] }
+    }
+    default:
+      throw unsupportedMediaType(mediaTypes)
+  }
+}
+
+function parseJsonBody(bytes: Uint8Array, maxBytes: number): JsonValue {
+  try {
+    return parseJson(bytes, { maxBytes })
+  } catch (error) {
+    if (!(error instanceof DecodeError) || error.reason === 'too-large') throw error
+    const text = `couldn't get version/kind; json parse error: ${error.message}`
+    throw new DecodeError(error.reason, text, { cause: error })
+  }
+}
+
+/** The kind in the body, or the expected one if it is missing. */
+function readKind(value: JsonValue, bytes: Uint8Array, options: StrictDecodeOptions): GroupVersionKind {
+  const { apiVersion, kind } = readTypeMeta(value)
+  const { expected } = options
+  // A custom resource must have a kind: the server has no type from which the kind could be derived.
+  if (kind === '' && options.customResource === true) throw missingTypeMetaError('Kind', readText(bytes))
+  const { group, version } = parseGroupVersion(apiVersion) ?? expected
+  const isSameGroup = version === '' && (group === '' || group === expected.group)
+  return { ...(isSameGroup ? expected : { group, version }), kind: kind === '' ? expected.kind : kind }
+}
+
+function refuseOtherKind(kind: GroupVersionKind, expected: GroupVersionKind): void {
+  if (kind.kind !== expected.kind) {
+    const internal = expected.group === '' ? 'core' : expected.group.split('.', 1)[0]
+    const types = `(${kind.version}.${kind.kind}) to (${internal}.${expected.kind})`
+    throw cannotHandle(kind, expected, `converting ${types}: unknown conversion`)
+  }
+  if (kind.group !== expected.group || kind.version !== expected.version) {
+    const found = `the API version in the data (${apiVersionOf(kind)})`
+    throw badRequest(`${found} does not match the expected API version (${apiVersionOf(expected)})`)
+  }
+}
+
+/**
+ * True if the decoder visits the key. It skips the contents of unknown fields and of values of any type, so
+ * Kubernetes does not report duplicates there.
+ */
+function isDecoded(path: JsonPath, root: StructSchema): boolean {
+  let schema: Schema = root
+  for (const segment of path) {
+    if (schema.type === 'struct') {
+      const field = schema.fields.get(String(segment))
+      if (field === undefined) return false
+      schema = field.schema
+    } else if (schema.type === 'list') {
+      schema = schema.items
+    } else if (schema.type === 'map') {
+      schema = schema.values
+    } else {
+      return false
+    }
+  }
+  return true
+}
+
+function withTypeMeta(value: JsonObject, expected: GroupVersionKind): JsonObject {
+  const apiVersion = apiVersionOf(expected)
+  if (value['apiVersion'] === apiVersion && value['kind'] === expected.kind) return value
+  const typeMeta = { apiVersion, kind: expected.kind }
+  return { ...typeMeta, ...value, ...typeMeta }
+}
+
+/** Runs a decoding step and translates its DecodeError. */
+function attempt<T>(step: () => T, translate: (error: DecodeError) => ApiError): T {
+  try {
+    return step()
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    throw error.reason === 'too-large' ? requestEntityTooLarge(error.message) : translate(error)
+  }
+}
+
+function cannotHandle(kind: GroupVersionKind, expected: GroupVersionKind, reason: string): ApiError {
+  const found = `${kind.kind} in version ${quote(kind.version)}`
+  return badRequest(`${found} cannot be handled as a ${expected.kind}: ${reason}`)
+}
+
+function unrecognizedObject(error: DecodeError, expected: GroupVersionKind, bytes: Uint8Array): ApiError {
+  const head = `the object provided is unrecognized (must be of type ${expected.kind})`
+  return badRequest(`${head}: ${error.message} (${summarize(bytes)})`)
+}
+
+/** Maximum number of bytes of the body in an error message. */
+const summaryBytesMax = 30
+
+/** The beginning of a body: as text if it looks like JSON, otherwise in hexadecimal. */
+function summarize(bytes: Uint8Array): string {
+  if (bytes.length === 0) return '<empty>'
+  const head = Buffer.from(bytes.subarray(0, summaryBytesMax))
+  const text = bytes[0] === 0x7b ? head.toString('utf8') : head.toString('hex')
+  return bytes.length > summaryBytesMax ? `${text} ...` : text
+}
