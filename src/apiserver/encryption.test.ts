@@ -97,6 +97,16 @@ test('stored values have the provider prefix and no plain text', async () => {
   }
 })
 
+test('a secretbox value stored by an earlier version is readable', async () => {
+  const box =
+    'gQW/U4Lu4tIXrgfb1kazjB62K/yTCrOPqd3Na4DYt6GW6kdNRU5+ALzBALUUDK+CxyTVTE99lpJGFYu3mEo6' +
+    'mBGb4HaS7UVa3ek/yeILMF7MfonVt4SOkIepvQM='
+  const raw = await open()
+  await raw.create(key, Buffer.concat([Buffer.from('k8s:enc:secretbox:v1:a:'), Buffer.from(box, 'base64')]))
+  const store = await encrypt(raw, configurationOf('secrets', 'secretbox a'))
+  assert.equal(text((await store.get(key))?.value), text(value))
+})
+
 test('values are encrypted with the provider of their resource', async () => {
   const check = async (names: string, encrypted: string[], plain: string[]): Promise<void> => {
     const raw = await open()

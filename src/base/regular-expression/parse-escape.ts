@@ -1,7 +1,4 @@
-/**
- * Escapes of a single character: `
- * `, `\.`, `\x{1F600}`, `\012`.
- */
+/** Escapes of a single character: `\n`, `\.`, `\x{1F600}`, `\012`. */
 import { codePointMax } from './character-class.ts'
 import { syntaxError } from './error.ts'
 
