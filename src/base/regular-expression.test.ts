@@ -262,6 +262,8 @@ test('deep, long and hostile patterns throw nothing else', () => {
   const hostile = [
     '(?:'.repeat(50_000),
     '['.repeat(10_000),
+    '[[:'.repeat(500_000),
+    '\\pL'.repeat(500_000),
     `${'(?:'.repeat(20_000)}a${')*'.repeat(20_000)}`,
     '__proto__',
   ]

@@ -129,9 +129,9 @@ function parseDescriptor(text: string, timeZone: string | undefined): CronSchedu
   return parseCronSchedule(timeZone === undefined ? schedule : `CRON_TZ=${timeZone} ${schedule}`)
 }
 
-/** True if one of the ranges is `*` or `?`, with or without a step. */
+/** True if one of the ranges is `*` or `?`. A step above 1 restricts the field. */
 function isAny(text: string): boolean {
-  return text.split(',').some(range => range.startsWith('*') || range.startsWith('?'))
+  return text.split(',').some(range => /^[*?](?:\/0*1)?$/.test(range))
 }
 
 function parseField(text: string, bounds: Bounds): ReadonlySet<number> {

@@ -52,7 +52,12 @@ test('if both day fields are restricted, one match is enough', () => {
     '2026-01-16T00:00:00Z',
     '2026-01-23T00:00:00Z',
   ])
-  check('0 0 */13 * fri', 'UTC', '2026-01-10T00:00:00Z', ['2026-02-27T00:00:00Z'])
+  check('0 0 */13 * fri', 'UTC', '2026-01-10T00:00:00Z', [
+    '2026-01-14T00:00:00Z',
+    '2026-01-16T00:00:00Z',
+    '2026-01-23T00:00:00Z',
+  ])
+  check('0 0 */1 * fri', 'UTC', '2026-01-10T00:00:00Z', ['2026-01-16T00:00:00Z', '2026-01-23T00:00:00Z'])
 })
 
 test('the search for impossible dates is bounded', () => {

@@ -10,15 +10,22 @@ export interface ParsedClass {
   readonly end: number
 }
 
+export interface ClassOptions {
+  readonly foldsCase: boolean
+  /** Position of the last `:]` in the pattern, -1 if there is none: no class begins after it. */
+  readonly lastPosixClose: number
+}
+
 /** The pattern has an opening bracket at `start`. */
-export function parseBracketed(pattern: string, start: number, foldsCase: boolean): ParsedClass {
+export function parseBracketed(pattern: string, start: number, options: ClassOptions): ParsedClass {
+  const { foldsCase } = options
   const isNegated = pattern[start + 1] === '^'
   const first = start + (isNegated ? 2 : 1)
   const pairs: number[] = []
   let at = first
   // A closing bracket in first position is literal.
   while (at === first || pattern[at] !== ']') {
-    const named = parsePosix(pattern, at, foldsCase) ?? parseNamedClass(pattern, at, foldsCase)
+    const named = parsePosix(pattern, at, options) ?? parseNamedClass(pattern, at, foldsCase)
     if (named !== undefined) {
       for (const each of named.ranges) pairs.push(each)
       at = named.end
@@ -76,10 +83,13 @@ function finished(ranges: Ranges, options: { foldsCase: boolean; isNegated: bool
 }
 
 /** `[:alpha:]`, `[:^alpha:]`; undefined if there is none, which is not an error. */
-function parsePosix(pattern: string, start: number, foldsCase: boolean): ParsedClass | undefined {
-  if (!pattern.startsWith('[:', start)) return undefined
+function parsePosix(
+  pattern: string,
+  start: number,
+  { foldsCase, lastPosixClose }: ClassOptions,
+): ParsedClass | undefined {
+  if (!pattern.startsWith('[:', start) || start + 2 > lastPosixClose) return undefined
   const close = pattern.indexOf(':]', start + 2)
-  if (close === -1) return undefined
   const isNegated = pattern[start + 2] === '^'
   const ranges = posixClasses.get(pattern.slice(start + (isNegated ? 3 : 2), close))
   if (ranges === undefined) {
@@ -90,7 +100,7 @@ function parsePosix(pattern: string, start: number, foldsCase: boolean): ParsedC
 
 function parseUnicode(pattern: string, start: number, foldsCase: boolean): ParsedClass {
   const isBraced = pattern[start + 2] === '{'
-  const close = pattern.indexOf('}', start)
+  const close = isBraced ? pattern.indexOf('}', start) : -1
   const letter = String.fromCodePoint(...[pattern.codePointAt(start + 2) ?? []].flat())
   const end = isBraced ? (close === -1 ? pattern.length : close + 1) : start + 2 + letter.length
   const name = isBraced ? pattern.slice(start + 3, close) : letter

@@ -74,6 +74,7 @@ const assertionEscapes: ReadonlyMap<string, Assertion> = new Map([
 
 class PatternParser {
   readonly #pattern: string
+  readonly #lastPosixClose: number
   readonly #build: TreeBuilder
   readonly #frames: Frame[] = []
   readonly #groupNames = ['']
@@ -86,6 +87,7 @@ class PatternParser {
 
   constructor(pattern: string) {
     this.#pattern = pattern
+    this.#lastPosixClose = pattern.lastIndexOf(':]')
     this.#build = new TreeBuilder(pattern)
   }
 
@@ -126,7 +128,7 @@ class PatternParser {
         this.#push(characterClass(dotMatchesNewline ? anyCharacter : anyButNewline))
         break
       case '[':
-        return this.#pushClass(parseBracketed(this.#pattern, this.#at, this.#flags.foldsCase))
+        return this.#parseClass()
       case '\\':
         return this.#parseBackslash()
       case undefined:
@@ -138,6 +140,11 @@ class PatternParser {
 
   #push(node: Node): void {
     this.#frame.items.push(node)
+  }
+
+  #parseClass(): void {
+    const options = { foldsCase: this.#flags.foldsCase, lastPosixClose: this.#lastPosixClose }
+    this.#pushClass(parseBracketed(this.#pattern, this.#at, options))
   }
 
   #pushClass({ ranges, end }: { ranges: Ranges; end: number }): void {

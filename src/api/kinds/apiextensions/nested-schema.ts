@@ -2,10 +2,10 @@
  * Validation of schemas inside `allOf`, `anyOf`, `oneOf` and `not`: they may restrict values but must not
  * define structure.
  */
+import { compileRegularExpression, RegularExpressionError } from '#/base/regular-expression.ts'
 import { forbiddenField, invalid, required, type FieldError } from '../../field-error.ts'
 import type { JSONSchemaProps } from '../../generated/apiextensions/v1.ts'
 import { equalJson } from '../../text/json-value.ts'
-import { checkGoPattern } from './go-pattern.ts'
 import { itemsOf, propertyOf, valuesOf } from './subschemas.ts'
 
 /** Errors of the combinators in a schema and of its pattern. */
@@ -15,7 +15,7 @@ export function validateNestedValueValidation(
   isIntOrString = false,
 ): FieldError[] {
   const { anyOf = [], allOf = [], oneOf = [], not, pattern } = schema
-  const problem = pattern ? checkGoPattern(pattern) : undefined
+  const problem = pattern ? patternProblem(pattern) : undefined
   // The only type declarations allowed in a combinator: `anyOf` integer and string.
   const isKnownPattern = isIntOrString || isNumberOrText(anyOf)
   return [
@@ -31,6 +31,17 @@ export function validateNestedValueValidation(
       ? []
       : [invalid(`${field}.pattern`, pattern, `must be a valid regular expression, but isn't: ${problem}`)]),
   ]
+}
+
+/** The error message of an invalid regular expression. */
+function patternProblem(pattern: string): string | undefined {
+  try {
+    compileRegularExpression(pattern)
+    return undefined
+  } catch (error) {
+    if (error instanceof RegularExpressionError) return error.message
+    throw error
+  }
 }
 
 /** Fields used in a combinator must also be defined in the surrounding schema. */
