@@ -11,10 +11,9 @@ import { patch } from './handlers/patch.ts'
 import { update } from './handlers/update.ts'
 import { watch } from './handlers/watch.ts'
 import { negotiate, withoutProtobuf, withoutTables } from './negotiation.ts'
-import type { ObjectView } from './registry/watch-cache.ts'
 import type { Registry } from './registry/registry.ts'
 import { rulesOf } from './registry/resource-strategy.ts'
-import { isConnectSubresource, isTrue, type ApiVerb, type ResourceRequestInfo } from './request-info.ts'
+import { isConnectSubresource, type ApiVerb, type ResourceRequestInfo } from './request-info.ts'
 import type { ApiResponse, RequestContext } from './request.ts'
 import { View } from './view.ts'
 
@@ -65,8 +64,7 @@ export class Router {
     }
     const accept = acceptFor(resource, info, request.headers['accept'])
     const negotiated = negotiate(accept, request.query, request.headers['user-agent'])
-    const objects = objectsFor(registry, request.query)
-    return handler({ registry, context, info, resource, objects, view: new View(resource, negotiated) })
+    return handler({ registry, context, info, resource, view: new View(resource, negotiated) })
   }
 
   #handler(resource: Resource, info: ResourceRequestInfo): Handler {
@@ -114,12 +112,6 @@ function acceptFor(
 function isOnlyCreated(resource: Resource, { subresource }: ResourceRequestInfo): boolean {
   const { verbs } = resource.subresources.get(subresource) ?? resource
   return verbs.every(verb => verb === 'create')
-}
-
-/** Uninitialized objects are visible only with `includeUninitialized`. */
-function objectsFor({ cache }: Registry, query: URLSearchParams): ObjectView {
-  const { withUninitialized } = cache
-  return withUninitialized && isTrue(query.get('includeUninitialized')) ? withUninitialized : cache
 }
 
 function resourceName({ group, plural }: Resource): string {

@@ -2,12 +2,14 @@ import type { JsonValue } from '#/api/json-value.ts'
 import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Authorizer } from '../authz/authorizer.ts'
 import type { Metrics } from '../metrics.ts'
-import type { Registry } from '../registry/registry.ts'
+import type { Registry, RegistryExtension } from '../registry/registry.ts'
 import type { Remote } from '../settings/flag-files.ts'
 import type { AdmissionPlugin } from './admission-chain.ts'
 
 /** Dependencies of admission plugins. */
 export interface PluginContext extends Omit<Registry, 'admission'> {
+  /** Must be called before the factories of other plugins, which take `cache` from their context. */
+  extendRegistry(extension: RegistryExtension): void
   readonly authorizer: Authorizer
   /** Access to external servers; without it, plugins that need a backend cannot be used. */
   readonly remote?: KubeconfigAccess

@@ -9,7 +9,7 @@ import { volumeAttachments } from '#/api/generated/storage/v1-resources.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { quote } from '#/api/quote.ts'
 import type { Resource } from '#/api/resource.ts'
-import type { WatchCache } from '../registry/watch-cache.ts'
+import type { ObjectCache } from '../registry/watch-cache.ts'
 import { keyOf } from '../registry/store-keys.ts'
 import type { UserInfo } from '../request.ts'
 import {
@@ -37,11 +37,11 @@ export function nodeIdentity({ username, groups }: UserInfo): string | undefined
 const usernamePrefix = 'system:node:'
 
 export class NodeAuthorizer implements Required<Authorizer> {
-  readonly #cache: WatchCache
+  readonly #cache: ObjectCache
   readonly #graph: NodeGraph
   readonly #rules = new RuleSet(nodeRules())
 
-  constructor(cache: WatchCache) {
+  constructor(cache: ObjectCache) {
     this.#cache = cache
     this.#graph = new NodeGraph(cache)
   }

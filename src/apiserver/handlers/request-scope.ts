@@ -4,7 +4,6 @@ import { checkPathSegmentName } from '#/api/names.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { SubresourceStrategy } from '#/api/kind-rules.ts'
-import type { ObjectView } from '../registry/watch-cache.ts'
 import { keyOf } from '../registry/store-keys.ts'
 import type { ResourceRequestInfo } from '../request-info.ts'
 import type { RequestContext } from '../request.ts'
@@ -16,8 +15,6 @@ export interface RequestScope {
   readonly info: ResourceRequestInfo
   readonly resource: Resource
   readonly view: View
-  /** The cache view for this request; may include uninitialized objects. */
-  readonly objects: ObjectView
   /** The strategy of the subresource, if any. */
   readonly strategy?: SubresourceStrategy
 }

@@ -30,7 +30,7 @@ export async function createObject(
 ): Promise<StoredObject> {
   for (let attempts = 1; ; attempts++) {
     const stored = await tryCreate(registry, request, sent, ownership)
-    if (stored !== undefined) return stored
+    if (stored !== undefined) return registry.genericHooks?.afterCreate?.(request, stored) ?? stored
     const { generateName: prefix } = sent.metadata ?? {}
     const subject = subjectOf(request, request.name || sent.metadata?.name)
     if (sent.metadata?.name || !prefix) throw alreadyExists(subject)

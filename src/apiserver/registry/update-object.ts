@@ -12,7 +12,6 @@ import type { Resource } from '#/api/resource.ts'
 import { formatTime } from '#/api/time.ts'
 import { validateMetadataUpdate } from '#/api/validate-metadata.ts'
 import { createObject } from './create-object.ts'
-import { withCreateRules, initializersOf } from './initialization.ts'
 import type { Registry } from './registry.ts'
 import { keyOf } from './store-keys.ts'
 import { encodeForStore, StoredObject } from './stored-object.ts'
@@ -72,7 +71,7 @@ export async function updateObject(
     }
     const outcome = await tryUpdate(registry, request, update, current)
     if ('stored' in outcome) {
-      if (registry.cache.withUninitialized) await removeFailed(registry, request, outcome.stored)
+      await registry.genericHooks?.afterUpdate?.(registry, request, outcome.stored)
       return { stored: outcome.stored, created: false }
     }
     if (attempts === updateAttemptsMax) throw conflict(subject, optimisticLockErrorMessage)
@@ -93,8 +92,7 @@ async function tryUpdate(
 ): Promise<Outcome> {
   const { subresource } = request
   const oldObject = current.object
-  const isComplete = registry.cache.withUninitialized === undefined || initializersOf(oldObject) === undefined
-  const resource = isComplete ? request.resource : withCreateRules(request.resource)
+  const resource = registry.genericHooks?.resourceForUpdate?.(request.resource, oldObject) ?? request.resource
   const rules = rulesOf(resource)
   const seen = convertObject(oldObject, resource)
   const changed = await update.change(seen)
@@ -253,17 +251,6 @@ async function removeFinished(
   const result = await removeObject(registry, request, current)
   if ('current' in result) return { current: result.current }
   return { stored: new StoredObject(current.key, result.revision, encodeForStore(object), object) }
-}
-
-/** Removes an object if its initialization failed, regardless of finalizers. */
-async function removeFailed(registry: Registry, request: WriteRequest, stored: StoredObject): Promise<void> {
-  if (request.dryRun || initializersOf(stored.object)?.result === undefined) return
-  let current: StoredObject | undefined = stored
-  while (current !== undefined && current.object.metadata?.uid === stored.object.metadata?.uid) {
-    const removal: Removal = await removeObject(registry, request, current)
-    if (!('current' in removal)) return
-    current = removal.current
-  }
 }
 
 export type Removal = { readonly revision: number } | { readonly current: StoredObject | undefined }

@@ -38,7 +38,7 @@ interface Scalable extends KubernetesObject {
 async function get(scope: RequestScope): Promise<ApiResponse> {
   const key = keyOfScope(scope)
   await waitUntilFresh(scope, undefined)
-  const stored = scope.objects.get(key)
+  const stored = scope.registry.cache.get(key)
   if (stored === undefined) throw notFound(subjectOf(scope))
   return answer(scope, stored.object)
 }

@@ -11,12 +11,8 @@ import { equalJson } from '#/api/json-value.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { validateFullyQualifiedName } from '#/api/names.ts'
 import type { Resource } from '#/api/resource.ts'
-import {
-  initializersOf,
-  isUninitialized,
-  withInitializers,
-  type Initializers,
-} from '../../registry/initialization.ts'
+import { isTrue } from '../../request-info.ts'
+import type { RequestContext } from '../../request.ts'
 import {
   matchesResource,
   admissionForbidden,
@@ -26,6 +22,9 @@ import {
   type AdmittedObject,
 } from '../admission-chain.ts'
 import { CachedDerivation } from '../cached-derivation.ts'
+import { initializationHooks, updateHooks } from './initializers/hooks.ts'
+import { initializersOf, withInitializers, type Initializers } from './initializers/initialization.ts'
+import { InitializedView } from './initializers/initialized-view.ts'
 import {
   initializerConfigurations,
   type InitializerConfiguration,
@@ -36,15 +35,16 @@ import type { PluginContext } from '../plugin-context.ts'
 import { isMirror } from './pod-spec.ts'
 
 export function initializers(context: PluginContext): AdmissionPlugin {
-  const { scheme, cache, authorizer } = context
+  const { scheme, platform, cache, authorizer } = context
   scheme.register(initializerConfigurations)
   scheme.extend(withInitializersField)
-  cache.hideUninitialized(isUninitialized)
-  const configured = new CachedDerivation(
-    cache,
-    initializerConfigurations,
-    objects => new Configured(objects),
-  )
+  const view = new InitializedView(cache)
+  context.extendRegistry({
+    filtered: { cache: view, genericHooks: initializationHooks(cache, platform.clock) },
+    unfiltered: { cache, genericHooks: updateHooks },
+    isUnfiltered: includesUninitialized,
+  })
+  const configured = new CachedDerivation(view, initializerConfigurations, objects => new Configured(objects))
 
   const checkRight = async (request: AdmissionRequest, denied: string): Promise<void> => {
     const { user, resource, namespace, name } = request
@@ -99,6 +99,11 @@ export function initializers(context: PluginContext): AdmissionPlugin {
       return admitUpdate(request, pending)
     },
   }
+}
+
+/** A collection is deleted with its uninitialized objects, which would otherwise never be deleted. */
+function includesUninitialized({ info, request }: RequestContext): boolean {
+  return info.verb === 'deletecollection' || isTrue(request.query.get('includeUninitialized'))
 }
 
 /** Excludes resources without `update`, such as reviews: they are answered and never stored. */
