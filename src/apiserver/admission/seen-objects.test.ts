@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { forbidden } from '#/api/errors.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
-import type { AdmissionPlugin, AdmissionRequest } from './admission-chain.ts'
+import type { AdmissionPlugin, AdmissionAttributes } from './admission-chain.ts'
 import { imagePolicyWebhook } from './plugins/image-policy-webhook.ts'
 import { serviceAccount } from './plugins/service-account.ts'
 import { fakeRemote } from './testdata/fake-remote.ts'
@@ -24,7 +24,7 @@ interface Seen {
 
 /** A plugin that records the objects of writes to nodes. */
 function watcher(seen: Seen[]): AdmissionPlugin {
-  const note = (phase: Seen['phase'], { resource, oldObject, object }: AdmissionRequest): void => {
+  const note = (phase: Seen['phase'], { resource, oldObject, object }: AdmissionAttributes): void => {
     if (resource.plural === 'nodes') seen.push({ phase, oldObject, object })
   }
   return {

@@ -76,10 +76,11 @@ async function apply(scope: RequestScope, options: WriteOptions): Promise<ApiRes
       convert: conversionIn(registry, resource),
       resetFields: resetFieldsOf(resource, info.subresource),
     })
-  const { stored, created } = await updateObject(registry, writeRequest(scope, options), {
+  // Without a field manager, because the managed fields are already those of the applied configuration.
+  const request = writeRequest(scope, { ...options, fieldManager: undefined })
+  const { stored, created } = await updateObject(registry, request, {
     change: oldObject => outcome(oldObject),
     ...(info.subresource === '' && { create: async () => outcome(undefined) }),
-    ownership: 'given',
     ...(scope.strategy && { strategy: scope.strategy }),
   })
   return { status: created ? 201 : 200, body: objectBody(view, stored, scope) }

@@ -1,4 +1,8 @@
-/** A resolved request for a resource, as passed to handlers. */
+/**
+ * A request after routing: its context with the resource, the negotiated view and the registry that serves it. It is
+ * not part of the context, because only requests for resources have it, and the stages before the router must not
+ * depend on it. `info` is that of the context, narrowed by the router.
+ */
 import { badRequest, notFound, type ErrorSubject } from '#/api/errors.ts'
 import { checkPathSegmentName } from '#/api/names.ts'
 import type { Resource } from '#/api/resource.ts'

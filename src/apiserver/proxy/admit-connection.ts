@@ -8,6 +8,10 @@ import { admitConnectOrCreate } from '../registry/admit.ts'
 export function admitConnection(scope: RequestScope, sent: KubernetesObject): Promise<KubernetesObject> {
   const { query } = scope.context.request
   if (query.has('dryRun')) throw badRequest('dryRun is not supported')
-  const options = { dryRun: false, fieldManager: '', fieldValidation: 'Ignore', sent: {} } as const
-  return admitConnectOrCreate(scope.registry, writeRequest(scope, options), sent, 'CONNECT')
+  return admitConnectOrCreate(
+    scope.registry,
+    writeRequest(scope, { dryRun: false, sent: {} }),
+    sent,
+    'CONNECT',
+  )
 }

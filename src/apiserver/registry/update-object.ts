@@ -16,9 +16,9 @@ import type { Registry } from './registry.ts'
 import { keyOf } from './store-keys.ts'
 import { encodeForStore, StoredObject } from './stored-object.ts'
 import { withGeneration, withObjectMetaOf, withSubresourceOf } from './system-metadata.ts'
-import { admissionRequest, runMutatingAdmission } from './admit.ts'
+import { runMutatingAdmission } from './admit.ts'
 import { getStoredObject } from './get-stored-object.ts'
-import { type Ownership, withManagedFields } from './managed-fields.ts'
+import { withManagedFields } from './managed-fields.ts'
 import { withReservation } from './reservation.ts'
 import { hookName, rulesOf, withDefaults } from './resource-strategy.ts'
 import { translateStoreErrors } from './store-errors.ts'
@@ -32,7 +32,6 @@ export interface Update {
   readonly change: (oldObject: KubernetesObject) => KubernetesObject | Promise<KubernetesObject>
   /** Creates the object if it does not exist; `change` is then not called. */
   readonly create?: () => Promise<KubernetesObject>
-  readonly ownership?: Ownership
   /** The strategy of a subresource other than status. */
   readonly strategy?: SubresourceStrategy
   /** Presents the object to admission as another kind, such as Scale. */
@@ -65,7 +64,7 @@ export async function updateObject(
     if (current === undefined) {
       if (!update.create) throw notFound(subject)
       return {
-        stored: await createObject(registry, request, await update.create(), update.ownership),
+        stored: await createObject(registry, request, await update.create()),
         created: true,
       }
     }
@@ -104,8 +103,7 @@ async function tryUpdate(
   const now = formatTime(registry.platform.clock.now())
   const prepared = prepareForStrategy(resource, subresource, update.strategy, { defaulted, oldObject, now })
   // Fields set by admission are not owned by the request's field manager.
-  const owned =
-    update.ownership === 'given' ? prepared : withManagedFields(registry, request, oldObject, prepared)
+  const owned = withManagedFields(registry, request, oldObject, prepared)
   const admitted = await admit(registry, request, update, { owned, oldObject })
   const confined =
     admitted === owned
@@ -122,9 +120,12 @@ async function tryUpdate(
   ])
   for (const warning of rules.warnings?.(object, oldObject) ?? []) request.warn(warning)
   const representationOf = update.representation?.of ?? itself
-  await registry.admission.validate(
-    admissionRequest(request, 'UPDATE', representationOf(object), representationOf(oldObject)),
-  )
+  await registry.admission.validate({
+    ...request,
+    operation: 'UPDATE',
+    object: representationOf(object),
+    oldObject: representationOf(oldObject),
+  })
   return replace(registry, request, current, object)
 }
 
@@ -137,13 +138,17 @@ async function admit(
   { representation }: Update,
   { owned, oldObject }: { readonly owned: KubernetesObject; readonly oldObject: KubernetesObject },
 ): Promise<KubernetesObject> {
+  const operation = 'UPDATE'
   if (!representation)
-    return runMutatingAdmission(registry, admissionRequest(request, 'UPDATE', owned, oldObject))
+    return runMutatingAdmission(registry, { ...request, operation, object: owned, oldObject })
   const seen = representation.of(owned)
-  const changed = await runMutatingAdmission(
-    registry,
-    admissionRequest(request, 'UPDATE', seen, representation.of(oldObject)),
-  )
+  const seenOld = representation.of(oldObject)
+  const changed = await runMutatingAdmission(registry, {
+    ...request,
+    operation,
+    object: seen,
+    oldObject: seenOld,
+  })
   return changed === seen ? owned : representation.into(owned, changed)
 }
 

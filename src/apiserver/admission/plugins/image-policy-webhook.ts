@@ -5,7 +5,7 @@
  */
 import type { Container, Pod } from '#/api/generated/core/v1.ts'
 import type { JsonValue } from '#/api/json-value.ts'
-import { admissionForbidden, type AdmissionPlugin, type AdmissionRequest } from '../admission-chain.ts'
+import { admissionForbidden, type AdmissionPlugin, type AdmissionAttributes } from '../admission-chain.ts'
 import { ImagePolicyBackend } from './image-policy-webhook/backend.ts'
 import { readImagePolicy, type ImagePolicy } from './image-policy-webhook/configuration.ts'
 import { readImageReviewStatus, type ImageReviewStatus } from './image-policy-webhook/image-review-status.ts'
@@ -64,7 +64,7 @@ class ImagePolicyAdmission implements AdmissionPlugin {
     await this.#options.backend.close()
   }
 
-  async validate(request: AdmissionRequest): Promise<void> {
+  async validate(request: AdmissionAttributes): Promise<void> {
     const status = await this.#review(request)
     for (const [key, value] of status.auditAnnotations)
       request.addAuditAnnotation(`${annotationPrefix}${key}`, value)
@@ -77,7 +77,7 @@ class ImagePolicyAdmission implements AdmissionPlugin {
     )
   }
 
-  async #review(request: AdmissionRequest): Promise<ImageReviewStatus> {
+  async #review(request: AdmissionAttributes): Promise<ImageReviewStatus> {
     const { policy, clock } = this.#options
     const spec = questionOf(request)
     const key = JSON.stringify(spec)
@@ -130,7 +130,7 @@ const attemptsMax = 5
 const backoffFactor = 1.5
 
 /** The ImageReview spec: the images, the `*.image-policy.k8s.io/` annotations and the namespace. */
-function questionOf({ object, subresource, namespace }: AdmissionRequest): {
+function questionOf({ object, subresource, namespace }: AdmissionAttributes): {
   readonly [key: string]: JsonValue
 } {
   const pod = object as Pod

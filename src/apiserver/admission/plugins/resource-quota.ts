@@ -10,8 +10,8 @@ import type { Clock } from '#/platform/platform.ts'
 import {
   admissionForbidden,
   type AdmissionPlugin,
-  type AdmissionRequest,
   type AdmissionAttributes,
+  type AdmissionTarget,
 } from '../admission-chain.ts'
 import type { PluginContext, PluginFactory } from '../plugin-context.ts'
 import { parseQuotaConfiguration, type LimitedResource } from './resource-quota/configuration.ts'
@@ -44,12 +44,12 @@ class ResourceQuotaAdmission implements AdmissionPlugin {
     this.#accessor = new QuotaAccessor({ cache, store })
   }
 
-  handles({ operation, resource }: AdmissionAttributes): boolean {
+  handles({ operation, resource }: AdmissionTarget): boolean {
     if (resource.scope !== 'Namespaced' || (operation !== 'CREATE' && operation !== 'UPDATE')) return false
     return evaluatorFor(resource) !== undefined
   }
 
-  validate(request: AdmissionRequest): Promise<void> | void {
+  validate(request: AdmissionAttributes): Promise<void> | void {
     const { namespace, operation, subresource, object, oldObject } = request
     if (object === undefined || (operation !== 'CREATE' && operation !== 'UPDATE')) return
     const evaluator = this.#evaluatorOf(request.resource)
@@ -162,7 +162,7 @@ class ResourceQuotaAdmission implements AdmissionPlugin {
 const attemptsMax = 50
 
 interface Waiter {
-  readonly request: AdmissionRequest
+  readonly request: AdmissionAttributes
   readonly write: QuotaWrite
   readonly evaluator: QuotaEvaluator
 }

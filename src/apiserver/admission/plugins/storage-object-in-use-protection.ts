@@ -3,7 +3,7 @@
  * that they are not removed while in use.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#storageobjectinuseprotection
  */
-import type { AdmissionPlugin, AdmissionAttributes } from '../admission-chain.ts'
+import type { AdmissionPlugin, AdmissionTarget } from '../admission-chain.ts'
 import { withFinalizer } from './protection-finalizer.ts'
 
 export function storageObjectInUseProtection(): AdmissionPlugin {
@@ -15,7 +15,7 @@ export function storageObjectInUseProtection(): AdmissionPlugin {
   }
 }
 
-function finalizerOf({ resource: { group, plural } }: AdmissionAttributes): string | undefined {
+function finalizerOf({ resource: { group, plural } }: AdmissionTarget): string | undefined {
   return finalizers.get(group === '' ? plural : `${plural}.${group}`)
 }
 

@@ -7,7 +7,7 @@ import { compileLabelSelector } from '#/api/selector.ts'
 import { ThrottledLog } from '#/platform/throttled-log.ts'
 import type { AdmissionType, WebhookResult } from '../../metrics/admission.ts'
 import { LoggedApiError } from '../../pipeline.ts'
-import type { AdmissionRequest, AdmissionAttributes } from '../admission-chain.ts'
+import type { AdmissionAttributes, AdmissionTarget } from '../admission-chain.ts'
 import { CachedDerivation } from '../cached-derivation.ts'
 import { MatchConditionEvaluator, joinErrors } from '../matching/conditions.ts'
 import { selectsNamespace, selectsObject } from '../matching/selectors.ts'
@@ -71,7 +71,7 @@ export class WebhookDispatcher {
   }
 
   /** Webhooks with rules that match the write. */
-  candidates(target: AdmissionAttributes): readonly MatchedWebhook[] {
+  candidates(target: AdmissionTarget): readonly MatchedWebhook[] {
     return this.#webhooks.value.candidates(target)
   }
 
@@ -79,7 +79,7 @@ export class WebhookDispatcher {
    * Evaluates objectSelector, namespaceSelector and matchConditions. Throws ApiError if they cannot be
    * evaluated.
    */
-  async shouldCall(matchedWebhook: MatchedWebhook, request: AdmissionRequest): Promise<boolean> {
+  async shouldCall(matchedWebhook: MatchedWebhook, request: AdmissionAttributes): Promise<boolean> {
     const { namespaceSelector, objectSelector, matchConditions = [] } = matchedWebhook.webhook
     if (!selectsObject(compileLabelSelector(objectSelector), request)) return false
     const isSelected = await selectsNamespace(
@@ -92,7 +92,7 @@ export class WebhookDispatcher {
 
   async #matchesConditions(
     { webhook, matched }: MatchedWebhook,
-    request: AdmissionRequest,
+    request: AdmissionAttributes,
   ): Promise<boolean> {
     const { context, type } = this.#options
     const { clock } = context.platform
@@ -124,7 +124,7 @@ export class WebhookDispatcher {
    */
   async review<T>(
     matchedWebhook: MatchedWebhook,
-    request: AdmissionRequest,
+    request: AdmissionAttributes,
     {
       failedOpenKey,
       use,
@@ -163,7 +163,7 @@ export class WebhookDispatcher {
 
   #failOpen(
     matchedWebhook: MatchedWebhook,
-    request: AdmissionRequest,
+    request: AdmissionAttributes,
     { failedOpenKey, error }: { readonly failedOpenKey: string; readonly error: WebhookCallError },
   ): undefined {
     const { context, type } = this.#options
@@ -184,7 +184,7 @@ export class WebhookDispatcher {
 
   #measure(
     { webhook: { name } }: MatchedWebhook,
-    { operation }: AdmissionRequest,
+    { operation }: AdmissionAttributes,
     result: WebhookResult,
   ): void {
     const { context, type } = this.#options

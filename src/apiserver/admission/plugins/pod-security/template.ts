@@ -4,7 +4,7 @@ import type { CronJob } from '#/api/generated/batch/v1.ts'
 import type { Deployment } from '#/api/generated/apps/v1.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
-import type { AdmissionRequest } from '../../admission-chain.ts'
+import type { AdmissionAttributes } from '../../admission-chain.ts'
 import { specOf } from '../pod-spec.ts'
 import type { PodToCheck } from './check.ts'
 
@@ -27,7 +27,7 @@ export function hasTemplate(resource: Resource): boolean {
   return templates.has(nameOf(resource))
 }
 
-export function templateOf({ resource, object }: AdmissionRequest): PodToCheck | undefined {
+export function templateOf({ resource, object }: AdmissionAttributes): PodToCheck | undefined {
   const template = object && templates.get(nameOf(resource))?.(object)
   return template && { metadata: template.metadata ?? {}, spec: specOf(template) }
 }
