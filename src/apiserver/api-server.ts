@@ -79,6 +79,8 @@ export interface ApiServerOptions {
   readonly servesResourceMetrics?: boolean
   /** Owned by the caller, which runs it longer than the server. */
   readonly audit?: Audit
+  /** Serves health and metrics; see `observability.ts`. */
+  readonly observability?: Stage
   /** Limits on concurrent requests; unlimited when absent. */
   readonly limits?: RequestLimits
   /** Timeout for requests that are not long-running. */
@@ -241,7 +243,7 @@ export class ApiServer {
 
   /** The request pipeline, in order. */
   #stages(options: ApiServerOptions): readonly Stage[] {
-    const { platform, audit, limits, requestTimeoutMs = defaultRequestTimeoutMs } = options
+    const { platform, audit, limits, observability, requestTimeoutMs = defaultRequestTimeoutMs } = options
     return [
       ...this.#measuring(options),
       requestTimeout(platform, requestTimeoutMs),
@@ -251,6 +253,7 @@ export class ApiServer {
       impersonate(this.authorizer),
       ...(limits ? [limitRequests(this.#registry, limits)] : []),
       authorize(this.authorizer),
+      ...(observability ? [observability] : []),
       requireReady(() => this.#isReady),
     ]
   }

@@ -63,6 +63,7 @@ export type TestServerOptions = Partial<
     | 'limits'
     | 'metrics'
     | 'nodePorts'
+    | 'observability'
     | 'remote'
     | 'store'
   >
