@@ -1,6 +1,6 @@
 /** Routes a resource request to the handler of its verb. Built-in and custom resources are handled alike. */
 import { apiError, methodNotAllowed, type ApiError } from '#/api/errors.ts'
-import { apiVersionOf, isCustomKind, type Resource } from '#/api/resource.ts'
+import { apiVersionOf, isCustomKind, qualifiedResourceName, type Resource } from '#/api/resource.ts'
 import { create } from './handlers/create.ts'
 import type { RequestScope } from './handlers/request-scope.ts'
 import { deleteHandler } from './handlers/delete.ts'
@@ -79,7 +79,7 @@ export class Router {
     // Requests across all namespaces can only list and watch.
     if (!isServed || (isAcross && info.verb !== 'list' && info.verb !== 'watch'))
       throw notAllowed(resource, info)
-    const virtual = this.#options.virtual.get(resourceName(resource))
+    const virtual = this.#options.virtual.get(qualifiedResourceName(resource))
     const handler = virtual ? virtual[info.verb] : handlers[info.verb]
     if (handler === undefined) throw notAllowed(resource, info)
     return handler
@@ -90,7 +90,7 @@ export class Router {
     if (subresource === undefined) throw noSuchResource()
     const strategy = rulesOf(resource).subresources?.[info.subresource]
     const isPart = strategy !== undefined || info.subresource === 'status'
-    const special = this.#options.subresources.get(`${resourceName(resource)}/${info.subresource}`)
+    const special = this.#options.subresources.get(`${qualifiedResourceName(resource)}/${info.subresource}`)
     const handler = (isPart ? partHandlers : special)?.[info.verb]
     if (handler === undefined) throw notAllowed(resource, info)
     return strategy ? scope => handler({ ...scope, strategy }) : handler
@@ -112,10 +112,6 @@ function acceptFor(
 function isOnlyCreated(resource: Resource, { subresource }: ResourceRequestInfo): boolean {
   const { verbs } = resource.subresources.get(subresource) ?? resource
   return verbs.every(verb => verb === 'create')
-}
-
-function resourceName({ group, plural }: Resource): string {
-  return group === '' ? plural : `${plural}.${group}`
 }
 
 function noSuchResource(): ApiError {

@@ -4,7 +4,7 @@
  */
 import { apiError, forbidden, type ApiError, type StatusCause } from '#/api/errors.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
-import type { Resource } from '#/api/resource.ts'
+import { qualifiedResourceName, type Resource } from '#/api/resource.ts'
 import type { WriteRequest } from '../registry/write-request.ts'
 
 /** A write with the objects that one admission phase sees. */
@@ -162,6 +162,5 @@ export function matchesResource(
   name: string,
   subresources: readonly string[] = [''],
 ): boolean {
-  const { group, plural } = resource
-  return (group === '' ? plural : `${plural}.${group}`) === name && subresources.includes(subresource)
+  return qualifiedResourceName(resource) === name && subresources.includes(subresource)
 }

@@ -6,6 +6,7 @@
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import { resourceSlices } from '#/api/generated/resource/v1-resources.ts'
 import { volumeAttachments } from '#/api/generated/storage/v1-resources.ts'
+import { formatGroupResource } from '#/api/group-version.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { quote } from '#/api/quote.ts'
 import type { Resource } from '#/api/resource.ts'
@@ -62,8 +63,8 @@ export class NodeAuthorizer implements Required<Authorizer> {
 
   /** Undefined for resources that the rules of system:node decide. */
   #decide(node: string, attributes: ResourceAttributes): Authorization | undefined {
-    const { group, resource } = attributes
-    switch (group === '' ? resource : `${resource}.${group}`) {
+    const { resource } = attributes
+    switch (formatGroupResource(attributes)) {
       case 'secrets':
       case 'configmaps':
         return this.#decideRead(node, attributes, resource as ReferencedResource)

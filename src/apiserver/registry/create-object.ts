@@ -3,6 +3,7 @@ import { convertObject } from '#/api/conversion.ts'
 import { alreadyExists, badRequest, generateNameConflict } from '#/api/errors.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { generateName, subdomainNames } from '#/api/names.ts'
+import { qualifiedResourceName } from '#/api/resource.ts'
 import { validateMetadata } from '#/api/validate-metadata.ts'
 import type { AdmissionAttributes } from '../admission/admission-chain.ts'
 import type { Registry } from './registry.ts'
@@ -18,7 +19,7 @@ import {
 import { runMutatingAdmission } from './admit.ts'
 import { withManagedFields } from './managed-fields.ts'
 import { withReservation } from './reservation.ts'
-import { hookName, rulesOf, withDefaults } from './resource-strategy.ts'
+import { rulesOf, withDefaults } from './resource-strategy.ts'
 import { translateStoreErrors } from './store-errors.ts'
 import { rejectInvalid, subjectOf, type WriteRequest } from './write-request.ts'
 
@@ -67,7 +68,7 @@ async function tryCreate(
   const statusless = withoutStatus(identified, resource)
   const stored = registry.scheme.byKind({ ...resource.storage, kind: resource.kind }) ?? resource
   const prepared = withZeroStatus(rules.prepareForCreate?.(statusless) ?? statusless, stored)
-  const hooks = registry.hooks.get(hookName(resource))
+  const hooks = registry.hooks.get(qualifiedResourceName(resource))
   const attributed = hooks?.withAuthor?.(prepared, request.user) ?? prepared
   const object = withGeneration(attributed, undefined, resource)
   rejectInvalid(request, object, [

@@ -8,7 +8,7 @@ import { conflict, notFound, optimisticLockErrorMessage } from '#/api/errors.ts'
 import { invalidObject } from '#/api/field-error.ts'
 import type { SubresourceStrategy } from '#/api/kind-rules.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
-import type { Resource } from '#/api/resource.ts'
+import { qualifiedResourceName, type Resource } from '#/api/resource.ts'
 import { formatTime } from '#/api/time.ts'
 import { validateMetadataUpdate } from '#/api/validate-metadata.ts'
 import { createObject } from './create-object.ts'
@@ -20,7 +20,7 @@ import { runMutatingAdmission } from './admit.ts'
 import { getStoredObject } from './get-stored-object.ts'
 import { withManagedFields } from './managed-fields.ts'
 import { withReservation } from './reservation.ts'
-import { hookName, rulesOf, withDefaults } from './resource-strategy.ts'
+import { rulesOf, withDefaults } from './resource-strategy.ts'
 import { translateStoreErrors } from './store-errors.ts'
 import { rejectInvalid, kindSubject, subjectOf, type WriteRequest } from './write-request.ts'
 
@@ -116,7 +116,7 @@ async function tryUpdate(
   rejectInvalid(request, object, [
     ...validateMetadataUpdate(object.metadata ?? {}, oldObject.metadata ?? {}),
     ...(validate?.(object, oldObject) ?? []),
-    ...(registry.hooks.get(hookName(resource))?.validate?.(object, oldObject) ?? []),
+    ...(registry.hooks.get(qualifiedResourceName(resource))?.validate?.(object, oldObject) ?? []),
   ])
   for (const warning of rules.warnings?.(object, oldObject) ?? []) request.warn(warning)
   const representationOf = update.representation?.of ?? itself
@@ -273,7 +273,7 @@ export async function removeObject(
     const { current: winner } = result
     return { current: winner && new StoredObject(winner.key, winner.revision, winner.value) }
   }
-  await registry.hooks.get(hookName(request.resource))?.afterDelete?.(registry, current.object)
+  await registry.hooks.get(qualifiedResourceName(request.resource))?.afterDelete?.(registry, current.object)
   return { revision: result.revision }
 }
 

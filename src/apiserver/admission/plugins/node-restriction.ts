@@ -3,6 +3,7 @@
  * cannot take over the cluster. Reads are limited by the node authorizer.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#noderestriction
  */
+import { qualifiedResourceName } from '#/api/resource.ts'
 import type { UserInfo } from '../../request.ts'
 import {
   admissionForbidden,
@@ -56,8 +57,8 @@ function nodeNameOf({ username, groups }: UserInfo): string | undefined {
     : undefined
 }
 
-function checkOf({ resource: { group, plural }, subresource }: AdmissionTarget): NodeCheck | undefined {
-  const name = group === '' ? plural : `${plural}.${group}`
+function checkOf({ resource, subresource }: AdmissionTarget): NodeCheck | undefined {
+  const name = qualifiedResourceName(resource)
   return name === 'pods' ? (podChecks[subresource] ?? otherPodPart) : checks[name]
 }
 

@@ -5,7 +5,7 @@
  */
 import { conflict, optimisticLockErrorMessage } from '#/api/errors.ts'
 import { evaluatorFor, type Amounts, type QuotaEvaluator, type QuotaWrite } from '#/api/quota.ts'
-import type { Resource } from '#/api/resource.ts'
+import { qualifiedResourceName, type Resource } from '#/api/resource.ts'
 import type { Clock } from '#/platform/platform.ts'
 import {
   admissionForbidden,
@@ -131,8 +131,7 @@ class ResourceQuotaAdmission implements AdmissionPlugin {
     const charged: Waiting[] = []
     for (const waiting of writes) {
       const { request, write, evaluator, resolve, reject } = waiting
-      const { group, plural } = request.resource
-      const name = group === '' ? plural : `${plural}.${group}`
+      const name = qualifiedResourceName(request.resource)
       const running = quotas.map(({ name, scopes, hard }, index) => ({
         name,
         scopes,

@@ -3,7 +3,7 @@ import type { PodTemplate, PodTemplateSpec } from '#/api/generated/core/v1.ts'
 import type { CronJob } from '#/api/generated/batch/v1.ts'
 import type { Deployment } from '#/api/generated/apps/v1.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
-import type { Resource } from '#/api/resource.ts'
+import { qualifiedResourceName, type Resource } from '#/api/resource.ts'
 import type { AdmissionAttributes } from '../../admission-chain.ts'
 import { specOf } from '../pod-spec.ts'
 import type { PodToCheck } from './check.ts'
@@ -24,14 +24,10 @@ const templates: ReadonlyMap<string, FindTemplate> = new Map<string, FindTemplat
 ])
 
 export function hasTemplate(resource: Resource): boolean {
-  return templates.has(nameOf(resource))
+  return templates.has(qualifiedResourceName(resource))
 }
 
 export function templateOf({ resource, object }: AdmissionAttributes): PodToCheck | undefined {
-  const template = object && templates.get(nameOf(resource))?.(object)
+  const template = object && templates.get(qualifiedResourceName(resource))?.(object)
   return template && { metadata: template.metadata ?? {}, spec: specOf(template) }
-}
-
-function nameOf({ group, plural }: Resource): string {
-  return group === '' ? plural : `${plural}.${group}`
 }
