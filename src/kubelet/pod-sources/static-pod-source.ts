@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { keyOf } from '#/api/metadata.ts'
+import { keyOf, uidOf } from '#/api/metadata.ts'
 import { abortable } from '#/client/abort.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
@@ -113,8 +113,4 @@ export class StaticPodSource {
       return this.#pods.get(path)
     }
   }
-}
-
-function uidOf({ metadata }: Pod): string {
-  return metadata?.uid ?? ''
 }
