@@ -27,7 +27,7 @@ import {
 } from '#/apiserver/settings.ts'
 import { clientOf, type Client } from '#/client/client.ts'
 import { inProcessTransport } from '#/client/in-process.ts'
-import { readWebhookCredentials, readWebhookKubeconfig } from '#/client/webhook-kubeconfig.ts'
+import { readWebhookCredentials, readWebhookKubeconfig } from '#/kubeconfig/webhook-kubeconfig.ts'
 import { ensureDefaultStorageClass } from '#/controllers/default-storage-class.ts'
 import { ensureAdminKubeconfig } from '#/kubeadm/admin-kubeconfig.ts'
 import { ensureClusterCertificates, type ClusterCertificates } from '#/kubeadm/certificates.ts'
