@@ -27,7 +27,6 @@ import {
 } from '#/apiserver/settings.ts'
 import { clientOf, type Client } from '#/client/client.ts'
 import { inProcessTransport } from '#/client/in-process.ts'
-import { readWebhookCredentials, readWebhookKubeconfig } from '#/kubeconfig/webhook-kubeconfig.ts'
 import { ensureDefaultStorageClass } from '#/controllers/default-storage-class.ts'
 import { ensureAdminKubeconfig } from '#/kubeadm/admin-kubeconfig.ts'
 import { ensureClusterCertificates, type ClusterCertificates } from '#/kubeadm/certificates.ts'
@@ -231,8 +230,7 @@ export class Cluster implements AsyncDisposable {
   #readSettings(): Promise<ApiServerSettings> {
     const { platform, apiServer = {} } = this.#options
     return readApiServerSettings(apiServer, {
-      files: platform.files,
-      readKubeconfig: path => readWebhookKubeconfig(platform, path),
+      platform,
       defaults,
     })
   }
@@ -350,11 +348,7 @@ export class Cluster implements AsyncDisposable {
         port: this.#server!.address.port,
       },
       authentication: { ...authenticationOf(certificates, settings), connectHttp },
-      remote: {
-        connectHttp,
-        readKubeconfig: path => readWebhookKubeconfig(platform, path),
-        readWebhookCredentials: path => readWebhookCredentials(platform, path),
-      },
+      connectHttp,
       kubelets: { connectHttp, tls: () => (this.#kubeletTls ??= kubeletTlsOf(certificates)) },
       ...(audit && { audit }),
       observability: this.#observability,

@@ -7,12 +7,13 @@ import { defaultResources } from '#/api/builtin.ts'
 import { apiError, isApiError } from '#/api/errors.ts'
 import type { Resource } from '#/api/resource.ts'
 import { Scheme } from '#/api/scheme.ts'
+import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { Compactor } from '#/store/compactor.ts'
 import { StoreError, type Store } from '#/store/store.ts'
 import type { AdmissionPluginFactory } from './admission.ts'
 import { AdmissionChain, noAdmission, type AdmissionPlugin } from './admission/admission-chain.ts'
-import type { KubeconfigAccess, PluginContext, TolerationSeconds } from './admission/plugin-context.ts'
+import type { PluginContext, TolerationSeconds } from './admission/plugin-context.ts'
 import { mutatingAdmissionPolicyHooks, validatingAdmissionPolicyHooks } from './admission/policy-hooks.ts'
 import { webhookConfigurationHooks } from './admission/webhook-configuration-hooks.ts'
 import type { PortRange } from './allocation/node-ports.ts'
@@ -68,8 +69,8 @@ export interface ApiServerOptions {
   readonly authentication?: AuthenticationSettings
   /** Authorizers in order; Node and RBAC when absent. */
   readonly authorizers?: readonly AuthorizerSettings[]
-  /** Access to external servers; required for webhooks. */
-  readonly remote?: KubeconfigAccess
+  /** Connects to external servers; required for webhooks. */
+  readonly connectHttp?: HttpConnect
   /**
    * Access to kubelets, pods and services. When absent, there are no logs, exec, attach, port-forward and
    * proxy subresources.
@@ -124,7 +125,7 @@ export class ApiServer {
     const { address, port } = options.advertise ?? defaultAdvertise
     this.scheme = new Scheme(resourcesOf(options))
     this.#cache = new WatchCache({ store, platform, prefix: storeRoot })
-    const { nodePorts, remote } = options
+    const { nodePorts, connectHttp } = options
     const parts = { platform, store, scheme: this.scheme, hooks, ...(nodePorts && { nodePorts }) }
     const plugins = this.#createPlugins(options, parts)
     const { cache = this.#cache, genericHooks } = this.#extension?.filtered ?? {}
@@ -132,7 +133,7 @@ export class ApiServer {
       cache,
       platform,
       authorizers: options.authorizers ?? defaultAuthorizers,
-      ...(remote && { connectHttp: remote.connectHttp }),
+      ...(connectHttp && { connectHttp }),
     })
     this.authorizer = authorizer
     this.#registry = {
@@ -222,7 +223,7 @@ export class ApiServer {
   }
 
   #createPlugins(
-    { admission, remote, tolerationSeconds, metrics }: ApiServerOptions,
+    { admission, connectHttp, tolerationSeconds, metrics }: ApiServerOptions,
     parts: Omit<Registry, 'admission' | 'cache'>,
   ): readonly AdmissionPlugin[] {
     const currentCache = (): ObjectCache => this.#extension?.filtered.cache ?? this.#cache
@@ -234,7 +235,7 @@ export class ApiServer {
       extendRegistry: extension => (this.#extension = extension),
       // The authorizer reads the cache, which a plugin may extend.
       authorizer: { authorize: attributes => this.authorizer.authorize(attributes) },
-      ...(remote && { remote }),
+      ...(connectHttp && { connectHttp }),
       ...(tolerationSeconds && { tolerationSeconds }),
       ...(metrics && { metrics }),
     }

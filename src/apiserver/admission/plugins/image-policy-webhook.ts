@@ -13,13 +13,13 @@ import { ConfigurationError, type PluginContext } from '../plugin-context.ts'
 import { podWrites, specOf } from './pod-spec.ts'
 
 export function imagePolicyWebhook(
-  { platform, remote }: PluginContext,
+  { platform, connectHttp }: PluginContext,
   configuration?: JsonValue,
 ): AdmissionPlugin {
   if (configuration === undefined) {
     throw new ConfigurationError('no config specified for ImagePolicyWebhook')
   }
-  if (remote === undefined) {
+  if (connectHttp === undefined) {
     throw new ConfigurationError('ImagePolicyWebhook is not supported: outgoing HTTP is not configured')
   }
   const { clock } = platform
@@ -28,7 +28,7 @@ export function imagePolicyWebhook(
   return new ImagePolicyAdmission({
     policy,
     clock,
-    backend: new ImagePolicyBackend({ remote, clock, kubeConfigFile }),
+    backend: new ImagePolicyBackend({ platform, connectHttp, kubeConfigFile }),
   })
 }
 

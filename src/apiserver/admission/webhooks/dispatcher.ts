@@ -4,6 +4,7 @@ import type { JsonValue } from '#/api/json-value.ts'
 import { quote } from '#/api/quote.ts'
 import type { Resource } from '#/api/resource.ts'
 import { compileLabelSelector } from '#/api/selector.ts'
+import { readWebhookCredentials, type WebhookCredentials } from '#/kubeconfig/webhook-kubeconfig.ts'
 import { ThrottledLog } from '#/platform/throttled-log.ts'
 import type { AdmissionType, WebhookResult } from '../../metrics/admission.ts'
 import { LoggedApiError } from '../../pipeline.ts'
@@ -11,7 +12,7 @@ import type { AdmissionAttributes, AdmissionTarget } from '../admission-chain.ts
 import { CachedDerivation } from '../cached-derivation.ts'
 import { MatchConditionEvaluator, joinErrors } from '../matching/conditions.ts'
 import { selectsNamespace, selectsObject } from '../matching/selectors.ts'
-import { ConfigurationError, type WebhookCredentials, type PluginContext } from '../plugin-context.ts'
+import { ConfigurationError, type PluginContext } from '../plugin-context.ts'
 import { WebhookCallError } from './call-error.ts'
 import { kubeConfigFileOf } from './configuration.ts'
 import { requestFields } from '../matching/request-fields.ts'
@@ -198,9 +199,9 @@ export class WebhookDispatcher {
   }
 
   async #readKubeconfig(path: string): Promise<WebhookCredentials> {
-    const { remote } = this.#options.context
-    if (remote === undefined) throw new Error('outgoing HTTP is not configured')
-    return remote.readWebhookCredentials(path)
+    const { connectHttp, platform } = this.#options.context
+    if (connectHttp === undefined) throw new Error('outgoing HTTP is not configured')
+    return readWebhookCredentials(platform, path)
   }
 }
 
