@@ -57,11 +57,6 @@ export interface ManagedFieldsEntry {
   readonly time?: string
 }
 
-/** Empty for an object that is not stored. */
-export function uidOf({ metadata }: KubernetesObject): string {
-  return metadata?.uid ?? ''
-}
-
 /** The controllerRef of an object. */
 export function controllerOf(object: KubernetesObject): OwnerReference | undefined {
   return object.metadata?.ownerReferences?.find(reference => reference.controller === true)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { pods, services } from '#/api/generated/core/v1-resources.ts'
 import { runtimeClasses } from '#/api/generated/node/v1-resources.ts'
-import { keyOf, uidOf } from '#/api/metadata.ts'
+import { keyOf } from '#/api/metadata.ts'
 import { EventRecorder } from '#/client/event-recorder.ts'
 import { Informers } from '#/client/informers.ts'
 import type { RuntimeHandler } from '#/cri/cri.ts'
@@ -123,6 +123,10 @@ function makeParts(options: KubeletOptions, known: RuntimeDependentState, wake: 
     probes,
     registration,
   }
+}
+
+function uidOf({ metadata }: Pod): string {
+  return metadata?.uid ?? ''
 }
 
 function logsOf(node: KubeletConfiguration): (worker: PodWorker) => readonly WrittenLog[] {

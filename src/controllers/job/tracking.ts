@@ -8,7 +8,7 @@ import { equalJson } from '#/api/json-value.ts'
 import type { Job, JobCondition, JobStatus } from '#/api/generated/batch/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { countIndexes, formatIndexRanges } from '#/api/index-ranges.ts'
-import { isBeingDeleted, uidOf } from '#/api/metadata.ts'
+import { isBeingDeleted } from '#/api/metadata.ts'
 import { formatTime } from '#/api/time.ts'
 import { isPodReady } from '../pods.ts'
 import type { PodCounts } from './pod-counts.ts'
@@ -130,6 +130,10 @@ function withoutReleased(counts: Counts, tracked: ReadonlySet<string>): Counts {
     uncountedSucceeded,
     uncountedFailed,
   }
+}
+
+function uidOf({ metadata }: Pod): string {
+  return metadata?.uid ?? ''
 }
 
 function trackedUids({ pods, removed, isFinalizerRemoved }: TrackingWorld): ReadonlySet<string> {

@@ -1,7 +1,6 @@
 /** Mounts and devices of a container. */
 import { join } from 'node:path'
-import type { Container, VolumeMount } from '#/api/generated/core/v1.ts'
-import { uidOf } from '#/api/metadata.ts'
+import type { Container, Pod, VolumeMount } from '#/api/generated/core/v1.ts'
 import { quote } from '#/api/quote.ts'
 import type { Device, Mount, RuntimeHandler } from '#/cri/cri.ts'
 import type { ContainerInput, ContainerSources, ContainerVolume } from '../container-input.ts'
@@ -189,4 +188,8 @@ function fileMount(hostPath: string, containerPath: string): Mount {
     propagation: 'private',
     selinuxRelabel: true,
   }
+}
+
+function uidOf(pod: Pod): string {
+  return pod.metadata?.uid ?? ''
 }

@@ -7,10 +7,10 @@ import { messageOf } from '#/base/message-of.ts'
 import type { TokenRequest } from '#/api/generated/authentication/v1.ts'
 import type { Pod, ServiceAccountTokenProjection } from '#/api/generated/core/v1.ts'
 import { serviceAccounts } from '#/api/generated/core/v1-resources.ts'
-import { uidOf } from '#/api/metadata.ts'
 import { parseTime } from '#/api/time.ts'
 import type { Client } from '#/client/client.ts'
 import type { Platform } from '#/platform/platform.ts'
+import { uidOf } from './volume-paths.ts'
 
 export interface ServiceAccountTokensOptions {
   readonly platform: Platform

@@ -1,7 +1,6 @@
 /** Paths of a pod's volumes in the pod's directory. */
 import { join } from 'node:path'
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { uidOf } from '#/api/metadata.ts'
 import { podFolder } from '../pod-paths.ts'
 import type { VolumeContext } from './volume-plugin.ts'
 
@@ -24,4 +23,8 @@ export function subPathsFolder(node: Node, uid: string): string {
 /** Mount points of device filesystems, shared by all pods that use them. */
 export function deviceMountsFolder(node: Node): string {
   return join(node.rootDirectory, 'plugins', 'kubernetes.io~local-volume', 'mounts')
+}
+
+export function uidOf({ metadata }: Pod): string {
+  return metadata?.uid ?? ''
 }
