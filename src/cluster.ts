@@ -17,7 +17,8 @@ import { gitVersion } from '#/apiserver/discovery.ts'
 import { Health } from '#/apiserver/health.ts'
 import { measuredStore } from '#/apiserver/measured-store.ts'
 import { Metrics } from '#/apiserver/metrics.ts'
-import { withObservability } from '#/apiserver/observability.ts'
+import { observability, startingPipeline } from '#/apiserver/observability.ts'
+import type { Handle, Stage } from '#/apiserver/pipeline.ts'
 import type { Server } from '#/apiserver/server.ts'
 import {
   readApiServerSettings,
@@ -26,7 +27,6 @@ import {
 } from '#/apiserver/settings.ts'
 import { clientOf, type Client } from '#/client/client.ts'
 import { inProcessTransport } from '#/client/in-process.ts'
-import { readWebhookCredentials, readWebhookKubeconfig } from '#/client/webhook-kubeconfig.ts'
 import { ensureDefaultStorageClass } from '#/controllers/default-storage-class.ts'
 import { ensureAdminKubeconfig } from '#/kubeadm/admin-kubeconfig.ts'
 import { ensureClusterCertificates, type ClusterCertificates } from '#/kubeadm/certificates.ts'
@@ -114,6 +114,7 @@ export class Cluster implements AsyncDisposable {
   readonly #options: ClusterOptions
   readonly #health: Health
   readonly #metrics: Metrics
+  readonly #observability: Stage
   readonly #stopping = new AbortController()
   /** Everything started behind the servers; disposed in reverse order. */
   readonly #started = new AsyncDisposableStack()
@@ -131,6 +132,11 @@ export class Cluster implements AsyncDisposable {
     this.#options = options
     this.#health = new Health({ clock, log })
     this.#metrics = new Metrics({ usage: options.machine.usage })
+    this.#observability = observability({
+      health: this.#health,
+      metrics: this.#metrics,
+      debug: path => this.#controlPlane?.schedulingDecision(schedulingPath.exec(path)?.[1] ?? ''),
+    })
   }
 
   /** Resolves when the API server is ready. On failure, everything already started is stopped. */
@@ -224,8 +230,7 @@ export class Cluster implements AsyncDisposable {
   #readSettings(): Promise<ApiServerSettings> {
     const { platform, apiServer = {} } = this.#options
     return readApiServerSettings(apiServer, {
-      files: platform.files,
-      readKubeconfig: path => readWebhookKubeconfig(platform, path),
+      platform,
       defaults,
     })
   }
@@ -250,17 +255,13 @@ export class Cluster implements AsyncDisposable {
     { audit, node }: Pick<ApiServerParts, 'audit' | 'node'>,
   ): Promise<void> {
     const { platform, machine, host, port } = this.#options
-    const handle = withObservability({
+    const starting = startingPipeline({
       platform,
-      health: this.#health,
-      metrics: this.#metrics,
-      authentication: () => this.#apiServer?.authentication,
+      observability: this.#observability,
       certificates: { authorities: clientCaBundle(certificates, settings) },
       ...(audit && { audit }),
-      authorizer: () => this.#apiServer?.authorizer,
-      debug: path => this.#controlPlane?.schedulingDecision(schedulingPath.exec(path)?.[1] ?? ''),
-      server: () => this.#apiServer?.handle,
     })
+    const handle: Handle = request => (this.#apiServer?.handle ?? starting)(request)
     this.#health.add({
       name: 'poststarthook/start-apiserver',
       endpoints: ['healthz', 'readyz'],
@@ -347,13 +348,10 @@ export class Cluster implements AsyncDisposable {
         port: this.#server!.address.port,
       },
       authentication: { ...authenticationOf(certificates, settings), connectHttp },
-      remote: {
-        connectHttp,
-        readKubeconfig: path => readWebhookKubeconfig(platform, path),
-        readWebhookCredentials: path => readWebhookCredentials(platform, path),
-      },
+      connectHttp,
       kubelets: { connectHttp, tls: () => (this.#kubeletTls ??= kubeletTlsOf(certificates)) },
       ...(audit && { audit }),
+      observability: this.#observability,
       metrics: this.#metrics,
     })
     this.#apiServer = apiServer

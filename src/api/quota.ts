@@ -9,7 +9,7 @@ import { podEvaluator } from './quota/pod-evaluator.ts'
 import { resourceClaimEvaluator } from './quota/resource-claim-evaluator.ts'
 import { serviceEvaluator } from './quota/service-evaluator.ts'
 import { volumeClaimEvaluator } from './quota/volume-claim-evaluator.ts'
-import type { Resource } from './resource.ts'
+import { qualifiedResourceName, type Resource } from './resource.ts'
 
 export {
   addAmounts,
@@ -41,11 +41,8 @@ const ignored: ReadonlySet<string> = new Set([
 ])
 
 /** Undefined for kinds that quotas ignore. Kinds without a special evaluator are only counted. */
-export function evaluatorFor({
-  group,
-  plural,
-}: Pick<Resource, 'group' | 'plural'>): QuotaEvaluator | undefined {
-  const name = group === '' ? plural : `${plural}.${group}`
+export function evaluatorFor(resource: Pick<Resource, 'group' | 'plural'>): QuotaEvaluator | undefined {
+  const name = qualifiedResourceName(resource)
   if (ignored.has(name)) return undefined
-  return known.get(name) ?? objectCountEvaluator(group, plural)
+  return known.get(name) ?? objectCountEvaluator(resource.group, resource.plural)
 }

@@ -62,6 +62,11 @@ export function isCustomKind({ schema }: Pick<Resource, 'schema'>): boolean {
   return schema.name === ''
 }
 
+/** `pods`, `deployments.apps`. */
+export function qualifiedResourceName({ group, plural }: Pick<Resource, 'group' | 'plural'>): string {
+  return group === '' ? plural : `${plural}.${group}`
+}
+
 /** The `apiVersion` of a group and version: `v1`, `apps/v1`. */
 export function apiVersionOf({ group, version }: GroupVersion): string {
   return group === '' ? version : `${group}/${version}`

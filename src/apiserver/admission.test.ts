@@ -7,7 +7,7 @@ import { enabledPlugins, readAdmission, type AdmissionOptions } from './admissio
 import {
   AdmissionChain,
   type AdmissionPlugin,
-  type AdmissionRequest,
+  type AdmissionAttributes,
   type Reinvocation,
 } from './admission/admission-chain.ts'
 import { ConfigurationError } from './admission/plugin-context.ts'
@@ -174,7 +174,7 @@ test('an unreadable or invalid AdmissionConfiguration prevents the server from s
   await check(admissionFile, /cannot read the admission configuration .*pod-security.yaml/u)
 })
 
-function request(object: KubernetesObject, fields: Partial<AdmissionRequest> = {}): AdmissionRequest {
+function request(object: KubernetesObject, fields: Partial<AdmissionAttributes> = {}): AdmissionAttributes {
   return {
     operation: 'CREATE',
     resource: pods,

@@ -74,11 +74,13 @@ export async function readAdmission(
   const configurations: ReadonlyMap<string, JsonValue> = configurationFile
     ? await readAdmissionConfiguration(files, configurationFile)
     : new Map()
-  return context =>
-    names.flatMap(name => {
-      const make = plugins.get(name)?.make
-      return make ? [make(context, configurations.get(name))] : []
-    })
+  return context => {
+    const make = (name: string): AdmissionPlugin | undefined =>
+      plugins.get(name)?.make(context, configurations.get(name))
+    // Extends the registry, so it is constructed before the plugins that read the cache.
+    const first = names.includes('Initializers') ? make('Initializers') : undefined
+    return names.flatMap(name => (name === first?.name ? first : make(name)) ?? [])
+  }
 }
 
 /** Names of the enabled plugins, in execution order. Throws ConfigurationError for unknown names. */

@@ -7,12 +7,13 @@ import { defaultResources } from '#/api/builtin.ts'
 import { apiError, isApiError } from '#/api/errors.ts'
 import type { Resource } from '#/api/resource.ts'
 import { Scheme } from '#/api/scheme.ts'
+import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { Compactor } from '#/store/compactor.ts'
 import { StoreError, type Store } from '#/store/store.ts'
 import type { AdmissionPluginFactory } from './admission.ts'
-import { AdmissionChain, noAdmission } from './admission/admission-chain.ts'
-import type { KubeconfigAccess, TolerationSeconds } from './admission/plugin-context.ts'
+import { AdmissionChain, noAdmission, type AdmissionPlugin } from './admission/admission-chain.ts'
+import type { PluginContext, TolerationSeconds } from './admission/plugin-context.ts'
 import { mutatingAdmissionPolicyHooks, validatingAdmissionPolicyHooks } from './admission/policy-hooks.ts'
 import { webhookConfigurationHooks } from './admission/webhook-configuration-hooks.ts'
 import type { PortRange } from './allocation/node-ports.ts'
@@ -32,11 +33,11 @@ import { reconcileDanglingConditions } from './flow-control/dangling-schemas.ts'
 import { OpenApi } from './openapi.ts'
 import { measure } from './measure.ts'
 import type { Metrics, ObjectCount } from './metrics.ts'
-import { pipeline, type Handle, type Stage } from './pipeline.ts'
+import { pipeline, type Handle, type Next, type Stage } from './pipeline.ts'
 import { certificateRequestHooks } from './registry/certificate-request-hooks.ts'
 import type { ResourceHooks } from './registry/hooks.ts'
-import { WatchCache } from './registry/watch-cache.ts'
-import type { Registry } from './registry/registry.ts'
+import { WatchCache, type ObjectCache } from './registry/watch-cache.ts'
+import type { Registry, RegistryExtension } from './registry/registry.ts'
 import { prefixOf, storeRoot } from './registry/store-keys.ts'
 import type { ApiResponse, RequestContext } from './request.ts'
 import { Router, type RouterOptions, type VerbHandlers } from './router.ts'
@@ -68,8 +69,8 @@ export interface ApiServerOptions {
   readonly authentication?: AuthenticationSettings
   /** Authorizers in order; Node and RBAC when absent. */
   readonly authorizers?: readonly AuthorizerSettings[]
-  /** Access to external servers; required for webhooks. */
-  readonly remote?: KubeconfigAccess
+  /** Connects to external servers; required for webhooks. */
+  readonly connectHttp?: HttpConnect
   /**
    * Access to kubelets, pods and services. When absent, there are no logs, exec, attach, port-forward and
    * proxy subresources.
@@ -79,6 +80,8 @@ export interface ApiServerOptions {
   readonly servesResourceMetrics?: boolean
   /** Owned by the caller, which runs it longer than the server. */
   readonly audit?: Audit
+  /** Serves health and metrics; see `observability.ts`. */
+  readonly observability?: Stage
   /** Limits on concurrent requests; unlimited when absent. */
   readonly limits?: RequestLimits
   /** Timeout for requests that are not long-running. */
@@ -105,7 +108,9 @@ export class ApiServer {
   readonly handle: Handle
   readonly authentication: Authentication
   readonly authorizer: Authorizer
+  readonly #cache: WatchCache
   readonly #registry: Registry
+  #extension: RegistryExtension | undefined
   readonly #discovery: Discovery
   readonly #openApi: OpenApi
   readonly #issuerMetadata: ServiceAccountIssuerDiscovery | undefined
@@ -119,23 +124,24 @@ export class ApiServer {
     const { platform, store, build } = options
     const { address, port } = options.advertise ?? defaultAdvertise
     this.scheme = new Scheme(resourcesOf(options))
-    const cache = new WatchCache({ store, platform, prefix: storeRoot })
-    const { nodePorts, remote, tolerationSeconds } = options
-    const parts = { platform, store, cache, scheme: this.scheme, hooks, ...(nodePorts && { nodePorts }) }
+    this.#cache = new WatchCache({ store, platform, prefix: storeRoot })
+    const { nodePorts, connectHttp } = options
+    const parts = { platform, store, scheme: this.scheme, hooks, ...(nodePorts && { nodePorts }) }
+    const plugins = this.#createPlugins(options, parts)
+    const { cache = this.#cache, genericHooks } = this.#extension?.filtered ?? {}
     const { authorizer, escalation } = createAuthz({
       cache,
       platform,
       authorizers: options.authorizers ?? defaultAuthorizers,
-      ...(remote && { connectHttp: remote.connectHttp }),
+      ...(connectHttp && { connectHttp }),
     })
     this.authorizer = authorizer
-    const more = {
-      ...(remote && { remote }),
-      ...(tolerationSeconds && { tolerationSeconds }),
-      ...(options.metrics && { metrics: options.metrics }),
+    this.#registry = {
+      ...parts,
+      cache,
+      admission: new AdmissionChain([...plugins, escalation]),
+      ...(genericHooks && { genericHooks }),
     }
-    const plugins = options.admission?.({ ...parts, ...more, authorizer }) ?? []
-    this.#registry = { ...parts, admission: new AdmissionChain([...plugins, escalation]) }
     this.#discovery = new Discovery(this.scheme, { build, serverAddress: `${address}:${port}` })
     this.#openApi = new OpenApi(this.scheme, { build, clock: platform.clock })
     const registry = this.#registry
@@ -144,8 +150,7 @@ export class ApiServer {
     const keysUrl = `https://${address.includes(':') ? `[${address}]` : address}:${port}${keysPath}`
     this.#issuerMetadata = issuer && new ServiceAccountIssuerDiscovery({ issuer, keysUrl })
     const connections = this.#connections(options)
-    const router = new Router({
-      registry,
+    const handlers = {
       subresources: new Map<string, VerbHandlers>([
         ...subresources,
         ...(issuer ? [['serviceaccounts/token', tokenRequest(issuer)] as const] : []),
@@ -157,9 +162,8 @@ export class ApiServer {
         ['tokenreviews.authentication.k8s.io', tokenReview(this.authentication)],
         ...connections.virtual,
       ]),
-    })
-    const stages = this.#stages(options)
-    this.handle = pipeline(platform, stages, context => this.#route(router, context))
+    }
+    this.handle = pipeline(platform, this.#stages(options), this.#routeWith(handlers))
   }
 
   /** Resolves when the server is ready to serve requests. */
@@ -191,7 +195,7 @@ export class ApiServer {
     const { signal } = this.#stopping
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const compactor = new Compactor({ store, clock: platform.clock, log: platform.log, keepMs: historyMs })
-    const cacheRun = this.#registry.cache.run(signal, resolve).catch((error: unknown) => {
+    const cacheRun = this.#cache.run(signal, resolve).catch((error: unknown) => {
       this.#isReady = false
       if (!signal.aborted) platform.log.error('watch cache stopped: lost connection to the store', { error })
       reject(error)
@@ -218,9 +222,29 @@ export class ApiServer {
     this.#isReady = true
   }
 
+  #createPlugins(
+    { admission, connectHttp, tolerationSeconds, metrics }: ApiServerOptions,
+    parts: Omit<Registry, 'admission' | 'cache'>,
+  ): readonly AdmissionPlugin[] {
+    const currentCache = (): ObjectCache => this.#extension?.filtered.cache ?? this.#cache
+    const context: PluginContext = {
+      ...parts,
+      get cache() {
+        return currentCache()
+      },
+      extendRegistry: extension => (this.#extension = extension),
+      // The authorizer reads the cache, which a plugin may extend.
+      authorizer: { authorize: attributes => this.authorizer.authorize(attributes) },
+      ...(connectHttp && { connectHttp }),
+      ...(tolerationSeconds && { tolerationSeconds }),
+      ...(metrics && { metrics }),
+    }
+    return admission?.(context) ?? []
+  }
+
   /** The request pipeline, in order. */
   #stages(options: ApiServerOptions): readonly Stage[] {
-    const { platform, audit, limits, requestTimeoutMs = defaultRequestTimeoutMs } = options
+    const { platform, audit, limits, observability, requestTimeoutMs = defaultRequestTimeoutMs } = options
     return [
       ...this.#measuring(options),
       requestTimeout(platform, requestTimeoutMs),
@@ -230,6 +254,7 @@ export class ApiServer {
       impersonate(this.authorizer),
       ...(limits ? [limitRequests(this.#registry, limits)] : []),
       authorize(this.authorizer),
+      ...(observability ? [observability] : []),
       requireReady(() => this.#isReady),
     ]
   }
@@ -269,9 +294,20 @@ export class ApiServer {
     }
   }
 
-  #route(router: Router, context: RequestContext): Promise<ApiResponse> {
-    const { info } = context
-    return info.isResource ? router.route(context, info) : this.#answerPath(context)
+  #routeWith(handlers: Omit<RouterOptions, 'registry'>): Next {
+    const registry = this.#registry
+    const router = new Router({ registry, ...handlers })
+    const route: Next = context => {
+      const { info } = context
+      return info.isResource ? router.route(context, info) : this.#answerPath(context)
+    }
+    if (this.#extension === undefined) return route
+    const { unfiltered, isUnfiltered } = this.#extension
+    const unfilteredRouter = new Router({ registry: { ...registry, ...unfiltered }, ...handlers })
+    return context => {
+      const { info } = context
+      return info.isResource && isUnfiltered(context) ? unfilteredRouter.route(context, info) : route(context)
+    }
   }
 
   async #answerPath(context: RequestContext): Promise<ApiResponse> {

@@ -5,6 +5,7 @@
 import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { internalError, isApiError } from '#/api/errors.ts'
+import type { WebhookTarget } from '#/kubeconfig/webhook-kubeconfig.ts'
 import { AuditContext } from './audit/audit-context.ts'
 import { compilePolicy, type AuditDecision, type EvaluatePolicy } from './audit/compile-policy.ts'
 import { AuditLog, type AuditLogSettings } from './audit/log.ts'
@@ -15,7 +16,6 @@ import { AuditWebhook, type AuditWebhookSettings } from './audit/webhook.ts'
 import { onUpgradeEnd } from './on-upgrade-end.ts'
 import type { Next, Stage } from './pipeline.ts'
 import type { ApiResponse, RequestContext, StreamBody, StreamChunk } from './request.ts'
-import type { Remote } from './settings/flag-files.ts'
 
 export { AuditLog, type AuditLogSettings } from './audit/log.ts'
 export { parseAuditPolicy, type AuditPolicy } from './audit/policy.ts'
@@ -42,7 +42,7 @@ export interface AuditBackend {
 export interface AuditSettings {
   readonly policy: AuditPolicy
   readonly log?: AuditLogSettings
-  readonly webhook?: AuditWebhookSettings & { readonly remote: Remote }
+  readonly webhook?: AuditWebhookSettings & { readonly remote: WebhookTarget }
 }
 
 export function openAudit(

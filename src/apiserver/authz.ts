@@ -18,7 +18,7 @@ import {
   type WebhookConnection,
 } from './authz/webhook-authorizer.ts'
 import type { AdmissionPlugin } from './admission/admission-chain.ts'
-import type { WatchCache } from './registry/watch-cache.ts'
+import type { ObjectCache } from './registry/watch-cache.ts'
 
 export { reconcileRoles } from './authz/reconcile-roles.ts'
 
@@ -32,7 +32,7 @@ export type AuthorizerSettings =
 export const defaultAuthorizers: readonly AuthorizerSettings[] = [{ mode: 'Node' }, { mode: 'RBAC' }]
 
 export interface AuthzOptions {
-  readonly cache: WatchCache
+  readonly cache: ObjectCache
   /** In evaluation order. */
   readonly authorizers: readonly AuthorizerSettings[]
   readonly platform: WebhookConnection['platform']

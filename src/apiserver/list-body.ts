@@ -25,7 +25,7 @@ export interface WholeList {
 }
 
 export interface ListRequest extends TableRequest {
-  readonly objects: { readonly listItems: ListItemsCache }
+  readonly registry: TableRequest['registry'] & { readonly cache: { readonly listItems: ListItemsCache } }
   readonly whole?: WholeList | undefined
 }
 
@@ -48,8 +48,10 @@ export function listBody(
     },
     bytes() {
       if (isJoined) {
-        const { objects: known, whole } = request
-        const items = known.listItems.items({ whole, form: view.formName }, () => joinItems(view, objects))
+        const { registry, whole } = request
+        const items = registry.cache.listItems.items({ whole, form: view.formName }, () =>
+          joinItems(view, objects),
+        )
         return [startOf(head), ...items, end]
       }
       if (format === 'protobuf' && transform === undefined) {

@@ -2,6 +2,7 @@
  * The API server's metrics, under Kubernetes' names. `measure` is the pipeline stage that records requests;
  * `measuredStore` records store latency.
  */
+import { formatGroupResource } from '#/api/group-version.ts'
 import {
   MetricsRegistry,
   metricsMediaType,
@@ -205,10 +206,7 @@ export class Metrics {
       help: 'Objects in the store.',
       type: 'gauge',
       labels: ['resource'],
-      read: () =>
-        [...count()].map(({ group, resource, objects }) => {
-          return [[group === '' ? resource : `${resource}.${group}`], objects]
-        }),
+      read: () => [...count()].map(each => [[formatGroupResource(each)], each.objects]),
     })
   }
 

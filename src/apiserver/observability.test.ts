@@ -4,9 +4,10 @@ import { nodePlatform } from '#/platform/node.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { Health } from './health.ts'
 import { Metrics } from './metrics.ts'
-import { withObservability } from './observability.ts'
-import type { Handle } from './pipeline.ts'
+import { observability, startingPipeline } from './observability.ts'
+import { pipeline, type Handle } from './pipeline.ts'
 import type { ApiRequest } from './request.ts'
+import { startTestServer } from './test-server.ts'
 
 const silent = (): void => undefined
 const platform: Platform = {
@@ -27,9 +28,8 @@ function request(path: string, groups: readonly string[]): ApiRequest {
 }
 
 test('health is public, metrics require authorization, and other paths require a ready server', async () => {
-  const started: { server?: Handle } = {}
-  const server = (): Handle | undefined => started.server
-  const handle = withObservability({ platform, health: new Health(platform), metrics: new Metrics(), server })
+  const observe = observability({ health: new Health(platform), metrics: new Metrics() })
+  let handle: Handle = startingPipeline({ platform, observability: observe })
   const check = async (path: string, groups: readonly string[], status: number): Promise<void> => {
     assert.equal((await handle(request(path, groups))).status, status, `${path} ${groups.join()}`)
   }
@@ -40,7 +40,24 @@ test('health is public, metrics require authorization, and other paths require a
   await check('/metrics', ['system:masters'], 200)
   await check('/metrics/x', ['system:masters'], 503)
   await check('/api/v1/pods', ['system:masters'], 503)
-  started.server = async () => ({ status: 299 })
+  handle = pipeline(platform, [observe], async () => ({ status: 299 }))
   await check('/api/v1/pods', ['system:masters'], 299)
   await check('/livez', [], 200)
+})
+
+test('a running server applies all stages to health and metrics', async t => {
+  const metrics = new Metrics()
+  const { request: send } = await startTestServer(t, platform, {
+    metrics,
+    observability: observability({ health: new Health(platform), metrics }),
+  })
+  const bob = { 'impersonate-user': 'bob' }
+  assert.equal((await send('GET', '/readyz')).code, 200)
+  assert.equal((await send('GET', '/metrics', undefined, bob)).code, 403)
+  const { text } = await send('GET', '/metrics')
+  const total = /^apiserver_request_total\{.*subresource="\/(.*?)",.*code="(.*)"\} (.*)$/gmu
+  assert.deepEqual(
+    Array.from(text.matchAll(total), ([, path, code, count]) => `${path} ${code} ${count}`),
+    ['readyz 200 1', 'metrics 403 1'],
+  )
 })

@@ -1,69 +1,45 @@
 /**
- * Serves `/healthz`, `/livez`, `/readyz`, `/metrics` and `/debug/`. They are handled before the API server's
- * pipeline, so that they work while the server is starting or has lost its store.
+ * The pipeline stage that serves `/healthz`, `/livez`, `/readyz`, `/metrics` and `/debug/`, and the pipeline
+ * that serves them while the API server is starting.
  */
 import { apiError, serviceUnavailable } from '#/api/errors.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { Audit } from './audit.ts'
-import { authenticationByCertificate, type RequestAuthentication } from './authn.ts'
+import { authenticationByCertificate } from './authn.ts'
 import type { ClientCertificatesOptions } from './authn/client-certificates.ts'
 import { privilegedGroupAuthorizer } from './authz/always.ts'
 import { allowed, type Authorizer } from './authz/authorizer.ts'
 import type { Health } from './health.ts'
 import type { Metrics } from './metrics.ts'
-import { pipeline, type Handle } from './pipeline.ts'
-import type { ApiResponse } from './request.ts'
+import { pipeline, type Handle, type Stage } from './pipeline.ts'
+import type { ApiRequest, ApiResponse } from './request.ts'
 import { authenticate, authorize } from './stages.ts'
 
 export interface ObservabilityOptions {
-  readonly platform: Platform
   readonly health: Health
   readonly metrics: Metrics
-  /** Authentication of the API server; client certificates only until it is available. */
-  readonly authentication?: () => RequestAuthentication | undefined
-  readonly certificates?: ClientCertificatesOptions
-  /**
-   * Authorizer of the API server. Until it is available, only system:masters is allowed, except for the
-   * health endpoints.
-   */
-  readonly authorizer?: () => Authorizer | undefined
-  readonly audit?: Audit
   /** Content of a path under `/debug/`; undefined if the path is unknown. */
   readonly debug?: (path: string) => object | undefined
-  /** Handler of all other requests; undefined until the server has started. */
-  readonly server: () => Handle | undefined
 }
 
-export function withObservability(options: ObservabilityOptions): Handle {
-  const { platform, health, metrics, audit, server } = options
-  const early = authenticationByCertificate(options.certificates)
-  const current = (): RequestAuthentication => options.authentication?.() ?? early
-  const authentication: RequestAuthentication = {
-    authenticate: request => current().authenticate(request),
-    withoutCredentials: request => current().withoutCredentials(request),
-  }
-  const authorizer: Authorizer = {
-    authorize: attributes => (options.authorizer?.() ?? whileStarting).authorize(attributes),
-  }
-  const stages = [
-    ...(audit ? [audit.unauthenticatedStage] : []),
-    authenticate(authentication),
-    ...(audit ? [audit.stage] : []),
-    authorize(authorizer),
-  ]
-  const observe = pipeline(platform, stages, async ({ request }) => {
-    if (request.path === '/metrics') return metrics.answer()
-    const said = request.path.startsWith('/debug/') ? options.debug?.(request.path) : undefined
-    if (said !== undefined) return jsonAnswer(said)
-    const answer = await health.answer(request.path, request.query)
-    if (answer === undefined) throw apiError('NotFound', 'the server could not find the requested resource')
-    return answer
-  })
-  const refuse = pipeline(platform, [], () => Promise.reject(serviceUnavailable('the server is starting')))
-  return request => {
-    if (observed.test(request.path)) return observe(request)
-    return (server() ?? refuse)(request)
-  }
+export function observability(options: ObservabilityOptions): Stage {
+  return (context, next) =>
+    !context.info.isResource && observed.test(context.request.path)
+      ? answer(options, context.request)
+      : next(context)
+}
+
+const observed = /^\/(?:metrics$|debug\/|(?:healthz|livez|readyz)(?:\/|$))/
+
+async function answer(
+  { health, metrics, debug }: ObservabilityOptions,
+  { path, query }: ApiRequest,
+): Promise<ApiResponse> {
+  if (path === '/metrics') return metrics.answer()
+  const said = path.startsWith('/debug/') ? debug?.(path) : undefined
+  const response = said ? jsonAnswer(said) : await health.answer(path, query)
+  if (response === undefined) throw apiError('NotFound', 'the server could not find the requested resource')
+  return response
 }
 
 function jsonAnswer(value: object): ApiResponse {
@@ -71,7 +47,39 @@ function jsonAnswer(value: object): ApiResponse {
   return { status: 200, body: { type: 'value', mediaType: 'application/json', value, bytes } }
 }
 
-const observed = /^\/(?:metrics$|debug\/|(?:healthz|livez|readyz)(?:\/|$))/
+export interface StartingPipelineOptions {
+  readonly platform: Platform
+  readonly observability: Stage
+  readonly certificates?: ClientCertificatesOptions
+  readonly audit?: Audit
+}
+
+/**
+ * Handles requests until the API server has started: authenticates by client certificate only, and rejects all
+ * paths but those of `observability`.
+ */
+export function startingPipeline(options: StartingPipelineOptions): Handle {
+  const { platform, audit, certificates } = options
+  const stages = [
+    rejectOthers,
+    ...(audit ? [audit.unauthenticatedStage] : []),
+    authenticate(authenticationByCertificate(certificates)),
+    ...(audit ? [audit.stage] : []),
+    authorize(whileStarting),
+    options.observability,
+  ]
+  return pipeline(platform, stages, () => Promise.reject(starting()))
+}
+
+/** Without authentication, so that clients that are not known yet are told to try again. */
+const rejectOthers: Stage = (context, next) => {
+  if (!observed.test(context.request.path)) throw starting()
+  return next(context)
+}
+
+function starting(): Error {
+  return serviceUnavailable('the server is starting')
+}
 
 /** Before RBAC is available: the health endpoints are open, everything else requires system:masters. */
 const whileStarting: Authorizer = {

@@ -30,7 +30,7 @@ export interface RequestContext {
   responseHeaders?: Readonly<Record<string, string>> | undefined
   /** True if the request is audited, so that additional annotations are worthwhile. */
   isAudited?: boolean
-  /** Audit annotations; see `AdmissionRequest.annotate`. */
+  /** Audit annotations; see `WriteRequest.addAuditAnnotation`. */
   readonly annotations: Map<string, string>
   /** Audit annotations that are recorded only with the request body. */
   bodyAnnotations?: Map<string, string> | undefined

@@ -1,6 +1,6 @@
 /** Routes a resource request to the handler of its verb. Built-in and custom resources are handled alike. */
 import { apiError, methodNotAllowed, type ApiError } from '#/api/errors.ts'
-import { apiVersionOf, isCustomKind, type Resource } from '#/api/resource.ts'
+import { apiVersionOf, isCustomKind, qualifiedResourceName, type Resource } from '#/api/resource.ts'
 import { create } from './handlers/create.ts'
 import type { RequestScope } from './handlers/request-scope.ts'
 import { deleteHandler } from './handlers/delete.ts'
@@ -11,10 +11,9 @@ import { patch } from './handlers/patch.ts'
 import { update } from './handlers/update.ts'
 import { watch } from './handlers/watch.ts'
 import { negotiate, withoutProtobuf, withoutTables } from './negotiation.ts'
-import type { ObjectView } from './registry/watch-cache.ts'
 import type { Registry } from './registry/registry.ts'
 import { rulesOf } from './registry/resource-strategy.ts'
-import { isConnectSubresource, isTrue, type ApiVerb, type ResourceRequestInfo } from './request-info.ts'
+import { isConnectSubresource, type ApiVerb, type ResourceRequestInfo } from './request-info.ts'
 import type { ApiResponse, RequestContext } from './request.ts'
 import { View } from './view.ts'
 
@@ -65,8 +64,7 @@ export class Router {
     }
     const accept = acceptFor(resource, info, request.headers['accept'])
     const negotiated = negotiate(accept, request.query, request.headers['user-agent'])
-    const objects = objectsFor(registry, request.query)
-    return handler({ registry, context, info, resource, objects, view: new View(resource, negotiated) })
+    return handler({ registry, context, info, resource, view: new View(resource, negotiated) })
   }
 
   #handler(resource: Resource, info: ResourceRequestInfo): Handler {
@@ -81,7 +79,7 @@ export class Router {
     // Requests across all namespaces can only list and watch.
     if (!isServed || (isAcross && info.verb !== 'list' && info.verb !== 'watch'))
       throw notAllowed(resource, info)
-    const virtual = this.#options.virtual.get(resourceName(resource))
+    const virtual = this.#options.virtual.get(qualifiedResourceName(resource))
     const handler = virtual ? virtual[info.verb] : handlers[info.verb]
     if (handler === undefined) throw notAllowed(resource, info)
     return handler
@@ -92,7 +90,7 @@ export class Router {
     if (subresource === undefined) throw noSuchResource()
     const strategy = rulesOf(resource).subresources?.[info.subresource]
     const isPart = strategy !== undefined || info.subresource === 'status'
-    const special = this.#options.subresources.get(`${resourceName(resource)}/${info.subresource}`)
+    const special = this.#options.subresources.get(`${qualifiedResourceName(resource)}/${info.subresource}`)
     const handler = (isPart ? partHandlers : special)?.[info.verb]
     if (handler === undefined) throw notAllowed(resource, info)
     return strategy ? scope => handler({ ...scope, strategy }) : handler
@@ -114,16 +112,6 @@ function acceptFor(
 function isOnlyCreated(resource: Resource, { subresource }: ResourceRequestInfo): boolean {
   const { verbs } = resource.subresources.get(subresource) ?? resource
   return verbs.every(verb => verb === 'create')
-}
-
-/** Uninitialized objects are visible only with `includeUninitialized`. */
-function objectsFor({ cache }: Registry, query: URLSearchParams): ObjectView {
-  const { withUninitialized } = cache
-  return withUninitialized && isTrue(query.get('includeUninitialized')) ? withUninitialized : cache
-}
-
-function resourceName({ group, plural }: Resource): string {
-  return group === '' ? plural : `${plural}.${group}`
 }
 
 function noSuchResource(): ApiError {

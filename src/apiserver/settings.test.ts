@@ -23,6 +23,10 @@ const files: Readonly<Record<string, string>> = {
   '/abac': '{"user": "alice", "resource": "pods"}\n',
   '/bad-abac': '{"user": 7}\n',
   '/key': keyPem,
+  '/hook.conf':
+    'current-context: c\ncontexts: [{name: c, context: {cluster: c}}]\n' +
+    "clusters: [{name: c, cluster: {server: 'https://hook.example.com/ask'}}]\n",
+  '/empty.conf': 'contexts: []\n',
   '/keys.yaml': configuration(
     'EncryptionConfiguration',
     'resources: [{resources: [secrets], providers: [{identity: {}}]}]',
@@ -43,22 +47,25 @@ const files: Readonly<Record<string, string>> = {
   ),
 }
 
-const remote = { url: 'https://hook.example.com/ask', tls: {} }
+const remote = { url: 'https://hook.example.com/ask', tls: {}, headers: {} }
 
 async function read(line: string): Promise<ApiServerSettings> {
-  const { files: disk } = new Simulation({ seed: 1 }).host('a')
+  const { clock, random, network, files: disk, processes, log } = new Simulation({ seed: 1 }).host('a')
   return readApiServerSettings(parseFlags(line.split(' ').filter(Boolean), apiServerFlags), {
-    files: {
-      ...disk,
-      read: async path => {
-        const content = files[path]
-        if (content === undefined) throw Object.assign(new Error('no'), { code: 'ENOENT' })
-        return Buffer.from(content)
+    platform: {
+      clock,
+      random,
+      network,
+      processes,
+      log,
+      files: {
+        ...disk,
+        read: async path => {
+          const content = files[path]
+          if (content === undefined) throw Object.assign(new Error('no'), { code: 'ENOENT' })
+          return Buffer.from(content)
+        },
       },
-    },
-    readKubeconfig: async path => {
-      if (path === '/hook.conf') return remote
-      throw new Error('no server in it')
     },
     defaults: { serviceAccountIssuer: 'https://own', enabledPlugins: [] },
   })
@@ -224,7 +231,11 @@ test('an invalid value is reported with its flag', async () => {
   await refuse('--oidc-issuer-url https://x', /must be specified together/)
   await refuse('--oidc-issuer-url http://x --oidc-client-id y', /must be a URL that begins with https/)
   await refuse('--oidc-issuer-url https://x --oidc-client-id y --oidc-required-claim z', /must be KEY=VALUE/)
-  await refuse('--authentication-token-webhook-config-file /x', /: no server in it$/)
+  await refuse(
+    '--authentication-token-webhook-config-file /x',
+    /: cannot read kubeconfig \/x: file not found$/,
+  )
+  await refuse('--authentication-token-webhook-config-file /empty.conf', /: .* has no current context$/)
   await refuse('--authorization-mode RBAC,Magic', /"Magic" is not a valid mode/)
   await refuse('--authorization-mode RBAC,RBAC', /more than once/)
   await refuse('--authorization-mode ABAC', '--authorization-mode ABAC requires --authorization-policy-file')

@@ -5,6 +5,7 @@
  */
 import { parseCidr } from '#/api/net/cidr.ts'
 import { UsageError } from '#/base/flags.ts'
+import type { Platform } from '#/platform/platform.ts'
 import type { PortRange } from './allocation/node-ports.ts'
 import { readAdmission, type AdmissionPluginFactory } from './admission.ts'
 import { ConfigurationError, type TolerationSeconds } from './admission/plugin-context.ts'
@@ -18,7 +19,7 @@ import type { RequestLimits } from './flow-control.ts'
 import { readAudit } from './settings/audit.ts'
 import { readAuthentication, type PartialAuthenticationSettings } from './settings/authentication.ts'
 import { readAuthorization } from './settings/authorization.ts'
-import { readFlagFile, type FileAccess } from './settings/flag-files.ts'
+import { readFlagFile } from './settings/flag-files.ts'
 
 export interface ApiServerSettings {
   readonly authentication: PartialAuthenticationSettings
@@ -44,7 +45,8 @@ export interface EncryptionSettings {
   readonly reloads: boolean
 }
 
-export interface ReadSettingsOptions extends FileAccess {
+export interface ReadSettingsOptions {
+  readonly platform: Platform
   /** Defaults of the cluster for unset flags. */
   readonly defaults: {
     readonly serviceAccountIssuer: string
@@ -57,12 +59,13 @@ export async function readApiServerSettings(
   flags: ApiServerFlags,
   options: ReadSettingsOptions,
 ): Promise<ApiServerSettings> {
-  const audit = await readAudit(flags, options)
-  const encryption = await readEncryption(flags, options)
+  const { platform, defaults } = options
+  const audit = await readAudit(flags, platform)
+  const encryption = await readEncryption(flags, platform)
   const serviceCidrs = cidrsOf(flags)
   return {
-    authentication: await readAuthentication(flags, options, options.defaults.serviceAccountIssuer),
-    authorizers: await readAuthorization(flags, options),
+    authentication: await readAuthentication(flags, platform, defaults.serviceAccountIssuer),
+    authorizers: await readAuthorization(flags, platform),
     admission: await readPlugins(flags, options),
     tolerationSeconds: {
       notReady: flags['default-not-ready-toleration-seconds'] ?? 300,
@@ -102,7 +105,7 @@ async function readPlugins(
   const { 'enable-admission-plugins': enable = [], 'disable-admission-plugins': disable = [] } = flags
   const configurationFile = flags['admission-control-config-file']
   try {
-    return await readAdmission(options.files, {
+    return await readAdmission(options.platform.files, {
       enable: [...enable, ...enabledPlugins.filter(name => !disable.includes(name))],
       disable,
       ...(configurationFile && { configurationFile }),
@@ -115,7 +118,7 @@ async function readPlugins(
 
 async function readEncryption(
   flags: ApiServerFlags,
-  access: FileAccess,
+  platform: Platform,
 ): Promise<EncryptionSettings | undefined> {
   const path = flags['encryption-provider-config']
   const reloads = flags['encryption-provider-config-automatic-reload'] ?? false
@@ -124,7 +127,7 @@ async function readEncryption(
     const needed = '--encryption-provider-config'
     throw new UsageError(`--encryption-provider-config-automatic-reload requires ${needed}`)
   }
-  const configuration = await readFlagFile(access, { flag: 'encryption-provider-config', path }, text => {
+  const configuration = await readFlagFile(platform, { flag: 'encryption-provider-config', path }, text => {
     parseEncryptionConfiguration(text)
     return text
   })

@@ -59,11 +59,12 @@ export type TestServerOptions = Partial<
     | 'admission'
     | 'advertise'
     | 'audit'
+    | 'connectHttp'
     | 'eventTtlMs'
     | 'limits'
     | 'metrics'
     | 'nodePorts'
-    | 'remote'
+    | 'observability'
     | 'store'
   >
 >

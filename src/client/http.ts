@@ -13,8 +13,8 @@ import {
   type HttpConnect,
 } from '#/platform/http-client.ts'
 import type { Clock, Platform } from '#/platform/platform.ts'
-import { abortableEach, LinkedAbort } from './abort.ts'
-import type { ClientCertificate, Credentials, RequestCredentials } from './credentials.ts'
+import { abortableEach, LinkedAbort } from '#/base/abort.ts'
+import type { ClientCertificate, Credentials, RequestCredentials } from '#/kubeconfig/credentials.ts'
 import { readWatchFrames } from './watch-frames.ts'
 import { Watchdog } from './request/watchdog.ts'
 import {

@@ -6,7 +6,7 @@
 import { stringifyJson } from '#/api/text/json.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
 import type { ApiRequest, ApiResponse, RequestBody, ResponseBody, UserInfo } from '#/api/transport.ts'
-import { abortable, abortableEach } from './abort.ts'
+import { abortable, abortableEach } from '#/base/abort.ts'
 import {
   TransportError,
   type Transport,

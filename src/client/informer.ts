@@ -6,7 +6,7 @@
 import { keyOf, type KubernetesObject, type Stored } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Platform } from '#/platform/platform.ts'
-import { abortable } from './abort.ts'
+import { abortable } from '#/base/abort.ts'
 import type { ObjectEvent } from './client.ts'
 import { Indexer, type IndexFunc, type Index } from './indexer.ts'
 import { isNewerResourceVersion } from './reflector/resource-version.ts'

@@ -11,7 +11,7 @@ import {
 } from '#/base/flags.ts'
 import { clientOf } from '#/client/client.ts'
 import { openConnection } from '#/client/connection.ts'
-import { loadKubeconfig, settingsOf } from '#/client/kubeconfig.ts'
+import { loadKubeconfig, settingsOf } from '#/kubeconfig/kubeconfig.ts'
 import type { Command } from '#/command-line/command.ts'
 import { connectHttp, environmentVariables, nodePlatform } from '#/platform/node.ts'
 import type { PodDecision } from '#/scheduler/scheduler.ts'

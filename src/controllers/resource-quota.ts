@@ -10,7 +10,7 @@ import { resourceQuotas } from '#/api/generated/core/v1-resources.ts'
 import { equalJson } from '#/api/text/json-value.ts'
 import { keyOf, type KubernetesObject } from '#/api/metadata.ts'
 import { evaluatorFor, scopesOf, type Amounts } from '#/api/quota.ts'
-import type { Resource } from '#/api/resource.ts'
+import { qualifiedResourceName, type Resource } from '#/api/resource.ts'
 import type { Change, Informer } from '#/client/informer.ts'
 import type { ReconcileResult } from '#/client/workqueue.ts'
 import { watchAllResources } from './shared/watch-all-resources.ts'
@@ -84,8 +84,7 @@ class QuotaCounter {
   #watch(resource: Resource, informer: Informer<KubernetesObject>, signal: AbortSignal): void {
     const evaluator = evaluatorFor(resource)
     if (evaluator === undefined) return
-    const { group, plural } = resource
-    const name = group === '' ? plural : `${plural}.${group}`
+    const name = qualifiedResourceName(resource)
     const kind: WatchedKind = { name, evaluator, resource, informer }
     this.#kinds.set(name, kind)
     for (const quota of this.#quotas.list()) {

@@ -1,6 +1,6 @@
 import { openConnection } from '#/client/connection.ts'
 import { clientOf, type Client } from '#/client/client.ts'
-import { loadKubeconfig, settingsOf } from '#/client/kubeconfig.ts'
+import { loadKubeconfig, settingsOf } from '#/kubeconfig/kubeconfig.ts'
 import { connectHttp, nodePlatform } from '#/platform/node.ts'
 import type { TestContext } from 'node:test'
 

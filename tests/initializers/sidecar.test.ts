@@ -10,7 +10,7 @@ import { clusterRoleBindings, clusterRoles } from '#/api/generated/rbac/v1-resou
 import { clientOf, type Client } from '#/client/client.ts'
 import { openConnection } from '#/client/connection.ts'
 import { Informer } from '#/client/informer.ts'
-import { loadKubeconfig, settingsOf } from '#/client/kubeconfig.ts'
+import { loadKubeconfig, settingsOf } from '#/kubeconfig/kubeconfig.ts'
 import { connectHttp } from '#/platform/node.ts'
 import { openClient, platform } from '../apiserver/open-client.ts'
 import { temporaryFolder } from '../temporary-folder.ts'

@@ -7,13 +7,9 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import type { TLSSocket } from 'node:tls'
-import { readWebhookCredentials, readWebhookKubeconfig } from '#/client/webhook-kubeconfig.ts'
-import { nodePlatform } from '#/platform/node.ts'
 import { testCertificates } from '../http/test-certificates.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { configMap, configMaps, startWorld, type Review, type World } from './webhook-server.ts'
-
-const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
 
 async function create({ request }: World, name: string): Promise<string> {
   const { code, body } = await request('POST', configMaps, configMap(name))
@@ -103,10 +99,7 @@ test('webhook credentials come from a kubeconfig, and connections are reused', a
   await writeFile(path, JSON.stringify({ users: [{ name: `127.0.0.1:${port}`, user }] }))
   const configurationFile = join(folder, 'admission.yaml')
   await writeFile(configurationFile, admissionConfiguration(path))
-  const world = await startWorld(t, {
-    admission: { configurationFile },
-    remote: { readWebhookCredentials: file => readWebhookCredentials(platform, file) },
-  })
+  const world = await startWorld(t, { admission: { configurationFile } })
   const clientConfig = { url: `https://127.0.0.1:${port}/x`, caBundle: base64(certificates.ca) }
   await world.configure('validating', 'c', { clientConfig })
   for (const name of ['a', 'b', 'c']) assert.equal(await create(world, name), 'ok')
@@ -132,8 +125,7 @@ test('a server does not start with a kubeconfig for webhooks that cannot be read
   const configurationFile = join(await temporaryFolder(t), 'admission.yaml')
   const check = async (kubeConfigFile: string, expected: RegExp): Promise<void> => {
     await writeFile(configurationFile, admissionConfiguration(kubeConfigFile))
-    const remote = { readWebhookCredentials: (file: string) => readWebhookCredentials(platform, file) }
-    await assert.rejects(startWorld(t, { admission: { configurationFile }, remote }), expected)
+    await assert.rejects(startWorld(t, { admission: { configurationFile } }), expected)
   }
   await check('/nowhere/x.conf', /ValidatingAdmissionWebhook: invalid kubeConfigFile: .*file not found/u)
   await check('x.conf', /kubeConfigFile: Invalid value: "x\.conf": must be an absolute file path/u)
@@ -168,7 +160,6 @@ test('ImagePolicyWebhook asks the server of its kubeconfig', async t => {
   )
   const world = await startWorld(t, {
     admission: { configurationFile, enable: ['ImagePolicyWebhook'], disable: ['ServiceAccount'] },
-    remote: { readKubeconfig: file => readWebhookKubeconfig(platform, file) },
   })
   const pod = { metadata: { name: 'p' }, spec: { containers: [{ name: 'a', image: 'x' }] } }
   const { code, text } = await world.request('POST', '/api/v1/namespaces/default/pods', pod)

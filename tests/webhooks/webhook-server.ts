@@ -5,15 +5,12 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { readAdmission, type AdmissionOptions } from '#/apiserver/admission.ts'
-import type { ApiServerOptions } from '#/apiserver/api-server.ts'
 import { Audit, parseAuditPolicy } from '#/apiserver/audit.ts'
 import { Metrics } from '#/apiserver/metrics.ts'
 import { startTestServer, type AnyObject, type TestServer } from '#/apiserver/test-server.ts'
 import { connectHttp, nodePlatform } from '#/platform/node.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { testCertificates, type TestCertificates } from '../http/test-certificates.ts'
-
-type KubeconfigAccess = NonNullable<ApiServerOptions['remote']>
 
 /** The AdmissionReview request. */
 export interface Review {
@@ -58,7 +55,6 @@ type Kind = 'mutating' | 'validating'
 export interface WorldOptions {
   readonly platform?: Platform
   readonly admission?: AdmissionOptions
-  readonly remote?: Partial<KubeconfigAccess>
   readonly auditLevel?: 'Metadata' | 'Request'
 }
 
@@ -79,7 +75,7 @@ export async function startWorld(t: TestContext, options: WorldOptions = {}): Pr
   const audited: AnyObject[] = []
   const server = await startTestServer(t, quiet(platform), {
     admission: await readAdmission(platform.files, { disable: ['ServiceAccount'], ...options.admission }),
-    remote: { ...strangers, connectHttp, ...options.remote },
+    connectHttp,
     metrics,
     audit: new Audit({
       platform,
@@ -120,15 +116,6 @@ export function hurried(): Platform {
 function quiet(platform: Platform): Platform {
   const silent = (): void => undefined
   return { ...platform, log: { ...platform.log, error: silent, warn: silent } }
-}
-
-const strangers: Omit<KubeconfigAccess, 'connectHttp'> = {
-  readKubeconfig: async path => {
-    throw new Error(`there is no ${path}`)
-  },
-  readWebhookCredentials: async path => {
-    throw new Error(`there is no ${path}`)
-  },
 }
 
 export function configurations(kind: Kind): string {

@@ -1,5 +1,6 @@
 import type { ScopedResourceSelectorRequirement } from '../generated/core/v1.ts'
 import type { KubernetesObject } from '../metadata.ts'
+import { qualifiedResourceName } from '../resource.ts'
 import type { Amounts } from './amounts.ts'
 
 /** Quota usage of the objects of one kind. */
@@ -28,5 +29,5 @@ export interface QuotaWrite {
 
 /** `count/pods`, `count/deployments.apps`: counts all stored objects of the kind, in any state. */
 export function objectCountName(group: string, plural: string): string {
-  return group === '' ? `count/${plural}` : `count/${plural}.${group}`
+  return `count/${qualifiedResourceName({ group, plural })}`
 }

@@ -3,11 +3,18 @@
  * labels (`matchExpressions`) or the name (`matchFields`). A term without requirements matches no node, and
  * neither does an invalid one: validation rejects it, and it must never place a pod on the wrong node.
  */
-import { forbiddenField, invalid, invalidEach, required, type FieldError } from '../field-error.ts'
-import { validateLabelName, type Labels } from '../labels.ts'
+import { invalid, invalidEach, required, type FieldError } from '../field-error.ts'
+import type { Labels } from '../labels.ts'
 import type { KubernetesObject } from '../metadata.ts'
 import { checkDns1123Subdomain, checkLabelValue } from '../names.ts'
-import { selectorOf, valid, type Operator } from './selector.ts'
+import {
+  labelSelectorOperators,
+  selectorOf,
+  valid,
+  validateRequirement,
+  type Operator,
+  type ValidateValues,
+} from './selector.ts'
 import { SelectorError } from './selector-error.ts'
 
 export interface NodeSelector {
@@ -57,7 +64,9 @@ export function validateNodeSelectorTerm(field: string, term: NodeSelectorTerm):
   const { matchExpressions = [], matchFields = [] } = term
   const expressionsField = `${field}.matchExpressions`
   return [
-    ...matchExpressions.flatMap((each, index) => validateExpression(`${expressionsField}[${index}]`, each)),
+    ...matchExpressions.flatMap((each, index) =>
+      validateRequirement(`${expressionsField}[${index}]`, each, nodeSelectorOperators),
+    ),
     ...matchFields.flatMap((each, index) => validateField(`${field}.matchFields[${index}]`, each)),
   ]
 }
@@ -99,23 +108,16 @@ function compileField({ key, operator, values = [] }: NodeSelectorRequirement): 
   return operator === 'NotIn' ? node => node.metadata.name !== name : () => false
 }
 
-function validateExpression(field: string, requirement: NodeSelectorRequirement): FieldError[] {
-  const { key, operator, values = [] } = requirement
-  const errors: FieldError[] = []
-  if (operator === 'In' || operator === 'NotIn') {
-    const detail = "must be specified when `operator` is 'In' or 'NotIn'"
-    if (values.length === 0) errors.push(required(`${field}.values`, detail))
-  } else if (operator === 'Exists' || operator === 'DoesNotExist') {
-    const detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-    if (values.length > 0) errors.push(forbiddenField(`${field}.values`, detail))
-  } else if (operator === 'Gt' || operator === 'Lt') {
-    const detail = "must be specified single value when `operator` is 'Lt' or 'Gt'"
-    if (values.length !== 1) errors.push(required(`${field}.values`, detail))
-  } else {
-    errors.push(invalid(`${field}.operator`, operator, 'not a valid selector operator'))
-  }
-  return [...errors, ...validateLabelName(`${field}.key`, key)]
-}
+const requireOneValue: ValidateValues = (field, values) =>
+  values.length === 1
+    ? []
+    : [required(field, "must be specified single value when `operator` is 'Lt' or 'Gt'")]
+
+const nodeSelectorOperators: ReadonlyMap<string, ValidateValues> = new Map([
+  ...labelSelectorOperators,
+  ['Gt', requireOneValue],
+  ['Lt', requireOneValue],
+])
 
 function validateValues(field: string, expressions: readonly NodeSelectorRequirement[]): FieldError[] {
   return expressions.flatMap(({ values = [] }, index) =>

@@ -145,22 +145,46 @@ export function validateKey(field: string, key: string): FieldError[] {
 }
 
 function validateExpression(field: string, requirement: LabelSelectorRequirement): FieldError[] {
-  const { key, operator, values = [] } = requirement
-  const errors: FieldError[] = []
-  if (operator === 'In' || operator === 'NotIn') {
-    const detail = "must be specified when `operator` is 'In' or 'NotIn'"
-    if (values.length === 0) errors.push(required(`${field}.values`, detail))
-  } else if (operator === 'Exists' || operator === 'DoesNotExist') {
-    const detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-    if (values.length > 0) errors.push(forbiddenField(`${field}.values`, detail))
-  } else {
-    errors.push(invalid(`${field}.operator`, operator, 'not a valid selector operator'))
-  }
-  errors.push(...validateLabelName(`${field}.key`, key))
-  for (const [index, value] of values.entries()) {
-    errors.push(...invalidEach(`${field}.values[${index}]`, value, checkLabelValue(value)))
-  }
-  return errors
+  const { values = [] } = requirement
+  return [
+    ...validateRequirement(field, requirement, labelSelectorOperators),
+    ...values.flatMap((value, index) =>
+      invalidEach(`${field}.values[${index}]`, value, checkLabelValue(value)),
+    ),
+  ]
+}
+
+/** Validates the number of values of an operator. */
+export type ValidateValues = (field: string, values: readonly string[]) => FieldError[]
+
+const requireValues: ValidateValues = (field, values) =>
+  values.length === 0 ? [required(field, "must be specified when `operator` is 'In' or 'NotIn'")] : []
+
+const forbidValues: ValidateValues = (field, values) =>
+  values.length > 0
+    ? [forbiddenField(field, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")]
+    : []
+
+export const labelSelectorOperators: ReadonlyMap<string, ValidateValues> = new Map([
+  ['In', requireValues],
+  ['NotIn', requireValues],
+  ['Exists', forbidValues],
+  ['DoesNotExist', forbidValues],
+])
+
+/** Validates operator and key of a requirement, but not the syntax of its values. */
+export function validateRequirement(
+  field: string,
+  { key, operator, values = [] }: LabelSelectorRequirement,
+  operators: ReadonlyMap<string, ValidateValues>,
+): FieldError[] {
+  const validateValues = operators.get(operator)
+  return [
+    ...(validateValues?.(`${field}.values`, values) ?? [
+      invalid(`${field}.operator`, operator, 'not a valid selector operator'),
+    ]),
+    ...validateLabelName(`${field}.key`, key),
+  ]
 }
 
 function toOperator(operator: string): Operator {

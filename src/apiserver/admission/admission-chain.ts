@@ -4,38 +4,22 @@
  */
 import { apiError, forbidden, type ApiError, type StatusCause } from '#/api/errors.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
-import type { Resource } from '#/api/resource.ts'
-import type { UserInfo } from '../request.ts'
+import { qualifiedResourceName, type Resource } from '#/api/resource.ts'
+import type { WriteRequest } from '../registry/write-request.ts'
 
-export interface AdmissionRequest extends AdmissionAttributes {
-  readonly namespace: string
-  readonly name: string
-  readonly user: UserInfo
-  readonly dryRun: boolean
+/** A write with the objects that one admission phase sees. */
+export interface AdmissionAttributes extends WriteRequest {
+  readonly operation: Operation
   /**
    * The object to be stored, or the body posted to a subresource, such as a Binding. Undefined for DELETE.
    */
   readonly object: KubernetesObject | undefined
   /** The stored object; undefined for CREATE. */
   readonly oldObject: KubernetesObject | undefined
-  /** CreateOptions, UpdateOptions, PatchOptions or DeleteOptions as the client sent them. */
-  readonly options: Readonly<Record<string, unknown>>
-  /** Aborted when the client no longer waits for the response. */
-  readonly signal?: AbortSignal
-  warn(text: string): void
-  /**
-   * Adds an annotation to the audit event. The first value set for a key wins. With `about: 'body'`, the
-   * annotation is recorded only where the audit event includes the request body.
-   */
-  addAuditAnnotation(key: string, value: string, about?: 'request' | 'body'): void
 }
 
-/** The attributes of a write that plugins match on, independent of the object. */
-export interface AdmissionAttributes {
-  readonly operation: Operation
-  readonly resource: Resource
-  readonly subresource: string
-}
+/** The attributes that plugins match on, independent of the object. */
+export type AdmissionTarget = Pick<AdmissionAttributes, 'operation' | 'resource' | 'subresource'>
 
 export type Operation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT'
 
@@ -49,11 +33,11 @@ export interface AdmissionPlugin {
    * True if the plugin handles writes with these attributes. The result is cached per target, so it must not
    * depend on anything else. A plugin without this method handles every write.
    */
-  handles?(target: AdmissionAttributes): boolean
+  handles?(target: AdmissionTarget): boolean
   /** Returns the object, changed or not. Throws ApiError to reject the request. */
-  mutate?(request: AdmissionRequest, reinvocation: Reinvocation): AdmittedObject | Promise<AdmittedObject>
+  mutate?(request: AdmissionAttributes, reinvocation: Reinvocation): AdmittedObject | Promise<AdmittedObject>
   /** Throws ApiError to reject the request. */
-  validate?(request: AdmissionRequest): void | Promise<void>
+  validate?(request: AdmissionAttributes): void | Promise<void>
 }
 
 export type AdmittedObject = KubernetesObject | undefined
@@ -101,7 +85,7 @@ export class AdmissionChain {
     for (const plugin of this.#plugins) await plugin.stop?.()
   }
 
-  async mutate(request: AdmissionRequest): Promise<AdmittedObject> {
+  async mutate(request: AdmissionAttributes): Promise<AdmittedObject> {
     const { mutating } = this.#chain(request)
     if (mutating.length === 0) return request.object
     const reinvocation = new Reinvocation()
@@ -111,14 +95,14 @@ export class AdmissionChain {
     return pass(mutating, { ...request, object }, reinvocation)
   }
 
-  async validate(request: AdmissionRequest): Promise<void> {
+  async validate(request: AdmissionAttributes): Promise<void> {
     for (const plugin of this.#chain(request).validating) {
       const done = plugin.validate?.(request)
       if (done) await done
     }
   }
 
-  #chain(request: AdmissionRequest): Chain {
+  #chain(request: AdmissionAttributes): Chain {
     const { resource, operation, subresource } = request
     let chains = this.#chains.get(resource)
     if (chains === undefined) this.#chains.set(resource, (chains = new Map()))
@@ -145,7 +129,7 @@ export const noAdmission = new AdmissionChain([])
 
 async function pass(
   plugins: readonly AdmissionPlugin[],
-  request: AdmissionRequest,
+  request: AdmissionAttributes,
   reinvocation: Reinvocation,
 ): Promise<AdmittedObject> {
   let { object } = request
@@ -158,7 +142,7 @@ async function pass(
 
 /** 403 Forbidden in the format of admission rejections. */
 export function admissionForbidden(
-  request: AdmissionRequest,
+  request: AdmissionAttributes,
   message: string,
   causes?: readonly StatusCause[],
 ): ApiError {
@@ -174,10 +158,9 @@ export function admissionForbidden(
  * the resource itself.
  */
 export function matchesResource(
-  { resource, subresource }: AdmissionAttributes,
+  { resource, subresource }: AdmissionTarget,
   name: string,
   subresources: readonly string[] = [''],
 ): boolean {
-  const { group, plural } = resource
-  return (group === '' ? plural : `${plural}.${group}`) === name && subresources.includes(subresource)
+  return qualifiedResourceName(resource) === name && subresources.includes(subresource)
 }

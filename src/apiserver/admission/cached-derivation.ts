@@ -1,18 +1,18 @@
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
-import type { WatchCache } from '../registry/watch-cache.ts'
+import type { ObjectCache } from '../registry/watch-cache.ts'
 import type { Subscriber } from '../registry/subscribers.ts'
 import { prefixOf } from '../registry/store-keys.ts'
 import { listCached } from './lookup.ts'
 
 /** A value computed from all objects of a resource, cached until one of them changes. */
 export class CachedDerivation<T extends KubernetesObject, V> implements Subscriber {
-  readonly #cache: WatchCache
+  readonly #cache: ObjectCache
   readonly #resource: Resource<T>
   readonly #derive: (objects: readonly T[]) => V
   #value: { readonly made: V } | undefined
 
-  constructor(cache: WatchCache, resource: Resource<T>, derive: (objects: readonly T[]) => V) {
+  constructor(cache: ObjectCache, resource: Resource<T>, derive: (objects: readonly T[]) => V) {
     this.#cache = cache
     this.#resource = resource
     this.#derive = derive

@@ -10,7 +10,7 @@ import { readAdmission } from '../admission.ts'
 import type { ApiServer } from '../api-server.ts'
 import type { UserInfo } from '../request.ts'
 import { startTestServer } from '../test-server.ts'
-import { AdmissionChain, type AdmissionRequest } from './admission-chain.ts'
+import { AdmissionChain, type AdmissionAttributes } from './admission-chain.ts'
 
 /** All plugins except those that need an external backend or reject everything. */
 const everything = [
@@ -80,7 +80,7 @@ test('plugins admit or reject random requests with an API error and mutate nothi
   for (const outcome of ['let through', 'Forbidden']) assert.ok((outcomes.get(outcome) ?? 0) > 100, outcome)
 })
 
-async function admit(admission: AdmissionChain, write: AdmissionRequest): Promise<string> {
+async function admit(admission: AdmissionChain, write: AdmissionAttributes): Promise<string> {
   try {
     const object = write.operation === 'DELETE' ? undefined : await admission.mutate(write)
     await admission.validate({ ...write, object })
@@ -93,7 +93,7 @@ async function admit(admission: AdmissionChain, write: AdmissionRequest): Promis
 
 const seeds = 8
 
-function* writes({ scheme }: ApiServer): Generator<AdmissionRequest> {
+function* writes({ scheme }: ApiServer): Generator<AdmissionAttributes> {
   for (const [name, definition, subresources = ['']] of kinds) {
     const [resource] = scheme.named(name.split('.')[0]!)
     assert.ok(resource, name)

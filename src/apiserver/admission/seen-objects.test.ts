@@ -7,10 +7,11 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { forbidden } from '#/api/errors.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
-import type { AdmissionPlugin, AdmissionRequest } from './admission-chain.ts'
+import { nodePlatform } from '#/platform/node.ts'
+import type { AdmissionPlugin, AdmissionAttributes } from './admission-chain.ts'
 import { imagePolicyWebhook } from './plugins/image-policy-webhook.ts'
 import { serviceAccount } from './plugins/service-account.ts'
-import { fakeRemote } from './testdata/fake-remote.ts'
+import { fakeConnect, withKubeconfig } from './testdata/fake-webhook-server.ts'
 import { startTestServer, type Answer, type TestServer } from '../test-server.ts'
 import { outcome, pod, pods } from './testdata/plugin-server.ts'
 
@@ -24,7 +25,7 @@ interface Seen {
 
 /** A plugin that records the objects of writes to nodes. */
 function watcher(seen: Seen[]): AdmissionPlugin {
-  const note = (phase: Seen['phase'], { resource, oldObject, object }: AdmissionRequest): void => {
+  const note = (phase: Seen['phase'], { resource, oldObject, object }: AdmissionAttributes): void => {
     if (resource.plural === 'nodes') seen.push({ phase, oldObject, object })
   }
   return {
@@ -130,12 +131,13 @@ async function addEphemeral({ request }: TestServer, name: string, added: object
 }
 
 test('ImagePolicyWebhook reviews images of all container types, also on update (CVE-2023-2727)', async t => {
-  const remote = fakeRemote(async (_path, review) => {
+  const connectHttp = fakeConnect(async (_path, review) => {
     return { status: { allowed: !JSON.stringify(review).includes('bad'), reason: 'no bad images' } }
   })
   const configuration = { imagePolicy: { kubeConfigFile: '/policy', defaultAllow: false } }
-  const server = await startTestServer(t, undefined, {
-    admission: context => [imagePolicyWebhook({ ...context, remote }, configuration)],
+  const platform = withKubeconfig(nodePlatform({ log: { level: 'error', format: 'text' } }), '/policy')
+  const server = await startTestServer(t, platform, {
+    admission: context => [imagePolicyWebhook({ ...context, connectHttp }, configuration)],
   })
   const create = async (spec: object): Promise<string> =>
     outcome(await server.request('POST', pods, pod('p', spec)))

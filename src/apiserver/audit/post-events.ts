@@ -1,8 +1,8 @@
-import type { Remote } from '../settings/flag-files.ts'
+import type { WebhookTarget } from '#/kubeconfig/webhook-kubeconfig.ts'
 import { RemoteServer, type RemoteServerOptions } from '../remote-server.ts'
 
 export interface PostEventsOptions extends Pick<RemoteServerOptions, 'clock' | 'connectHttp'> {
-  readonly remote: Remote
+  readonly remote: WebhookTarget
 }
 
 /** Bounds for one batch: request timeout and response size. */

@@ -2,19 +2,19 @@
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Scheme } from '#/api/scheme.ts'
 import { assert } from '#/base/assert.ts'
-import type { WatchCache } from '../registry/watch-cache.ts'
+import type { ObjectCache } from '../registry/watch-cache.ts'
 import { prefixOf } from '../registry/store-keys.ts'
 
 type ObjectKind = 'ServiceAccount' | 'Secret' | 'Pod' | 'Node'
 
 export interface ClusterObjectsOptions {
   readonly scheme: Scheme
-  readonly cache: WatchCache
+  readonly cache: ObjectCache
 }
 
 export class ClusterObjects {
   readonly #scheme: Scheme
-  readonly #cache: WatchCache
+  readonly #cache: ObjectCache
   readonly #prefixes = new Map<ObjectKind, string>()
 
   constructor({ scheme, cache }: ClusterObjectsOptions) {

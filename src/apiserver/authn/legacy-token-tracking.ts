@@ -3,7 +3,7 @@ import type { Secret } from '#/api/generated/core/v1.ts'
 import { formatTime } from '#/api/text/time.ts'
 import type { Registry } from '../registry/registry.ts'
 import { updateObject } from '../registry/update-object.ts'
-import type { WriteRequest } from '../registry/write-request.ts'
+import { systemWriteRequest } from '../registry/system-write-request.ts'
 
 const lastUsed = 'kubernetes.io/legacy-token-last-used'
 
@@ -37,17 +37,10 @@ export class LegacyTokenTracking {
   }: Record<'uid' | 'namespace' | 'name' | 'day', string>): Promise<void> {
     const resource = this.#registry.scheme.byKind({ group: '', version: 'v1', kind: 'Secret' })
     if (resource === undefined) return
-    const request: WriteRequest = {
-      resource,
-      namespace,
-      name,
-      subresource: '',
+    const request = {
+      ...systemWriteRequest(resource, name, namespace),
       user: { username: 'system:apiserver', groups: ['system:masters', 'system:authenticated'] },
-      dryRun: false,
       fieldManager: 'kube-apiserver',
-      options: {},
-      warn: () => undefined,
-      addAuditAnnotation: () => undefined,
     }
     try {
       await updateObject(this.#registry, request, {

@@ -3,11 +3,11 @@
  * after a cache reset.
  */
 import type { CacheEvent } from '../registry/cache-event.ts'
-import type { WatchCache } from '../registry/watch-cache.ts'
+import type { ObjectCache } from '../registry/watch-cache.ts'
 import type { StoredObject } from '../registry/stored-object.ts'
 
 export interface CacheIndexOptions<T> {
-  readonly cache: WatchCache
+  readonly cache: ObjectCache
   /** Key prefixes of the indexed objects. */
   readonly prefixes: readonly string[]
   readonly empty: () => T

@@ -15,7 +15,7 @@ import type {
 import { equalJson } from '#/api/text/json-value.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { quote } from '#/api/text/quote.ts'
-import type { AdmissionRequest } from '../admission/admission-chain.ts'
+import type { AdmissionAttributes } from '../admission/admission-chain.ts'
 import type { UserInfo } from '../request.ts'
 import { systemMastersGroup } from './always.ts'
 import { aggregateErrors } from './authorizer-chain.ts'
@@ -39,7 +39,10 @@ export interface EscalationOptions {
  * Throws ApiError if the write would grant permissions that the user does not hold. Ignores resources other
  * than roles and bindings.
  */
-export async function checkEscalation(options: EscalationOptions, request: AdmissionRequest): Promise<void> {
+export async function checkEscalation(
+  options: EscalationOptions,
+  request: AdmissionAttributes,
+): Promise<void> {
   const { resource, operation, subresource, object, oldObject, user } = request
   if (resource.group !== rbacGroup || subresource !== '' || object === undefined) return
   if (operation !== 'CREATE' && operation !== 'UPDATE') return
@@ -58,7 +61,10 @@ const fullAuthority: readonly PolicyRule[] = [
   { verbs: ['*'], nonResourceURLs: ['*'] },
 ]
 
-async function checkRole({ rbac, authorizer }: EscalationOptions, request: AdmissionRequest): Promise<void> {
+async function checkRole(
+  { rbac, authorizer }: EscalationOptions,
+  request: AdmissionAttributes,
+): Promise<void> {
   const { user, namespace, resource, operation, name, oldObject } = request
   const { decision } = await authorizer.authorize({
     user,
@@ -87,7 +93,7 @@ async function checkRole({ rbac, authorizer }: EscalationOptions, request: Admis
 
 async function checkBinding(
   { rbac, authorizer }: EscalationOptions,
-  request: AdmissionRequest,
+  request: AdmissionAttributes,
 ): Promise<void> {
   const { user, namespace } = request
   const { roleRef } = request.object as Partial<RoleBinding | ClusterRoleBinding>
@@ -113,7 +119,7 @@ async function checkBinding(
   requireRules(request, rbac.resolve(user, namespace), rules)
 }
 
-function requireRules(request: AdmissionRequest, held: ResolvedRules, wanted: readonly Rule[]): void {
+function requireRules(request: AdmissionAttributes, held: ResolvedRules, wanted: readonly Rule[]): void {
   let missing: readonly PolicyRule[]
   try {
     missing = uncoveredRules(held.rules, wanted)
@@ -125,7 +131,7 @@ function requireRules(request: AdmissionRequest, held: ResolvedRules, wanted: re
 }
 
 function escalation(
-  request: AdmissionRequest,
+  request: AdmissionAttributes,
   { missing: lost }: ResolvedRules,
   rules: readonly PolicyRule[],
 ): ApiError {
@@ -149,7 +155,7 @@ function pluralOf({ kind }: RoleRef): 'roles' | 'clusterroles' | undefined {
   return kind === 'ClusterRole' ? 'clusterroles' : undefined
 }
 
-function subjectOf({ resource, name }: AdmissionRequest): ErrorSubject {
+function subjectOf({ resource, name }: AdmissionAttributes): ErrorSubject {
   return { group: rbacGroup, kind: resource.plural, ...(name && { name }) }
 }
 

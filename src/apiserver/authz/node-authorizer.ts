@@ -6,10 +6,11 @@
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import { resourceSlices } from '#/api/generated/resource/v1-resources.ts'
 import { volumeAttachments } from '#/api/generated/storage/v1-resources.ts'
+import { formatGroupResource } from '#/api/group-version.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { quote } from '#/api/text/quote.ts'
 import type { Resource } from '#/api/resource.ts'
-import type { WatchCache } from '../registry/watch-cache.ts'
+import type { ObjectCache } from '../registry/watch-cache.ts'
 import { keyOf } from '../registry/store-keys.ts'
 import type { UserInfo } from '../request.ts'
 import {
@@ -37,11 +38,11 @@ export function nodeIdentity({ username, groups }: UserInfo): string | undefined
 const usernamePrefix = 'system:node:'
 
 export class NodeAuthorizer implements Required<Authorizer> {
-  readonly #cache: WatchCache
+  readonly #cache: ObjectCache
   readonly #graph: NodeGraph
   readonly #rules = new RuleSet(nodeRules())
 
-  constructor(cache: WatchCache) {
+  constructor(cache: ObjectCache) {
     this.#cache = cache
     this.#graph = new NodeGraph(cache)
   }
@@ -62,8 +63,8 @@ export class NodeAuthorizer implements Required<Authorizer> {
 
   /** Undefined for resources that the rules of system:node decide. */
   #decide(node: string, attributes: ResourceAttributes): Authorization | undefined {
-    const { group, resource } = attributes
-    switch (group === '' ? resource : `${resource}.${group}`) {
+    const { resource } = attributes
+    switch (formatGroupResource(attributes)) {
       case 'secrets':
       case 'configmaps':
         return this.#decideRead(node, attributes, resource as ReferencedResource)

@@ -4,7 +4,7 @@
  */
 import type { RoleRef } from '#/api/generated/rbac/v1.ts'
 import { quote } from '#/api/text/quote.ts'
-import type { WatchCache } from '../registry/watch-cache.ts'
+import type { ObjectCache } from '../registry/watch-cache.ts'
 import type { UserInfo } from '../request.ts'
 import { aggregateErrors } from './authorizer-chain.ts'
 import {
@@ -26,7 +26,7 @@ export interface ResolvedRules {
 export class RbacAuthorizer implements Required<Authorizer> {
   readonly #index: RbacIndex
 
-  constructor(cache: WatchCache) {
+  constructor(cache: ObjectCache) {
     this.#index = new RbacIndex(cache)
   }
 

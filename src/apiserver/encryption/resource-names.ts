@@ -1,6 +1,7 @@
 /** Resource names in the encryption configuration, and the mapping of store keys to resources. */
 import { builtinResources } from '#/api/builtin.ts'
 import { invalid, type FieldError } from '#/api/field-error.ts'
+import { qualifiedResourceName } from '#/api/resource.ts'
 import { prefixOf, storeRoot } from '../registry/store-keys.ts'
 
 export interface GroupResource {
@@ -90,7 +91,7 @@ function whyNotName(name: string): string | undefined {
 /** A resource that is listed twice in one list would be masked. */
 function validateOverlap(field: string, names: readonly string[]): FieldError[] {
   const resources = names.map(parseGroupResource)
-  const isTwice = new Set(resources.map(({ group, plural }) => `${plural}.${group}`)).size < names.length
+  const isTwice = new Set(resources.map(qualifiedResourceName)).size < names.length
   const hasOverlap = resources.some((left, index) =>
     resources.some((right, other) => {
       if (index === other || (left.group === right.group && left.plural === right.plural)) return false

@@ -3,7 +3,6 @@ import type { ApiResponse } from '../request.ts'
 import { objectBody } from '../object-body.ts'
 import type { RequestScope } from './request-scope.ts'
 import { decodeBody } from './decode-body.ts'
-import { whenInitialized } from './when-initialized.ts'
 import { readWriteOptions } from './write-options.ts'
 import { writeRequest } from './write-request.ts'
 
@@ -15,7 +14,6 @@ export async function create(scope: RequestScope): Promise<ApiResponse> {
     schema: resource.schema,
     fieldValidation: options.fieldValidation,
   })
-  const request = writeRequest(scope, options)
-  const stored = await createObject(registry, request, object)
-  return { status: 201, body: objectBody(view, await whenInitialized(scope, request, stored), scope) }
+  const stored = await createObject(registry, writeRequest(scope, options), object)
+  return { status: 201, body: objectBody(view, stored, scope) }
 }

@@ -11,12 +11,7 @@ import { readListOptions } from './list-options.ts'
 export async function deleteCollection(scope: RequestScope): Promise<ApiResponse> {
   const listOptions = readListOptions(scope)
   const options = await readDeleteOptions(scope)
-  // Includes uninitialized objects, which would otherwise never be deleted.
-  const { cache } = scope.registry
-  const { objects, meta } = await readPage(
-    { ...scope, objects: cache.withUninitialized ?? cache },
-    listOptions,
-  )
+  const { objects, meta } = await readPage(scope, listOptions)
   for (let start = 0; start < objects.length; start += deletionsAtOnce) {
     await Promise.all(
       objects.slice(start, start + deletionsAtOnce).map(async ({ key }) => {

@@ -7,17 +7,18 @@ import type { KindRules } from '#/api/kind-rules.ts'
 import type { KubernetesObject, ObjectMeta } from '#/api/metadata.ts'
 import { foregroundFinalizer, orphanFinalizer } from '#/api/names.ts'
 import { formatTime } from '#/api/text/time.ts'
-import type { AdmissionRequest } from '../admission/admission-chain.ts'
+import type { AdmissionAttributes } from '../admission/admission-chain.ts'
 import { encodeForStore, StoredObject } from '../registry/stored-object.ts'
 import { removeObject } from '../registry/update-object.ts'
 import { getStoredObject } from '../registry/get-stored-object.ts'
 import { rulesOf } from '../registry/resource-strategy.ts'
 import { translateStoreErrors } from '../registry/store-errors.ts'
-import { annotate, type ApiResponse } from '../request.ts'
+import type { ApiResponse } from '../request.ts'
 import { objectBody } from '../object-body.ts'
 import { valueBody } from '../view.ts'
 import { keyOfScope, subjectOf, type RequestScope } from './request-scope.ts'
 import { readDeleteOptions, type DeleteOptions } from './delete-options.ts'
+import { writeRequest } from './write-request.ts'
 
 export async function deleteHandler(scope: RequestScope): Promise<ApiResponse> {
   const key = keyOfScope(scope)
@@ -167,25 +168,18 @@ function checkPreconditions(
 }
 
 function admissionOf(
-  { context, resource, info }: RequestScope,
+  scope: RequestScope,
   current: StoredObject,
-  options: DeleteOptions,
-): AdmissionRequest {
+  { dryRun, sent }: DeleteOptions,
+): AdmissionAttributes {
   const { name = '', namespace = '' } = current.object.metadata
   return {
-    operation: 'DELETE',
-    resource,
-    subresource: info.subresource,
+    ...writeRequest(scope, { dryRun, sent }),
     namespace,
     name,
-    user: context.user,
-    dryRun: options.dryRun,
+    operation: 'DELETE',
     object: undefined,
     oldObject: current.object,
-    options: options.sent,
-    signal: context.request.signal,
-    warn: text => context.warnings.add(text),
-    addAuditAnnotation: (key, value, about) => annotate(context, key, value, about),
   }
 }
 

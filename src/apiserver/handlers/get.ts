@@ -7,10 +7,10 @@ import { waitUntilFresh } from './wait-until-fresh.ts'
 import { parseResourceVersion } from './list-options.ts'
 
 export async function get(scope: RequestScope): Promise<ApiResponse> {
-  const { view, context, objects } = scope
+  const { registry, view, context } = scope
   const key = keyOfScope(scope)
   await waitUntilFresh(scope, parseResourceVersion(context.request.query.get('resourceVersion') ?? ''))
-  const stored = objects.get(key)
+  const stored = registry.cache.get(key)
   if (stored === undefined) throw notFound(subjectOf(scope))
   return { status: 200, body: objectBody(view, stored, scope) }
 }

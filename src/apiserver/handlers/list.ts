@@ -1,7 +1,7 @@
 /** Lists: served from the cache if it has the requested revision, and from the store for older revisions. */
 import { ApiError, badRequest, expired, isApiError } from '#/api/errors.ts'
 import { StoreError } from '#/store/store.ts'
-import { StoredObject } from '../registry/stored-object.ts'
+import type { StoredObject } from '../registry/stored-object.ts'
 import { keyOf, prefixOf } from '../registry/store-keys.ts'
 import type { ApiResponse } from '../request.ts'
 import { listBody, type ListMeta, type WholeList } from '../list-body.ts'
@@ -82,7 +82,7 @@ interface Position {
 
 /** A page at the revision of the cache. */
 function cachedPage(scope: RequestScope, options: ListOptions, { prefix, after }: Position): ListPage {
-  const { objects: cache } = scope
+  const { cache } = scope.registry
   const { selection } = options
   const limit = options.limit || Infinity
   const objects: StoredObject[] = []
@@ -111,7 +111,8 @@ function candidates(
   { selection }: ListOptions,
   { prefix, after }: Position,
 ): Iterable<StoredObject> {
-  const { objects: cache, resource, info } = scope
+  const { registry, resource, info } = scope
+  const { cache } = registry
   const namespace = info.namespace || selection.namespace || ''
   if (selection.name === undefined || (resource.scope === 'Namespaced' && namespace === '')) {
     return cache.list(namespace === info.namespace ? prefix : prefixOf(resource, namespace), after)
@@ -131,7 +132,7 @@ async function pageAt(
   try {
     // Fails if the revision is compacted, even if the listed objects have not changed since.
     await scope.registry.store.get(prefix, { revision })
-    if (scope.objects.eventsAfter(prefix, revision)?.length === 0) {
+    if (scope.registry.cache.eventsAfter(prefix, revision)?.length === 0) {
       const page = cachedPage(scope, options, position)
       return { objects: page.objects, meta: withRevision(page.meta, revision, prefix, page.objects.at(-1)) }
     }
@@ -143,41 +144,30 @@ async function pageAt(
 }
 
 async function storedPage(
-  { registry: { store }, objects: shown }: RequestScope,
+  { registry: { cache } }: RequestScope,
   { selection, limit }: ListOptions,
   { prefix, after, revision }: Position & { readonly revision: number },
 ): Promise<ListPage> {
   const objects: StoredObject[] = []
-  let position = after
-  for (;;) {
-    const pageLimit = limit > 0 ? limit : storePageKeys
-    const { entries, remaining } = await store.list({
-      prefix,
-      revision,
-      limit: pageLimit,
-      ...(position && { after: position }),
-    })
-    for (const entry of entries) {
-      const stored = new StoredObject(entry.key, entry.revision, entry.value)
-      if (!shown.isVisible(stored) || (!selection.isAll && !selection.matches(stored))) continue
+  const pages = cache.listAt({ prefix, revision, after, limit: limit > 0 ? limit : storePageKeys })
+  for await (const { objects: page, remaining } of pages) {
+    for (const [index, stored] of page.entries()) {
+      if (!selection.isAll && !selection.matches(stored)) continue
       objects.push(stored)
       if (objects.length !== limit) continue
-      const isLast = remaining === 0 && entry === entries.at(-1)
-      const left = remaining + entries.length - entries.indexOf(entry) - 1
+      const left = remaining + page.length - index - 1
       return {
         objects,
         meta: metaOf({
           revision,
           prefix,
-          last: isLast ? undefined : stored,
+          last: left === 0 ? undefined : stored,
           remaining: selection.isAll ? left : undefined,
         }),
       }
     }
-    if (remaining === 0)
-      return { objects, meta: metaOf({ revision, prefix, last: undefined, remaining: undefined }) }
-    position = entries.at(-1)!.key
   }
+  return { objects, meta: metaOf({ revision, prefix, last: undefined, remaining: undefined }) }
 }
 
 /** Page size for reads from the store. */

@@ -27,7 +27,6 @@ import { keyOfScope, type RequestScope } from './request-scope.ts'
 import { bodyBytes } from './decode-body.ts'
 import { decodePatched, patchKindOf, readPatch } from './read-patch.ts'
 import { checkNames } from './update.ts'
-import { whenInitialized } from './when-initialized.ts'
 import { readWriteOptions, type WriteOptions } from './write-options.ts'
 import { writeRequest } from './write-request.ts'
 
@@ -77,16 +76,14 @@ async function apply(scope: RequestScope, options: WriteOptions): Promise<ApiRes
       convert: conversionIn(registry, resource),
       resetFields: resetFieldsOf(resource, info.subresource),
     })
-  const request = writeRequest(scope, options)
+  // Without a field manager, because the managed fields are already those of the applied configuration.
+  const request = writeRequest(scope, { ...options, fieldManager: undefined })
   const { stored, created } = await updateObject(registry, request, {
     change: oldObject => outcome(oldObject),
     ...(info.subresource === '' && { create: async () => outcome(undefined) }),
-    ownership: 'given',
     ...(scope.strategy && { strategy: scope.strategy }),
   })
-  if (created)
-    return { status: 201, body: objectBody(view, await whenInitialized(scope, request, stored), scope) }
-  return { status: 200, body: objectBody(view, stored, scope) }
+  return { status: created ? 201 : 200, body: objectBody(view, stored, scope) }
 }
 
 export interface Applying extends Pick<ApplyOptions, 'apiVersion' | 'convert' | 'resetFields'> {

@@ -1,10 +1,13 @@
-/** A resolved request for a resource, as passed to handlers. */
+/**
+ * A request after routing: its context with the resource, the negotiated view and the registry that serves it. It is
+ * not part of the context, because only requests for resources have it, and the stages before the router must not
+ * depend on it. `info` is that of the context, narrowed by the router.
+ */
 import { badRequest, notFound, type ErrorSubject } from '#/api/errors.ts'
 import { checkPathSegmentName } from '#/api/names.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { SubresourceStrategy } from '#/api/kind-rules.ts'
-import type { ObjectView } from '../registry/watch-cache.ts'
 import { keyOf } from '../registry/store-keys.ts'
 import type { ResourceRequestInfo } from '../request-info.ts'
 import type { RequestContext } from '../request.ts'
@@ -16,8 +19,6 @@ export interface RequestScope {
   readonly info: ResourceRequestInfo
   readonly resource: Resource
   readonly view: View
-  /** The cache view for this request; may include uninitialized objects. */
-  readonly objects: ObjectView
   /** The strategy of the subresource, if any. */
   readonly strategy?: SubresourceStrategy
 }

@@ -7,7 +7,6 @@ import type { ApiResponse } from '../request.ts'
 import { objectBody } from '../object-body.ts'
 import { keyOfScope, type RequestScope } from './request-scope.ts'
 import { decodeBody } from './decode-body.ts'
-import { whenInitialized } from './when-initialized.ts'
 import { readWriteOptions } from './write-options.ts'
 import { writeRequest } from './write-request.ts'
 
@@ -22,15 +21,12 @@ export async function update(scope: RequestScope): Promise<ApiResponse> {
   })
   checkNames(sent, scope)
   const mayCreate = rulesOf(resource).allowCreateOnUpdate === true && info.subresource === ''
-  const request = writeRequest(scope, options)
-  const { stored, created } = await updateObject(registry, request, {
+  const { stored, created } = await updateObject(registry, writeRequest(scope, options), {
     change: () => sent,
     ...(scope.strategy && { strategy: scope.strategy }),
     ...(mayCreate && { create: async () => sent }),
   })
-  if (created)
-    return { status: 201, body: objectBody(view, await whenInitialized(scope, request, stored), scope) }
-  return { status: 200, body: objectBody(view, stored, scope) }
+  return { status: created ? 201 : 200, body: objectBody(view, stored, scope) }
 }
 
 /** The name and namespace of the body must match the path. */

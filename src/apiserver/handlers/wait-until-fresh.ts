@@ -7,8 +7,7 @@ export async function waitUntilFresh(
   resourceVersion: number | undefined,
 ): Promise<void> {
   const {
-    registry: { platform },
-    objects: cache,
+    registry: { cache, platform },
     context: { request },
   } = scope
   if (resourceVersion === 0) return

@@ -6,7 +6,7 @@ import { expired, isApiError, notAcceptable, type ApiError } from '#/api/errors.
 import { StoreError } from '#/store/store.ts'
 import { mediaTypes } from '../negotiation.ts'
 import { CacheEvent } from '../registry/cache-event.ts'
-import { StoredObject } from '../registry/stored-object.ts'
+import type { StoredObject } from '../registry/stored-object.ts'
 import { keyOf, prefixOf } from '../registry/store-keys.ts'
 import type { Subscriber } from '../registry/subscribers.ts'
 import type { ApiResponse, StreamChunk } from '../request.ts'
@@ -61,7 +61,7 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
 
   async *[Symbol.asyncIterator](): AsyncGenerator<readonly StreamChunk[], void, undefined> {
     const {
-      objects: cache,
+      registry: { cache },
       context: { request },
     } = this.#scope
     const { indexedField } = this.#options.selection
@@ -91,7 +91,7 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
 
   /** The initial events. The state is captured when this is called, not when it is iterated. */
   #begin(): AsyncIterable<readonly StreamChunk[]> {
-    const { objects: cache } = this.#scope
+    const { cache } = this.#scope.registry
     const { resourceVersion, sendInitialEvents } = this.#options
     if (sendInitialEvents || (sendInitialEvents === undefined && !resourceVersion)) {
       const one = this.#prefix.endsWith('/')
@@ -123,34 +123,19 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
   /** Replays events from the store if they are older than the cache's event window. */
   async *#replay(after: number, until: number): AsyncGenerator<readonly StreamChunk[], void, undefined> {
     const {
-      registry: { store },
-      objects,
+      registry: { cache, store },
       context: { request },
     } = this.#scope
-    const isHidden = (stored: StoredObject): boolean => !objects.isVisible(stored)
-    const prefix = this.#prefix
+    const replayed = cache.replay({
+      prefix: this.#prefix,
+      afterRevision: after,
+      untilRevision: until,
+      signal: request.signal,
+    })
     try {
-      const before = new Map<string, StoredObject>()
-      const listed = prefix.endsWith('/') ? (await store.list({ prefix, revision: after })).entries : []
-      const single = prefix.endsWith('/') ? undefined : await store.get(prefix, { revision: after })
-      for (const entry of single ? [single] : listed)
-        before.set(entry.key, new StoredObject(entry.key, entry.revision, entry.value))
-      const watch = store.watch({ prefix, afterRevision: after, signal: request.signal })
-      watch.requestProgress()
-      for await (const batch of watch) {
-        const chunks = batch.events
-          .filter(event => event.revision <= until)
-          .flatMap(event => {
-            const previous = before.get(event.key)
-            const current =
-              event.type === 'put' ? new StoredObject(event.key, event.revision, event.value) : undefined
-            if (current) before.set(event.key, current)
-            else before.delete(event.key)
-            const { visible } = new CacheEvent(event.revision, event.key, current, previous, isHidden)
-            return visible ? this.#encode(visible) : []
-          })
+      for await (const events of replayed) {
+        const chunks = events.flatMap(event => this.#encode(event))
         if (chunks.length > 0) yield chunks
-        if (batch.revision >= until) return
       }
     } catch (error) {
       if (!(error instanceof StoreError) || error.reason !== 'compacted') throw error
@@ -205,7 +190,7 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
 
   #bookmark(): void {
     if (this.#backlog.length > 0 || this.#end !== undefined) return
-    this.#backlog.push({ revision: this.#scope.objects.revision })
+    this.#backlog.push({ revision: this.#scope.registry.cache.revision })
     this.#wake?.()
   }
 

@@ -1,19 +1,26 @@
 import type { WriteRequest } from '../registry/write-request.ts'
 import { annotate } from '../request.ts'
 import type { RequestScope } from './request-scope.ts'
-import type { WriteOptions } from './write-options.ts'
 
-export function writeRequest({ context, info, resource }: RequestScope, options: WriteOptions): WriteRequest {
+export interface WriteRequestOptions extends Pick<WriteRequest, 'dryRun' | 'fieldManager'> {
+  /** The options for admission. */
+  readonly sent: WriteRequest['options']
+}
+
+export function writeRequest(
+  { context, info, resource }: RequestScope,
+  { dryRun, fieldManager, sent }: WriteRequestOptions,
+): WriteRequest {
   const { namespace, name, subresource } = info
   return {
     resource,
+    subresource,
     namespace,
     name,
-    subresource,
     user: context.user,
-    dryRun: options.dryRun,
-    fieldManager: options.fieldManager,
-    options: options.sent,
+    dryRun,
+    fieldManager,
+    options: sent,
     signal: context.request.signal,
     warn: text => context.warnings.add(text),
     addAuditAnnotation: (key, value, about) => annotate(context, key, value, about),

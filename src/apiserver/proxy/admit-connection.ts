@@ -12,8 +12,8 @@ import { admitConnectOrCreate } from '../registry/admit.ts'
 export async function admitConnection<T extends TypeMeta>(scope: RequestScope, sent: T): Promise<T> {
   const { query } = scope.context.request
   if (query.has('dryRun')) throw badRequest('dryRun is not supported')
-  const options = { dryRun: false, fieldManager: '', fieldValidation: 'Ignore', sent: {} } as const
   const object = sent as unknown as KubernetesObject
-  const admitted = await admitConnectOrCreate(scope.registry, writeRequest(scope, options), object, 'CONNECT')
+  const request = writeRequest(scope, { dryRun: false, sent: {} })
+  const admitted = await admitConnectOrCreate(scope.registry, request, object, 'CONNECT')
   return admitted as unknown as T
 }

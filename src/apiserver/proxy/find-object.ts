@@ -14,7 +14,7 @@ export async function findObject<T extends KubernetesObject>(
 ): Promise<T> {
   const isName = checkPathSegmentName(name).length === 0 && checkPathSegmentName(namespace).length === 0
   if (isName) await waitUntilFresh(scope, undefined)
-  const stored = isName ? scope.objects.get(keyOf(resource, namespace, name)) : undefined
+  const stored = isName ? scope.registry.cache.get(keyOf(resource, namespace, name)) : undefined
   if (stored === undefined) throw notFound({ group: resource.group, kind: resource.plural, name })
   return stored.object as T
 }

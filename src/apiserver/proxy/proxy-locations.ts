@@ -66,9 +66,9 @@ export const locateService: Locate = async (scope, clients) => {
   return locationAt(clients, { ...target, port: String(chosen.port) }, chosen.address)
 }
 
-function slicesOf({ objects, info }: RequestScope, service: string): readonly EndpointSlice[] {
+function slicesOf({ registry, info }: RequestScope, service: string): readonly EndpointSlice[] {
   const found: EndpointSlice[] = []
-  for (const { object } of objects.list(prefixOf(endpointSlices, info.namespace))) {
+  for (const { object } of registry.cache.list(prefixOf(endpointSlices, info.namespace))) {
     if (object.metadata.labels?.['kubernetes.io/service-name'] === service) {
       found.push(object as EndpointSlice)
     }
@@ -76,9 +76,9 @@ function slicesOf({ objects, info }: RequestScope, service: string): readonly En
   return found
 }
 
-function isOfPod({ objects, info }: RequestScope, { address, pod }: ServiceEndpoint): boolean {
+function isOfPod({ registry, info }: RequestScope, { address, pod }: ServiceEndpoint): boolean {
   if (pod.namespace !== info.namespace) return false
-  const stored = objects.get(keyOf(pods, pod.namespace, pod.name))?.object as Pod | undefined
+  const stored = registry.cache.get(keyOf(pods, pod.namespace, pod.name))?.object as Pod | undefined
   return stored?.status?.podIPs?.some(({ ip }) => ip === address) ?? false
 }
 

@@ -3,7 +3,7 @@ import { managedFieldsError } from '#/api/apply.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { assert } from '#/base/assert.ts'
-import type { AdmissionRequest } from '../admission/admission-chain.ts'
+import type { AdmissionAttributes } from '../admission/admission-chain.ts'
 import type { Registry } from './registry.ts'
 import type { WriteRequest } from './write-request.ts'
 
@@ -23,7 +23,7 @@ export async function admitConnectOrCreate(
 /** Runs mutating admission. Invalid changes of managedFields by a plugin are reverted with a warning. */
 export async function runMutatingAdmission(
   { admission }: Pick<Registry, 'admission'>,
-  request: AdmissionRequest,
+  request: AdmissionAttributes,
 ): Promise<KubernetesObject> {
   const { object } = request
   assert(object !== undefined, 'CREATE and UPDATE have an object')
@@ -42,28 +42,4 @@ function checkOwners(oldObject: KubernetesObject, { metadata }: KubernetesObject
   const owners = metadata.managedFields
   if (owners === oldObject.metadata.managedFields) return undefined
   return managedFieldsError(owners as JsonValue | undefined)
-}
-
-export function admissionRequest(
-  request: WriteRequest,
-  operation: 'CREATE' | 'UPDATE',
-  object: KubernetesObject,
-  oldObject: KubernetesObject | undefined,
-): AdmissionRequest {
-  const { resource, subresource, namespace, name, user, dryRun, options } = request
-  return {
-    operation,
-    resource,
-    subresource,
-    namespace,
-    name,
-    user,
-    dryRun,
-    options,
-    object,
-    oldObject,
-    warn: text => request.warn(text),
-    ...(request.signal && { signal: request.signal }),
-    addAuditAnnotation: (key, value, about) => request.addAuditAnnotation(key, value, about),
-  }
 }

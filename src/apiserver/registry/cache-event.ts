@@ -11,8 +11,6 @@ export class CacheEvent {
   readonly current: StoredObject | undefined
   /** Undefined for a creation. */
   readonly previous: StoredObject | undefined
-  /** The event for watchers that do not see uninitialized objects; undefined if nothing changes for them. */
-  readonly visible: CacheEvent | undefined
   #deleted: StoredObject | undefined
   #frames: Map<string, Uint8Array> | undefined
 
@@ -21,20 +19,11 @@ export class CacheEvent {
     key: string,
     current: StoredObject | undefined,
     previous: StoredObject | undefined,
-    isHidden?: (stored: StoredObject) => boolean,
   ) {
     this.revision = revision
     this.key = key
     this.current = current
     this.previous = previous
-    this.visible = isHidden === undefined ? this : this.#without(isHidden)
-  }
-
-  #without(isHidden: (stored: StoredObject) => boolean): CacheEvent | undefined {
-    const current = this.current && !isHidden(this.current) ? this.current : undefined
-    const previous = this.previous && !isHidden(this.previous) ? this.previous : undefined
-    if (current === this.current && previous === this.previous) return this
-    return current || previous ? new CacheEvent(this.revision, this.key, current, previous) : undefined
   }
 
   /** Size of the new object, or of the deleted one. */

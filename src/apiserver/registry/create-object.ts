@@ -3,7 +3,9 @@ import { convertObject } from '#/api/conversion.ts'
 import { alreadyExists, badRequest, generateNameConflict } from '#/api/errors.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { generateName, subdomainNames } from '#/api/names.ts'
+import { qualifiedResourceName } from '#/api/resource.ts'
 import { validateMetadata } from '#/api/validate-metadata.ts'
+import type { AdmissionAttributes } from '../admission/admission-chain.ts'
 import type { Registry } from './registry.ts'
 import { keyOf } from './store-keys.ts'
 import { encodeForStore, StoredObject } from './stored-object.ts'
@@ -14,10 +16,10 @@ import {
   withoutSystemMetadata,
   withZeroStatus,
 } from './system-metadata.ts'
-import { admissionRequest, runMutatingAdmission } from './admit.ts'
-import { type Ownership, withManagedFields } from './managed-fields.ts'
+import { runMutatingAdmission } from './admit.ts'
+import { withManagedFields } from './managed-fields.ts'
 import { withReservation } from './reservation.ts'
-import { hookName, rulesOf, withDefaults } from './resource-strategy.ts'
+import { rulesOf, withDefaults } from './resource-strategy.ts'
 import { translateStoreErrors } from './store-errors.ts'
 import { rejectInvalid, subjectOf, type WriteRequest } from './write-request.ts'
 
@@ -26,11 +28,10 @@ export async function createObject(
   registry: Registry,
   request: WriteRequest,
   sent: KubernetesObject,
-  ownership: Ownership = 'tracked',
 ): Promise<StoredObject> {
   for (let attempts = 1; ; attempts++) {
-    const stored = await tryCreate(registry, request, sent, ownership)
-    if (stored !== undefined) return stored
+    const stored = await tryCreate(registry, request, sent)
+    if (stored !== undefined) return registry.genericHooks?.afterCreate?.(request, stored) ?? stored
     const { generateName: prefix } = sent.metadata
     const subject = subjectOf(request, request.name || sent.metadata.name)
     if (sent.metadata.name || !prefix) throw alreadyExists(subject)
@@ -46,22 +47,28 @@ async function tryCreate(
   registry: Registry,
   request: WriteRequest,
   sent: KubernetesObject,
-  ownership: Ownership,
 ): Promise<StoredObject | undefined> {
   const { resource } = request
   const rules = rulesOf(resource)
   const named = withoutSystemMetadata(withNames(request, sent))
   // A generated name is not part of the admission request.
-  const naming = { ...request, name: named.metadata.name ?? '' }
+  const { name = '' } = named.metadata
   const defaulted = convertObject(withDefaults(rules, named), resource.storage)
   // Fields set by admission are not owned by the request's field manager.
-  const owned = ownership === 'given' ? defaulted : withManagedFields(registry, request, undefined, defaulted)
-  const admitted = await runMutatingAdmission(registry, admissionRequest(naming, 'CREATE', owned, undefined))
+  const owned = withManagedFields(registry, request, undefined, defaulted)
+  const attributes: AdmissionAttributes = {
+    ...request,
+    name,
+    operation: 'CREATE',
+    object: owned,
+    oldObject: undefined,
+  }
+  const admitted = await runMutatingAdmission(registry, attributes)
   const identified = withUid(withChosenName(registry, withNames(request, admitted)), registry.platform)
   const statusless = withoutStatus(identified, resource)
   const stored = registry.scheme.byKind({ ...resource.storage, kind: resource.kind }) ?? resource
   const prepared = withZeroStatus(rules.prepareForCreate?.(statusless) ?? statusless, stored)
-  const hooks = registry.hooks.get(hookName(resource))
+  const hooks = registry.hooks.get(qualifiedResourceName(resource))
   const attributed = hooks?.withAuthor?.(prepared, request.user) ?? prepared
   const object = withGeneration(attributed, undefined, resource)
   rejectInvalid(request, object, [
@@ -73,7 +80,7 @@ async function tryCreate(
     ...(hooks?.validate?.(object, undefined) ?? []),
   ])
   for (const warning of rules.warnings?.(object, undefined) ?? []) request.warn(warning)
-  await registry.admission.validate(admissionRequest(naming, 'CREATE', object, undefined))
+  await registry.admission.validate({ ...attributes, object })
   const key = keyOf(resource, object.metadata.namespace ?? '', object.metadata.name ?? '')
   // Fast path without a reservation; the create in the store is what guarantees uniqueness.
   if (registry.cache.get(key)) return undefined

@@ -4,8 +4,11 @@
  */
 import type { FieldError } from '#/api/field-error.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
+import type { Resource } from '#/api/resource.ts'
 import type { UserInfo } from '../request.ts'
 import type { Registry } from './registry.ts'
+import type { StoredObject } from './stored-object.ts'
+import type { WriteRequest } from './write-request.ts'
 
 export interface ResourceHooks {
   /** Sets fields of a new object from the requesting user. */
@@ -21,6 +24,19 @@ export interface ResourceHooks {
   readonly reserve?: (registry: Registry, options: ReserveOptions) => Promise<Reservation>
   /** Called after the object was deleted from the store. */
   readonly afterDelete?: (registry: Registry, object: KubernetesObject) => Promise<void>
+}
+
+/** Hooks into the writes of all resources, for a feature that is not part of one kind. */
+export interface GenericHooks {
+  /** The resource whose rules apply to an update of the object. */
+  readonly resourceForUpdate?: (resource: Resource, oldObject: KubernetesObject) => Resource
+  /**
+   * Called after an object was created. Resolves with the object to return. Throws ApiError to fail the request;
+   * the object stays.
+   */
+  readonly afterCreate?: (request: WriteRequest, created: StoredObject) => Promise<StoredObject>
+  /** Called after an object was updated. */
+  readonly afterUpdate?: (registry: Registry, request: WriteRequest, updated: StoredObject) => Promise<void>
 }
 
 export interface ReserveOptions {

@@ -9,12 +9,6 @@ import type { Registry } from './registry.ts'
 import { resetFieldsOf } from './reset-fields.ts'
 import type { WriteRequest } from './write-request.ts'
 
-/**
- * `tracked` computes managed fields from the change; `given` keeps those of the object, as for server-side
- * apply.
- */
-export type Ownership = 'tracked' | 'given'
-
 /** Updates the managed fields: the field manager owns what it changed, in the version of the request. */
 export function withManagedFields(
   registry: Registry,
@@ -23,6 +17,7 @@ export function withManagedFields(
   object: KubernetesObject,
 ): KubernetesObject {
   const { resource, subresource, fieldManager } = request
+  if (fieldManager === undefined) return object
   const tracked = trackUpdate({
     live: oldObject && jsonOf(convertObject(oldObject, resource)),
     updated: jsonOf(convertObject(object, resource)),

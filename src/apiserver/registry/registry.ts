@@ -4,17 +4,27 @@ import type { Platform } from '#/platform/platform.ts'
 import type { Store } from '#/store/store.ts'
 import type { PortRange } from '../allocation/node-ports.ts'
 import type { AdmissionChain } from '../admission/admission-chain.ts'
-import type { ResourceHooks } from './hooks.ts'
-import type { WatchCache } from './watch-cache.ts'
+import type { RequestContext } from '../request.ts'
+import type { GenericHooks, ResourceHooks } from './hooks.ts'
+import type { ObjectCache } from './watch-cache.ts'
 
 export interface Registry {
   readonly platform: Platform
   readonly scheme: Scheme
   readonly store: Store
-  readonly cache: WatchCache
+  readonly cache: ObjectCache
   readonly admission: AdmissionChain
   /** By qualified resource name: `services`, `deployments.apps`. */
   readonly hooks: ReadonlyMap<string, ResourceHooks>
+  readonly genericHooks?: GenericHooks
   /** Node port range of services; Kubernetes' default when absent. */
   readonly nodePorts?: PortRange
+}
+
+/** Changes how the objects of all resources are read and written. */
+export interface RegistryExtension {
+  /** For all components, and for the requests that `isUnfiltered` does not select. */
+  readonly filtered: Pick<Registry, 'cache' | 'genericHooks'>
+  readonly unfiltered: Pick<Registry, 'cache' | 'genericHooks'>
+  readonly isUnfiltered: (context: RequestContext) => boolean
 }

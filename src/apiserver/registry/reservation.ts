@@ -1,7 +1,7 @@
 import type { KubernetesObject } from '#/api/metadata.ts'
+import { qualifiedResourceName } from '#/api/resource.ts'
 import { noReservation, type Reservation } from './hooks.ts'
 import type { Registry } from './registry.ts'
-import { hookName } from './resource-strategy.ts'
 import type { WriteRequest } from './write-request.ts'
 
 export interface ReservedWrite<T> {
@@ -18,7 +18,7 @@ export interface ReservedWrite<T> {
 /** Reserves what the resource's hooks require, writes, and commits the reservation or rolls it back. */
 export async function withReservation<T>(options: ReservedWrite<T>): Promise<T> {
   const { registry, request, object, oldObject, write, isWritten } = options
-  const reserve = registry.hooks.get(hookName(request.resource))?.reserve
+  const reserve = registry.hooks.get(qualifiedResourceName(request.resource))?.reserve
   const reservation: Reservation = reserve
     ? await reserve(registry, { object, oldObject, dryRun: request.dryRun })
     : noReservation(object)

@@ -1,4 +1,4 @@
-/** Rules and hook names of resources. */
+/** The rules of resources. */
 import type { KindRules } from '#/api/kind-rules.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
@@ -10,8 +10,4 @@ export function withDefaults(rules: KindRules, object: KubernetesObject): Kubern
 /** Erases the object type of the rules: objects stored under a resource have that type. */
 export function rulesOf(resource: Resource): KindRules {
   return (resource.rules ?? {}) as unknown as KindRules
-}
-
-export function hookName({ group, plural }: Resource): string {
-  return group === '' ? plural : `${plural}.${group}`
 }

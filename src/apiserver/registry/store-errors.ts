@@ -1,4 +1,5 @@
 import { apiError } from '#/api/errors.ts'
+import { qualifiedResourceName } from '#/api/resource.ts'
 import { StoreError } from '#/store/store.ts'
 import type { WriteRequest } from './write-request.ts'
 
@@ -12,11 +13,10 @@ export async function translateStoreErrors<T>(
     return await work()
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
-    const { group, plural } = request.resource
     if (error.reason === 'too-large') {
       throw apiError(
         'RequestEntityTooLarge',
-        `object of ${plural}.${group} exceeds the size limit of the store`,
+        `object of ${qualifiedResourceName(request.resource)} exceeds the size limit of the store`,
         undefined,
         { cause: error },
       )

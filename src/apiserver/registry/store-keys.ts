@@ -3,7 +3,7 @@
  * versions of a kind are the same object.
  */
 import { isBuiltinGroup } from '#/api/builtin.ts'
-import type { Resource } from '#/api/resource.ts'
+import { qualifiedResourceName, type Resource } from '#/api/resource.ts'
 
 /** Prefix of everything that the API server stores. */
 export const storeRoot = '/registry/'
@@ -38,8 +38,7 @@ function resourcePrefix(resource: Resource): string {
   if (known) return known
   const { group, plural } = resource
   const isApart = groupsApart.has(group) || !isBuiltinGroup(group)
-  const folder =
-    folders[group === '' ? plural : `${plural}.${group}`] ?? (isApart ? `${group}/${plural}` : plural)
+  const folder = folders[qualifiedResourceName(resource)] ?? (isApart ? `${group}/${plural}` : plural)
   const prefix = `${storeRoot}${folder}/`
   prefixes.set(resource, prefix)
   return prefix

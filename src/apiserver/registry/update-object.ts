@@ -8,20 +8,19 @@ import { conflict, notFound, optimisticLockErrorMessage } from '#/api/errors.ts'
 import { invalidObject } from '#/api/field-error.ts'
 import type { SubresourceStrategy } from '#/api/kind-rules.ts'
 import { jsonOf, objectOf, type KubernetesObject } from '#/api/metadata.ts'
-import type { Resource } from '#/api/resource.ts'
+import { qualifiedResourceName, type Resource } from '#/api/resource.ts'
 import { formatTime } from '#/api/text/time.ts'
 import { validateMetadataUpdate } from '#/api/validate-metadata.ts'
 import { createObject } from './create-object.ts'
-import { withCreateRules, initializersOf } from './initialization.ts'
 import type { Registry } from './registry.ts'
 import { keyOf } from './store-keys.ts'
 import { encodeForStore, StoredObject } from './stored-object.ts'
 import { withGeneration, withObjectMetaOf, withSubresourceOf } from './system-metadata.ts'
-import { admissionRequest, runMutatingAdmission } from './admit.ts'
+import { runMutatingAdmission } from './admit.ts'
 import { getStoredObject } from './get-stored-object.ts'
-import { type Ownership, withManagedFields } from './managed-fields.ts'
+import { withManagedFields } from './managed-fields.ts'
 import { withReservation } from './reservation.ts'
-import { hookName, rulesOf, withDefaults } from './resource-strategy.ts'
+import { rulesOf, withDefaults } from './resource-strategy.ts'
 import { translateStoreErrors } from './store-errors.ts'
 import { rejectInvalid, kindSubject, subjectOf, type WriteRequest } from './write-request.ts'
 
@@ -33,7 +32,6 @@ export interface Update {
   readonly change: (oldObject: KubernetesObject) => KubernetesObject | Promise<KubernetesObject>
   /** Creates the object if it does not exist; `change` is then not called. */
   readonly create?: () => Promise<KubernetesObject>
-  readonly ownership?: Ownership
   /** The strategy of a subresource other than status. */
   readonly strategy?: SubresourceStrategy
   /** Presents the object to admission as another kind, such as Scale. */
@@ -66,13 +64,13 @@ export async function updateObject(
     if (current === undefined) {
       if (!update.create) throw notFound(subject)
       return {
-        stored: await createObject(registry, request, await update.create(), update.ownership),
+        stored: await createObject(registry, request, await update.create()),
         created: true,
       }
     }
     const outcome = await tryUpdate(registry, request, update, current)
     if ('stored' in outcome) {
-      if (registry.cache.withUninitialized) await removeFailed(registry, request, outcome.stored)
+      await registry.genericHooks?.afterUpdate?.(registry, request, outcome.stored)
       return { stored: outcome.stored, created: false }
     }
     if (attempts === updateAttemptsMax) throw conflict(subject, optimisticLockErrorMessage)
@@ -93,8 +91,7 @@ async function tryUpdate(
 ): Promise<Outcome> {
   const { subresource } = request
   const oldObject = current.object
-  const isComplete = registry.cache.withUninitialized === undefined || initializersOf(oldObject) === undefined
-  const resource = isComplete ? request.resource : withCreateRules(request.resource)
+  const resource = registry.genericHooks?.resourceForUpdate?.(request.resource, oldObject) ?? request.resource
   const rules = rulesOf(resource)
   const seen = convertObject(oldObject, resource)
   const changed = await update.change(seen)
@@ -106,8 +103,7 @@ async function tryUpdate(
   const now = formatTime(registry.platform.clock.now())
   const prepared = prepareForStrategy(resource, subresource, update.strategy, { defaulted, oldObject, now })
   // Fields set by admission are not owned by the request's field manager.
-  const owned =
-    update.ownership === 'given' ? prepared : withManagedFields(registry, request, oldObject, prepared)
+  const owned = withManagedFields(registry, request, oldObject, prepared)
   const admitted = await admit(registry, request, update, { owned, oldObject })
   const confined =
     admitted === owned
@@ -120,13 +116,16 @@ async function tryUpdate(
   rejectInvalid(request, object, [
     ...validateMetadataUpdate(object.metadata, oldObject.metadata),
     ...(validate?.(object, oldObject) ?? []),
-    ...(registry.hooks.get(hookName(resource))?.validate?.(object, oldObject) ?? []),
+    ...(registry.hooks.get(qualifiedResourceName(resource))?.validate?.(object, oldObject) ?? []),
   ])
   for (const warning of rules.warnings?.(object, oldObject) ?? []) request.warn(warning)
   const representationOf = update.representation?.of ?? itself
-  await registry.admission.validate(
-    admissionRequest(request, 'UPDATE', representationOf(object), representationOf(oldObject)),
-  )
+  await registry.admission.validate({
+    ...request,
+    operation: 'UPDATE',
+    object: representationOf(object),
+    oldObject: representationOf(oldObject),
+  })
   return replace(registry, request, current, object)
 }
 
@@ -139,13 +138,17 @@ async function admit(
   { representation }: Update,
   { owned, oldObject }: { readonly owned: KubernetesObject; readonly oldObject: KubernetesObject },
 ): Promise<KubernetesObject> {
+  const operation = 'UPDATE'
   if (!representation)
-    return runMutatingAdmission(registry, admissionRequest(request, 'UPDATE', owned, oldObject))
+    return runMutatingAdmission(registry, { ...request, operation, object: owned, oldObject })
   const seen = representation.of(owned)
-  const changed = await runMutatingAdmission(
-    registry,
-    admissionRequest(request, 'UPDATE', seen, representation.of(oldObject)),
-  )
+  const seenOld = representation.of(oldObject)
+  const changed = await runMutatingAdmission(registry, {
+    ...request,
+    operation,
+    object: seen,
+    oldObject: seenOld,
+  })
   return changed === seen ? owned : representation.into(owned, changed)
 }
 
@@ -252,17 +255,6 @@ async function removeFinished(
   return { stored: new StoredObject(current.key, result.revision, encodeForStore(object), object) }
 }
 
-/** Removes an object if its initialization failed, regardless of finalizers. */
-async function removeFailed(registry: Registry, request: WriteRequest, stored: StoredObject): Promise<void> {
-  if (request.dryRun || initializersOf(stored.object)?.result === undefined) return
-  let current: StoredObject | undefined = stored
-  while (current !== undefined && current.object.metadata.uid === stored.object.metadata.uid) {
-    const removal: Removal = await removeObject(registry, request, current)
-    if (!('current' in removal)) return
-    current = removal.current
-  }
-}
-
 export type Removal = { readonly revision: number } | { readonly current: StoredObject | undefined }
 
 /** Deletes the object from the store if it has not changed. */
@@ -278,7 +270,7 @@ export async function removeObject(
     const { current: winner } = result
     return { current: winner && new StoredObject(winner.key, winner.revision, winner.value) }
   }
-  await registry.hooks.get(hookName(request.resource))?.afterDelete?.(registry, current.object)
+  await registry.hooks.get(qualifiedResourceName(request.resource))?.afterDelete?.(registry, current.object)
   return { revision: result.revision }
 }
 

@@ -8,25 +8,29 @@ import { SortedMap } from '#/base/sorted-map.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { StoreError, type Entry, type Store, type StoreEvent, type Watch } from '#/store/store.ts'
 import { CacheEvent } from './cache-event.ts'
+import { listAt, replay, type HistoryPage, type ListAtOptions, type ReplayOptions } from './history.ts'
 import { ListItemsCache } from './list-items-cache.ts'
 import { StoredObject } from './stored-object.ts'
 import { Subscribers, type FieldValue, type Subscriber } from './subscribers.ts'
 
-/** The interface for reads and watches. */
-export type ObjectView = Pick<
+/** The interface of readers and writers; what only the owner of the cache may call is missing. */
+export type ObjectCache = Pick<
   WatchCache,
   | 'countAfter'
   | 'eventsAfter'
   | 'get'
-  | 'listItems'
   | 'lastChange'
   | 'latestRevision'
   | 'list'
+  | 'listAt'
+  | 'listItems'
+  | 'noteWrite'
+  | 'replay'
   | 'revision'
-  | 'isVisible'
   | 'subscribe'
   | 'unsubscribe'
   | 'waitFor'
+  | 'waitForLatest'
 >
 
 export interface WatchCacheOptions {
@@ -60,8 +64,6 @@ export class WatchCache {
   /** Objects written by this process, by the bytes passed to the store, so that they need not be parsed. */
   readonly #written = new WeakMap<Uint8Array, StoredObject['object']>()
   #latest: Promise<number> | undefined
-  /** Undefined if no objects are ever hidden. */
-  #hiding: Hiding | undefined
 
   constructor(options: WatchCacheOptions) {
     this.#options = options
@@ -73,29 +75,6 @@ export class WatchCache {
   /** The cache reflects the store up to this revision. */
   get revision(): number {
     return this.#revision
-  }
-
-  /**
-   * Hides objects for which `isHidden` returns true; it must not throw. Must be called before the cache is
-   * loaded.
-   */
-  hideUninitialized(isHidden: (stored: StoredObject) => boolean): void {
-    this.#hiding = {
-      isHidden,
-      objects: new SortedMap(),
-      seeing: new WeakSet(),
-      view: this.#uninitializedView(),
-    }
-  }
-
-  /** A view that includes hidden objects; undefined if none are ever hidden. */
-  get withUninitialized(): ObjectView | undefined {
-    return this.#hiding?.view
-  }
-
-  /** True if an object from another source, e.g. an older revision, would be visible here. */
-  isVisible(stored: StoredObject): boolean {
-    return this.#hiding === undefined || !this.#hiding.isHidden(stored)
   }
 
   /** Loads the cache, then follows the store until aborted. `onReady` is called when the cache is loaded. */
@@ -123,17 +102,11 @@ export class WatchCache {
   }
 
   get(key: string): StoredObject | undefined {
-    return this.#hiding?.objects.get(key) === undefined ? this.#objects.get(key) : undefined
+    return this.#objects.get(key)
   }
 
   /** Objects under a prefix in key order, starting after the key `after`. */
-  list(prefix: string, after?: string): Generator<StoredObject, void, undefined> {
-    const hidden = this.#hiding?.objects
-    const all = this.#listAll(prefix, after)
-    return hidden === undefined || hidden.size === 0 ? all : without(all, hidden)
-  }
-
-  *#listAll(prefix: string, after?: string): Generator<StoredObject, void, undefined> {
+  *list(prefix: string, after?: string): Generator<StoredObject, void, undefined> {
     const end = prefixEnd(prefix)
     for (const object of this.#objects.valuesFrom(after === undefined ? prefix : `${after}\0`)) {
       if (object.key >= end) return
@@ -143,8 +116,7 @@ export class WatchCache {
 
   /** Number of objects under a prefix with keys greater than `after`. */
   countAfter(prefix: string, after: string): number {
-    const hidden = this.#hiding?.objects
-    return countBetween(this.#objects, prefix, after) - (hidden ? countBetween(hidden, prefix, after) : 0)
+    return this.#objects.rank(prefixEnd(prefix)) - this.#objects.rank(`${after}\0`)
   }
 
   /** The store's current revision, which includes every write completed before the call. */
@@ -207,12 +179,6 @@ export class WatchCache {
 
   /** Events under a prefix after a revision; undefined if they are older than the event window. */
   eventsAfter(prefix: string, revision: number): readonly CacheEvent[] | undefined {
-    const events = this.#eventsAfter(prefix, revision)
-    if (this.#hiding === undefined) return events
-    return events?.map(event => event.visible).filter(event => event !== undefined)
-  }
-
-  #eventsAfter(prefix: string, revision: number): readonly CacheEvent[] | undefined {
     if (revision < this.#recentSince) return undefined
     const isWithin = prefix.endsWith('/')
       ? (key: string): boolean => key.startsWith(prefix)
@@ -226,12 +192,22 @@ export class WatchCache {
     return events.reverse()
   }
 
+  /** Pages of the objects under a prefix at an older revision. Rejects with StoreError if it is compacted. */
+  listAt(options: ListAtOptions): AsyncGenerator<HistoryPage, void, undefined> {
+    return listAt(this.#options.store, options)
+  }
+
+  /** Events older than the event window. Rejects with StoreError if they are compacted. */
+  replay(options: ReplayOptions): AsyncGenerator<readonly CacheEvent[], void, undefined> {
+    return replay(this.#options.store, options)
+  }
+
   async #load(): Promise<void> {
     const { store, prefix } = this.#options
     let page = await store.list({ prefix, limit: pageKeys })
     const { revision } = page
     for (;;) {
-      for (const entry of page.entries) this.#put(this.#decode(entry))
+      for (const entry of page.entries) this.#objects.set(entry.key, this.#decode(entry))
       if (page.remaining === 0) break
       page = await store.list({ prefix, limit: pageKeys, revision, after: page.entries.at(-1)!.key })
     }
@@ -252,9 +228,10 @@ export class WatchCache {
         const gone = new Set([...this.#objects.valuesFrom('')].map(object => object.key))
         for (const entry of entries) {
           gone.delete(entry.key)
-          if (this.#objects.get(entry.key)?.revision !== entry.revision) this.#put(this.#decode(entry))
+          if (this.#objects.get(entry.key)?.revision !== entry.revision)
+            this.#objects.set(entry.key, this.#decode(entry))
         }
-        for (const key of gone) this.#remove(key)
+        for (const key of gone) this.#objects.delete(key)
         this.#recent.take(this.#recent.length)
         this.#recentBytes = 0
         this.#recentSince = revision
@@ -279,11 +256,9 @@ export class WatchCache {
       this.#recent.push(event)
       this.#recentBytes += event.sizeBytes
       this.#forSubscribers(event, subscriber => {
-        const seen = this.#hiding?.seeing.has(subscriber) ? event : event.visible
-        if (seen === undefined) return
         const events = bySubscriber.get(subscriber)
-        if (events) events.push(seen)
-        else bySubscriber.set(subscriber, [seen])
+        if (events) events.push(event)
+        else bySubscriber.set(subscriber, [event])
       })
     }
     this.#forgetOldest()
@@ -323,49 +298,13 @@ export class WatchCache {
   #apply(event: StoreEvent): CacheEvent {
     const previous = this.#objects.get(event.key)
     const { key, revision } = event
-    const isHidden = this.#hiding?.isHidden
     if (event.type === 'delete') {
-      this.#remove(key)
-      return new CacheEvent(revision, key, undefined, previous, isHidden)
+      this.#objects.delete(key)
+      return new CacheEvent(revision, key, undefined, previous)
     }
     const current = this.#decode(event)
-    this.#put(current)
-    return new CacheEvent(revision, key, current, previous, isHidden)
-  }
-
-  #put(stored: StoredObject): void {
-    this.#objects.set(stored.key, stored)
-    if (this.#hiding === undefined) return
-    if (this.#hiding.isHidden(stored)) this.#hiding.objects.set(stored.key, stored)
-    else this.#hiding.objects.delete(stored.key)
-  }
-
-  #remove(key: string): void {
-    this.#objects.delete(key)
-    this.#hiding?.objects.delete(key)
-  }
-
-  #uninitializedView(): ObjectView {
-    const revision = (): number => this.#revision
-    return {
-      listItems: new ListItemsCache(),
-      get revision() {
-        return revision()
-      },
-      isVisible: () => true,
-      get: key => this.#objects.get(key),
-      list: (prefix, after) => this.#listAll(prefix, after),
-      countAfter: (prefix, after) => countBetween(this.#objects, prefix, after),
-      eventsAfter: (prefix, revision) => this.#eventsAfter(prefix, revision),
-      lastChange: prefix => this.lastChange(prefix),
-      latestRevision: () => this.latestRevision(),
-      waitFor: (revision, signal) => this.waitFor(revision, signal),
-      subscribe: (prefix, subscriber, indexedField) => {
-        this.#hiding?.seeing.add(subscriber)
-        this.subscribe(prefix, subscriber, indexedField)
-      },
-      unsubscribe: (prefix, subscriber, indexedField) => this.unsubscribe(prefix, subscriber, indexedField),
-    }
+    this.#objects.set(key, current)
+    return new CacheEvent(revision, key, current, previous)
   }
 
   #decode(entry: Entry): StoredObject {
@@ -389,26 +328,6 @@ export class WatchCache {
     this.#waiting = this.#waiting.filter(waiter => waiter.revision > revision)
     for (const waiter of due) waiter.resolve()
   }
-}
-
-interface Hiding {
-  readonly isHidden: (stored: StoredObject) => boolean
-  /** The currently hidden objects. */
-  readonly objects: SortedMap<StoredObject>
-  /** Subscribers that also receive events of hidden objects. */
-  readonly seeing: WeakSet<Subscriber>
-  readonly view: ObjectView
-}
-
-function* without(
-  objects: Iterable<StoredObject>,
-  hidden: SortedMap<StoredObject>,
-): Generator<StoredObject, void, undefined> {
-  for (const object of objects) if (hidden.get(object.key) === undefined) yield object
-}
-
-function countBetween(objects: SortedMap<StoredObject>, prefix: string, after: string): number {
-  return objects.rank(prefixEnd(prefix)) - objects.rank(`${after}\0`)
 }
 
 /** Page size for loading the cache. */

@@ -3,25 +3,35 @@ import type { ErrorSubject } from '#/api/errors.ts'
 import { type FieldError, invalidObject } from '#/api/field-error.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
-import type { AdmissionRequest } from '../admission/admission-chain.ts'
 import type { UserInfo } from '../request.ts'
 
-/** A write of a user to a resource, in the version of the request. */
+/**
+ * A write of a user to a resource, in the version of the request. It exists apart from `AdmissionAttributes`,
+ * because whether the write is a CREATE or an UPDATE and which objects admission sees is known only while it is
+ * tried, and changes with every retry.
+ */
 export interface WriteRequest {
   readonly resource: Resource
+  readonly subresource: string
   readonly namespace: string
   readonly name: string
-  readonly subresource: string
   readonly user: UserInfo
   readonly dryRun: boolean
-  readonly fieldManager: string
-  /** The options for admission. */
+  /**
+   * The manager that owns the changed fields. Absent if the new object already has its managed fields, as in
+   * server-side apply.
+   */
+  readonly fieldManager?: string | undefined
+  /** CreateOptions, UpdateOptions, PatchOptions or DeleteOptions as the client sent them. */
   readonly options: Readonly<Record<string, unknown>>
-  warn(text: string): void
   /** Aborted when the client no longer waits for the response. */
   readonly signal?: AbortSignal
-  /** Adds an audit annotation. */
-  addAuditAnnotation: AdmissionRequest['addAuditAnnotation']
+  warn(text: string): void
+  /**
+   * Adds an annotation to the audit event. The first value set for a key wins. With `about: 'body'`, the
+   * annotation is recorded only where the audit event includes the request body.
+   */
+  addAuditAnnotation(key: string, value: string, about?: 'request' | 'body'): void
 }
 
 /** Throws ApiError 422 if there are errors. */

@@ -1,23 +1,24 @@
 /** Audit settings from flags. */
 import { UsageError } from '#/base/flags.ts'
+import type { Platform } from '#/platform/platform.ts'
 import { parseAuditPolicy, type AuditLogSettings, type AuditSettings } from '../audit.ts'
 import type { ApiServerFlags } from '../flags.ts'
-import { readFlagKubeconfig, readFlagFile, type FileAccess } from './flag-files.ts'
+import { readFlagKubeconfig, readFlagFile } from './flag-files.ts'
 
 /** Undefined if auditing is disabled. Throws UsageError. */
 export async function readAudit(
   flags: ApiServerFlags,
-  access: FileAccess,
+  platform: Platform,
 ): Promise<AuditSettings | undefined> {
   const path = flags['audit-policy-file']
-  const policy = await readFlagFile(access, { flag: 'audit-policy-file', path }, parseAuditPolicy)
+  const policy = await readFlagFile(platform, { flag: 'audit-policy-file', path }, parseAuditPolicy)
   const given = Object.keys(flags).filter(name => name.startsWith('audit-'))
   if (policy === undefined) {
     if (given.length === 0) return undefined
     throw new UsageError(`--${given[0]} requires --audit-policy-file`)
   }
   const log = logOf(flags)
-  const webhook = await readWebhook(flags, access)
+  const webhook = await readWebhook(flags, platform)
   if (!log && !webhook) {
     throw new UsageError('--audit-policy-file requires --audit-log-path or --audit-webhook-config-file')
   }
@@ -48,9 +49,9 @@ function orInfinity(value: number): number {
   return value === 0 ? Infinity : value
 }
 
-async function readWebhook(flags: ApiServerFlags, access: FileAccess): Promise<AuditSettings['webhook']> {
+async function readWebhook(flags: ApiServerFlags, platform: Platform): Promise<AuditSettings['webhook']> {
   const flag = 'audit-webhook-config-file'
-  const remote = await readFlagKubeconfig(access, flag, flags[flag])
+  const remote = await readFlagKubeconfig(platform, flag, flags[flag])
   if (remote === undefined) {
     const other = Object.keys(flags).find(name => name.startsWith('audit-webhook-'))
     if (other) throw new UsageError(`--${other} requires --${flag}`)

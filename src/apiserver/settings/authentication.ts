@@ -2,6 +2,7 @@
 import { messageOf } from '#/base/message-of.ts'
 import { createPublicKey } from 'node:crypto'
 import { UsageError } from '#/base/flags.ts'
+import type { Platform } from '#/platform/platform.ts'
 import {
   oidcConfigurationFromFlags,
   readAuthenticationConfiguration,
@@ -15,7 +16,7 @@ import type { OidcConfiguration } from '../authn/oidc-authenticator.ts'
 import { ServiceAccountIssuer } from '../authn/service-account-issuer.ts'
 import { BasicAuth, StaticTokens } from '../authn/static-credentials.ts'
 import type { ApiServerFlags } from '../flags.ts'
-import { readFlagKubeconfig, readFlagFile, type FileAccess } from './flag-files.ts'
+import { readFlagKubeconfig, readFlagFile } from './flag-files.ts'
 
 /** Partial settings, completed by the cluster setup. */
 export interface PartialAuthenticationSettings extends Omit<
@@ -31,26 +32,26 @@ export interface PartialAuthenticationSettings extends Omit<
 /** Throws UsageError. `ownIssuer` is the service account issuer if no flag sets it. */
 export async function readAuthentication(
   flags: ApiServerFlags,
-  access: FileAccess,
+  platform: Platform,
   ownIssuer: string,
 ): Promise<PartialAuthenticationSettings> {
   const file = await readFlagFile(
-    access,
+    platform,
     { flag: 'authentication-config', path: flags['authentication-config'] },
     text => readAuthenticationConfiguration(text, flags['service-account-issuer'] ?? [ownIssuer]),
   )
-  const clientAuthorities = await readAuthorities(flags, access, 'client-ca-file')
+  const clientAuthorities = await readAuthorities(flags, platform, 'client-ca-file')
   const tokenFile = await readFlagFile(
-    access,
+    platform,
     { flag: 'token-auth-file', path: flags['token-auth-file'] },
     checkedBy(text => new StaticTokens(text)),
   )
   const passwordFile = await readFlagFile(
-    access,
+    platform,
     { flag: 'basic-auth-file', path: flags['basic-auth-file'] },
     checkedBy(text => new BasicAuth(text)),
   )
-  const webhook = await readWebhook(flags, access)
+  const webhook = await readWebhook(flags, platform)
   return {
     ...(clientAuthorities && { clientAuthorities }),
     ...(tokenFile !== undefined && { tokenFile }),
@@ -59,10 +60,10 @@ export async function readAuthentication(
       bootstrapTokens: flags['enable-bootstrap-token-auth'],
     }),
     ...anonymousOf(flags, file),
-    issuers: [...(file?.issuers ?? []), ...(await readIssuer(flags, access, file))],
+    issuers: [...(file?.issuers ?? []), ...(await readIssuer(flags, platform, file))],
     ...(webhook && { webhook }),
-    frontProxy: await readFrontProxy(flags, access),
-    serviceAccounts: await readServiceAccounts(flags, access),
+    frontProxy: await readFrontProxy(flags, platform),
+    serviceAccounts: await readServiceAccounts(flags, platform),
   }
 }
 
@@ -76,13 +77,13 @@ function checkedBy(check: (text: string) => unknown): (text: string) => string {
 
 function readAuthorities(
   flags: ApiServerFlags,
-  access: FileAccess,
+  platform: Platform,
   flag: 'client-ca-file' | 'requestheader-client-ca-file' | 'oidc-ca-file',
 ): Promise<string | undefined> {
   const check = (text: string): void => {
     if (readCertificates(text).length === 0) throw new Error('contains no PEM certificate')
   }
-  return readFlagFile(access, { flag, path: flags[flag] }, checkedBy(check))
+  return readFlagFile(platform, { flag, path: flags[flag] }, checkedBy(check))
 }
 
 function anonymousOf(
@@ -97,7 +98,7 @@ function anonymousOf(
 
 async function readIssuer(
   flags: ApiServerFlags,
-  access: FileAccess,
+  platform: Platform,
   file: AuthenticationConfiguration | undefined,
 ): Promise<readonly OidcConfiguration[]> {
   const given = Object.keys(flags).find(name => name.startsWith('oidc-'))
@@ -107,7 +108,7 @@ async function readIssuer(
   if (!issuerUrl || !clientId) {
     throw new UsageError('--oidc-issuer-url and --oidc-client-id must be specified together')
   }
-  const certificateAuthority = await readAuthorities(flags, access, 'oidc-ca-file')
+  const certificateAuthority = await readAuthorities(flags, platform, 'oidc-ca-file')
   const optional = {
     usernameClaim: flags['oidc-username-claim'],
     usernamePrefix: flags['oidc-username-prefix'],
@@ -136,10 +137,10 @@ function readClaim(text: string): readonly [string, string] {
 
 async function readWebhook(
   flags: ApiServerFlags,
-  access: FileAccess,
+  platform: Platform,
 ): Promise<AuthenticationSettings['webhook']> {
   const flag = 'authentication-token-webhook-config-file'
-  const remote = await readFlagKubeconfig(access, flag, flags[flag])
+  const remote = await readFlagKubeconfig(platform, flag, flags[flag])
   const cacheMs = flags['authentication-token-webhook-cache-ttl']
   return (
     remote && {
@@ -152,9 +153,9 @@ async function readWebhook(
 
 async function readFrontProxy(
   flags: ApiServerFlags,
-  access: FileAccess,
+  platform: Platform,
 ): Promise<Partial<FrontProxyOptions>> {
-  const authorities = await readAuthorities(flags, access, 'requestheader-client-ca-file')
+  const authorities = await readAuthorities(flags, platform, 'requestheader-client-ca-file')
   return {
     // Allowed names belong to a CA: with another CA, the defaults do not apply.
     ...(authorities && { authorities, allowedNames: [] }),
@@ -172,7 +173,7 @@ const maxExpirationSecondsMin = 3_600
 
 async function readServiceAccounts(
   flags: ApiServerFlags,
-  access: FileAccess,
+  platform: Platform,
 ): Promise<Partial<ServiceAccountSettings>> {
   const issuers = flags['service-account-issuer'] ?? []
   if (issuers.includes('') || new Set(issuers).size < issuers.length) {
@@ -184,13 +185,13 @@ async function readServiceAccounts(
     throw new UsageError('--service-account-max-token-expiration must be between 1h and 2^32 seconds')
   }
   const signingKey = await readFlagFile(
-    access,
+    platform,
     { flag: 'service-account-signing-key-file', path: flags['service-account-signing-key-file'] },
     checkedBy(text => new ServiceAccountIssuer({ url: 'x', signingKey: text })),
   )
   const verificationKeys: string[] = []
   for (const path of flags['service-account-key-file'] ?? []) {
-    verificationKeys.push(...(await readKeys(access, path)))
+    verificationKeys.push(...(await readKeys(platform, path)))
   }
   const audiences = flags['api-audiences'] ?? issuers
   return {
@@ -205,7 +206,7 @@ async function readServiceAccounts(
 }
 
 /** A file may contain several keys. */
-async function readKeys(access: FileAccess, path: string): Promise<readonly string[]> {
+async function readKeys(platform: Platform, path: string): Promise<readonly string[]> {
   const flag = 'service-account-key-file'
   const parse = (text: string): readonly string[] => {
     const blocks = text.match(/-----BEGIN ([A-Z ]+)-----[^-]+-----END \1-----/g) ?? []
@@ -213,7 +214,7 @@ async function readKeys(access: FileAccess, path: string): Promise<readonly stri
     for (const block of blocks) createPublicKey(block)
     return blocks
   }
-  return (await readFlagFile(access, { flag, path }, parse)) ?? []
+  return (await readFlagFile(platform, { flag, path }, parse)) ?? []
 }
 
 type Given<T> = { readonly [Name in keyof T]?: Exclude<T[Name], undefined> }

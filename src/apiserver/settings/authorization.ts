@@ -1,6 +1,7 @@
 /** Authorization settings from flags or from --authorization-config. */
 import { messageOf } from '#/base/message-of.ts'
 import { UsageError } from '#/base/flags.ts'
+import type { Platform } from '#/platform/platform.ts'
 import { defaultAuthorizers, type AuthorizerSettings } from '../authz.ts'
 import { parseAbacPolicies, type AbacPolicy } from '../authz/abac-authorizer.ts'
 import {
@@ -9,23 +10,23 @@ import {
 } from '../authz/authorization-configuration.ts'
 import { parseModes, type AuthorizationMode } from '../authz/modes.ts'
 import type { ApiServerFlags } from '../flags.ts'
-import { readFlagKubeconfig, readFlagFile, type FileAccess } from './flag-files.ts'
+import { readFlagKubeconfig, readFlagFile } from './flag-files.ts'
 
 /** Throws UsageError. */
 export async function readAuthorization(
   flags: ApiServerFlags,
-  access: FileAccess,
+  platform: Platform,
 ): Promise<readonly AuthorizerSettings[]> {
-  const configured = await readConfigured(flags, access)
+  const configured = await readConfigured(flags, platform)
   if (configured === undefined) return defaultAuthorizers
-  const policies = await readPolicies(flags, access, configured)
+  const policies = await readPolicies(flags, platform, configured)
   const authorizers: AuthorizerSettings[] = []
   for (const { mode, webhook } of configured) {
     if (mode === 'Webhook') {
       const flag = flags['authorization-config']
         ? 'authorization-config'
         : 'authorization-webhook-config-file'
-      const remote = await readFlagKubeconfig(access, flag, webhook?.kubeConfigFile)
+      const remote = await readFlagKubeconfig(platform, flag, webhook?.kubeConfigFile)
       if (remote) authorizers.push({ mode, webhook: { ...webhook?.settings, ...remote } })
     } else {
       authorizers.push(mode === 'ABAC' ? { mode, policies } : { mode })
@@ -37,10 +38,10 @@ export async function readAuthorization(
 /** Undefined if nothing is configured. */
 async function readConfigured(
   flags: ApiServerFlags,
-  access: FileAccess,
+  platform: Platform,
 ): Promise<readonly ConfiguredAuthorizer[] | undefined> {
   const file = { flag: 'authorization-config', path: flags['authorization-config'] } as const
-  const configured = await readFlagFile(access, file, parseAuthorizationConfiguration)
+  const configured = await readFlagFile(platform, file, parseAuthorizationConfiguration)
   const other = Object.keys(flags).find(name => /^authorization-(?:mode|webhook-)/.test(name))
   if (configured) {
     if (other) throw new UsageError(`--${other} cannot be used together with --authorization-config`)
@@ -79,7 +80,7 @@ function modesOf(flags: ApiServerFlags): readonly AuthorizationMode[] {
 
 async function readPolicies(
   flags: ApiServerFlags,
-  access: FileAccess,
+  platform: Platform,
   configured: readonly ConfiguredAuthorizer[],
 ): Promise<readonly AbacPolicy[]> {
   const path = flags['authorization-policy-file']
@@ -87,5 +88,5 @@ async function readPolicies(
   if (path && !isAsked) throw new UsageError('cannot specify --authorization-policy-file without mode ABAC')
   if (!path && isAsked) throw new UsageError('--authorization-mode ABAC requires --authorization-policy-file')
   const file = { flag: 'authorization-policy-file', path } as const
-  return (await readFlagFile(access, file, text => parseAbacPolicies(text, path ?? ''))) ?? []
+  return (await readFlagFile(platform, file, text => parseAbacPolicies(text, path ?? ''))) ?? []
 }

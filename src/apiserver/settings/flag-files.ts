@@ -1,52 +1,35 @@
 /** Reads files named by flags. Errors contain the flag and the path. */
 import { UsageError } from '#/base/flags.ts'
-import type { HttpClientTls } from '#/platform/http-client.ts'
-import type { Files } from '#/platform/platform.ts'
+import { readWebhookKubeconfig, type WebhookTarget } from '#/kubeconfig/webhook-kubeconfig.ts'
+import type { Platform } from '#/platform/platform.ts'
 import type { apiServerFlags } from '../flags.ts'
-
-export interface FileAccess {
-  readonly files: Files
-  /** Reads the server of a kubeconfig file. Rejects with an Error that describes the problem. */
-  readonly readKubeconfig: (path: string) => Promise<Remote>
-}
-
-/** Address and credentials of an external HTTP server. */
-export interface Remote {
-  readonly url: string
-  readonly tls?: HttpClientTls
-  readonly headers?: Readonly<Record<string, string>>
-}
 
 type FlagName = keyof typeof apiServerFlags
 
 /** Empty if the flag is not set. Throws UsageError. */
-async function readText(
-  { files }: Pick<FileAccess, 'files'>,
-  flag: FlagName,
-  path: string | undefined,
-): Promise<string> {
+async function readText({ files }: Platform, flag: FlagName, path: string | undefined): Promise<string> {
   if (!path) return ''
   return naming(flag, path, async () => Buffer.from(await files.read(path)).toString())
 }
 
 /** Undefined if the flag is not set. Throws UsageError. */
 export async function readFlagFile<T>(
-  access: Pick<FileAccess, 'files'>,
+  platform: Platform,
   { flag, path }: { readonly flag: FlagName; readonly path: string | undefined },
   parse: (text: string) => T,
 ): Promise<T | undefined> {
   if (!path) return undefined
-  const text = await readText(access, flag, path)
+  const text = await readText(platform, flag, path)
   return naming(flag, path, async () => parse(text))
 }
 
 /** Undefined if the flag is not set. Throws UsageError. */
 export async function readFlagKubeconfig(
-  { readKubeconfig }: FileAccess,
+  platform: Platform,
   flag: FlagName,
   path: string | undefined,
-): Promise<Remote | undefined> {
-  return path ? naming(flag, path, () => readKubeconfig(path)) : undefined
+): Promise<WebhookTarget | undefined> {
+  return path ? naming(flag, path, () => readWebhookKubeconfig(platform, path)) : undefined
 }
 
 async function naming<T>(flag: FlagName, path: string, work: () => Promise<T>): Promise<T> {

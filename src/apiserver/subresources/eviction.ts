@@ -124,12 +124,7 @@ const target = {
   message: 'Eviction API: evicting',
 }
 
-const ownWrite = {
-  dryRun: false,
-  fieldManager: 'k8ts-apiserver',
-  fieldValidation: 'Ignore',
-  sent: {},
-} as const
+const ownWrite = { dryRun: false, fieldManager: 'k8ts-apiserver', sent: {} }
 
 /** Returns false if no budget applies to the pod. */
 async function checkAndDecrement(scope: RequestScope, pod: Pod, dryRun: boolean): Promise<boolean> {

@@ -38,7 +38,7 @@ interface Scalable extends KubernetesObject {
 async function get(scope: RequestScope): Promise<ApiResponse> {
   const key = keyOfScope(scope)
   await waitUntilFresh(scope, undefined)
-  const stored = scope.objects.get(key)
+  const stored = scope.registry.cache.get(key)
   if (stored === undefined) throw notFound(subjectOf(scope))
   return answer(scope, stored.object)
 }
@@ -90,7 +90,8 @@ async function apply(scope: RequestScope, options: WriteOptions): Promise<ApiRes
   const applied = readConfiguration(scope, await bodyBytes(scope), options)
   const { resource } = scope
   const replicasPaths = new Map([[apiVersionOf(resource), ['spec', 'replicas']]])
-  const { stored } = await updateObject(scope.registry, writeRequest(scope, options), {
+  const request = writeRequest(scope, { ...options, fieldManager: undefined })
+  const { stored } = await updateObject(scope.registry, request, {
     change: oldObject => {
       const managedFields = oldObject.metadata.managedFields as JsonValue | undefined
       const live = scaleOf(scope, oldObject)
@@ -118,7 +119,6 @@ async function apply(scope: RequestScope, options: WriteOptions): Promise<ApiRes
       }
     },
     strategy: { merge: (oldObject, sent) => withOwnersOf(replicasOf(oldObject, sent), sent) },
-    ownership: 'given',
     representation: scaleRepresentation(scope),
   })
   return answer(scope, stored.object)

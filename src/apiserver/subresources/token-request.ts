@@ -12,7 +12,7 @@ import { parseGroupVersion } from '#/api/group-version.ts'
 import type { KindRules } from '#/api/kind-rules.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { formatTime } from '#/api/text/time.ts'
-import type { AdmissionRequest } from '../admission/admission-chain.ts'
+import type { AdmissionAttributes } from '../admission/admission-chain.ts'
 import type { ObjectClaim, ServiceAccountClaims } from '../authn/service-account-claims.ts'
 import type { ServiceAccountIssuer } from '../authn/service-account-issuer.ts'
 import { serviceAccountUsername } from '../authn/service-account-names.ts'
@@ -129,7 +129,7 @@ async function admit(
   const {
     registry: { admission },
   } = scope
-  const write: AdmissionRequest = {
+  const write: AdmissionAttributes = {
     ...writeRequest(scope, options),
     operation: 'CREATE',
     object: request,

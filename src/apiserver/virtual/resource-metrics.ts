@@ -62,7 +62,7 @@ function handlersFor(find: (scope: RequestScope) => Promise<readonly KubernetesO
 async function nodesOf(scope: RequestScope, kubelets: Kubelets): Promise<readonly NodeMetrics[]> {
   const asked = selected(scope, keyOf(nodes, '', scope.info.name), prefixOf(nodes, '')) as readonly Node[]
   const all = (): readonly Pod[] =>
-    Array.from(scope.objects.list(prefixOf(pods, '')), ({ object }) => object as Pod)
+    Array.from(scope.registry.cache.list(prefixOf(pods, '')), ({ object }) => object as Pod)
   const summaries = await summariesOf(asked, kubelets, () => all().filter(isRunning))
   return asked.flatMap(({ metadata }): NodeMetrics[] => {
     const use = summaries.get(metadata.name ?? '')?.node
@@ -72,11 +72,14 @@ async function nodesOf(scope: RequestScope, kubelets: Kubelets): Promise<readonl
 }
 
 async function podsOf(scope: RequestScope, kubelets: Kubelets): Promise<readonly PodMetrics[]> {
-  const { objects, info } = scope
+  const {
+    registry: { cache },
+    info,
+  } = scope
   const key = keyOf(pods, info.namespace, info.name)
   const found = (selected(scope, key, prefixOf(pods, info.namespace)) as readonly Pod[]).filter(isRunning)
   const names = [...new Set(found.map(({ spec }) => spec?.nodeName ?? ''))]
-  const asked = names.flatMap(name => (objects.get(keyOf(nodes, '', name))?.object as Node | undefined) ?? [])
+  const asked = names.flatMap(name => (cache.get(keyOf(nodes, '', name))?.object as Node | undefined) ?? [])
   const summaries = await summariesOf(asked, kubelets, () => found)
   return found.flatMap(({ metadata, spec }): PodMetrics[] => {
     // Only the pod's own node is trusted to report its usage.
@@ -113,13 +116,16 @@ async function summariesOf(
 
 /** The nodes or pods for which metrics are requested; their names and labels are those of the metrics. */
 function selected(scope: RequestScope, key: string, prefix: string): readonly KubernetesObject[] {
-  const { objects, info } = scope
+  const {
+    registry: { cache },
+    info,
+  } = scope
   if (info.verb === 'get') {
-    const stored = objects.get(key)
+    const stored = cache.get(key)
     return stored === undefined ? [] : [stored.object]
   }
   const selection = readSelection(scope)
-  return [...objects.list(prefix)].filter(stored => selection.matches(stored)).map(({ object }) => object)
+  return [...cache.list(prefix)].filter(stored => selection.matches(stored)).map(({ object }) => object)
 }
 
 function hasKubelet({ status }: Node): boolean {

@@ -1,5 +1,5 @@
 import type { Clock } from '#/platform/platform.ts'
-import { LinkedAbort } from '../abort.ts'
+import { LinkedAbort } from '#/base/abort.ts'
 import type { ClientOptions, RawRequest } from '../client.ts'
 import {
   TransportError,

@@ -1,6 +1,6 @@
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Clock } from '#/platform/platform.ts'
-import { LinkedAbort } from '../abort.ts'
+import { LinkedAbort } from '#/base/abort.ts'
 import type { WatchEvent } from '../client.ts'
 import { TransportError, type TransportResponse } from '../transport.ts'
 import { statusError } from './response-error.ts'

@@ -11,7 +11,7 @@ import {
   type HttpConnect,
 } from '#/platform/http-client.ts'
 import type { Random } from '#/platform/platform.ts'
-import { abortable, abortableEach } from '../abort.ts'
+import { abortable, abortableEach } from '#/base/abort.ts'
 import { TransportError } from '../transport.ts'
 
 export interface ByteFaults {

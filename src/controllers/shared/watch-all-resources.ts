@@ -4,7 +4,7 @@
  */
 import { backoffMs } from '#/base/backoff.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
-import type { Resource } from '#/api/resource.ts'
+import { qualifiedResourceName, type Resource } from '#/api/resource.ts'
 import { discoverResources } from '#/client/discovery.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { ControllerContext } from '../controller.ts'
@@ -37,7 +37,7 @@ export function watchAllResources(
   let rediscover: (() => void) | undefined
   const discover = async (signal: AbortSignal): Promise<void> => {
     for (const resource of await discoverResources(client, signal)) {
-      const key = `${resource.plural}.${resource.group}`
+      const key = qualifiedResourceName(resource)
       if (known.has(key) || !isWatched(resource)) continue
       known.add(key)
       if (isWanted(resource)) onResource(resource, informer(resource), signal)

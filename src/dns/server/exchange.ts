@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream'
-import { LinkedAbort } from '#/client/abort.ts'
+import { LinkedAbort } from '#/base/abort.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { parseDnsMessage, serializeDnsMessage, tcpBytesMax, type DnsMessage } from '../dns-message.ts'
 import { framed, FrameReader } from './tcp-frames.ts'

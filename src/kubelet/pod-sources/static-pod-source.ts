@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { keyOf } from '#/api/metadata.ts'
-import { abortable } from '#/client/abort.ts'
+import { abortable } from '#/base/abort.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { parseManifest } from './parse-manifest.ts'

@@ -1,5 +1,5 @@
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { LinkedAbort } from '#/client/abort.ts'
+import { LinkedAbort } from '#/base/abort.ts'
 import type { KillContainer } from '../plan-pod.ts'
 import { fieldPathOf, findContainer } from '../pod-containers.ts'
 import type { PodWorkerDependencies } from '../pod-worker-dependencies.ts'

@@ -21,7 +21,8 @@ import {
 } from '../http.ts'
 import { checkClientCertificate } from './http/client-certificate.ts'
 import { Connection, type Transport } from './http/connection.ts'
-import { Http1Exchange, ignoringErrors } from './http/http1-exchange.ts'
+import { ignoringErrors } from './http/exchange.ts'
+import { Http1Exchange } from './http/http1-exchange.ts'
 import { Http2Exchange } from './http/http2-exchange.ts'
 
 export async function serveHttp(options: HttpServerOptions): Promise<HttpServer> {
@@ -144,7 +145,13 @@ class NodeHttpServer implements HttpServer {
     server.on('stream', (stream: ServerHttp2Stream, headers, _flags, rawHeaders: readonly string[]) => {
       const connection = this.#byOrigin.get(stream.session!)
       if (connection === undefined || headers[':method'] === 'CONNECT') return stream.close()
-      const exchange = new Http2Exchange({ connection, stream, headers, rawHeaders })
+      const exchange = new Http2Exchange({
+        connection,
+        headers,
+        rawHeaders,
+        incoming: stream,
+        outgoing: stream,
+      })
       // The limit in SETTINGS applies only after the client has acknowledged it.
       if (sizeOf(rawHeaders) <= this.#limits.headerBytesMax) return this.#onExchange(exchange)
       this.#onRejected('headers')
@@ -162,7 +169,8 @@ class NodeHttpServer implements HttpServer {
         response.writeHead(431, { connection: 'close' }).end()
         return
       }
-      this.#onExchange(new Http1Exchange({ connection, request, response }))
+      const { headers } = request
+      this.#onExchange(new Http1Exchange({ connection, headers, incoming: request, outgoing: response }))
     }
     server.on('request', onRequest as never)
     server.on('checkContinue', onRequest as never)
@@ -174,7 +182,9 @@ class NodeHttpServer implements HttpServer {
       response.once('finish', () => request.socket.destroySoon())
       ignoringErrors(request.socket)
       const upgrade = { connection: ignoringErrors(socket), head }
-      this.#onExchange(new Http1Exchange({ connection, request, response, upgrade }))
+      const { headers } = request
+      const incoming = request
+      this.#onExchange(new Http1Exchange({ connection, headers, incoming, outgoing: response, upgrade }))
     })
   }
 

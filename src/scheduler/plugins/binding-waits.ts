@@ -1,6 +1,6 @@
 import type { Pod } from '#/api/generated/core/v1.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
-import { LinkedAbort } from '#/client/abort.ts'
+import { LinkedAbort } from '#/base/abort.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { Clock } from '#/platform/platform.ts'
 import type { PodInfo } from '../pod-info.ts'

@@ -1,5 +1,5 @@
 import type { ApiRequest, ApiResponse } from '#/api/transport.ts'
-import { abortable, abortableEach } from '#/client/abort.ts'
+import { abortable, abortableEach } from '#/base/abort.ts'
 import { TransportError } from '#/client/transport.ts'
 
 export type Handle = (request: ApiRequest) => Promise<ApiResponse>

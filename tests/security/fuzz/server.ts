@@ -5,7 +5,7 @@ import { readAdmission } from '#/apiserver/admission.ts'
 import { ApiServer } from '#/apiserver/api-server.ts'
 import { Health } from '#/apiserver/health.ts'
 import { Metrics } from '#/apiserver/metrics.ts'
-import { withObservability } from '#/apiserver/observability.ts'
+import { observability } from '#/apiserver/observability.ts'
 import type { Handle } from '#/apiserver/pipeline.ts'
 import { nodePlatform, processUsage } from '#/platform/node.ts'
 import type { Log, Platform } from '#/platform/platform.ts'
@@ -41,15 +41,12 @@ export async function startFuzzedServer(onError: (text: string) => void): Promis
       serviceAccounts: { url: 'https://issuer.example', signingKey },
       bootstrapTokens: true,
     },
+    observability: observability({
+      health: new Health({ clock: platform.clock, log: platform.log }),
+      metrics: new Metrics({ usage: processUsage }),
+    }),
   })
-  const handle = withObservability({
-    platform,
-    health: new Health({ clock: platform.clock, log: platform.log }),
-    metrics: new Metrics({ usage: processUsage }),
-    authentication: () => server.authentication,
-    authorizer: () => server.authorizer,
-    server: () => server.handle,
-  })
+  const { handle } = server
   for (const [folder, object] of objects) {
     const { status } = await handle(apiRequest('POST', folder, { body: object }))
     assert.equal(status, 201, folder)

@@ -1,7 +1,7 @@
 import type { JsonValue } from '#/api/text/json-value.ts'
 import type { GroupVersionKind, Resource } from '#/api/resource.ts'
 import type { UserInfo } from '../../request.ts'
-import type { AdmissionRequest } from '../admission-chain.ts'
+import type { AdmissionAttributes } from '../admission-chain.ts'
 import { matchedResource, type MatchedResource } from './resource-rules.ts'
 import { namespaceOf } from './selectors.ts'
 
@@ -13,7 +13,7 @@ export interface RequestFields {
  * The fields of an AdmissionReview request, and of the CEL variable `request`, without object and oldObject.
  */
 export function requestFields(
-  request: AdmissionRequest,
+  request: AdmissionAttributes,
   { resource, subresource, kind }: MatchedResource,
 ): RequestFields {
   const asked = matchedResource(request.resource, request.subresource)
@@ -53,6 +53,6 @@ function userFields({ username, uid, groups, extra }: UserInfo): RequestFields {
 }
 
 /** CONNECT requests have no options; what they carry is the object itself. */
-function optionsOf({ operation, options }: AdmissionRequest): JsonValue {
+function optionsOf({ operation, options }: AdmissionAttributes): JsonValue {
   return operation === 'CONNECT' ? null : (options as JsonValue)
 }

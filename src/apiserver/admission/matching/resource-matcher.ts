@@ -4,7 +4,7 @@ import type { Resource } from '#/api/resource.ts'
 import type { Scheme } from '#/api/scheme.ts'
 import { compileLabelSelector, type Selector } from '#/api/selectors/selector.ts'
 import type { Registry } from '../../registry/registry.ts'
-import type { AdmissionAttributes, AdmissionRequest } from '../admission-chain.ts'
+import type { AdmissionTarget, AdmissionAttributes } from '../admission-chain.ts'
 import { matchRules, matchedResource, type MatchedResource } from './resource-rules.ts'
 import { selectsNamespace, selectsObject } from './selectors.ts'
 
@@ -35,7 +35,7 @@ export class ResourceMatcher {
    * The resource and version in which the policy receives the write; undefined if the rules or the
    * objectSelector do not match.
    */
-  match(request: AdmissionRequest): MatchedResource | undefined {
+  match(request: AdmissionAttributes): MatchedResource | undefined {
     const matched = this.#hasNames ? this.#find(request) : this.#matched.get(request)
     return matched && selectsObject(this.#objects, request) ? matched : undefined
   }
@@ -43,7 +43,7 @@ export class ResourceMatcher {
   /** Evaluates the namespaceSelector. Throws ApiError 404 if the namespace does not exist. */
   selectsNamespace(
     objects: Pick<Registry, 'cache' | 'store'>,
-    request: AdmissionRequest,
+    request: AdmissionAttributes,
   ): boolean | Promise<boolean> {
     return this.#namespaces.isEmpty || selectsNamespace(objects, this.#namespaces, request)
   }
@@ -67,18 +67,18 @@ export class ResourceMatcher {
   }
 }
 
-type Target = Pick<AdmissionRequest, 'operation' | 'resource' | 'subresource' | 'name'>
+type Target = Pick<AdmissionAttributes, 'operation' | 'resource' | 'subresource' | 'name'>
 
 /** Caches a value that depends only on resource, operation and subresource. */
 class AttributesMemo<V> {
-  readonly #find: (attributes: AdmissionAttributes) => V
+  readonly #find: (attributes: AdmissionTarget) => V
   readonly #known = new WeakMap<Resource, Map<string, { readonly value: V }>>()
 
-  constructor(find: (attributes: AdmissionAttributes) => V) {
+  constructor(find: (attributes: AdmissionTarget) => V) {
     this.#find = find
   }
 
-  get(attributes: AdmissionAttributes): V {
+  get(attributes: AdmissionTarget): V {
     const { resource, operation, subresource } = attributes
     let ofResource = this.#known.get(resource)
     if (ofResource === undefined) this.#known.set(resource, (ofResource = new Map()))

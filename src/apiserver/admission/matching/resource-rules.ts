@@ -3,7 +3,7 @@ import type { RuleWithOperations } from '#/api/generated/admissionregistration/v
 import type { GroupVersionKind, Resource } from '#/api/resource.ts'
 import type { Scheme } from '#/api/scheme.ts'
 import { prefixOf } from '../../registry/store-keys.ts'
-import type { AdmissionAttributes } from '../admission-chain.ts'
+import type { AdmissionTarget } from '../admission-chain.ts'
 
 /** A versioned resource, and the kind of the request for it. */
 export interface MatchedResource {
@@ -23,7 +23,7 @@ export interface MatchOptions {
  * The resource and version in which the webhook or policy receives the write; undefined if no rule matches.
  */
 export function matchRules(
-  target: AdmissionAttributes,
+  target: AdmissionTarget,
   { rules, matchPolicy, scheme }: MatchOptions,
 ): MatchedResource | undefined {
   if (rules.some(rule => matches(rule, target))) return matchedResource(target.resource, target.subresource)
@@ -42,10 +42,7 @@ export function matchedResource(resource: Resource, subresource: string): Matche
   return { resource, subresource, kind: { group, version, kind } }
 }
 
-function matches(
-  rule: RuleWithOperations,
-  { operation, resource, subresource }: AdmissionAttributes,
-): boolean {
+function matches(rule: RuleWithOperations, { operation, resource, subresource }: AdmissionTarget): boolean {
   const { scope = '*', operations = [], apiGroups = [], apiVersions = [], resources = [] } = rule
   return (
     (scope === '*' || scope === resource.scope) &&
@@ -75,7 +72,7 @@ function matchesResource(rule: string, plural: string, subresource: string): boo
 }
 
 /** Other group-versions that serve the same stored objects. */
-function equivalentsOf(scheme: Scheme, { resource, subresource }: AdmissionAttributes): readonly Resource[] {
+function equivalentsOf(scheme: Scheme, { resource, subresource }: AdmissionTarget): readonly Resource[] {
   const prefix = prefixOf(resource, '')
   return scheme
     .resources()

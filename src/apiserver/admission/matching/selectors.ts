@@ -5,11 +5,11 @@ import type { Labels } from '#/api/labels.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Selector } from '#/api/selectors/selector.ts'
 import type { Registry } from '../../registry/registry.ts'
-import type { AdmissionRequest } from '../admission-chain.ts'
+import type { AdmissionAttributes } from '../admission-chain.ts'
 import { getCached, getCachedOrStored } from '../lookup.ts'
 
 /** For a Namespace object, its own name. */
-export function namespaceOf({ resource, namespace, name, object }: AdmissionRequest): string {
+export function namespaceOf({ resource, namespace, name, object }: AdmissionAttributes): string {
   if (resource.group !== '' || resource.plural !== 'namespaces') return namespace
   return name || object?.metadata.name || ''
 }
@@ -18,7 +18,7 @@ export function namespaceOf({ resource, namespace, name, object }: AdmissionRequ
 export async function selectsNamespace(
   objects: Pick<Registry, 'cache' | 'store'>,
   selector: Selector,
-  request: AdmissionRequest,
+  request: AdmissionAttributes,
 ): Promise<boolean> {
   if (selector.isEmpty) return true
   const { resource } = request
@@ -29,7 +29,7 @@ export async function selectsNamespace(
 
 async function namespaceLabels(
   objects: Pick<Registry, 'cache' | 'store'>,
-  request: AdmissionRequest,
+  request: AdmissionAttributes,
   isNamespace: boolean,
 ): Promise<Labels | undefined> {
   const { operation, subresource, object } = request
@@ -47,7 +47,7 @@ async function namespaceLabels(
  * Matches if the new or the old object is selected, so that removing a label does not evade the webhook or
  * policy.
  */
-export function selectsObject(selector: Selector, { object, oldObject }: AdmissionRequest): boolean {
+export function selectsObject(selector: Selector, { object, oldObject }: AdmissionAttributes): boolean {
   if (selector.isEmpty) return true
   const isSelected = (each: KubernetesObject | undefined): boolean =>
     each !== undefined && selector.matches(each.metadata.labels)

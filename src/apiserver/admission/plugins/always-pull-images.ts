@@ -5,7 +5,7 @@
  */
 import { formatFieldErrors, notSupported } from '#/api/field-error.ts'
 import type { Container, Pod, PodSpec, Volume } from '#/api/generated/core/v1.ts'
-import { admissionForbidden, type AdmissionPlugin, type AdmissionRequest } from '../admission-chain.ts'
+import { admissionForbidden, type AdmissionPlugin, type AdmissionAttributes } from '../admission-chain.ts'
 import { allContainers, podWrites, specOf, withSpec } from './pod-spec.ts'
 
 export function alwaysPullImages(): AdmissionPlugin {
@@ -29,7 +29,7 @@ export function alwaysPullImages(): AdmissionPlugin {
 }
 
 /** Updates that add no new image keep the pod's pull policies. */
-function hasNewImages({ object, oldObject }: AdmissionRequest): boolean {
+function hasNewImages({ object, oldObject }: AdmissionAttributes): boolean {
   if (oldObject === undefined) return true
   const known = new Set(allContainers(specOf(oldObject as Pod)).map(container => container.image))
   return allContainers(specOf(object as Pod)).some(container => !known.has(container.image))

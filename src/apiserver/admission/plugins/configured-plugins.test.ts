@@ -9,7 +9,7 @@ import { ownerReferencesPermissionEnforcement } from './owner-references-permiss
 import { ConfigurationError, type PluginContext } from '../plugin-context.ts'
 import { podNodeSelector } from './pod-node-selector.ts'
 import { podTolerationRestriction } from './pod-toleration-restriction.ts'
-import { fakeRemote } from '../testdata/fake-remote.ts'
+import { fakeConnect, withKubeconfig } from '../testdata/fake-webhook-server.ts'
 import { configMap, container, namespace, pod, pods, startWith } from '../testdata/plugin-server.ts'
 
 const podsIn = (name: string): string => `/api/v1/namespaces/${name}/pods`
@@ -186,7 +186,7 @@ test('invalid configurations of EventRateLimit, PodNodeSelector and ImagePolicyW
   check(podNodeSelector, { podNodeSelectorPluginConfig: {}, more: 1 }, /unknown fields: more/u)
   check(imagePolicyWebhook, undefined, /no config specified/u)
   check(imagePolicyWebhook, { imagePolicy: {} }, /outgoing HTTP is not configured/u)
-  const asking = { ...context, remote: fakeRemote(async () => null) }
+  const asking = { ...context, connectHttp: fakeConnect(async () => null) }
   const policy = (imagePolicy: JsonValue, expected: RegExp): void =>
     check((_, value) => imagePolicyWebhook(asking, value), { imagePolicy }, expected)
   policy({}, /imagePolicy\.kubeConfigFile is required/u)
@@ -195,11 +195,11 @@ test('invalid configurations of EventRateLimit, PodNodeSelector and ImagePolicyW
 
 test('ImagePolicyWebhook: the backend decides, and its response is cached', async t => {
   const simulation = new Simulation({ seed: 1 })
-  const platform = simulation.host('server')
+  const platform = withKubeconfig(simulation.host('server'), '/etc/policy')
   await simulation.run(
     (async () => {
       const asked: JsonValue[] = []
-      const remote = fakeRemote(async (file, review): Promise<JsonValue> => {
+      const connectHttp = fakeConnect(async (file, review): Promise<JsonValue> => {
         asked.push(review)
         assert.equal(file, '/etc/policy')
         const isBad = JSON.stringify(review).includes('bad')
@@ -213,7 +213,7 @@ test('ImagePolicyWebhook: the backend decides, and its response is cached', asyn
       const { create, patch } = await startWith(t, imagePolicyWebhook, {
         platform,
         configuration,
-        context: { remote },
+        context: { connectHttp },
       })
       const annotations = { 'mine.image-policy.k8s.io/x': 'y', 'other': 'z' }
       assert.equal(
@@ -252,9 +252,9 @@ test('ImagePolicyWebhook: the backend decides, and its response is cached', asyn
 test('ImagePolicyWebhook: defaultAllow decides if the backend is unavailable', async t => {
   const check = async (defaultAllow: boolean, answer: JsonValue | Error, expected: string): Promise<void> => {
     const simulation = new Simulation({ seed: 1 })
-    const platform = simulation.host('server')
+    const platform = withKubeconfig(simulation.host('server'), '/etc/policy')
     let attempts = 0
-    const remote = fakeRemote(async () => {
+    const connectHttp = fakeConnect(async () => {
       attempts++
       if (answer instanceof Error) throw answer
       return answer
@@ -265,7 +265,7 @@ test('ImagePolicyWebhook: defaultAllow decides if the backend is unavailable', a
         const { create } = await startWith(t, imagePolicyWebhook, {
           platform,
           configuration,
-          context: { remote },
+          context: { connectHttp },
         })
         assert.deepEqual([await create(pods, pod('p')), attempts], [expected, 5])
       })(),

@@ -7,7 +7,7 @@ import { invalid, notSupported, type FieldError } from '#/api/field-error.ts'
 import type { Event } from '#/api/generated/core/v1.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
 import type { Clock } from '#/platform/platform.ts'
-import { matchesResource, type AdmissionPlugin, type AdmissionRequest } from '../admission-chain.ts'
+import { matchesResource, type AdmissionPlugin, type AdmissionAttributes } from '../admission-chain.ts'
 import {
   checkConfiguration,
   integer,
@@ -48,7 +48,7 @@ interface Limit {
 function enforce(
   { type, qps, burst, cacheSize }: Limit,
   clock: Clock,
-): (request: AdmissionRequest) => string | undefined {
+): (request: AdmissionAttributes) => string | undefined {
   const buckets = new TokenBuckets({ clock, perSecond: qps, burst, bucketsMax: cacheSize || bucketsMax })
   return request => {
     const key = keys[type]!(request)
@@ -59,7 +59,7 @@ function enforce(
 /** Default maximum number of token buckets per limit; the least recently used one is evicted. */
 const bucketsMax = 4_096
 
-const keys: Readonly<Record<string, (request: AdmissionRequest) => string>> = {
+const keys: Readonly<Record<string, (request: AdmissionAttributes) => string>> = {
   Server: () => '',
   Namespace: ({ namespace }) => namespace,
   User: ({ user }) => user.username,

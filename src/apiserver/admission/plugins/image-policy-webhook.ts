@@ -5,7 +5,7 @@
  */
 import type { Container, Pod } from '#/api/generated/core/v1.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
-import { admissionForbidden, type AdmissionPlugin, type AdmissionRequest } from '../admission-chain.ts'
+import { admissionForbidden, type AdmissionPlugin, type AdmissionAttributes } from '../admission-chain.ts'
 import { ImagePolicyBackend } from './image-policy-webhook/backend.ts'
 import { readImagePolicy, type ImagePolicy } from './image-policy-webhook/configuration.ts'
 import { readImageReviewStatus, type ImageReviewStatus } from './image-policy-webhook/image-review-status.ts'
@@ -13,13 +13,13 @@ import { ConfigurationError, type PluginContext } from '../plugin-context.ts'
 import { podWrites, specOf } from './pod-spec.ts'
 
 export function imagePolicyWebhook(
-  { platform, remote }: PluginContext,
+  { platform, connectHttp }: PluginContext,
   configuration?: JsonValue,
 ): AdmissionPlugin {
   if (configuration === undefined) {
     throw new ConfigurationError('no config specified for ImagePolicyWebhook')
   }
-  if (remote === undefined) {
+  if (connectHttp === undefined) {
     throw new ConfigurationError('ImagePolicyWebhook is not supported: outgoing HTTP is not configured')
   }
   const { clock } = platform
@@ -28,7 +28,7 @@ export function imagePolicyWebhook(
   return new ImagePolicyAdmission({
     policy,
     clock,
-    backend: new ImagePolicyBackend({ remote, clock, kubeConfigFile }),
+    backend: new ImagePolicyBackend({ platform, connectHttp, kubeConfigFile }),
   })
 }
 
@@ -64,7 +64,7 @@ class ImagePolicyAdmission implements AdmissionPlugin {
     await this.#options.backend.close()
   }
 
-  async validate(request: AdmissionRequest): Promise<void> {
+  async validate(request: AdmissionAttributes): Promise<void> {
     const status = await this.#review(request)
     for (const [key, value] of status.auditAnnotations)
       request.addAuditAnnotation(`${annotationPrefix}${key}`, value)
@@ -77,7 +77,7 @@ class ImagePolicyAdmission implements AdmissionPlugin {
     )
   }
 
-  async #review(request: AdmissionRequest): Promise<ImageReviewStatus> {
+  async #review(request: AdmissionAttributes): Promise<ImageReviewStatus> {
     const { policy, clock } = this.#options
     const spec = questionOf(request)
     const key = JSON.stringify(spec)
@@ -130,7 +130,7 @@ const attemptsMax = 5
 const backoffFactor = 1.5
 
 /** The ImageReview spec: the images, the `*.image-policy.k8s.io/` annotations and the namespace. */
-function questionOf({ object, subresource, namespace }: AdmissionRequest): {
+function questionOf({ object, subresource, namespace }: AdmissionAttributes): {
   readonly [key: string]: JsonValue
 } {
   const pod = object as Pod

@@ -11,21 +11,20 @@ import { equalJson } from '#/api/text/json-value.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { validateFullyQualifiedName } from '#/api/names.ts'
 import type { Resource } from '#/api/resource.ts'
-import {
-  initializersOf,
-  isUninitialized,
-  withInitializers,
-  type Initializers,
-} from '../../registry/initialization.ts'
+import { isTrue } from '../../request-info.ts'
+import type { RequestContext } from '../../request.ts'
 import {
   matchesResource,
   admissionForbidden,
   type AdmissionPlugin,
-  type AdmissionRequest,
   type AdmissionAttributes,
+  type AdmissionTarget,
   type AdmittedObject,
 } from '../admission-chain.ts'
 import { CachedDerivation } from '../cached-derivation.ts'
+import { initializationHooks, updateHooks } from './initializers/hooks.ts'
+import { initializersOf, withInitializers, type Initializers } from './initializers/initialization.ts'
+import { InitializedView } from './initializers/initialized-view.ts'
 import {
   initializerConfigurations,
   type InitializerConfiguration,
@@ -36,17 +35,18 @@ import type { PluginContext } from '../plugin-context.ts'
 import { isMirror } from './pod-spec.ts'
 
 export function initializers(context: PluginContext): AdmissionPlugin {
-  const { scheme, cache, authorizer } = context
+  const { scheme, platform, cache, authorizer } = context
   scheme.register(initializerConfigurations)
   scheme.extend(withInitializersField)
-  cache.hideUninitialized(isUninitialized)
-  const configured = new CachedDerivation(
-    cache,
-    initializerConfigurations,
-    objects => new Configured(objects),
-  )
+  const view = new InitializedView(cache)
+  context.extendRegistry({
+    filtered: { cache: view, genericHooks: initializationHooks(cache, platform.clock) },
+    unfiltered: { cache, genericHooks: updateHooks },
+    isUnfiltered: includesUninitialized,
+  })
+  const configured = new CachedDerivation(view, initializerConfigurations, objects => new Configured(objects))
 
-  const checkRight = async (request: AdmissionRequest, denied: string): Promise<void> => {
+  const checkRight = async (request: AdmissionAttributes, denied: string): Promise<void> => {
     const { user, resource, namespace, name } = request
     const { group, version, plural } = resource
     const { decision, reason } = await authorizer.authorize({
@@ -63,13 +63,13 @@ export function initializers(context: PluginContext): AdmissionPlugin {
     if (decision !== 'allow') throw admissionForbidden(request, `${denied}: ${reason}`)
   }
 
-  const admitNew = async (request: AdmissionRequest, given: Initializers): Promise<AdmittedObject> => {
+  const admitNew = async (request: AdmissionAttributes, given: Initializers): Promise<AdmittedObject> => {
     await checkRight(request, 'create with initializers denied')
     check(request, validateNew(given))
     return isEmpty(given) ? withInitializers(request.object!, undefined) : request.object
   }
 
-  const admitUpdate = async (request: AdmissionRequest, old: Initializers): Promise<AdmittedObject> => {
+  const admitUpdate = async (request: AdmissionAttributes, old: Initializers): Promise<AdmittedObject> => {
     const object = request.object!
     const sent = initializersOf(object)
     const isDone = sent === undefined || isEmpty(sent)
@@ -101,14 +101,19 @@ export function initializers(context: PluginContext): AdmissionPlugin {
   }
 }
 
+/** A collection is deleted with its uninitialized objects, which would otherwise never be deleted. */
+function includesUninitialized({ info, request }: RequestContext): boolean {
+  return info.verb === 'deletecollection' || isTrue(request.query.get('includeUninitialized'))
+}
+
 /** Excludes resources without `update`, such as reviews: they are answered and never stored. */
-function isHandled(target: AdmissionAttributes): boolean {
+function isHandled(target: AdmissionTarget): boolean {
   const { operation, resource, subresource } = target
   if (operation === 'UPDATE') return subresource === '' || matchesResource(target, 'pods', ['status'])
   return operation === 'CREATE' && subresource === '' && resource.verbs.includes('update')
 }
 
-function isMirrorPod({ resource, object }: AdmissionRequest): boolean {
+function isMirrorPod({ resource, object }: AdmissionAttributes): boolean {
   return resource.group === '' && resource.kind === 'Pod' && isMirror(object as Pod)
 }
 
@@ -152,7 +157,7 @@ function isEmpty({ pending = [], result }: Initializers): boolean {
 }
 
 /** Initializers cannot be set once initialization has completed; an empty value is accepted and removed. */
-function admitInitialized(request: AdmissionRequest, given: Initializers): KubernetesObject {
+function admitInitialized(request: AdmissionAttributes, given: Initializers): KubernetesObject {
   if (isEmpty(given)) return withInitializers(request.object!, undefined)
   throw invalidRequest(request, [
     invalid(field, null, 'field is immutable once initialization has completed'),
@@ -190,16 +195,16 @@ function validatePending(pending: NonNullable<Initializers['pending']>): FieldEr
   )
 }
 
-function check(request: AdmissionRequest, errors: readonly FieldError[]): void {
+function check(request: AdmissionAttributes, errors: readonly FieldError[]): void {
   if (errors.length > 0) throw invalidRequest(request, errors)
 }
 
-function invalidStatus(request: AdmissionRequest): Error {
+function invalidStatus(request: AdmissionAttributes): Error {
   return invalidRequest(request, [
     forbiddenField('status', 'must not update status when the object is uninitialized'),
   ])
 }
 
-function invalidRequest({ resource, name }: AdmissionRequest, errors: readonly FieldError[]): Error {
+function invalidRequest({ resource, name }: AdmissionAttributes, errors: readonly FieldError[]): Error {
   return invalidObject({ group: resource.group, kind: resource.kind, name }, errors)
 }

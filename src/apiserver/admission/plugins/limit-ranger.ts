@@ -8,8 +8,8 @@ import {
   matchesResource,
   admissionForbidden,
   type AdmissionPlugin,
-  type AdmissionRequest,
   type AdmissionAttributes,
+  type AdmissionTarget,
 } from '../admission-chain.ts'
 import { CachedDerivation } from '../cached-derivation.ts'
 import { checkClaim, checkPod } from './limit-ranger/constraints.ts'
@@ -20,7 +20,7 @@ export function limitRanger({ cache }: PluginContext): AdmissionPlugin {
   const byNamespace = new CachedDerivation(cache, limitRanges, objects =>
     Map.groupBy(objects, each => each.metadata.namespace ?? ''),
   )
-  const rangesFor = ({ namespace, oldObject }: AdmissionRequest): readonly LimitRange[] => {
+  const rangesFor = ({ namespace, oldObject }: AdmissionAttributes): readonly LimitRange[] => {
     // Updates of objects being deleted are not checked, so that finalizers can be removed.
     if (oldObject?.metadata.deletionTimestamp !== undefined) return []
     return byNamespace.value.get(namespace) ?? []
@@ -47,13 +47,13 @@ export function limitRanger({ cache }: PluginContext): AdmissionPlugin {
 }
 
 /** Pod resources can change only through the `resize` subresource. */
-function isPodWrite(target: AdmissionAttributes): boolean {
+function isPodWrite(target: AdmissionTarget): boolean {
   return target.operation === 'CREATE'
     ? matchesResource(target, 'pods')
     : target.operation === 'UPDATE' && matchesResource(target, 'pods', ['resize'])
 }
 
-function isClaimWrite(target: AdmissionAttributes): boolean {
+function isClaimWrite(target: AdmissionTarget): boolean {
   return (
     (target.operation === 'CREATE' || target.operation === 'UPDATE') &&
     matchesResource(target, 'persistentvolumeclaims')

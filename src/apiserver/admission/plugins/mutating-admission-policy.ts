@@ -19,7 +19,7 @@ import { errorTypeOf } from '../../metrics/admission-policies.ts'
 import {
   admissionForbidden,
   type AdmissionPlugin,
-  type AdmissionRequest,
+  type AdmissionAttributes,
   type AdmittedObject,
   type Reinvocation,
 } from '../admission-chain.ts'
@@ -80,13 +80,13 @@ type OneInvocation = Invocation<
 /** One pass of a request through the policies. */
 class Dispatch {
   readonly #context: PluginContext
-  readonly #request: AdmissionRequest
+  readonly #request: AdmissionAttributes
   readonly #reinvocations: ReinvocationContext
   readonly #authorizer: AuthorizerValue
   readonly #errors: PolicyFailure[] = []
   #object: KubernetesObject
 
-  constructor(context: PluginContext, request: AdmissionRequest, reinvocations: ReinvocationContext) {
+  constructor(context: PluginContext, request: AdmissionAttributes, reinvocations: ReinvocationContext) {
     this.#context = context
     this.#request = request
     this.#reinvocations = reinvocations
@@ -201,7 +201,7 @@ interface PolicyFailure {
 }
 
 /** The message is that of the first failure; the causes list all failures. */
-function refusal(request: AdmissionRequest, failures: readonly PolicyFailure[]): ApiError {
+function refusal(request: AdmissionAttributes, failures: readonly PolicyFailure[]): ApiError {
   const messages = failures.map(({ policy, binding, message }) => {
     if (binding === undefined) return `policy ${JSON.stringify(policy)} denied request: ${message}`
     return `policy '${policy}' with binding '${binding}' denied request: ${message}`

@@ -7,7 +7,12 @@ import { internalError } from '#/api/errors.ts'
 import { mutatingWebhookConfigurations } from '#/api/generated/admissionregistration/v1-resources.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
 import { quote } from '#/api/text/quote.ts'
-import type { AdmissionPlugin, AdmissionRequest, AdmittedObject, Reinvocation } from '../admission-chain.ts'
+import type {
+  AdmissionPlugin,
+  AdmissionAttributes,
+  AdmittedObject,
+  Reinvocation,
+} from '../admission-chain.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { WebhookDispatcher } from '../webhooks/dispatcher.ts'
 import { ReinvocationContext } from '../webhooks/reinvocation-context.ts'
@@ -42,7 +47,7 @@ export function mutatingAdmissionWebhook(context: PluginContext, configuration?:
 
 interface Dispatch {
   readonly candidates: readonly MatchedWebhook[]
-  readonly request: AdmissionRequest
+  readonly request: AdmissionAttributes
   readonly reinvocations: ReinvocationContext
 }
 
@@ -69,7 +74,7 @@ async function dispatch(
 async function call(
   dispatcher: WebhookDispatcher,
   matchedWebhook: MatchedWebhook,
-  { request, round }: { readonly request: AdmissionRequest; readonly round: number },
+  { request, round }: { readonly request: AdmissionAttributes; readonly round: number },
 ): Promise<AdmittedObject> {
   const { webhook } = matchedWebhook
   const place = `webhook.admission.k8s.io/round_${round}_index_${webhook.index}`
@@ -99,7 +104,7 @@ function sourceOf({ configuration, name: webhook }: Webhook): object {
 
 function apply(
   { webhook, matched }: MatchedWebhook,
-  { object }: AdmissionRequest,
+  { object }: AdmissionAttributes,
   patch: readonly JsonValue[],
 ) {
   if (object !== undefined) return applyJsonPatch(object, [...patch], matched)

@@ -10,14 +10,14 @@ import { createObject } from '../../registry/create-object.ts'
 import {
   noAdmission,
   type AdmissionPlugin,
-  type AdmissionRequest,
+  type AdmissionAttributes,
   type AdmittedObject,
 } from '../admission-chain.ts'
 import { getCached } from '../lookup.ts'
 import type { PluginContext } from '../plugin-context.ts'
 
 export function namespaceAutoProvision(context: PluginContext): AdmissionPlugin {
-  const provide = async ({ namespace, object }: AdmissionRequest): Promise<AdmittedObject> => {
+  const provide = async ({ namespace, object }: AdmissionAttributes): Promise<AdmittedObject> => {
     const resource = context.scheme.byKind({ group: '', version: 'v1', kind: 'Namespace' })
     const made: KubernetesObject = { kind: 'Namespace', apiVersion: 'v1', metadata: { name: namespace } }
     try {

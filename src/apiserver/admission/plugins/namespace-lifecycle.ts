@@ -9,8 +9,8 @@ import {
   matchesResource,
   admissionForbidden,
   type AdmissionPlugin,
-  type AdmissionRequest,
   type AdmissionAttributes,
+  type AdmissionTarget,
   type AdmittedObject,
 } from '../admission-chain.ts'
 import { getCached, getStored } from '../lookup.ts'
@@ -18,7 +18,7 @@ import type { PluginContext } from '../plugin-context.ts'
 
 export function namespaceLifecycle(context: PluginContext): AdmissionPlugin {
   const deletions = new RecentDeletions()
-  const askStore = async (request: AdmissionRequest): Promise<AdmittedObject> =>
+  const askStore = async (request: AdmissionAttributes): Promise<AdmittedObject> =>
     admitInto(request, await getStored(context, namespaces, { name: request.namespace }))
   return {
     name: 'NamespaceLifecycle',
@@ -43,11 +43,11 @@ export function namespaceLifecycle(context: PluginContext): AdmissionPlugin {
 
 const immortal: ReadonlySet<string> = new Set(['default', 'kube-system', 'kube-public'])
 
-function isDeletion(target: AdmissionAttributes): boolean {
+function isDeletion(target: AdmissionTarget): boolean {
   return target.operation === 'DELETE' && matchesResource(target, 'namespaces')
 }
 
-function isContent(target: AdmissionAttributes): boolean {
+function isContent(target: AdmissionTarget): boolean {
   const { operation, resource } = target
   return (
     (operation === 'CREATE' || operation === 'UPDATE') &&
@@ -56,7 +56,7 @@ function isContent(target: AdmissionAttributes): boolean {
   )
 }
 
-function admitInto(request: AdmissionRequest, found: Namespace | undefined): AdmittedObject {
+function admitInto(request: AdmissionAttributes, found: Namespace | undefined): AdmittedObject {
   const { namespace, operation, object } = request
   if (found === undefined) throw notFound({ group: '', kind: 'namespaces', name: namespace })
   if (operation !== 'CREATE' || !isEnding(found)) return object

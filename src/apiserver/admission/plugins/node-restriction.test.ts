@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Authorizer } from '../../authz/authorizer.ts'
 import type { UserInfo } from '../../request.ts'
-import { AdmissionChain, type AdmissionRequest } from '../admission-chain.ts'
+import { AdmissionChain, type AdmissionAttributes } from '../admission-chain.ts'
 import { nodeRestriction } from './node-restriction.ts'
 import { jane, nodeMine, nodeOther } from '../testdata/certificate-requests.ts'
 import {
@@ -490,7 +490,7 @@ test('NodeRestriction: a node can request tokens only for its pods and their aud
       metadata: {},
       spec: { audiences, boundObjectRef: reference },
     }
-    const request: AdmissionRequest = {
+    const request: AdmissionAttributes = {
       operation: 'CREATE',
       resource,
       subresource: 'token',

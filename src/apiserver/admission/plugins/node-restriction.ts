@@ -3,12 +3,13 @@
  * cannot take over the cluster. Reads are limited by the node authorizer.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#noderestriction
  */
+import { qualifiedResourceName } from '#/api/resource.ts'
 import type { UserInfo } from '../../request.ts'
 import {
   admissionForbidden,
   type AdmissionPlugin,
-  type AdmissionRequest,
   type AdmissionAttributes,
+  type AdmissionTarget,
 } from '../admission-chain.ts'
 import { checkCertificateRequest, checkPodCertificateRequest } from './node-restriction/certificates.ts'
 import { checkNode } from './node-restriction/node.ts'
@@ -19,7 +20,7 @@ import { checkClaim } from './node-restriction/volume-claims.ts'
 import type { PluginContext } from '../plugin-context.ts'
 
 export function nodeRestriction(context: PluginContext): AdmissionPlugin {
-  const check = (request: AdmissionRequest): void | Promise<void> => {
+  const check = (request: AdmissionAttributes): void | Promise<void> => {
     const nodeName = nodeNameOf(request.user)
     if (nodeName === undefined) return
     if (nodeName === '')
@@ -41,7 +42,11 @@ export function nodeRestriction(context: PluginContext): AdmissionPlugin {
 }
 
 /** Throws ApiError to reject the request. */
-type NodeCheck = (request: AdmissionRequest, nodeName: string, context: PluginContext) => void | Promise<void>
+type NodeCheck = (
+  request: AdmissionAttributes,
+  nodeName: string,
+  context: PluginContext,
+) => void | Promise<void>
 
 const prefix = 'system:node:'
 
@@ -52,8 +57,8 @@ function nodeNameOf({ username, groups }: UserInfo): string | undefined {
     : undefined
 }
 
-function checkOf({ resource: { group, plural }, subresource }: AdmissionAttributes): NodeCheck | undefined {
-  const name = group === '' ? plural : `${plural}.${group}`
+function checkOf({ resource, subresource }: AdmissionTarget): NodeCheck | undefined {
+  const name = qualifiedResourceName(resource)
   return name === 'pods' ? (podChecks[subresource] ?? otherPodPart) : checks[name]
 }
 

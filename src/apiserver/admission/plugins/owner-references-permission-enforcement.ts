@@ -11,13 +11,13 @@ import {
   matchesResource,
   admissionForbidden,
   type AdmissionPlugin,
-  type AdmissionRequest,
+  type AdmissionAttributes,
 } from '../admission-chain.ts'
 import type { PluginContext } from '../plugin-context.ts'
 
 export function ownerReferencesPermissionEnforcement({ authorizer, scheme }: PluginContext): AdmissionPlugin {
   const ask = async (attributes: Attributes): Promise<Authorization> => authorizer.authorize(attributes)
-  const checkOwner = async (request: AdmissionRequest, owner: Partial<OwnerReference>): Promise<void> => {
+  const checkOwner = async (request: AdmissionAttributes, owner: Partial<OwnerReference>): Promise<void> => {
     const { apiVersion = '', kind = '', name = '' } = owner
     const { group = '', version = '' } = parseGroupVersion(apiVersion) ?? {}
     const resource = scheme.byKind({ group, version, kind })
@@ -86,7 +86,7 @@ function newlyBlocking(
   return owners.filter(owner => owner.blockOwnerDeletion === true && !blocked.has(owner.uid))
 }
 
-function deletionOf({ user, resource, subresource, namespace, name }: AdmissionRequest): Attributes {
+function deletionOf({ user, resource, subresource, namespace, name }: AdmissionAttributes): Attributes {
   const { group, version, plural } = resource
   return {
     user,
@@ -102,7 +102,7 @@ function deletionOf({ user, resource, subresource, namespace, name }: AdmissionR
 }
 
 /** Permission to set finalizers on every resource makes the check per owner unnecessary. */
-function finalizingAnything({ user }: AdmissionRequest): Attributes {
+function finalizingAnything({ user }: AdmissionAttributes): Attributes {
   return {
     user,
     isResource: true,

@@ -9,7 +9,7 @@ import { namespaces } from '#/api/generated/core/v1-resources.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
 import type { Labels } from '#/api/labels.ts'
 import { checkLabelValue, checkQualifiedName } from '#/api/names.ts'
-import { admissionForbidden, type AdmissionPlugin, type AdmissionRequest } from '../admission-chain.ts'
+import { admissionForbidden, type AdmissionPlugin, type AdmissionAttributes } from '../admission-chain.ts'
 import { getCached, getCachedOrStored } from '../lookup.ts'
 import { mapOf, readConfiguration, struct, text, type ConfigurationType } from '../plugin-configuration.ts'
 import type { PluginContext } from '../plugin-context.ts'
@@ -17,14 +17,14 @@ import { podWrites, withSpec } from './pod-spec.ts'
 
 export function podNodeSelector(context: PluginContext, configuration?: JsonValue): AdmissionPlugin {
   const selectors = selectorsOf(configuration)
-  const selectorFor = async (request: AdmissionRequest): Promise<Labels> => {
+  const selectorFor = async (request: AdmissionAttributes): Promise<Labels> => {
     const { namespace: name } = request
     const namespace =
       getCached(context, namespaces, { name }) ?? (await getCachedOrStored(context, namespaces, { name }))
     if (namespace === undefined) throw notFound({ group: '', kind: 'namespaces', name })
     return parseLabels(request, annotated(namespace) ?? selectors.get(clusterDefault) ?? '')
   }
-  const check = async (request: AdmissionRequest): Promise<Labels> => {
+  const check = async (request: AdmissionAttributes): Promise<Labels> => {
     const wanted = (request.object as Pod).spec?.nodeSelector ?? {}
     const given = await selectorFor(request)
     if (conflict(given, wanted)) {
@@ -83,7 +83,7 @@ function conflict(a: Labels, b: Labels): boolean {
 }
 
 /** Parses `env=test,region=west`; only equality, because the result becomes a pod's nodeSelector. */
-function parseLabels(request: AdmissionRequest, selector: string): Labels {
+function parseLabels(request: AdmissionAttributes, selector: string): Labels {
   const pairs = selector
     .split(',')
     .filter(each => each !== '')

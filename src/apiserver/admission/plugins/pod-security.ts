@@ -11,8 +11,8 @@ import type { JsonValue } from '#/api/text/json-value.ts'
 import {
   admissionForbidden,
   type AdmissionPlugin,
-  type AdmissionRequest,
   type AdmissionAttributes,
+  type AdmissionTarget,
 } from '../admission-chain.ts'
 import { getCached, getCachedOrStored } from '../lookup.ts'
 import type { PluginContext } from '../plugin-context.ts'
@@ -52,13 +52,13 @@ class PodSecurityAdmission implements AdmissionPlugin {
     this.#pods = new ExistingPodEvaluator(context, configuration.exemptions)
   }
 
-  handles({ operation, resource, subresource }: AdmissionAttributes): boolean {
+  handles({ operation, resource, subresource }: AdmissionTarget): boolean {
     if (operation !== 'CREATE' && operation !== 'UPDATE') return false
     if (resource.group === '' && resource.plural === 'pods') return !ignoredPodParts.has(subresource)
     return subresource === '' && (hasTemplate(resource) || isNamespace(resource))
   }
 
-  validate(request: AdmissionRequest): void | Promise<void> {
+  validate(request: AdmissionAttributes): void | Promise<void> {
     if (isNamespace(request.resource)) return this.#checkNamespace(request)
     const { usernames, namespaces: exempt } = this.#configuration.exemptions
     if (exempt.has(request.namespace)) return annotate(request, 'exempt', 'namespace')
@@ -70,7 +70,7 @@ class PodSecurityAdmission implements AdmissionPlugin {
     )
   }
 
-  #check(request: AdmissionRequest, namespace: Namespace | undefined): void {
+  #check(request: AdmissionAttributes, namespace: Namespace | undefined): void {
     const isPod = request.resource.plural === 'pods'
     if (namespace === undefined) {
       if (isPod) throw internalError(`failed to lookup namespace "${request.namespace}"`)
@@ -91,7 +91,7 @@ class PodSecurityAdmission implements AdmissionPlugin {
     if (template) this.#evaluate(request, read, template)
   }
 
-  #evaluate(request: AdmissionRequest, { policy, errors }: ReadPolicy, pod: PodToCheck): void {
+  #evaluate(request: AdmissionAttributes, { policy, errors }: ReadPolicy, pod: PodToCheck): void {
     const { runtimeClassName = '' } = pod.spec
     if (this.#configuration.exemptions.runtimeClasses.has(runtimeClassName)) {
       return annotate(request, 'exempt', 'runtimeClass')
@@ -111,7 +111,7 @@ class PodSecurityAdmission implements AdmissionPlugin {
   /**
    * Rejects invalid Pod Security labels. A stricter enforce level warns about existing pods that violate it.
    */
-  #checkNamespace(request: AdmissionRequest): void | Promise<void> {
+  #checkNamespace(request: AdmissionAttributes): void | Promise<void> {
     const { defaults, exemptions } = this.#configuration
     const { metadata } = request.object as Namespace
     const { name = '', labels = {} } = metadata
@@ -132,7 +132,7 @@ class PodSecurityAdmission implements AdmissionPlugin {
     for (const warning of this.#pods.warningsFor(name, enforce)) request.warn(warning)
   }
 
-  #warnOfExemption(request: AdmissionRequest, policy: Policy): void {
+  #warnOfExemption(request: AdmissionAttributes, policy: Policy): void {
     if (isPrivileged(policy) || isEquivalent(policy, this.#configuration.defaults)) return
     const { name = '', labels = {} } = request.object?.metadata ?? {}
     const shown = modes
@@ -157,11 +157,11 @@ const ignoredPodParts: ReadonlySet<string> = new Set([
   'status',
 ])
 
-function isNamespace({ group, plural }: AdmissionAttributes['resource']): boolean {
+function isNamespace({ group, plural }: AdmissionTarget['resource']): boolean {
   return group === '' && plural === 'namespaces'
 }
 
-function annotate(request: AdmissionRequest, key: string, value: string): void {
+function annotate(request: AdmissionAttributes, key: string, value: string): void {
   request.addAuditAnnotation(`${labelPrefix}${key}`, value)
 }
 

@@ -10,7 +10,7 @@ import { namespaces } from '#/api/generated/core/v1-resources.ts'
 import { parseJson } from '#/api/text/json.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
 import { isBestEffort } from '#/api/core/pod-resources.ts'
-import { admissionForbidden, type AdmissionPlugin, type AdmissionRequest } from '../admission-chain.ts'
+import { admissionForbidden, type AdmissionPlugin, type AdmissionAttributes } from '../admission-chain.ts'
 import { getCached, getCachedOrStored } from '../lookup.ts'
 import {
   listOf,
@@ -25,13 +25,13 @@ import { areAllowed, mergeTolerations } from './tolerations.ts'
 
 export function podTolerationRestriction(context: PluginContext, configuration?: JsonValue): AdmissionPlugin {
   const cluster = clusterTolerations(configuration)
-  const namespaceOf = async ({ namespace: name }: AdmissionRequest): Promise<Namespace> => {
+  const namespaceOf = async ({ namespace: name }: AdmissionAttributes): Promise<Namespace> => {
     const namespace =
       getCached(context, namespaces, { name }) ?? (await getCachedOrStored(context, namespaces, { name }))
     if (namespace === undefined) throw notFound({ group: '', kind: 'namespaces', name })
     return namespace
   }
-  const check = async (request: AdmissionRequest, pod: Pod): Promise<void> => {
+  const check = async (request: AdmissionAttributes, pod: Pod): Promise<void> => {
     const own = annotated(request, await namespaceOf(request), allowedAnnotation)
     if (areAllowed(pod.spec?.tolerations ?? [], own ?? cluster.whitelist ?? [])) return
     const scope = own === undefined ? 'cluster' : 'namespace'
@@ -94,7 +94,7 @@ const annotationForm: ConfigurationType<{ readonly tolerations: readonly Tolerat
 
 /** Undefined if the annotation is absent; an empty value is an empty list. */
 function annotated(
-  request: AdmissionRequest,
+  request: AdmissionAttributes,
   { metadata }: Namespace,
   annotation: string,
 ): readonly Toleration[] | undefined {

@@ -9,8 +9,8 @@ import {
   matchesResource,
   admissionForbidden,
   type AdmissionPlugin,
-  type AdmissionRequest,
   type AdmissionAttributes,
+  type AdmissionTarget,
 } from '../admission-chain.ts'
 import { CachedDerivation } from '../cached-derivation.ts'
 import { getCached } from '../lookup.ts'
@@ -19,7 +19,7 @@ import { withSpec } from './pod-spec.ts'
 
 export function priority(context: PluginContext): AdmissionPlugin {
   const standard = new CachedDerivation(context.cache, priorityClasses, defaultOf)
-  const resolve = (request: AdmissionRequest, name: string): Priority => {
+  const resolve = (request: AdmissionAttributes, name: string): Priority => {
     if (name === '') return standard.value ? priorityOf(standard.value) : noClass
     const found = getCached(context, priorityClasses, { name })
     if (found === undefined) throw admissionForbidden(request, `no PriorityClass with name ${name} was found`)
@@ -57,7 +57,7 @@ interface Priority {
 
 const noClass: Priority = { className: '', value: 0, preemptionPolicy: 'PreemptLowerPriority' }
 
-function isWrite({ operation }: AdmissionAttributes): boolean {
+function isWrite({ operation }: AdmissionTarget): boolean {
   return operation === 'CREATE' || operation === 'UPDATE'
 }
 
@@ -72,7 +72,7 @@ function priorityOf({ metadata, value = 0, preemptionPolicy }: PriorityClass): P
 
 /** The priority is computed from the class; a client may send it only if it is equal. */
 function withPriority(
-  request: AdmissionRequest,
+  request: AdmissionAttributes,
   pod: Pod,
   { className, value, preemptionPolicy }: Priority,
 ): Pod {

@@ -5,13 +5,13 @@
  */
 import { conflict, optimisticLockErrorMessage } from '#/api/errors.ts'
 import { evaluatorFor, type Amounts, type QuotaEvaluator, type QuotaWrite } from '#/api/quota.ts'
-import type { Resource } from '#/api/resource.ts'
+import { qualifiedResourceName, type Resource } from '#/api/resource.ts'
 import type { Clock } from '#/platform/platform.ts'
 import {
   admissionForbidden,
   type AdmissionPlugin,
-  type AdmissionRequest,
   type AdmissionAttributes,
+  type AdmissionTarget,
 } from '../admission-chain.ts'
 import type { PluginContext, PluginFactory } from '../plugin-context.ts'
 import { parseQuotaConfiguration, type LimitedResource } from './resource-quota/configuration.ts'
@@ -44,12 +44,12 @@ class ResourceQuotaAdmission implements AdmissionPlugin {
     this.#accessor = new QuotaAccessor({ cache, store })
   }
 
-  handles({ operation, resource }: AdmissionAttributes): boolean {
+  handles({ operation, resource }: AdmissionTarget): boolean {
     if (resource.scope !== 'Namespaced' || (operation !== 'CREATE' && operation !== 'UPDATE')) return false
     return evaluatorFor(resource) !== undefined
   }
 
-  validate(request: AdmissionRequest): Promise<void> | void {
+  validate(request: AdmissionAttributes): Promise<void> | void {
     const { namespace, operation, subresource, object, oldObject } = request
     if (object === undefined || (operation !== 'CREATE' && operation !== 'UPDATE')) return
     const evaluator = this.#evaluatorOf(request.resource)
@@ -131,8 +131,7 @@ class ResourceQuotaAdmission implements AdmissionPlugin {
     const charged: Waiting[] = []
     for (const waiting of writes) {
       const { request, write, evaluator, resolve, reject } = waiting
-      const { group, plural } = request.resource
-      const name = group === '' ? plural : `${plural}.${group}`
+      const name = qualifiedResourceName(request.resource)
       const running = quotas.map(({ name, scopes, hard }, index) => ({
         name,
         scopes,
@@ -162,7 +161,7 @@ class ResourceQuotaAdmission implements AdmissionPlugin {
 const attemptsMax = 50
 
 interface Waiter {
-  readonly request: AdmissionRequest
+  readonly request: AdmissionAttributes
   readonly write: QuotaWrite
   readonly evaluator: QuotaEvaluator
 }

@@ -6,14 +6,14 @@ import type { Pod } from '#/api/generated/core/v1.ts'
 import type { RuntimeClass } from '#/api/generated/node/v1.ts'
 import { runtimeClasses } from '#/api/generated/node/v1-resources.ts'
 import { compareQuantities, tryParseQuantity, zeroQuantity } from '#/api/text/quantity.ts'
-import { admissionForbidden, type AdmissionPlugin, type AdmissionRequest } from '../admission-chain.ts'
+import { admissionForbidden, type AdmissionPlugin, type AdmissionAttributes } from '../admission-chain.ts'
 import { getCached, getCachedOrStored } from '../lookup.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { podWrites, withSpec } from './pod-spec.ts'
 import { mergeTolerations } from './tolerations.ts'
 
 export function runtimeClass(context: PluginContext): AdmissionPlugin {
-  const classOf = async (request: AdmissionRequest, name: string): Promise<RuntimeClass> => {
+  const classOf = async (request: AdmissionAttributes, name: string): Promise<RuntimeClass> => {
     const found =
       getCached(context, runtimeClasses, { name }) ??
       (await getCachedOrStored(context, runtimeClasses, { name }))
@@ -39,11 +39,11 @@ export function runtimeClass(context: PluginContext): AdmissionPlugin {
 
 type Amounts = Readonly<Record<string, string>>
 
-function nameOf({ object }: AdmissionRequest): string | undefined {
+function nameOf({ object }: AdmissionAttributes): string | undefined {
   return (object as Pod).spec?.runtimeClassName
 }
 
-function withOverhead(request: AdmissionRequest, { overhead }: RuntimeClass): Pod {
+function withOverhead(request: AdmissionAttributes, { overhead }: RuntimeClass): Pod {
   const pod = request.object as Pod
   if (overhead === undefined) return pod
   const sent = pod.spec?.overhead ?? {}
@@ -52,7 +52,7 @@ function withOverhead(request: AdmissionRequest, { overhead }: RuntimeClass): Po
   return withSpec(pod, { overhead: fixed })
 }
 
-function checkOverhead(request: AdmissionRequest, found: RuntimeClass | undefined): void {
+function checkOverhead(request: AdmissionAttributes, found: RuntimeClass | undefined): void {
   const { overhead } = (request.object as Pod).spec ?? {}
   if (found?.overhead !== undefined) {
     if (!sameAmounts(overhead ?? {}, found.overhead.podFixed ?? {})) throw otherOverhead(request)
@@ -64,14 +64,14 @@ function checkOverhead(request: AdmissionRequest, found: RuntimeClass | undefine
   }
 }
 
-function otherOverhead(request: AdmissionRequest): Error {
+function otherOverhead(request: AdmissionAttributes): Error {
   return admissionForbidden(
     request,
     "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead",
   )
 }
 
-function scheduled(request: AdmissionRequest, pod: Pod, { scheduling }: RuntimeClass): Pod {
+function scheduled(request: AdmissionAttributes, pod: Pod, { scheduling }: RuntimeClass): Pod {
   if (scheduling === undefined) return pod
   const { nodeSelector = {}, tolerations = [] } = scheduling
   const wanted = new Map(Object.entries(pod.spec?.nodeSelector ?? {}))

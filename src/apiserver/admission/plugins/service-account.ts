@@ -8,7 +8,7 @@ import { serviceAccounts } from '#/api/generated/core/v1-resources.ts'
 import {
   admissionForbidden,
   type AdmissionPlugin,
-  type AdmissionRequest,
+  type AdmissionAttributes,
   type AdmittedObject,
 } from '../admission-chain.ts'
 import { getCached, getCachedOrStored } from '../lookup.ts'
@@ -38,7 +38,7 @@ class ServiceAccountAdmission implements AdmissionPlugin {
     this.handles = target => created(target) || debugged(target)
   }
 
-  mutate(request: AdmissionRequest): AdmittedObject | Promise<AdmittedObject> {
+  mutate(request: AdmissionAttributes): AdmittedObject | Promise<AdmittedObject> {
     const pod = request.object as Pod
     if (request.operation !== 'CREATE') return pod
     if (isMirror(pod)) {
@@ -51,7 +51,7 @@ class ServiceAccountAdmission implements AdmissionPlugin {
     return this.#accountOf(request, name).then(found => this.#equip(request, found))
   }
 
-  validate(request: AdmissionRequest): void | Promise<void> {
+  validate(request: AdmissionAttributes): void | Promise<void> {
     const pod = request.object as Pod
     if (request.operation === 'CREATE' && isMirror(pod)) return checkMirror(request, pod)
     const name = pod.spec?.serviceAccountName ?? ''
@@ -66,7 +66,7 @@ class ServiceAccountAdmission implements AdmissionPlugin {
     return this.#accountOf(request, name).then(found => checkReferences(request, found))
   }
 
-  #equip(request: AdmissionRequest, account: ServiceAccount): Pod {
+  #equip(request: AdmissionAttributes, account: ServiceAccount): Pod {
     const pod = request.object as Pod
     const name = account.metadata.name ?? ''
     const spec = specOf(pod)
@@ -84,7 +84,7 @@ class ServiceAccountAdmission implements AdmissionPlugin {
   }
 
   /** Retries for the `default` account, which may not exist yet in a namespace that was just created. */
-  async #accountOf(request: AdmissionRequest, name: string): Promise<ServiceAccount> {
+  async #accountOf(request: AdmissionAttributes, name: string): Promise<ServiceAccount> {
     const { clock, random } = this.#context.platform
     const { namespace } = request
     const delayMs = 100 + random.integer('service account retry', 100)
@@ -102,7 +102,7 @@ const defaultName = 'default'
 
 const defaultAttempts = 10
 
-function checkReferences(request: AdmissionRequest, account: ServiceAccount): void {
+function checkReferences(request: AdmissionAttributes, account: ServiceAccount): void {
   if (!enforcesMountableSecrets(account)) return
   const pod = request.object as Pod
   const wrong =
@@ -113,7 +113,7 @@ function checkReferences(request: AdmissionRequest, account: ServiceAccount): vo
 }
 
 /** Mirror pods run regardless of admission, so they must not give the kubelet access to tokens or secrets. */
-function checkMirror(request: AdmissionRequest, pod: Pod): void {
+function checkMirror(request: AdmissionAttributes, pod: Pod): void {
   if (pod.spec?.serviceAccountName)
     throw admissionForbidden(request, 'a mirror pod may not reference service accounts')
   if (refersToSecrets(pod)) throw admissionForbidden(request, 'a mirror pod may not reference secrets')

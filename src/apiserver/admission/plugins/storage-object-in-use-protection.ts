@@ -3,7 +3,8 @@
  * that they are not removed while in use.
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#storageobjectinuseprotection
  */
-import type { AdmissionPlugin, AdmissionAttributes } from '../admission-chain.ts'
+import { qualifiedResourceName } from '#/api/resource.ts'
+import type { AdmissionPlugin, AdmissionTarget } from '../admission-chain.ts'
 import { withFinalizer } from './protection-finalizer.ts'
 
 export function storageObjectInUseProtection(): AdmissionPlugin {
@@ -15,8 +16,8 @@ export function storageObjectInUseProtection(): AdmissionPlugin {
   }
 }
 
-function finalizerOf({ resource: { group, plural } }: AdmissionAttributes): string | undefined {
-  return finalizers.get(group === '' ? plural : `${plural}.${group}`)
+function finalizerOf({ resource }: AdmissionTarget): string | undefined {
+  return finalizers.get(qualifiedResourceName(resource))
 }
 
 const finalizers: ReadonlyMap<string, string> = new Map([

@@ -13,7 +13,7 @@ import {
 } from '#/api/generated/admissionregistration/v1-resources.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
 import type { AuthorizerValue } from '#/cel/authorizer.ts'
-import type { AdmissionPlugin, AdmissionRequest } from '../admission-chain.ts'
+import type { AdmissionPlugin, AdmissionAttributes } from '../admission-chain.ts'
 import { authorizerValue, admissionVariables } from '../matching/expressions.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { authorizeParams, isPolicyResource } from '../policies/authorize-params.ts'
@@ -64,7 +64,7 @@ type Bound = BoundPolicy<
 async function dispatch(
   context: PluginContext,
   policies: readonly Bound[],
-  request: AdmissionRequest,
+  request: AdmissionAttributes,
 ): Promise<void> {
   const report = new ValidationReport(request, context.metrics)
   const authorizer = authorizerValue(context.authorizer, request.user)
@@ -99,7 +99,7 @@ interface Asked {
 
 async function evaluate(
   context: PluginContext,
-  request: AdmissionRequest,
+  request: AdmissionAttributes,
   { invocation, authorizer }: Asked,
 ): Promise<Validated> {
   const { bound } = invocation

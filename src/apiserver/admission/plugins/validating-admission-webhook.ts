@@ -4,7 +4,7 @@
  */
 import type { JsonValue } from '#/api/text/json-value.ts'
 import { validatingWebhookConfigurations } from '#/api/generated/admissionregistration/v1-resources.ts'
-import type { AdmissionPlugin, AdmissionRequest } from '../admission-chain.ts'
+import type { AdmissionPlugin, AdmissionAttributes } from '../admission-chain.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { WebhookDispatcher } from '../webhooks/dispatcher.ts'
 import { isExemptFromWebhooks, type MatchedWebhook } from '../webhooks/webhook.ts'
@@ -37,7 +37,7 @@ export function validatingAdmissionWebhook(
 async function dispatch(
   dispatcher: WebhookDispatcher,
   candidates: readonly MatchedWebhook[],
-  request: AdmissionRequest,
+  request: AdmissionAttributes,
 ): Promise<void> {
   const concerned: MatchedWebhook[] = []
   for (const matchedWebhook of candidates) {

@@ -11,7 +11,7 @@ import type { Resource } from '#/api/resource.ts'
 import { systemMastersGroup } from '../../authz/always.ts'
 import type { ResourceAttributes } from '../../authz/authorizer.ts'
 import type { UserInfo } from '../../request.ts'
-import type { AdmissionRequest } from '../admission-chain.ts'
+import type { AdmissionAttributes } from '../admission-chain.ts'
 import { getCachedOrStored } from '../lookup.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import type { Binding, Policy } from './policy-source.ts'
@@ -32,7 +32,7 @@ export function isPolicyResource(
 export async function authorizeParams(
   context: PluginContext,
   { policies }: PolicyResources,
-  request: AdmissionRequest,
+  request: AdmissionAttributes,
 ): Promise<void> {
   const { resource, operation, subresource, user } = request
   if ((operation !== 'CREATE' && operation !== 'UPDATE') || subresource !== '') return
@@ -47,7 +47,7 @@ interface Written<T> {
   readonly oldObject: T | undefined
 }
 
-async function authorizePolicy(context: PluginContext, request: AdmissionRequest): Promise<void> {
+async function authorizePolicy(context: PluginContext, request: AdmissionAttributes): Promise<void> {
   const { object, oldObject }: Written<Policy> = request
   const paramKind = object?.spec?.paramKind
   if (paramKind === undefined || equalJson(paramKind, oldObject?.spec?.paramKind)) return
@@ -65,7 +65,7 @@ async function authorizePolicy(context: PluginContext, request: AdmissionRequest
 async function authorizeBinding(
   context: PluginContext,
   policies: Resource<Policy>,
-  request: AdmissionRequest,
+  request: AdmissionAttributes,
 ): Promise<void> {
   const { object, oldObject }: Written<Binding> = request
   const { policyName = '', paramRef } = object?.spec ?? {}
@@ -116,7 +116,7 @@ function describe({ username }: UserInfo): string {
   return quote(username)
 }
 
-function refuse({ resource, name }: AdmissionRequest, field: string, detail: string): never {
+function refuse({ resource, name }: AdmissionAttributes, field: string, detail: string): never {
   const { group, kind } = resource
   throw invalidObject({ group, kind, name }, [forbiddenField(field, detail)])
 }

@@ -8,7 +8,7 @@ import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Compiled } from '#/cel/compile-expression.ts'
 import type { Value } from '#/cel/value.ts'
-import type { AdmissionRequest } from '../admission-chain.ts'
+import type { AdmissionAttributes } from '../admission-chain.ts'
 import { getCached, getCachedOrStored } from '../lookup.ts'
 import { evaluateMatchConditions, joinErrors } from '../matching/conditions.ts'
 import type { ExpressionInput } from '../matching/expressions.ts'
@@ -45,7 +45,7 @@ export type InvocationResult<P, B, C> =
 export async function invocationsOf<P extends Policy, B extends Binding, C>(
   context: PluginContext,
   bound: BoundPolicy<P, B, C>,
-  request: AdmissionRequest,
+  request: AdmissionAttributes,
 ): Promise<readonly InvocationResult<P, B, C>[]> {
   const match = await attempt('policy', async () => {
     const matched = bound.matcher.match(request)
@@ -71,7 +71,7 @@ export async function invocationsOf<P extends Policy, B extends Binding, C>(
 async function paramsOf<B extends Binding>(
   context: PluginContext,
   { binding, matcher }: CompiledBinding<B>,
-  { request, resource }: { readonly request: AdmissionRequest; readonly resource: Resource | undefined },
+  { request, resource }: { readonly request: AdmissionAttributes; readonly resource: Resource | undefined },
 ): Promise<readonly (KubernetesObject | null)[] | undefined> {
   if (matcher) {
     if (!matcher.match(request) || !(await matcher.selectsNamespace(context, request))) return undefined
@@ -101,7 +101,7 @@ async function attempt<T extends object>(
  */
 export async function namespaceObjectOf(
   context: PluginContext,
-  { namespace: name }: AdmissionRequest,
+  { namespace: name }: AdmissionAttributes,
 ): Promise<KubernetesObject | null> {
   if (name === '') return null
   const found =
@@ -112,7 +112,7 @@ export async function namespaceObjectOf(
 
 /** The CEL variables of a request, without `authorizer`. */
 export function inputOf(
-  request: AdmissionRequest,
+  request: AdmissionAttributes,
   { matched, params }: Pick<Invocation<never, never, never>, 'matched' | 'params'>,
   namespaceObject: KubernetesObject | null,
 ): ExpressionInput {
@@ -138,7 +138,7 @@ export interface MatchConditionInput {
  */
 export async function matchesConditions(
   { platform, metrics }: PluginContext,
-  { operation }: AdmissionRequest,
+  { operation }: AdmissionAttributes,
   { bound: { name, policy, compiled }, inputs, type }: MatchConditionInput,
 ): Promise<boolean> {
   if (compiled.conditions.length === 0) return true

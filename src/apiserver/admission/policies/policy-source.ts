@@ -1,7 +1,7 @@
 /** The policies that have bindings, sorted by name, compiled once per version of the object. */
 import type { MatchResources, ParamKind, ParamRef } from '#/api/generated/admissionregistration/v1.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
-import type { Resource } from '#/api/resource.ts'
+import { qualifiedResourceName, type Resource } from '#/api/resource.ts'
 import type { Scheme } from '#/api/scheme.ts'
 import { CachedDerivation } from '../cached-derivation.ts'
 import { ResourceMatcher } from '../matching/resource-matcher.ts'
@@ -123,8 +123,8 @@ interface Made<P, B, C> {
  * Policy objects are exempt, so that a policy cannot block its own repair; review resources are exempt
  * because they store nothing.
  */
-export function isExemptFromPolicies({ group, plural }: Resource): boolean {
-  return group === '' ? false : resourcesBeyond.has(`${plural}.${group}`)
+export function isExemptFromPolicies(resource: Resource): boolean {
+  return resource.group !== '' && resourcesBeyond.has(qualifiedResourceName(resource))
 }
 
 const resourcesBeyond: ReadonlySet<string> = new Set([

@@ -1,7 +1,7 @@
 /** Collects the results of validations and produces rejections, warnings, audit annotations and metrics. */
 import { apiError, type ApiError, type StatusReason } from '#/api/errors.ts'
 import { errorTypeOf, type EnforcementAction } from '../../metrics/admission-policies.ts'
-import { admissionForbidden, type AdmissionRequest } from '../admission-chain.ts'
+import { admissionForbidden, type AdmissionAttributes } from '../admission-chain.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import type { Denial, Validated } from './evaluate-validations.ts'
 
@@ -30,14 +30,14 @@ interface Failure {
 }
 
 export class ValidationReport {
-  readonly #request: AdmissionRequest
+  readonly #request: AdmissionAttributes
   readonly #metrics: PluginContext['metrics']
   readonly #failures: Failure[] = []
   /** Distinct values, by policy and key. */
   readonly #annotations = new Map<string, Set<string>>()
   #refusal: ApiError | undefined
 
-  constructor(request: AdmissionRequest, metrics: PluginContext['metrics']) {
+  constructor(request: AdmissionAttributes, metrics: PluginContext['metrics']) {
     this.#request = request
     this.#metrics = metrics
   }

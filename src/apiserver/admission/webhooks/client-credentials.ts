@@ -2,7 +2,8 @@
  * Credentials for calls to a webhook: the kubeconfig user named after the webhook's host, or a wildcard
  * match.
  */
-import type { ClientCredentials, WebhookCredentials } from '../plugin-context.ts'
+import type { Credentials } from '#/kubeconfig/credentials.ts'
+import type { WebhookCredentials } from '#/kubeconfig/webhook-kubeconfig.ts'
 
 /**
  * Looks up `web.example.com:8443`, then `*.example.com:8443` and so on; for port 443 also without the port.
@@ -11,7 +12,7 @@ import type { ClientCredentials, WebhookCredentials } from '../plugin-context.ts
 export function credentialsFor(
   { users, current }: WebhookCredentials,
   hostAndPort: string,
-): ClientCredentials | undefined {
+): Credentials | undefined {
   const bare = hostAndPort.endsWith(':443') ? hostAndPort.slice(0, -':443'.length) : undefined
   const names = [...namesFor(hostAndPort), ...(bare === undefined ? [] : namesFor(bare)), '*']
   for (const name of [...names, ...(current === undefined ? [] : [current])]) {

@@ -4,14 +4,15 @@ import type { JsonValue } from '#/api/text/json-value.ts'
 import { quote } from '#/api/text/quote.ts'
 import type { Resource } from '#/api/resource.ts'
 import { compileLabelSelector } from '#/api/selectors/selector.ts'
+import { readWebhookCredentials, type WebhookCredentials } from '#/kubeconfig/webhook-kubeconfig.ts'
 import { ThrottledLog } from '#/platform/throttled-log.ts'
 import type { AdmissionType, WebhookResult } from '../../metrics/admission.ts'
 import { LoggedApiError } from '../../pipeline.ts'
-import type { AdmissionRequest, AdmissionAttributes } from '../admission-chain.ts'
+import type { AdmissionAttributes, AdmissionTarget } from '../admission-chain.ts'
 import { CachedDerivation } from '../cached-derivation.ts'
 import { MatchConditionEvaluator, joinErrors } from '../matching/conditions.ts'
 import { selectsNamespace, selectsObject } from '../matching/selectors.ts'
-import { ConfigurationError, type WebhookCredentials, type PluginContext } from '../plugin-context.ts'
+import { ConfigurationError, type PluginContext } from '../plugin-context.ts'
 import { WebhookCallError } from './call-error.ts'
 import { kubeConfigFileOf } from './configuration.ts'
 import { requestFields } from '../matching/request-fields.ts'
@@ -71,7 +72,7 @@ export class WebhookDispatcher {
   }
 
   /** Webhooks with rules that match the write. */
-  candidates(target: AdmissionAttributes): readonly MatchedWebhook[] {
+  candidates(target: AdmissionTarget): readonly MatchedWebhook[] {
     return this.#webhooks.value.candidates(target)
   }
 
@@ -79,7 +80,7 @@ export class WebhookDispatcher {
    * Evaluates objectSelector, namespaceSelector and matchConditions. Throws ApiError if they cannot be
    * evaluated.
    */
-  async shouldCall(matchedWebhook: MatchedWebhook, request: AdmissionRequest): Promise<boolean> {
+  async shouldCall(matchedWebhook: MatchedWebhook, request: AdmissionAttributes): Promise<boolean> {
     const { namespaceSelector, objectSelector, matchConditions = [] } = matchedWebhook.webhook
     if (!selectsObject(compileLabelSelector(objectSelector), request)) return false
     const isSelected = await selectsNamespace(
@@ -92,7 +93,7 @@ export class WebhookDispatcher {
 
   async #matchesConditions(
     { webhook, matched }: MatchedWebhook,
-    request: AdmissionRequest,
+    request: AdmissionAttributes,
   ): Promise<boolean> {
     const { context, type } = this.#options
     const { clock } = context.platform
@@ -124,7 +125,7 @@ export class WebhookDispatcher {
    */
   async review<T>(
     matchedWebhook: MatchedWebhook,
-    request: AdmissionRequest,
+    request: AdmissionAttributes,
     {
       failedOpenKey,
       use,
@@ -163,7 +164,7 @@ export class WebhookDispatcher {
 
   #failOpen(
     matchedWebhook: MatchedWebhook,
-    request: AdmissionRequest,
+    request: AdmissionAttributes,
     { failedOpenKey, error }: { readonly failedOpenKey: string; readonly error: WebhookCallError },
   ): undefined {
     const { context, type } = this.#options
@@ -184,7 +185,7 @@ export class WebhookDispatcher {
 
   #measure(
     { webhook: { name } }: MatchedWebhook,
-    { operation }: AdmissionRequest,
+    { operation }: AdmissionAttributes,
     result: WebhookResult,
   ): void {
     const { context, type } = this.#options
@@ -198,9 +199,9 @@ export class WebhookDispatcher {
   }
 
   async #readKubeconfig(path: string): Promise<WebhookCredentials> {
-    const { remote } = this.#options.context
-    if (remote === undefined) throw new Error('outgoing HTTP is not configured')
-    return remote.readWebhookCredentials(path)
+    const { connectHttp, platform } = this.#options.context
+    if (connectHttp === undefined) throw new Error('outgoing HTTP is not configured')
+    return readWebhookCredentials(platform, path)
   }
 }
 

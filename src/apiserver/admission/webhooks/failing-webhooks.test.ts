@@ -4,7 +4,7 @@ import type { JsonValue } from '#/api/text/json-value.ts'
 import { nodePlatform } from '#/platform/node.ts'
 import type { Log } from '#/platform/platform.ts'
 import { mutatingAdmissionWebhook } from '../plugins/mutating-admission-webhook.ts'
-import { fakeRemote } from '../testdata/fake-remote.ts'
+import { fakeConnect } from '../testdata/fake-webhook-server.ts'
 import { configMap, startWith } from '../testdata/plugin-server.ts'
 
 test('repeated webhook failures are logged as throttled warnings', async t => {
@@ -29,7 +29,8 @@ test('repeated webhook failures are logged as throttled warnings', async t => {
     }
     const { clock, ...rest } = nodePlatform({ log: { level: 'error', format: 'text' } })
     const platform = { ...rest, clock: { ...clock, monotonicMs: () => 0 }, log }
-    const context = { remote: fakeRemote(async (_, question) => answer(question as unknown as Review)) }
+    const connectHttp = fakeConnect(async (_, question) => answer(question as unknown as Review))
+    const context = { connectHttp }
     const { given, create } = await startWith(t, mutatingAdmissionWebhook, { platform, context })
     await given(configurations, configuration(failurePolicy))
     for (let count = 0; count < 20; count++) {

@@ -3,20 +3,24 @@ import { test } from 'node:test'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
-import type { HttpClientOptions } from '#/platform/http-client.ts'
+import type { WebhookCredentials } from '#/kubeconfig/webhook-kubeconfig.ts'
+import type { HttpClientOptions, HttpConnect } from '#/platform/http-client.ts'
 import { admitConnectOrCreate } from '../../registry/admit.ts'
 import { systemWriteRequest } from '../../registry/system-write-request.ts'
 import { AdmissionChain, type AdmissionPlugin } from '../admission-chain.ts'
 import { mutatingAdmissionWebhook } from '../plugins/mutating-admission-webhook.ts'
-import type { WebhookCredentials, PluginContext } from '../plugin-context.ts'
-import { fakeRemote } from '../testdata/fake-remote.ts'
+import type { PluginContext } from '../plugin-context.ts'
+import { fakeConnect } from '../testdata/fake-webhook-server.ts'
 import { configMap, startWith } from '../testdata/plugin-server.ts'
 import { validatingAdmissionWebhook } from '../plugins/validating-admission-webhook.ts'
 import { credentialsFor } from './client-credentials.ts'
 
 test('webhook credentials are selected by exact host or wildcard user name', () => {
   const check = (names: string, target: string, expected: string | undefined, current?: string): void => {
-    const credentials = (name: string) => ({ current: async () => ({ headers: { name } }) })
+    const credentials = (name: string) => ({
+      current: async () => ({ headers: { name } }),
+      onUnauthorized: () => false,
+    })
     const users: WebhookCredentials['users'] = new Map(
       names.split(' ').map(name => [name, credentials(name)]),
     )
@@ -56,12 +60,12 @@ const slice = (name: string, endpoints: readonly object[], fields: object = {}):
 test('a webhook service resolves to a ready endpoint, or to its cluster IP', async t => {
   const check = async (expected: string, ...objects: readonly object[]): Promise<void> => {
     let connected: HttpClientOptions | undefined
-    const remote = fakeRemote(async () => null)
-    const connectHttp: typeof remote.connectHttp = options => {
+    const connect = fakeConnect(async () => null)
+    const connectHttp: HttpConnect = options => {
       connected = options
-      return remote.connectHttp(options)
+      return connect(options)
     }
-    const context = { remote: { ...remote, connectHttp } }
+    const context = { connectHttp }
     const { given, create } = await startWith(t, validatingAdmissionWebhook, { context })
     for (const object of objects) {
       const isService = (object as { kind: string }).kind === 'Service'
@@ -104,7 +108,7 @@ test('webhooks fail without outgoing HTTP', async t => {
 
 test('webhooks receive and mutate CONNECT requests', async t => {
   const asked: JsonValue[] = []
-  const remote = fakeRemote(async (_, question) => {
+  const connectHttp = fakeConnect(async (_, question) => {
     asked.push(question)
     const { request } = question as { readonly request: { readonly uid: string } }
     const patch = Buffer.from('[{"op":"replace","path":"/container","value":"b"}]').toString('base64')
@@ -113,7 +117,7 @@ test('webhooks receive and mutate CONNECT requests', async t => {
   })
   let plugin: AdmissionPlugin | undefined
   const make = (context: PluginContext): AdmissionPlugin => (plugin = mutatingAdmissionWebhook(context))
-  const { given } = await startWith(t, make, { context: { remote } })
+  const { given } = await startWith(t, make, { context: { connectHttp } })
   const rules = [{ operations: ['CONNECT'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods/exec'] }]
   await given(configurations('mutating'), configuration({ rules }))
   const options = { kind: 'PodExecOptions', apiVersion: 'v1', container: 'a', command: ['sh'] }

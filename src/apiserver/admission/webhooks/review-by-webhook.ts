@@ -6,7 +6,7 @@ import type { JsonValue } from '#/api/text/json-value.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { quote } from '#/api/text/quote.ts'
 import type { Random } from '#/platform/platform.ts'
-import type { AdmissionRequest } from '../admission-chain.ts'
+import type { AdmissionAttributes } from '../admission-chain.ts'
 import {
   admissionReview,
   checkResponse,
@@ -39,7 +39,7 @@ export class WebhookDenial extends ApiError {}
 export async function reviewByWebhook(
   { client, random, isMutating }: Reviewer,
   { webhook, matched }: MatchedWebhook,
-  request: AdmissionRequest,
+  request: AdmissionAttributes,
 ): Promise<readonly JsonValue[]> {
   checkDryRun(webhook, request)
   const version = reviewVersionOf(webhook.admissionReviewVersions)
@@ -72,7 +72,7 @@ export async function reviewByWebhook(
 const timeoutSecondsDefault = 10
 
 /** Dry-run requests may call only webhooks without side effects. */
-function checkDryRun({ name, sideEffects }: Webhook, { dryRun }: AdmissionRequest): void {
+function checkDryRun({ name, sideEffects }: Webhook, { dryRun }: AdmissionAttributes): void {
   if (!dryRun || sideEffects === 'None' || sideEffects === 'NoneOnDryRun') return
   throw badRequest(`admission webhook ${quote(name)} does not support dry run`)
 }

@@ -4,9 +4,10 @@ import { DecodeError } from '#/api/decoding/decode-error.ts'
 import { parseJson, stringifyJson } from '#/api/text/json.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
 import { quote } from '#/api/text/quote.ts'
+import type { WebhookCredentials } from '#/kubeconfig/webhook-kubeconfig.ts'
 import type { HttpClientTls } from '#/platform/http-client.ts'
 import { RemoteServer, type RemoteResponse } from '../../remote-server.ts'
-import type { WebhookCredentials, PluginContext } from '../plugin-context.ts'
+import type { PluginContext } from '../plugin-context.ts'
 import { WebhookCallError } from './call-error.ts'
 import { credentialsFor } from './client-credentials.ts'
 import { describeFailure, describeRefusal } from './describe-failure.ts'
@@ -68,8 +69,8 @@ export class WebhookClient {
   }
 
   #server(origin: string, tls: HttpClientTls): RemoteServer {
-    const { platform, remote } = this.#context
-    if (remote === undefined) throw new Error('outgoing HTTP is not configured')
+    const { platform, connectHttp } = this.#context
+    if (connectHttp === undefined) throw new Error('outgoing HTTP is not configured')
     const key = JSON.stringify([origin, tls.serverName, ...[tls.ca, tls.cert, tls.key].map(textOf)])
     const known = this.#servers.get(key)
     this.#servers.delete(key)
@@ -77,7 +78,7 @@ export class WebhookClient {
       known ??
       new RemoteServer({
         clock: platform.clock,
-        connectHttp: remote.connectHttp,
+        connectHttp,
         origin,
         tls,
         answerBytesMax,

@@ -5,7 +5,7 @@ import type {
 } from '#/api/generated/admissionregistration/v1.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Scheme } from '#/api/scheme.ts'
-import type { AdmissionAttributes } from '../admission-chain.ts'
+import type { AdmissionTarget } from '../admission-chain.ts'
 import { matchRules, type MatchedResource } from '../matching/resource-rules.ts'
 
 /** A mutating or validating webhook; validating webhooks have no reinvocationPolicy. */
@@ -39,7 +39,7 @@ export class Webhooks {
     this.#scheme = scheme
   }
 
-  candidates(target: AdmissionAttributes): readonly MatchedWebhook[] {
+  candidates(target: AdmissionTarget): readonly MatchedWebhook[] {
     if (this.#all.length === 0) return none
     const { resource, operation, subresource } = target
     let ofResource = this.#candidates.get(resource)
@@ -52,7 +52,7 @@ export class Webhooks {
     return found
   }
 
-  #find(target: AdmissionAttributes): readonly MatchedWebhook[] {
+  #find(target: AdmissionTarget): readonly MatchedWebhook[] {
     return this.#all.flatMap(webhook => {
       const { rules = [], matchPolicy } = webhook
       const matched = matchRules(target, { rules, matchPolicy, scheme: this.#scheme })

@@ -4,7 +4,7 @@
  */
 import type { PersistentVolume, Pod } from '#/api/generated/core/v1.ts'
 import { persistentVolumes, pods } from '#/api/generated/core/v1-resources.ts'
-import type { WatchCache } from '../../registry/watch-cache.ts'
+import type { ObjectCache } from '../../registry/watch-cache.ts'
 import { keyOf, prefixOf } from '../../registry/store-keys.ts'
 import { CacheIndex } from '../cache-index.ts'
 import {
@@ -17,11 +17,11 @@ import {
 import { volumeSecrets } from './volume-secrets.ts'
 
 export class NodeGraph {
-  readonly #cache: WatchCache
+  readonly #cache: ObjectCache
   readonly #pods: CacheIndex<PodsByReference>
   readonly #volumes: CacheIndex<VolumesBySecret>
 
-  constructor(cache: WatchCache) {
+  constructor(cache: ObjectCache) {
     this.#cache = cache
     this.#pods = new CacheIndex<PodsByReference>({
       cache,

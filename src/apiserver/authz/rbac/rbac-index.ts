@@ -11,7 +11,7 @@ import type {
 } from '#/api/generated/rbac/v1.ts'
 import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '#/api/generated/rbac/v1-resources.ts'
 import { quote } from '#/api/text/quote.ts'
-import type { WatchCache } from '../../registry/watch-cache.ts'
+import type { ObjectCache } from '../../registry/watch-cache.ts'
 import { keyOf, prefixOf } from '../../registry/store-keys.ts'
 import type { StoredObject } from '../../registry/stored-object.ts'
 import type { UserInfo } from '../../request.ts'
@@ -36,7 +36,7 @@ export class RbacIndex {
   /** By store key of the role. */
   readonly #roles: CacheIndex<Map<string, LazyRuleSet>>
 
-  constructor(cache: WatchCache) {
+  constructor(cache: ObjectCache) {
     this.#bindings = new CacheIndex<Map<string, Scope>>({
       cache,
       prefixes: [prefixOf(clusterRoleBindings, ''), prefixOf(roleBindings, '')],

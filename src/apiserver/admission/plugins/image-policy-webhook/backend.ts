@@ -1,13 +1,13 @@
 import { parseJson, stringifyJson } from '#/api/text/json.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
-import type { Clock } from '#/platform/platform.ts'
+import { readWebhookKubeconfig, type WebhookTarget } from '#/kubeconfig/webhook-kubeconfig.ts'
+import type { HttpConnect } from '#/platform/http-client.ts'
+import type { Platform } from '#/platform/platform.ts'
 import { RemoteServer } from '../../../remote-server.ts'
-import type { Remote } from '../../../settings/flag-files.ts'
-import type { KubeconfigAccess } from '../../plugin-context.ts'
 
 export interface BackendOptions {
-  readonly remote: KubeconfigAccess
-  readonly clock: Clock
+  readonly platform: Platform
+  readonly connectHttp: HttpConnect
   readonly kubeConfigFile: string
 }
 
@@ -51,12 +51,11 @@ export class ImagePolicyBackend {
   }
 
   async #read(): Promise<Opened> {
-    const { remote: access, clock, kubeConfigFile } = this.#options
-    const remote = await access.readKubeconfig(kubeConfigFile)
+    const { platform, connectHttp, kubeConfigFile } = this.#options
+    const remote = await readWebhookKubeconfig(platform, kubeConfigFile)
     const { origin } = new URL(remote.url)
-    const { connectHttp } = access
     const server = new RemoteServer({
-      clock,
+      clock: platform.clock,
       connectHttp,
       origin,
       answerBytesMax,
@@ -68,7 +67,7 @@ export class ImagePolicyBackend {
 
 interface Opened {
   readonly server: RemoteServer
-  readonly remote: Remote
+  readonly remote: WebhookTarget
 }
 
 const timeoutMs = 30_000

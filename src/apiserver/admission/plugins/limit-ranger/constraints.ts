@@ -35,12 +35,13 @@ export function checkPod({ spec }: LimitRange, pod: Pod): readonly string[] {
 
 export function checkClaim({ spec }: LimitRange, claim: PersistentVolumeClaim): readonly string[] {
   const { requests } = askedBy(claim.spec?.resources)
+  const amounts = [['request', requests]] as const
   return (spec?.limits ?? []).flatMap(item =>
     item.type !== 'PersistentVolumeClaim'
       ? []
       : [
-          ...each(item.min, bound => checkMin(item, bound, { requests, limits: () => undefined })),
-          ...each(item.max, bound => checkMaxRequest(item, bound, requests)),
+          ...each(item.min, bound => checkBound(item, bound, { side: 'minimum', amounts })),
+          ...each(item.max, bound => checkBound(item, bound, { side: 'maximum', amounts })),
         ],
   )
 }
@@ -86,54 +87,37 @@ function each(bounds: LimitRangeItem['min'], check: (bound: Bound) => string | u
 }
 
 function checkResources(item: LimitRangeItem, asking: Asking): readonly string[] {
+  const request = ['request', asking.requests] as const
+  const limit = ['limit', asking.limits] as const
   return [
-    ...each(item.min, bound => checkMin(item, bound, asking)),
-    ...each(item.max, bound => checkMax(item, bound, asking)),
+    ...each(item.min, bound => checkBound(item, bound, { side: 'minimum', amounts: [request, limit] })),
+    ...each(item.max, bound => checkBound(item, bound, { side: 'maximum', amounts: [limit, request] })),
     ...each(item.maxLimitRequestRatio, bound => checkRatio(item, bound, asking)),
   ]
 }
 
-function checkMin(
-  { type }: LimitRangeItem,
-  { name, quantity, text }: Bound,
-  { requests, limits }: Asking,
-): string | undefined {
-  const request = requests(name)
-  const limit = limits(name)
-  const head = `minimum ${name} usage per ${type} is ${text}`
-  if (request === undefined) return `${head}.  No request is specified`
-  if (compareQuantities(request.quantity, quantity) < 0) return `${head}, but request is ${request.text}`
-  return limit && compareQuantities(limit.quantity, quantity) < 0
-    ? `${head}, but limit is ${limit.text}`
-    : undefined
+/** The first amount must be specified; none may be beyond the bound. */
+interface Bounded {
+  readonly side: 'minimum' | 'maximum'
+  readonly amounts: readonly (readonly [what: 'request' | 'limit', asked: Asked])[]
 }
 
-function checkMax(
+function checkBound(
   { type }: LimitRangeItem,
   { name, quantity, text }: Bound,
-  { requests, limits }: Asking,
+  { side, amounts }: Bounded,
 ): string | undefined {
-  const request = requests(name)
-  const limit = limits(name)
-  const head = `maximum ${name} usage per ${type} is ${text}`
-  if (limit === undefined) return `${head}.  No limit is specified`
-  if (compareQuantities(limit.quantity, quantity) > 0) return `${head}, but limit is ${limit.text}`
-  return request && compareQuantities(request.quantity, quantity) > 0
-    ? `${head}, but request is ${request.text}`
-    : undefined
-}
-
-function checkMaxRequest(
-  { type }: LimitRangeItem,
-  { name, quantity, text }: Bound,
-  requests: Asked,
-): string | undefined {
-  const request = requests(name)
-  const head = `maximum ${name} usage per ${type} is ${text}`
-  if (request === undefined) return `${head}.  No request is specified`
-  return compareQuantities(request.quantity, quantity) > 0
-    ? `${head}, but request is ${request.text}`
-    : undefined
+  const head = `${side} ${name} usage per ${type} is ${text}`
+  for (const [index, [what, asked]] of amounts.entries()) {
+    const found = asked(name)
+    if (found === undefined) {
+      if (index === 0) return `${head}.  No ${what} is specified`
+      continue
+    }
+    const difference = compareQuantities(found.quantity, quantity)
+    if (side === 'minimum' ? difference < 0 : difference > 0) return `${head}, but ${what} is ${found.text}`
+  }
+  return undefined
 }
 
 function checkRatio(

@@ -3,7 +3,7 @@ import { notFound } from '#/api/errors.ts'
 import type { CertificateSigningRequest } from '#/api/generated/certificates/v1.ts'
 import type { PodCertificateRequest } from '#/api/generated/certificates/v1beta1.ts'
 import { nodes, pods, serviceAccounts } from '#/api/generated/core/v1-resources.ts'
-import { admissionForbidden, type AdmissionRequest } from '../../admission-chain.ts'
+import { admissionForbidden, type AdmissionAttributes } from '../../admission-chain.ts'
 import { certificateRequestSubject } from '../certificate-request-subject.ts'
 import { getCached } from '../../lookup.ts'
 import type { PluginContext } from '../../plugin-context.ts'
@@ -14,7 +14,7 @@ const nodeSigners: readonly (string | undefined)[] = [
   'kubernetes.io/kube-apiserver-client-kubelet',
 ]
 
-export async function checkCertificateRequest(request: AdmissionRequest, nodeName: string): Promise<void> {
+export async function checkCertificateRequest(request: AdmissionAttributes, nodeName: string): Promise<void> {
   if (request.operation !== 'CREATE') return
   const { spec } = request.object as CertificateSigningRequest
   if (!nodeSigners.includes(spec?.signerName)) return
@@ -26,7 +26,7 @@ export async function checkCertificateRequest(request: AdmissionRequest, nodeNam
 }
 
 export function checkPodCertificateRequest(
-  request: AdmissionRequest,
+  request: AdmissionAttributes,
   nodeName: string,
   context: PluginContext,
 ): void {
@@ -61,7 +61,7 @@ export function checkPodCertificateRequest(
   )
 }
 
-function checkPod(request: AdmissionRequest, nodeName: string, context: PluginContext): void {
+function checkPod(request: AdmissionAttributes, nodeName: string, context: PluginContext): void {
   const { namespace } = request
   const { spec } = request.object as PodCertificateRequest
   const pod = getCached(context, pods, { name: spec.podName, namespace })

@@ -5,9 +5,9 @@
 import type { Node } from '#/api/generated/core/v1.ts'
 import { equalJson } from '#/api/text/json-value.ts'
 import type { Labels } from '#/api/labels.ts'
-import { admissionForbidden, type AdmissionRequest } from '../../admission-chain.ts'
+import { admissionForbidden, type AdmissionAttributes } from '../../admission-chain.ts'
 
-export function checkNode(request: AdmissionRequest, nodeName: string): void {
+export function checkNode(request: AdmissionAttributes, nodeName: string): void {
   if (request.name !== nodeName) {
     throw admissionForbidden(request, `node "${nodeName}" is not allowed to modify node "${request.name}"`)
   }
@@ -15,7 +15,7 @@ export function checkNode(request: AdmissionRequest, nodeName: string): void {
   if (request.operation === 'UPDATE') checkChange(request, nodeName)
 }
 
-function checkNew(request: AdmissionRequest, nodeName: string): void {
+function checkNew(request: AdmissionAttributes, nodeName: string): void {
   const { spec, metadata } = request.object as Node
   if (spec?.configSource !== undefined) {
     throw admissionForbidden(
@@ -33,7 +33,7 @@ function checkNew(request: AdmissionRequest, nodeName: string): void {
   )
 }
 
-function checkChange(request: AdmissionRequest, nodeName: string): void {
+function checkChange(request: AdmissionAttributes, nodeName: string): void {
   const node = request.object as Node
   const oldObject = request.oldObject as Node
   const { configSource } = node.spec ?? {}

@@ -1,11 +1,11 @@
 /** Checks objects that belong to a single node: Lease, CSINode and ResourceSlice. */
 import type { ResourceSlice } from '#/api/generated/resource/v1.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
-import { admissionForbidden, type AdmissionRequest } from '../../admission-chain.ts'
+import { admissionForbidden, type AdmissionAttributes } from '../../admission-chain.ts'
 
 const leaseNamespace = 'kube-node-lease'
 
-export function checkLease(request: AdmissionRequest, nodeName: string): void {
+export function checkLease(request: AdmissionAttributes, nodeName: string): void {
   if (request.namespace !== leaseNamespace) {
     throw admissionForbidden(request, `can only access leases in the "${leaseNamespace}" system namespace`)
   }
@@ -13,13 +13,13 @@ export function checkLease(request: AdmissionRequest, nodeName: string): void {
   throw admissionForbidden(request, 'can only access node lease with the same name as the requesting node')
 }
 
-export function checkCsiNode(request: AdmissionRequest, nodeName: string): void {
+export function checkCsiNode(request: AdmissionAttributes, nodeName: string): void {
   if (nameOf(request) === nodeName) return
   throw admissionForbidden(request, 'can only access CSINode with the same name as the requesting node')
 }
 
 /** A CREATE request is checked by the name in the object. */
-function nameOf({ operation, object, name }: AdmissionRequest): string | undefined {
+function nameOf({ operation, object, name }: AdmissionAttributes): string | undefined {
   return operation === 'CREATE' ? object?.metadata.name : name
 }
 
@@ -27,7 +27,7 @@ function nameOf({ operation, object, name }: AdmissionRequest): string | undefin
  * Updates need no check: a slice's nodeName is immutable, and the authorizer restricts nodes to their own
  * slices.
  */
-export function checkResourceSlice(request: AdmissionRequest, nodeName: string): void {
+export function checkResourceSlice(request: AdmissionAttributes, nodeName: string): void {
   const { operation, object, oldObject } = request
   if (operation === 'CREATE' && sliceNode(object) !== nodeName) {
     throw admissionForbidden(

@@ -7,13 +7,13 @@ import type { Eviction } from '#/api/generated/policy/v1.ts'
 import type { Pod, PodStatus } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { equalJson } from '#/api/text/json-value.ts'
-import { admissionForbidden, type AdmissionRequest } from '../../admission-chain.ts'
+import { admissionForbidden, type AdmissionAttributes } from '../../admission-chain.ts'
 import { getCached } from '../../lookup.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { apiReferenceOf } from '../pod-references.ts'
 import { isMirror, mirrorAnnotation } from '../pod-spec.ts'
 
-export function checkPod(request: AdmissionRequest, nodeName: string, context: PluginContext): void {
+export function checkPod(request: AdmissionAttributes, nodeName: string, context: PluginContext): void {
   const { operation } = request
   if (operation === 'CREATE') {
     checkMirror(request, nodeName)
@@ -36,7 +36,7 @@ export function checkPod(request: AdmissionRequest, nodeName: string, context: P
   }
 }
 
-function checkMirror(request: AdmissionRequest, nodeName: string): void {
+function checkMirror(request: AdmissionAttributes, nodeName: string): void {
   const pod = request.object as Pod
   if (!isMirror(pod)) {
     throw admissionForbidden(
@@ -55,7 +55,7 @@ function checkMirror(request: AdmissionRequest, nodeName: string): void {
  * The controller owner reference must have the UID of the current Node, so that mirror pods of a replaced
  * Node are garbage collected.
  */
-function checkOwner(request: AdmissionRequest, nodeName: string, context: PluginContext): void {
+function checkOwner(request: AdmissionAttributes, nodeName: string, context: PluginContext): void {
   const owners = request.object?.metadata.ownerReferences ?? []
   const [owner] = owners
   if (owners.length > 1) {
@@ -91,7 +91,7 @@ function checkOwner(request: AdmissionRequest, nodeName: string, context: Plugin
   )
 }
 
-export function checkPodStatus(request: AdmissionRequest, nodeName: string): void {
+export function checkPodStatus(request: AdmissionAttributes, nodeName: string): void {
   if (request.operation !== 'UPDATE')
     throw admissionForbidden(request, `unexpected operation "${request.operation}"`)
   const pod = request.object as Pod
@@ -117,7 +117,7 @@ function claimsOf(status: PodStatus | undefined): readonly unknown[] {
   return status?.resourceClaimStatuses ?? []
 }
 
-export function checkEviction(request: AdmissionRequest, nodeName: string, context: PluginContext): void {
+export function checkEviction(request: AdmissionAttributes, nodeName: string, context: PluginContext): void {
   const { operation, namespace, object } = request
   if (operation !== 'CREATE') throw admissionForbidden(request, `unexpected operation ${operation}`)
   const name = request.name || (object as Eviction).metadata.name

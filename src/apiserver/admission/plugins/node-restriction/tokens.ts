@@ -7,12 +7,12 @@ import type { TokenRequest } from '#/api/generated/authentication/v1.ts'
 import type { Pod, Volume } from '#/api/generated/core/v1.ts'
 import { persistentVolumeClaims, persistentVolumes, pods } from '#/api/generated/core/v1-resources.ts'
 import { csiDrivers } from '#/api/generated/storage/v1-resources.ts'
-import { admissionForbidden, type AdmissionRequest } from '../../admission-chain.ts'
+import { admissionForbidden, type AdmissionAttributes } from '../../admission-chain.ts'
 import { getCached } from '../../lookup.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 
 export async function checkToken(
-  request: AdmissionRequest,
+  request: AdmissionAttributes,
   nodeName: string,
   context: PluginContext,
 ): Promise<void> {
@@ -38,7 +38,7 @@ export async function checkToken(
   await checkAudience(request, pod, context)
 }
 
-async function checkAudience(request: AdmissionRequest, pod: Pod, context: PluginContext): Promise<void> {
+async function checkAudience(request: AdmissionAttributes, pod: Pod, context: PluginContext): Promise<void> {
   const { audiences = [] } = (request.object as TokenRequest).spec ?? {}
   if (audiences.length > 1) throw admissionForbidden(request, 'node may only request 0 or 1 audiences')
   const [audience = ''] = audiences

@@ -3,9 +3,9 @@
  */
 import type { PersistentVolumeClaim, PersistentVolumeClaimStatus } from '#/api/generated/core/v1.ts'
 import { equalJson } from '#/api/text/json-value.ts'
-import { admissionForbidden, type AdmissionRequest } from '../../admission-chain.ts'
+import { admissionForbidden, type AdmissionAttributes } from '../../admission-chain.ts'
 
-export function checkClaim(request: AdmissionRequest, nodeName: string): void {
+export function checkClaim(request: AdmissionAttributes, nodeName: string): void {
   const { operation, subresource, object, oldObject } = request
   if (subresource !== 'status') throw admissionForbidden(request, 'may only update PVC status')
   if (operation !== 'UPDATE') throw admissionForbidden(request, `unexpected operation "${operation}"`)

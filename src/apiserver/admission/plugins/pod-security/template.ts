@@ -3,8 +3,8 @@ import type { PodTemplate, PodTemplateSpec } from '#/api/generated/core/v1.ts'
 import type { CronJob } from '#/api/generated/batch/v1.ts'
 import type { Deployment } from '#/api/generated/apps/v1.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
-import type { Resource } from '#/api/resource.ts'
-import type { AdmissionRequest } from '../../admission-chain.ts'
+import { qualifiedResourceName, type Resource } from '#/api/resource.ts'
+import type { AdmissionAttributes } from '../../admission-chain.ts'
 import { specOf } from '../pod-spec.ts'
 import type { PodToCheck } from './check.ts'
 
@@ -24,14 +24,10 @@ const templates: ReadonlyMap<string, FindTemplate> = new Map<string, FindTemplat
 ])
 
 export function hasTemplate(resource: Resource): boolean {
-  return templates.has(nameOf(resource))
+  return templates.has(qualifiedResourceName(resource))
 }
 
-export function templateOf({ resource, object }: AdmissionRequest): PodToCheck | undefined {
-  const template = object && templates.get(nameOf(resource))?.(object)
+export function templateOf({ resource, object }: AdmissionAttributes): PodToCheck | undefined {
+  const template = object && templates.get(qualifiedResourceName(resource))?.(object)
   return template && { metadata: template.metadata ?? {}, spec: specOf(template) }
-}
-
-function nameOf({ group, plural }: Resource): string {
-  return group === '' ? plural : `${plural}.${group}`
 }

@@ -37,7 +37,8 @@ export class QuotaServer {
   static async start({ platform, store, configuration, signal }: QuotaServerOptions): Promise<QuotaServer> {
     const cache = new WatchCache({ store, platform, prefix: storeRoot })
     const parts = { platform, store, cache, scheme, hooks: new Map(), authorizer: alwaysAllow }
-    const registry = { ...parts, admission: new AdmissionChain([resourceQuota(parts, configuration)]) }
+    const plugin = resourceQuota({ ...parts, extendRegistry: () => undefined }, configuration)
+    const registry = { ...parts, admission: new AdmissionChain([plugin]) }
     const { promise, resolve } = Promise.withResolvers<void>()
     void cache.run(signal, resolve)
     await promise

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Program } from '#/platform/simulated.ts'
 import { Simulation } from '#/platform/simulated.ts'
-import type { ExecSettings } from './connection.ts'
+import type { ExecSettings } from './connection-settings.ts'
 import {
   anonymous,
   impersonating,

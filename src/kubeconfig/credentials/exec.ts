@@ -8,8 +8,8 @@ import { parseJson, stringifyJson } from '#/api/text/json.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
 import { parseTime } from '#/api/text/time.ts'
 import type { Platform, Process } from '#/platform/platform.ts'
-import { LinkedAbort } from '../abort.ts'
-import type { ExecSettings } from '../connection.ts'
+import { LinkedAbort } from '#/base/abort.ts'
+import type { ExecSettings } from '../connection-settings.ts'
 import { authorization, type Credentials, type RequestCredentials } from '../credentials.ts'
 
 /** Timeout for a plugin, which may wait for a login elsewhere. */

@@ -6,8 +6,7 @@
  */
 import type { Status } from '#/api/errors.ts'
 import type { KubernetesObject, ObjectMeta } from '#/api/metadata.ts'
-import type { Resource } from '#/api/resource.ts'
-import type { StoredObject } from './stored-object.ts'
+import type { StoredObject } from '../../../registry/stored-object.ts'
 
 export interface Initializers {
   /** In order; the first one is next. */
@@ -47,27 +46,4 @@ export function isUninitialized(stored: StoredObject): boolean {
     // An unreadable object is not hidden, so that reading it reports the error.
     return false
   }
-}
-
-const completable = new WeakMap<Resource, Resource>()
-
-/**
- * Updates of an uninitialized pod use the rules for creation, because none of its fields are in use yet.
- * Other kinds keep their update rules.
- */
-export function withCreateRules(resource: Resource): Resource {
-  if (resource.group !== '' || resource.plural !== 'pods') return resource
-  const known = completable.get(resource)
-  if (known) return known
-  const { prepareForCreate, validate, ...rules } = resource.rules ?? {}
-  const made: Resource = {
-    ...resource,
-    rules: {
-      ...rules,
-      ...(prepareForCreate && { prepareForCreate, prepareForUpdate: prepareForCreate }),
-      ...(validate && { validate, validateUpdate: validate }),
-    },
-  }
-  completable.set(resource, made)
-  return made
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Simulation } from '#/platform/simulated.ts'
-import { inClusterConfig, type ConnectionSettings } from './connection.ts'
+import type { ConnectionSettings } from './connection-settings.ts'
 import {
   changeKubeconfig,
   kubeconfigPaths,
@@ -233,33 +233,6 @@ test('a missing kubeconfig is created; without changes nothing is written', asyn
   await change({}, [{ section: 'current-context', value: 'x' }], '/a')
   assert.match((await read('/a')) ?? '', /# a comment/)
   await assert.rejects(change({}, [{ section: 'current-context', value: 'x' }]), /no home directory/)
-})
-
-test('the in-cluster configuration is read from files and environment', async () => {
-  const { write, simulation } = start()
-  const folder = '/var/run/secrets/kubernetes.io/serviceaccount'
-  const settings = (environment: Record<string, string>): Promise<ConnectionSettings | undefined> => {
-    return simulation.run(inClusterConfig(simulation.host('a'), environment))
-  }
-  const environment = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' }
-  assert.equal(await settings(environment), undefined)
-  await write(`${folder}/token`, 't')
-  assert.equal(await settings({}), undefined)
-  const user = { token: { file: `${folder}/token` } }
-  assert.deepEqual(await settings(environment), {
-    server: 'https://[fd00::1]:443',
-    namespace: 'default',
-    user,
-  })
-  await write(`${folder}/ca.crt`, 'ca')
-  await write(`${folder}/namespace`, 'mine\n')
-  assert.deepEqual(await settings({ ...environment, KUBERNETES_SERVICE_HOST: '10.0.0.1' }), {
-    server: 'https://10.0.0.1:443',
-    namespace: 'mine',
-    user,
-    ca: { file: `${folder}/ca.crt` },
-  })
-  assert.equal((await settings({ ...environment, POD_NAMESPACE: 'other' }))?.namespace, 'other')
 })
 
 interface Case {

@@ -6,14 +6,14 @@ import { dirname, resolve } from 'node:path'
 import { stringifyYaml } from '#/api/text/stringify-yaml.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
 import type { Platform } from '#/platform/platform.ts'
-import { planKubeconfigWrites, type KubeconfigEdit } from './kubeconfig/edits.ts'
-import { readKubeconfigFile } from './kubeconfig/file-format.ts'
-import { mergeKubeconfigs, type Kubeconfig, type LoadedFile } from './kubeconfig/merge.ts'
+import { planKubeconfigWrites, type KubeconfigEdit } from './file/edits.ts'
+import { readKubeconfigFile } from './file/file-format.ts'
+import { mergeKubeconfigs, type Kubeconfig, type LoadedFile } from './file/merge.ts'
 
-export type { KubeconfigEdit } from './kubeconfig/edits.ts'
-export type { ClusterEntry, ContextEntry, KubeconfigFile, UserEntry } from './kubeconfig/file-format.ts'
-export { mergeKubeconfigs, type Kubeconfig } from './kubeconfig/merge.ts'
-export { settingsOf, type KubeconfigOverrides } from './kubeconfig/settings.ts'
+export type { KubeconfigEdit } from './file/edits.ts'
+export type { ClusterEntry, ContextEntry, KubeconfigFile, UserEntry } from './file/file-format.ts'
+export { mergeKubeconfigs, type Kubeconfig } from './file/merge.ts'
+export { settingsOf, type KubeconfigOverrides } from './file/settings.ts'
 
 export interface KubeconfigSources {
   /** The value of `--kubeconfig`: the only file to use. */

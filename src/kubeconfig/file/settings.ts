@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path'
 import type { ContentSource, Impersonation } from '../credentials.ts'
-import type { ConnectionSettings, ExecSettings, UserSettings } from '../connection.ts'
+import type { ConnectionSettings, ExecSettings, UserSettings } from '../connection-settings.ts'
 import type { ClusterEntry, ContextEntry, ExecEntry, UserEntry } from './file-format.ts'
 import type { Kubeconfig, Located } from './merge.ts'
 

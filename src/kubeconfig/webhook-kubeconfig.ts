@@ -4,7 +4,7 @@
  */
 import type { HttpClientTls } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
-import { credentialsOf, readContent } from './connection.ts'
+import { credentialsOf, readContent } from './connection-settings.ts'
 import { staticCredentials, type Credentials } from './credentials.ts'
 import { loadKubeconfig, settingsOf, type Kubeconfig } from './kubeconfig.ts'
 

@@ -1,0 +1,76 @@
+/** Reads of revisions older than the watch cache, from the store. */
+import type { Store } from '#/store/store.ts'
+import { CacheEvent } from './cache-event.ts'
+import { StoredObject } from './stored-object.ts'
+
+export interface ListAtOptions {
+  readonly prefix: string
+  readonly revision: number
+  /** The list starts after this key. */
+  readonly after: string | undefined
+  /** Maximum number of objects in a page. */
+  readonly limit: number
+}
+
+export interface HistoryPage {
+  readonly objects: readonly StoredObject[]
+  /** Number of keys after the page. */
+  readonly remaining: number
+}
+
+export async function* listAt(
+  store: Store,
+  { prefix, revision, after, limit }: ListAtOptions,
+): AsyncGenerator<HistoryPage, void, undefined> {
+  let position = after
+  for (;;) {
+    const { entries, remaining } = await store.list({
+      prefix,
+      revision,
+      limit,
+      ...(position && { after: position }),
+    })
+    yield {
+      objects: entries.map(entry => new StoredObject(entry.key, entry.revision, entry.value)),
+      remaining,
+    }
+    if (remaining === 0) return
+    position = entries.at(-1)!.key
+  }
+}
+
+export interface ReplayOptions {
+  /** Ends with a slash, or is a single key. */
+  readonly prefix: string
+  readonly afterRevision: number
+  /** Revision of the last event. */
+  readonly untilRevision: number
+  readonly signal: AbortSignal
+}
+
+export async function* replay(
+  store: Store,
+  { prefix, afterRevision, untilRevision, signal }: ReplayOptions,
+): AsyncGenerator<readonly CacheEvent[], void, undefined> {
+  const known = new Map<string, StoredObject>()
+  const listed = prefix.endsWith('/') ? (await store.list({ prefix, revision: afterRevision })).entries : []
+  const single = prefix.endsWith('/') ? undefined : await store.get(prefix, { revision: afterRevision })
+  for (const entry of single ? [single] : listed)
+    known.set(entry.key, new StoredObject(entry.key, entry.revision, entry.value))
+  const watch = store.watch({ prefix, afterRevision, signal })
+  watch.requestProgress()
+  for await (const batch of watch) {
+    const events = batch.events
+      .filter(event => event.revision <= untilRevision)
+      .map(event => {
+        const { key, revision } = event
+        const previous = known.get(key)
+        const current = event.type === 'put' ? new StoredObject(key, revision, event.value) : undefined
+        if (current) known.set(key, current)
+        else known.delete(key)
+        return new CacheEvent(revision, key, current, previous)
+      })
+    if (events.length > 0) yield events
+    if (batch.revision >= untilRevision) return
+  }
+}
