@@ -5,6 +5,7 @@
  * https://kubernetes.io/docs/concepts/cluster-administration/flow-control/
  */
 import type { FlowSchema, PolicyRulesWithSubjects } from '#/api/generated/flowcontrol/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { Clock } from '#/platform/platform.ts'
 import {
   levelConfigurationOf,
@@ -129,7 +130,7 @@ export class FlowControl {
   #adopt(): void {
     const objects = readLevels(this.#registry)
     const wanted = new Map(mandatoryLevels)
-    for (const object of objects) wanted.set(object.metadata.name ?? '', levelConfigurationOf(object))
+    for (const object of objects) wanted.set(object.metadata.name, levelConfigurationOf(object))
     for (const [name, configuration] of wanted) {
       const known = this.#levels.get(name)
       if (known) known.configure(configuration)
@@ -145,9 +146,7 @@ export class FlowControl {
 
   /** Sorted by precedence; the last route is the catch-all. */
   #makeRoutes(): readonly Route[] {
-    const uids = new Map(
-      readLevels(this.#registry).map(({ metadata }) => [metadata.name ?? '', metadata.uid ?? '']),
-    )
+    const uids = new Map(readLevels(this.#registry).map(({ metadata }) => [metadata.name, metadata.uid]))
     const routes = readSchemas(this.#registry)
       .toSorted(byPrecedence)
       .flatMap(schema => {
@@ -156,7 +155,7 @@ export class FlowControl {
         // A flow schema with a missing priority level is ignored.
         if (level === undefined) return []
         const headers = {
-          'x-kubernetes-pf-flowschema-uid': schema.metadata.uid ?? '',
+          'x-kubernetes-pf-flowschema-uid': schema.metadata.uid,
           'x-kubernetes-pf-prioritylevel-uid': uids.get(name) ?? '',
         }
         return [{ schema, level, headers }]
@@ -197,7 +196,7 @@ export interface LevelSummary {
 }
 
 interface Route {
-  readonly schema: FlowSchema | undefined
+  readonly schema: Stored<FlowSchema> | undefined
   readonly level: PriorityLevel
   readonly headers: Readonly<Record<string, string>> | undefined
 }

@@ -171,7 +171,7 @@ function admissionOf(
   current: StoredObject,
   options: DeleteOptions,
 ): AdmissionRequest {
-  const { name = '', namespace = '' } = current.object.metadata
+  const { name, namespace = '' } = current.object.metadata
   return {
     operation: 'DELETE',
     resource,

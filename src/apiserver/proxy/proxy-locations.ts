@@ -5,6 +5,7 @@ import { pods, services } from '#/api/generated/core/v1-resources.ts'
 import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
 import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
 import { quote } from '#/api/text/quote.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { HttpClient } from '#/platform/http-client.ts'
 import type { RequestScope } from '../handlers/request-scope.ts'
 import type { Kubelets } from '../kubelets.ts'
@@ -78,7 +79,7 @@ function slicesOf({ objects, info }: RequestScope, service: string): readonly En
 
 function isOfPod({ objects, info }: RequestScope, { address, pod }: ServiceEndpoint): boolean {
   if (pod.namespace !== info.namespace) return false
-  const stored = objects.get(keyOf(pods, pod.namespace, pod.name))?.object as Pod | undefined
+  const stored = objects.get(keyOf(pods, pod.namespace, pod.name))?.object as Stored<Pod> | undefined
   return stored?.status?.podIPs?.some(({ ip }) => ip === address) ?? false
 }
 

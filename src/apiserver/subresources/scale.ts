@@ -4,7 +4,7 @@ import { structDefinition } from '#/api/definitions.ts'
 import { badRequest, notFound } from '#/api/errors.ts'
 import type { Scale } from '#/api/generated/autoscaling/v1.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
-import type { KubernetesObject, ObjectMeta } from '#/api/metadata.ts'
+import type { KubernetesObject, ObjectMeta, Stored } from '#/api/metadata.ts'
 import { apiVersionOf } from '#/api/resource.ts'
 import { formatLabelSelector, type LabelSelector } from '#/api/selectors/selector.ts'
 import { formatLabels } from '#/api/labels.ts'
@@ -185,11 +185,11 @@ function checkName({ metadata }: Scale, { info }: RequestScope): void {
   }
 }
 
-function answer(scope: RequestScope, object: KubernetesObject): ApiResponse {
+function answer(scope: RequestScope, object: Stored): ApiResponse {
   const { negotiated } = scope.view
   const scale = scaleOf(scope, object)
   if (negotiated.transform?.kind !== 'Table') return { status: 200, body: valueBody(scale, negotiated) }
-  const resourceVersion = object.metadata.resourceVersion ?? ''
+  const resourceVersion = object.metadata.resourceVersion
   const row = new StoredObject('', Number(resourceVersion), encodeForStore(scale), scale)
   const view = new View({ ...scope.resource, columns: scaleColumns }, negotiated)
   return { status: 200, body: tableBody(view, [row], { resourceVersion }, scope) }

@@ -6,6 +6,7 @@
 import type { Container, EnvFromSource, Pod, PodSpec } from '#/api/generated/core/v1.ts'
 import { equalJson } from '#/api/text/json-value.ts'
 import { compileLabelSelector } from '#/api/selectors/selector.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { AdmissionPlugin } from '../admission-chain.ts'
 import { listCached } from '../lookup.ts'
 import type { PluginContext } from '../plugin-context.ts'
@@ -32,11 +33,11 @@ const optOutAnnotation = 'podpreset.admission.kubernetes.io/exclude'
 const appliedPrefix = 'podpreset.admission.kubernetes.io/podpreset-'
 
 /** Undefined on a merge conflict. */
-function applied(pod: Pod, presets: readonly PodPreset[]): Pod | undefined {
+function applied(pod: Pod, presets: readonly Stored<PodPreset>[]): Pod | undefined {
   try {
     const marks = presets.map(({ metadata }) => [
-      `${appliedPrefix}${metadata.name ?? ''}`,
-      metadata.resourceVersion ?? '',
+      `${appliedPrefix}${metadata.name}`,
+      metadata.resourceVersion,
     ])
     const annotations = { ...pod.metadata.annotations, ...Object.fromEntries(marks) }
     return { ...withSpec(pod, mergedSpec(specOf(pod), presets)), metadata: { ...pod.metadata, annotations } }

@@ -87,7 +87,7 @@ function checkOwner(request: AdmissionRequest, nodeName: string, context: Plugin
   if (owner.uid === node.metadata.uid) return
   throw admissionForbidden(
     request,
-    `node ${nodeName} UID mismatch: expected ${owner.uid} got ${node.metadata.uid ?? ''}`,
+    `node ${nodeName} UID mismatch: expected ${owner.uid} got ${node.metadata.uid}`,
   )
 }
 

@@ -7,6 +7,7 @@ import type { TokenRequest } from '#/api/generated/authentication/v1.ts'
 import type { Pod, Volume } from '#/api/generated/core/v1.ts'
 import { persistentVolumeClaims, persistentVolumes, pods } from '#/api/generated/core/v1-resources.ts'
 import { csiDrivers } from '#/api/generated/storage/v1-resources.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { admissionForbidden, type AdmissionRequest } from '../../admission-chain.ts'
 import { getCached } from '../../lookup.ts'
 import type { PluginContext } from '../../plugin-context.ts'
@@ -38,7 +39,11 @@ export async function checkToken(
   await checkAudience(request, pod, context)
 }
 
-async function checkAudience(request: AdmissionRequest, pod: Pod, context: PluginContext): Promise<void> {
+async function checkAudience(
+  request: AdmissionRequest,
+  pod: Stored<Pod>,
+  context: PluginContext,
+): Promise<void> {
   const { audiences = [] } = (request.object as TokenRequest).spec ?? {}
   if (audiences.length > 1) throw admissionForbidden(request, 'node may only request 0 or 1 audiences')
   const [audience = ''] = audiences
@@ -63,7 +68,7 @@ async function checkAudience(request: AdmissionRequest, pod: Pod, context: Plugi
   )
 }
 
-function asksFor(context: PluginContext, pod: Pod, volume: Volume, audience: string): boolean {
+function asksFor(context: PluginContext, pod: Stored<Pod>, volume: Volume, audience: string): boolean {
   if (
     volume.projected?.sources?.some(
       ({ serviceAccountToken: token }) => token && (token.audience ?? '') === audience,
@@ -79,11 +84,11 @@ function asksFor(context: PluginContext, pod: Pod, volume: Volume, audience: str
 /** The CSI driver of a volume, inline or through its claim's PersistentVolume. */
 function driverOf(
   context: PluginContext,
-  { metadata }: Pod,
+  { metadata }: Stored<Pod>,
   { name, csi, ephemeral, persistentVolumeClaim }: Volume,
 ): string | undefined {
   if (csi) return csi.driver
-  const claimName = ephemeral ? `${metadata.name ?? ''}-${name}` : persistentVolumeClaim?.claimName
+  const claimName = ephemeral ? `${metadata.name}-${name}` : persistentVolumeClaim?.claimName
   if (!claimName) return undefined
   const claim = getCached(context, persistentVolumeClaims, {
     name: claimName,
