@@ -9,7 +9,7 @@ import { stored } from '../test-stored.ts'
 import { attributesOf } from './authorizer.ts'
 import { nodeIdentity } from './node-authorizer.ts'
 import { podReferences } from './node/pod-references.ts'
-import { volumeSecrets } from './node/volume-secrets.ts'
+import { volumeSecrets } from './node/node-graph.ts'
 import { readQuestion, startTestCluster, type TestCluster } from './test-cluster.ts'
 
 function node(name: string): UserInfo {

@@ -8,6 +8,8 @@ import type { KubernetesObject, ObjectMeta, Stored } from '#/api/metadata.ts'
 import { apiVersionOf } from '#/api/resource.ts'
 import { formatLabelSelector, type LabelSelector } from '#/api/selectors/selector.ts'
 import { formatLabels } from '#/api/labels.ts'
+import { ageColumn, ageOf, nameColumn, nameOf } from '#/api/columns.ts'
+import type { Column, KindColumns } from '#/api/table-columns.ts'
 import { keyOfScope, subjectOf, type RequestScope } from '../handlers/request-scope.ts'
 import { bodyBytes, decodeBody } from '../handlers/decode-body.ts'
 import { waitUntilFresh } from '../handlers/wait-until-fresh.ts'
@@ -21,7 +23,6 @@ import type { ApiResponse } from '../request.ts'
 import type { VerbHandlers } from '../router.ts'
 import { tableBody } from '../table.ts'
 import { valueBody, View } from '../view.ts'
-import { scaleColumns } from './scale-columns.ts'
 
 export const scale: VerbHandlers = { get, update, patch }
 
@@ -193,4 +194,24 @@ function answer(scope: RequestScope, object: Stored): ApiResponse {
   const row = new StoredObject('', Number(resourceVersion), encodeForStore(scale), scale)
   const view = new View({ ...scope.resource, columns: scaleColumns }, negotiated)
   return { status: 200, body: tableBody(view, [row], { resourceVersion }, scope) }
+}
+
+/** Table columns of `kubectl get --subresource=scale`. */
+const scaleColumns: KindColumns<Scale> = {
+  columns: [
+    nameColumn,
+    countColumn('Desired', 'How many pods there should be.'),
+    countColumn('Available', 'How many pods there are.'),
+    ageColumn,
+  ],
+  cells: (scale, nowMs) => [
+    nameOf(scale),
+    scale.spec?.replicas ?? 0,
+    scale.status?.replicas ?? 0,
+    ageOf(scale, nowMs),
+  ],
+}
+
+function countColumn(name: string, description: string): Column {
+  return { name, type: 'integer', format: '', description, priority: 0 }
 }

@@ -12,7 +12,7 @@ import type { WebhookCredentials, PluginContext } from '../plugin-context.ts'
 import { fakeRemote } from '../testdata/fake-remote.ts'
 import { configMap, startWith } from '../testdata/plugin-server.ts'
 import { validatingAdmissionWebhook } from '../plugins/validating-admission-webhook.ts'
-import { credentialsFor } from './client-credentials.ts'
+import { credentialsFor } from './webhook-client.ts'
 
 test('webhook credentials are selected by exact host or wildcard user name', () => {
   const check = (names: string, target: string, expected: string | undefined, current?: string): void => {

@@ -15,7 +15,6 @@ import {
   type ReferencedResource,
   type ReferenceKey,
 } from './pod-references.ts'
-import { volumeSecrets } from './volume-secrets.ts'
 
 export class NodeGraph {
   readonly #cache: WatchCache
@@ -100,4 +99,38 @@ function removeVolume(index: VolumesBySecret, volume: Stored<PersistentVolume>):
     volumes?.delete(volume.metadata.name)
     if (volumes?.size === 0) index.delete(key)
   }
+}
+
+interface SecretReference {
+  readonly name?: string
+  readonly namespace?: string
+}
+
+/** Secrets a node needs to mount a PersistentVolume, without those that only the controller needs. */
+export function volumeSecrets({ spec }: PersistentVolume): readonly ReferenceKey[] {
+  if (!spec?.claimRef) return []
+  const { azureFile, cephfs, cinder, csi, flexVolume, iscsi, rbd, scaleIO, storageos } = spec
+  // Secret references without a namespace refer to the namespace of the claim.
+  const claimNamespace = spec.claimRef.namespace ?? ''
+  const references: readonly (SecretReference | undefined)[] = [
+    azureFile && { name: azureFile.secretName, namespace: azureFile.secretNamespace || claimNamespace },
+    ...[cephfs, flexVolume, iscsi, rbd, scaleIO].map(source =>
+      withNamespace(source?.secretRef, claimNamespace),
+    ),
+    cinder?.secretRef,
+    storageos?.secretRef,
+    csi?.nodePublishSecretRef,
+    csi?.nodeStageSecretRef,
+    csi?.nodeExpandSecretRef,
+  ]
+  return references.flatMap(each =>
+    each?.name ? [referenceKey('secrets', each.namespace ?? '', each.name)] : [],
+  )
+}
+
+function withNamespace(
+  reference: SecretReference | undefined,
+  namespace: string,
+): SecretReference | undefined {
+  return reference && { ...reference, namespace: reference.namespace || namespace }
 }
