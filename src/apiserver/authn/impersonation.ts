@@ -49,7 +49,7 @@ export interface Impersonated {
 }
 
 /** Throws ApiError 403 with the reason of the first applicable mode. */
-export async function checkImpersonation(
+async function checkImpersonation(
   authorizer: Authorizer,
   request: ImpersonationRequest,
 ): Promise<Impersonated> {
