@@ -193,7 +193,7 @@ function answer(scope: RequestScope, object: Stored): ApiResponse {
   const resourceVersion = object.metadata.resourceVersion
   const row = new StoredObject('', Number(resourceVersion), encodeForStore(scale), scale)
   const view = new View({ ...scope.resource, columns: scaleColumns }, negotiated)
-  return { status: 200, body: tableBody(view, [row], { resourceVersion }, scope) }
+  return { status: 200, body: tableBody(view, { objects: [row], meta: { resourceVersion } }, scope) }
 }
 
 /** Table columns of `kubectl get --subresource=scale`. */

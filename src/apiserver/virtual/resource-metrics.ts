@@ -54,7 +54,7 @@ function handlersFor(find: (scope: RequestScope) => Promise<readonly KubernetesO
     },
     list: async (scope): Promise<ApiResponse> => ({
       status: 200,
-      body: listBody(scope.view, await stored(scope), { resourceVersion: '' }, scope),
+      body: listBody(scope.view, { objects: await stored(scope), meta: { resourceVersion: '' } }, scope),
     }),
   }
 }

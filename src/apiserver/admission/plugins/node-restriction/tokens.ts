@@ -48,7 +48,8 @@ async function checkAudience(
   if (audiences.length > 1) throw admissionForbidden(request, 'node may only request 0 or 1 audiences')
   const [audience = ''] = audiences
   const { user, namespace, name } = request
-  if ((pod.spec?.volumes ?? []).some(volume => asksFor(context, pod, volume, audience))) return
+  const volumes = pod.spec?.volumes ?? []
+  if (volumes.some(volume => tokenAudiences(context, pod, volume).includes(audience))) return
   const { decision } = await context.authorizer.authorize({
     user,
     isResource: true,
@@ -68,17 +69,15 @@ async function checkAudience(
   )
 }
 
-function asksFor(context: PluginContext, pod: Stored<Pod>, volume: Volume, audience: string): boolean {
-  if (
-    volume.projected?.sources?.some(
-      ({ serviceAccountToken: token }) => token && (token.audience ?? '') === audience,
-    )
-  )
-    return true
+/** The audiences of the tokens that a volume projects or that its CSI driver requests. */
+function tokenAudiences(context: PluginContext, pod: Stored<Pod>, volume: Volume): readonly string[] {
+  const { sources } = volume.projected ?? {}
+  if (sources)
+    return sources.flatMap(({ serviceAccountToken: token }) => (token ? [token.audience ?? ''] : []))
   const driver = driverOf(context, pod, volume)
-  if (driver === undefined) return false
+  if (driver === undefined) return []
   const { tokenRequests = [] } = getCached(context, csiDrivers, { name: driver })?.spec ?? {}
-  return tokenRequests.some(wanted => wanted.audience === audience)
+  return tokenRequests.map(({ audience }) => audience)
 }
 
 /** The CSI driver of a volume, inline or through its claim's PersistentVolume. */
