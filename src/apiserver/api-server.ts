@@ -14,14 +14,17 @@ import { StoreError, type Store } from '#/store/store.ts'
 import type { AdmissionPluginFactory } from './admission.ts'
 import { AdmissionChain, noAdmission, type AdmissionPlugin } from './admission/admission-chain.ts'
 import type { PluginContext, TolerationSeconds } from './admission/plugin-context.ts'
-import { mutatingAdmissionPolicyHooks, validatingAdmissionPolicyHooks } from './admission/policy-hooks.ts'
-import { webhookConfigurationHooks } from './admission/webhook-configuration-hooks.ts'
+import {
+  mutatingAdmissionPolicyHooks,
+  validatingAdmissionPolicyHooks,
+  webhookConfigurationHooks,
+} from './admission/admission-registration-hooks.ts'
 import type { PortRange } from './allocation/node-ports.ts'
 import { AllocationRepair } from './allocation/repair.ts'
 import { serviceHooks } from './allocation/service-hooks.ts'
 import type { Audit } from './audit.ts'
 import { Authentication, type AuthenticationSettings } from './authn.ts'
-import { impersonate } from './authn/impersonate.ts'
+import { impersonate } from './authn/impersonation.ts'
 import { ServiceAccountIssuerDiscovery, keysPath } from './authn/service-account-issuer-discovery.ts'
 import { createAuthz, defaultAuthorizers, reconcileRoles, type AuthorizerSettings } from './authz.ts'
 import type { Authorizer } from './authz/authorizer.ts'
@@ -44,17 +47,17 @@ import { Router, type RouterOptions, type VerbHandlers } from './router.ts'
 import { KubeletSummaries } from './kubelet-summaries.ts'
 import { Kubelets, type KubeletAccess } from './kubelets.ts'
 import { RemoteClients } from './proxy/remote-clients.ts'
-import { subresources } from './subresources.ts'
 import { binding } from './subresources/binding.ts'
+import { eviction } from './subresources/eviction.ts'
 import { podLog } from './subresources/pod-log.ts'
 import { podStreams } from './subresources/pod-streams.ts'
 import { proxies } from './subresources/proxy.ts'
+import { scale } from './subresources/scale.ts'
 import { tokenRequest } from './subresources/token-request.ts'
-import { accessReviews } from './virtual/access-reviews.ts'
 import { componentStatuses } from './virtual/component-statuses.ts'
 import { nodeMetrics, podMetrics } from './virtual/metrics-resources.ts'
 import { resourceMetrics } from './virtual/resource-metrics.ts'
-import { tokenReview } from './virtual/token-review.ts'
+import { accessReviews, tokenReview } from './virtual/reviews.ts'
 import { authenticate, authorize, requestTimeout, requireReady } from './stages.ts'
 
 export interface ApiServerOptions {
@@ -335,6 +338,16 @@ function resourcesOf(options: ApiServerOptions): readonly Resource[] {
     resource.rules?.ttlMs === undefined ? resource : { ...resource, rules: { ...resource.rules, ttlMs } },
   )
 }
+
+/** Subresources with their own handlers that need no other server. */
+const subresources: RouterOptions['subresources'] = new Map<string, VerbHandlers>([
+  ['deployments.apps/scale', scale],
+  ['pods/binding', binding],
+  ['pods/eviction', eviction],
+  ['replicasets.apps/scale', scale],
+  ['replicationcontrollers/scale', scale],
+  ['statefulsets.apps/scale', scale],
+])
 
 const virtual: RouterOptions['virtual'] = new Map<string, VerbHandlers>([
   ['bindings', binding],

@@ -10,12 +10,12 @@ import { AuditContext } from './audit/audit-context.ts'
 import { compilePolicy, type AuditDecision, type EvaluatePolicy } from './audit/compile-policy.ts'
 import { AuditLog, type AuditLogSettings } from './audit/log.ts'
 import type { AuditPolicy } from './audit/policy.ts'
-import { postEvents } from './audit/post-events.ts'
 import { RecordedBody, withBody } from './audit/recorded-body.ts'
 import { AuditWebhook, type AuditWebhookSettings } from './audit/webhook.ts'
 import { onUpgradeEnd } from './on-upgrade-end.ts'
 import type { Next, Stage } from './pipeline.ts'
 import type { ApiResponse, RequestContext, StreamBody, StreamChunk } from './request.ts'
+import { RemoteServer, type RemoteServerOptions } from './remote-server.ts'
 
 export { AuditLog, type AuditLogSettings } from './audit/log.ts'
 export { parseAuditPolicy, type AuditPolicy } from './audit/policy.ts'
@@ -166,4 +166,33 @@ function watched(response: ApiResponse, body: StreamBody, entry: AuditContext): 
     }
   }
   return { ...response, body: { ...body, chunks: chunks() } }
+}
+
+interface PostEventsOptions extends Pick<RemoteServerOptions, 'clock' | 'connectHttp'> {
+  readonly remote: WebhookTarget
+}
+
+/** Bounds for posting one batch: request timeout and response size. */
+const postTimeoutMs = 30_000
+const postAnswerBytesMax = 1024 * 1024
+
+/** Posts audit events to a webhook; any status but 2xx is a failure. */
+function postEvents(options: PostEventsOptions): (body: string) => Promise<void> {
+  const { clock, connectHttp, remote } = options
+  const { origin, pathname, search } = new URL(remote.url)
+  const server = new RemoteServer({
+    clock,
+    connectHttp,
+    origin,
+    answerBytesMax: postAnswerBytesMax,
+    ...(remote.tls && { tls: remote.tls }),
+  })
+  return async body => {
+    const question = { path: `${pathname}${search}`, body: Buffer.from(body), timeoutMs: postTimeoutMs }
+    const { status } = await server.request({
+      ...question,
+      ...(remote.headers && { headers: remote.headers }),
+    })
+    if (status < 200 || status > 299) throw new Error(`unexpected status ${status}`)
+  }
 }

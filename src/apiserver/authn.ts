@@ -16,12 +16,11 @@ import {
   type RequestAuthenticator,
   type TokenAuthenticator,
 } from './authn/authenticator.ts'
-import { BearerToken, BearerTokens } from './authn/bearer-token.ts'
+import { BearerToken, BearerTokens, protocolHeader, tokenProtocolPrefix } from './authn/bearer-token.ts'
 import { BootstrapTokens } from './authn/bootstrap-tokens.ts'
 import { ClientCertificates, type ClientCertificatesOptions } from './authn/client-certificates.ts'
 import { ClusterObjects } from './authn/cluster-objects.ts'
-import { CredentialHeaders } from './authn/credential-headers.ts'
-import { FrontProxy, type FrontProxyOptions } from './authn/front-proxy.ts'
+import { FrontProxy, type FrontProxyOptions, frontProxyHeaders } from './authn/front-proxy.ts'
 import { OidcAuthenticator, type OidcConfiguration } from './authn/oidc-authenticator.ts'
 import { LegacyTokenTracking } from './authn/legacy-token-tracking.ts'
 import { ServiceAccountIssuer, type ServiceAccountIssuerOptions } from './authn/service-account-issuer.ts'
@@ -30,6 +29,7 @@ import { BasicAuth, StaticTokens } from './authn/static-credentials.ts'
 import { WebhookTokenAuthenticator, type TokenWebhookSettings } from './authn/webhook-token-authenticator.ts'
 import type { Registry } from './registry/registry.ts'
 import type { ApiRequest } from './request.ts'
+import { withHeaders, withoutHeaders } from './authn/request-headers.ts'
 
 export { readAuthenticationConfiguration } from './authn/authentication-configuration.ts'
 export { oidcConfigurationFromFlags } from './authn/oidc-flags.ts'
@@ -194,5 +194,39 @@ export function authenticationByCertificate(
       return firstSuccess(chain, each => each.authenticate(request)) ?? anonymous.authenticate(request)
     },
     withoutCredentials: request => credentials.removeFrom(request),
+  }
+}
+
+/**
+ * Headers that carry credentials, or a proxy's claims about the user. They must not be forwarded to kubelets or
+ * other servers.
+ */
+class CredentialHeaders {
+  readonly #names: ReadonlySet<string>
+  readonly #prefixes: readonly string[]
+
+  constructor(frontProxy?: FrontProxyOptions) {
+    // Includes the default front-proxy headers even if others are configured, because an upstream server may
+    // trust them.
+    const known = [frontProxyHeaders(), frontProxyHeaders(frontProxy)]
+    const names = known.flatMap(({ username, uid, groups }) => [...username, ...uid, ...groups])
+    this.#names = new Set(['authorization', ...names])
+    this.#prefixes = [...new Set(known.flatMap(({ extra }) => extra))]
+  }
+
+  /** Returns the same request if it has none of these headers. */
+  removeFrom(request: ApiRequest): ApiRequest {
+    const protocols = request.headers[protocolHeader]
+    const plain = withoutHeaders(request, this.#isCredential)
+    if (protocols === undefined || !protocols.includes(tokenProtocolPrefix)) return plain
+    const kept = protocols
+      .split(',')
+      .map(each => each.trim())
+      .filter(each => !each.startsWith(tokenProtocolPrefix))
+    return withHeaders(plain, { ...plain.headers, [protocolHeader]: kept.join(', ') })
+  }
+
+  readonly #isCredential = (name: string): boolean => {
+    return this.#names.has(name) || this.#prefixes.some(prefix => name.startsWith(prefix))
   }
 }

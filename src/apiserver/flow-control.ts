@@ -5,6 +5,7 @@
  * https://kubernetes.io/docs/concepts/cluster-administration/flow-control/
  */
 import type { FlowSchema, PolicyRulesWithSubjects } from '#/api/generated/flowcontrol/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { Clock } from '#/platform/platform.ts'
 import {
   levelConfigurationOf,
@@ -14,8 +15,7 @@ import {
   readSchemas,
   schemasPrefix,
 } from './flow-control/configuration.ts'
-import { estimateSeats } from './flow-control/estimate-seats.ts'
-import { isLongRunning } from './flow-control/long-running.ts'
+import { isLongRunning } from './flow-control/max-in-flight.ts'
 import { byPrecedence, distinguisherOf, includesRequest, rulesFor } from './flow-control/match-flow.ts'
 import { maxInFlight, tooManyRequestsError, type InFlightLimits } from './flow-control/max-in-flight.ts'
 import { boundsOf, planConcurrencyLimits } from './flow-control/plan-concurrency-limits.ts'
@@ -23,6 +23,7 @@ import { PriorityLevel, type OccupiedSeats } from './flow-control/priority-level
 import type { Next, Stage } from './pipeline.ts'
 import type { Registry } from './registry/registry.ts'
 import type { ApiResponse, RequestContext, UserInfo } from './request.ts'
+import { prefixOf } from './registry/store-keys.ts'
 
 /** Limits on concurrent requests, and the mechanism that enforces them. */
 export interface RequestLimits extends InFlightLimits {
@@ -129,7 +130,7 @@ export class FlowControl {
   #adopt(): void {
     const objects = readLevels(this.#registry)
     const wanted = new Map(mandatoryLevels)
-    for (const object of objects) wanted.set(object.metadata.name ?? '', levelConfigurationOf(object))
+    for (const object of objects) wanted.set(object.metadata.name, levelConfigurationOf(object))
     for (const [name, configuration] of wanted) {
       const known = this.#levels.get(name)
       if (known) known.configure(configuration)
@@ -145,9 +146,7 @@ export class FlowControl {
 
   /** Sorted by precedence; the last route is the catch-all. */
   #makeRoutes(): readonly Route[] {
-    const uids = new Map(
-      readLevels(this.#registry).map(({ metadata }) => [metadata.name ?? '', metadata.uid ?? '']),
-    )
+    const uids = new Map(readLevels(this.#registry).map(({ metadata }) => [metadata.name, metadata.uid]))
     const routes = readSchemas(this.#registry)
       .toSorted(byPrecedence)
       .flatMap(schema => {
@@ -156,7 +155,7 @@ export class FlowControl {
         // A flow schema with a missing priority level is ignored.
         if (level === undefined) return []
         const headers = {
-          'x-kubernetes-pf-flowschema-uid': schema.metadata.uid ?? '',
+          'x-kubernetes-pf-flowschema-uid': schema.metadata.uid,
           'x-kubernetes-pf-prioritylevel-uid': uids.get(name) ?? '',
         }
         return [{ schema, level, headers }]
@@ -197,7 +196,7 @@ export interface LevelSummary {
 }
 
 interface Route {
-  readonly schema: FlowSchema | undefined
+  readonly schema: Stored<FlowSchema> | undefined
   readonly level: PriorityLevel
   readonly headers: Readonly<Record<string, string>> | undefined
 }
@@ -230,3 +229,37 @@ function serve(
   response.then(finish, finish)
   return response
 }
+
+/**
+ * Estimates the seats a request occupies: a large list counts as several requests. `nominalSeats` is the
+ * nominal concurrency limit of the priority level.
+ */
+function estimateSeats(
+  { cache, scheme }: Pick<Registry, 'cache' | 'scheme'>,
+  context: RequestContext,
+  nominalSeats: number,
+): number {
+  const { info } = context
+  if (!info.isResource || info.name !== '' || (info.verb !== 'list' && info.verb !== 'watch')) return 1
+  const { query } = context.request
+  if (info.verb === 'watch' && !beginsWithAll(query)) return 1
+  const resource = scheme.byResource(info)
+  if (resource === undefined) return 1
+  const prefix = prefixOf(resource, info.namespace)
+  const objects = cache.countAfter(prefix, prefix)
+  if (objects <= objectsPerSeat) return 1
+  const limit = Number(query.get('limit')) || objects
+  const seats = Math.ceil(Math.min(limit, objects) / objectsPerSeat)
+  return Math.max(1, Math.min(seats, seatsMax, Math.ceil(nominalSeats * shareMax)))
+}
+
+/** A watch without a resourceVersion to resume from starts with a full list. */
+function beginsWithAll(query: URLSearchParams): boolean {
+  const version = query.get('resourceVersion')
+  return version === null || version === '' || version === '0' || query.get('sendInitialEvents') === 'true'
+}
+
+const objectsPerSeat = 100
+const seatsMax = 10
+/** Maximum fraction of its level's seats that one list may occupy. */
+const shareMax = 0.15

@@ -6,6 +6,7 @@ import { messageOf } from '#/base/message-of.ts'
 import { notFound } from '#/api/errors.ts'
 import type { Node } from '#/api/generated/core/v1.ts'
 import { nodes } from '#/api/generated/core/v1-resources.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { HttpClient, HttpClientTls, HttpConnect } from '#/platform/http-client.ts'
 import { locateKubelet, originOf, type KubeletLocation } from './proxy/locate-kubelet.ts'
 import { upstreamError } from './proxy/upstream-error.ts'
@@ -66,7 +67,7 @@ export class Kubelets implements AsyncDisposable {
     const stored = await getStoredObject(this.#registry, keyOf(nodes, '', nodeName))
     if (stored === undefined) throw notFound({ group: '', kind: 'nodes', name: nodeName })
     try {
-      return locateKubelet(stored.object as Node)
+      return locateKubelet(stored.object as Stored<Node>)
     } catch (error) {
       throw upstreamError(messageOf(error))
     }

@@ -16,6 +16,11 @@ export interface ListMeta {
   readonly remainingItemCount?: number
 }
 
+export interface ListContent {
+  readonly objects: readonly StoredObject[]
+  readonly meta: ListMeta
+}
+
 /**
  * All objects under a prefix, with the revision of their last change, which identifies the list's content.
  */
@@ -29,15 +34,11 @@ export interface ListRequest extends TableRequest {
   readonly whole?: WholeList | undefined
 }
 
-export function listBody(
-  view: View,
-  objects: readonly StoredObject[],
-  metadata: ListMeta,
-  request: ListRequest,
-): ValueBody {
+export function listBody(view: View, content: ListContent, request: ListRequest): ValueBody {
+  const { objects, meta } = content
   const { format, transform, pretty } = view.negotiated
-  if (transform?.kind === 'Table') return tableBody(view, objects, metadata, request)
-  const head = headOf(view, metadata)
+  if (transform?.kind === 'Table') return tableBody(view, content, request)
+  const head = headOf(view, meta)
   const isJoined = format === 'json' && !pretty
   return {
     type: 'value',

@@ -14,7 +14,6 @@ import {
 import type { HttpRejection } from '#/platform/http.ts'
 import type { ProcessUsage } from '#/platform/process-usage.ts'
 import { AdmissionMetrics } from './metrics/admission.ts'
-import { latencyBuckets, sizeBuckets } from './metrics/buckets.ts'
 import type { ApiResponse } from './request.ts'
 
 /** Label values of a request. */
@@ -243,3 +242,10 @@ function addProcess(registry: MetricsRegistry, usage: () => ProcessUsage): void 
   add('process_open_fds', 'Open files and connections.', ({ openFiles }) => openFiles)
   add('nodejs_heap_size_used_bytes', 'Memory of values of the program.', ({ heapBytes }) => heapBytes)
 }
+
+/** Kubernetes' histogram buckets, which dashboards rely on. */
+const latencyBuckets: readonly number[] = [
+  0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
+]
+
+const sizeBuckets: readonly number[] = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9]

@@ -7,5 +7,6 @@ import type { View } from './view.ts'
 /** Encodes one object in the negotiated form. Objects that are not stored have no resourceVersion. */
 export function objectBody(view: View, stored: StoredObject, request: TableRequest): ValueBody {
   if (view.negotiated.transform?.kind !== 'Table') return view.body(stored)
-  return tableBody(view, [stored], { resourceVersion: String(stored.revision || '') }, request)
+  const meta = { resourceVersion: String(stored.revision || '') }
+  return tableBody(view, { objects: [stored], meta }, request)
 }

@@ -19,7 +19,6 @@ import type { ApiResponse, Peer } from './request.ts'
 import { HttpResponseWriter } from './server/http-response-writer.ts'
 import { clientDisconnected, HttpRequest } from './server/http-request.ts'
 import { ResponseMemoryBudget } from './server/response-memory-budget.ts'
-import { sendUpgrade } from './server/upgrade-reply.ts'
 
 export interface ServerOptions {
   readonly platform: Platform
@@ -153,3 +152,38 @@ interface Lasting {
 const sendingBytesMax = 256 * 1024 * 1024
 
 const stopping = new Error('the server is stopping')
+
+interface UpgradeReply {
+  readonly exchange: HttpExchange
+  readonly response: ApiResponse
+  readonly body: UpgradeBody
+  /** Ends the upgraded connection. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * Sends the 101 response and hands the connection over to the upgraded protocol. Resolves when the connection is
+ * closed.
+ */
+async function sendUpgrade({ exchange, response, body, signal }: UpgradeReply): Promise<void> {
+  if (exchange.closed || exchange.hijack === undefined) return body.discard()
+  const { connection, head } = exchange.hijack()
+  connection.write(upgradeHead(response))
+  try {
+    await body.serve({ connection, head, signal })
+  } finally {
+    connection.destroy()
+  }
+}
+
+function upgradeHead({ status, headers = {} }: ApiResponse): string {
+  const lines = Object.entries(headers).flatMap(([name, value]) =>
+    (typeof value === 'string' ? [value] : value).map(each => `${name}: ${withoutLineBreaks(each)}\r\n`),
+  )
+  return `HTTP/1.1 ${status} Switching Protocols\r\n${lines.join('')}\r\n`
+}
+
+/** Prevents header injection through line breaks. */
+function withoutLineBreaks(value: string): string {
+  return value.replaceAll(/[^\t\x20-\x7e\x80-\xff]/g, ' ')
+}

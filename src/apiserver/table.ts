@@ -10,7 +10,7 @@ import { columnsOf } from '#/api/columns.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { KindColumns } from '#/api/table-columns.ts'
 import type { Clock } from '#/platform/platform.ts'
-import type { ListMeta } from './list-body.ts'
+import type { ListContent, ListMeta } from './list-body.ts'
 import { mediaTypes } from './negotiation.ts'
 import type { StoredObject } from './registry/stored-object.ts'
 import type { RequestContext, ValueBody } from './request.ts'
@@ -23,20 +23,11 @@ export interface TableRequest {
 
 export type IncludeObject = 'None' | 'Metadata' | 'Object'
 
-export function tableBody(
-  view: View,
-  objects: readonly StoredObject[],
-  metadata: ListMeta,
-  request: TableRequest,
-): ValueBody {
+export function tableBody(view: View, { objects, meta }: ListContent, request: TableRequest): ValueBody {
   const { format, pretty } = view.negotiated
-  const include = includeObject(request.context.request.query)
-  const nowMs = request.registry.platform.clock.now()
-  const kindColumns = columnsOf(view.resource)
-  const value = (): object => ({
-    ...headOf(view, metadata, kindColumns),
-    rows: objects.map(stored => rowOf(view, stored, kindColumns, { include, nowMs })),
-  })
+  const options = rowOptions(view, request)
+  const head = headOf(view, meta, options.kindColumns)
+  const value = (): object => ({ ...head, rows: objects.map(stored => rowOf(view, stored, options)) })
   return {
     type: 'value',
     mediaType: mediaTypes[format],
@@ -44,33 +35,18 @@ export function tableBody(
       return value()
     },
     bytes() {
-      if (format !== 'json' || pretty || include === 'Object') return [encodeValue(value(), view.negotiated)]
-      return joinRows(view, objects, {
-        head: headOf(view, metadata, kindColumns),
-        kindColumns,
-        include,
-        nowMs,
-      })
+      if (format !== 'json' || pretty || options.include === 'Object')
+        return [encodeValue(value(), view.negotiated)]
+      return joinRows(view, objects, { ...options, head })
     },
   }
 }
 
-/** A Table with one row, for watches. Columns are sent only with the first event. */
-export function tableOfOne(
-  view: View,
-  stored: StoredObject,
-  request: TableRequest,
-  withColumns: boolean,
-): object {
-  const kindColumns = columnsOf(view.resource)
-  const include = includeObject(request.context.request.query)
-  const nowMs = request.registry.platform.clock.now()
-  const head = headOf(view, { resourceVersion: String(stored.revision) }, kindColumns)
-  return {
-    ...head,
-    columnDefinitions: withColumns ? head.columnDefinitions : null,
-    rows: [rowOf(view, stored, kindColumns, { include, nowMs })],
-  }
+/** A Table with one row, for watches. */
+export function tableOfOne(view: View, stored: StoredObject, request: TableRequest): object {
+  const options = rowOptions(view, request)
+  const head = headOf(view, { resourceVersion: String(stored.revision) }, options.kindColumns)
+  return { ...head, rows: [rowOf(view, stored, options)] }
 }
 
 function includeObject(query: URLSearchParams): IncludeObject {
@@ -81,8 +57,17 @@ function includeObject(query: URLSearchParams): IncludeObject {
 }
 
 interface RowOptions {
+  readonly kindColumns: KindColumns
   readonly include: IncludeObject
   readonly nowMs: number
+}
+
+function rowOptions({ resource }: View, { context, registry }: TableRequest): RowOptions {
+  return {
+    kindColumns: columnsOf(resource),
+    include: includeObject(context.request.query),
+    nowMs: registry.platform.clock.now(),
+  }
 }
 
 function headOf(view: View, metadata: ListMeta, { columns }: KindColumns) {
@@ -90,17 +75,12 @@ function headOf(view: View, metadata: ListMeta, { columns }: KindColumns) {
   return { kind: 'Table', apiVersion: `meta.k8s.io/${version}`, metadata, columnDefinitions: columns }
 }
 
-function rowOf(
-  view: View,
-  stored: StoredObject,
-  columns: KindColumns,
-  { include, nowMs }: RowOptions,
-): object {
+function rowOf(view: View, stored: StoredObject, { kindColumns, include, nowMs }: RowOptions): object {
   const object = stored.object
   const version = view.negotiated.transform?.version ?? 'v1'
-  const conditions = columns.conditions?.(object) ?? []
+  const conditions = kindColumns.conditions?.(object) ?? []
   return {
-    cells: columns.cells(object, nowMs),
+    cells: kindColumns.cells(object, nowMs),
     ...(conditions.length > 0 && { conditions }),
     ...(include !== 'None' && { object: include === 'Metadata' ? metadataOnly(object, version) : object }),
   }
@@ -108,7 +88,6 @@ function rowOf(
 
 interface RowsOptions extends RowOptions {
   readonly head: object
-  readonly kindColumns: KindColumns
 }
 
 /**

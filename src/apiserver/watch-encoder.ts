@@ -78,9 +78,11 @@ export class WatchEncoder {
   }
 
   #tableChunk(type: EventType, stored: StoredObject): StreamChunk {
-    const withColumns = !this.#columnsSent
+    const table = tableOfOne(this.#view, stored, this.#request)
+    // Columns are sent only with the first event.
+    const sent = this.#columnsSent ? { ...table, columnDefinitions: null } : table
     this.#columnsSent = true
-    return this.#chunk(type, tableOfOne(this.#view, stored, this.#request, withColumns))
+    return this.#chunk(type, sent)
   }
 
   #emptyTable({ metadata }: KubernetesObject): object {

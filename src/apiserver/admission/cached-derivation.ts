@@ -1,4 +1,4 @@
-import type { KubernetesObject } from '#/api/metadata.ts'
+import type { KubernetesObject, Stored } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { ObjectCache } from '../registry/watch-cache.ts'
 import type { Subscriber } from '../registry/subscribers.ts'
@@ -9,10 +9,10 @@ import { listCached } from './lookup.ts'
 export class CachedDerivation<T extends KubernetesObject, V> implements Subscriber {
   readonly #cache: ObjectCache
   readonly #resource: Resource<T>
-  readonly #derive: (objects: readonly T[]) => V
+  readonly #derive: (objects: readonly Stored<T>[]) => V
   #value: { readonly made: V } | undefined
 
-  constructor(cache: ObjectCache, resource: Resource<T>, derive: (objects: readonly T[]) => V) {
+  constructor(cache: ObjectCache, resource: Resource<T>, derive: (objects: readonly Stored<T>[]) => V) {
     this.#cache = cache
     this.#resource = resource
     this.#derive = derive

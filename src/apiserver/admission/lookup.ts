@@ -1,5 +1,5 @@
 /** Object lookups for admission plugins. */
-import type { KubernetesObject } from '#/api/metadata.ts'
+import type { KubernetesObject, Stored } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Registry } from '../registry/registry.ts'
 import { keyOf, prefixOf } from '../registry/store-keys.ts'
@@ -16,8 +16,8 @@ export function getCached<T extends KubernetesObject>(
   { cache }: Pick<Registry, 'cache'>,
   resource: Resource<T>,
   { name, namespace = '' }: ObjectName,
-): T | undefined {
-  return cache.get(keyOf(resource, namespace, name))?.object as T | undefined
+): Stored<T> | undefined {
+  return cache.get(keyOf(resource, namespace, name))?.object as Stored<T> | undefined
 }
 
 /** Reads from the cache; on a miss, reads the store, because the object may have just been created. */
@@ -25,17 +25,17 @@ export async function getCachedOrStored<T extends KubernetesObject>(
   objects: Pick<Registry, 'cache' | 'store'>,
   resource: Resource<T>,
   { name, namespace = '' }: ObjectName,
-): Promise<T | undefined> {
+): Promise<Stored<T> | undefined> {
   const stored = await getStoredObject(objects, keyOf(resource, namespace, name))
-  return stored?.object as T | undefined
+  return stored?.object as Stored<T> | undefined
 }
 
 export function listCached<T extends KubernetesObject>(
   { cache }: Pick<Registry, 'cache'>,
   resource: Resource<T>,
   namespace = '',
-): readonly T[] {
-  return Array.from(cache.list(prefixOf(resource, namespace)), stored => stored.object as T)
+): readonly Stored<T>[] {
+  return Array.from(cache.list(prefixOf(resource, namespace)), stored => stored.object as Stored<T>)
 }
 
 /** Reads from the store, bypassing the cache. */
@@ -43,7 +43,7 @@ export async function getStored<T extends KubernetesObject>(
   { store }: Pick<Registry, 'store'>,
   resource: Resource<T>,
   { name, namespace = '' }: ObjectName,
-): Promise<T | undefined> {
+): Promise<Stored<T> | undefined> {
   const entry = await store.get(keyOf(resource, namespace, name))
-  return entry && (new StoredObject(entry.key, entry.revision, entry.value).object as T)
+  return entry && (new StoredObject(entry.key, entry.revision, entry.value).object as Stored<T>)
 }

@@ -8,6 +8,7 @@ import type { IPAddress, ServiceCIDR } from '#/api/generated/networking/v1.ts'
 import { ipAddresses, serviceCIDRs } from '#/api/generated/networking/v1-resources.ts'
 import { formatIp, parseIp, type IpFamily } from '#/api/net/ip.ts'
 import type { Resource } from '#/api/resource.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { StoredObject } from '../registry/stored-object.ts'
 import { keyOf, prefixOf } from '../registry/store-keys.ts'
@@ -121,7 +122,7 @@ async function tryTake(registry: Registry, service: ServiceName, address: string
 }
 
 function parentOf(stored: StoredObject | undefined) {
-  return (stored?.object as IPAddress | undefined)?.spec?.parentRef
+  return (stored?.object as Stored<IPAddress> | undefined)?.spec?.parentRef
 }
 
 function addressKey(address: string): string {
@@ -138,7 +139,7 @@ async function rangesThat(registry: Registry, suits: (range: Cidr) => boolean): 
 
 function ranges(registry: Registry): readonly Cidr[] {
   return [...registry.cache.list(prefixOf(serviceCIDRs as Resource, ''))]
-    .map(stored => stored.object as ServiceCIDR)
+    .map(stored => stored.object as Stored<ServiceCIDR>)
     .filter(object => object.metadata.deletionTimestamp === undefined)
     .flatMap(object => object.spec?.cidrs ?? [])
     .map(parseCidr)

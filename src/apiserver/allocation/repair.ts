@@ -10,6 +10,7 @@ import { ipAddresses } from '#/api/generated/networking/v1-resources.ts'
 import { formatIp, parseIp } from '#/api/net/ip.ts'
 import type { Resource } from '#/api/resource.ts'
 import { parseTime } from '#/api/text/time.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { Registry } from '../registry/registry.ts'
 import { keyOf, prefixOf } from '../registry/store-keys.ts'
 import type { StoredObject } from '../registry/stored-object.ts'
@@ -57,19 +58,21 @@ export class AllocationRepair {
   async step(signal: AbortSignal): Promise<void> {
     const { cache } = this.#registry
     await cache.waitForLatest(signal)
-    const all = [...cache.list(prefixOf(services as Resource, ''))].map(({ object }) => object as Service)
+    const all = [...cache.list(prefixOf(services as Resource, ''))].map(
+      ({ object }) => object as Stored<Service>,
+    )
     await this.#repairAddresses(all, signal)
     await this.#repairPorts(all)
   }
 
-  async #repairAddresses(all: readonly Service[], signal: AbortSignal): Promise<void> {
+  async #repairAddresses(all: readonly Stored<Service>[], signal: AbortSignal): Promise<void> {
     const { cache, platform } = this.#registry
     const leaked = [...cache.list(prefixOf(ipAddresses as Resource, ''))].filter(stored =>
       this.#isLeaked(stored),
     )
     for (const stored of leaked.slice(0, addressesMax)) {
       signal.throwIfAborted()
-      const { metadata, spec } = stored.object as IPAddress
+      const { metadata, spec } = stored.object as Stored<IPAddress>
       const { namespace, name } = spec?.parentRef ?? {}
       platform.log.warn('cluster IP is not allocated to a Service; cleaning up', {
         address: metadata.name,
@@ -82,7 +85,7 @@ export class AllocationRepair {
     )
     for (const { service, address } of unheld.slice(0, addressesMax)) {
       signal.throwIfAborted()
-      const { namespace = '', name = '' } = service.metadata
+      const { namespace = '', name } = service.metadata
       const isHeld = await reserveClusterIp(this.#registry, { namespace, name }, address)
       const text = isHeld
         ? 'cluster IP was not allocated; repairing'
@@ -93,21 +96,16 @@ export class AllocationRepair {
 
   #isLeaked({ object }: StoredObject): boolean {
     const { cache, platform } = this.#registry
-    const address = object as IPAddress
+    const address = object as Stored<IPAddress>
     if (!isManagedByAllocator(address)) return false
-    const createdMs = parseTime(address.metadata.creationTimestamp ?? '') ?? 0
+    const createdMs = parseTime(address.metadata.creationTimestamp) ?? 0
     if (platform.clock.now() - createdMs < graceMs) return false
     const parent = address.spec?.parentRef
     if (parent === undefined || parent.group || parent.resource !== 'services') return true
     const service = cache.get(keyOf(services, parent.namespace ?? '', parent.name))?.object as
-      | Service
+      | Stored<Service>
       | undefined
-    return (
-      !service ||
-      !clusterIpsOf(service)
-        .map(canonical)
-        .includes(address.metadata.name ?? '')
-    )
+    return !service || !clusterIpsOf(service).map(canonical).includes(address.metadata.name)
   }
 
   #unheldAddresses(service: Service): readonly string[] {
@@ -117,7 +115,7 @@ export class AllocationRepair {
     return clusterIpsOf(service).map(canonical).filter(isUnheld)
   }
 
-  async #repairPorts(all: readonly Service[]): Promise<void> {
+  async #repairPorts(all: readonly Stored<Service>[]): Promise<void> {
     const inUse = new Set(all.flatMap(portsOf))
     const leaked = new Set(
       [...this.#sightings].filter(([, count]) => count >= sightingsMin - 1).map(([port]) => port),

@@ -44,16 +44,15 @@ export function isAuthenticated(result: AuthenticationResult): result is Authent
 export function firstSuccess<T>(
   authenticators: readonly T[],
   ask: (authenticator: T) => Awaitable<AuthenticationResult>,
-  from = 0,
-  refusal?: AuthenticationFailure,
 ): Awaitable<AuthenticationResult> {
-  let failure = refusal
-  for (let index = from; index < authenticators.length; index++) {
+  let failure: AuthenticationFailure | undefined
+  for (let index = 0; index < authenticators.length; index++) {
     const result = ask(authenticators[index]!)
     if (result instanceof Promise) {
-      return result.then(settled => {
+      return result.then(async settled => {
         if (isAuthenticated(settled)) return settled
-        return firstSuccess(authenticators, ask, index + 1, failure ?? settled)
+        const later = await firstSuccess(authenticators.slice(index + 1), ask)
+        return isAuthenticated(later) ? later : (failure ?? settled ?? later)
       })
     }
     if (isAuthenticated(result)) return result

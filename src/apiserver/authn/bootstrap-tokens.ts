@@ -4,6 +4,7 @@
  */
 import type { Secret } from '#/api/generated/core/v1.ts'
 import { parseTime } from '#/api/text/time.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { Clock } from '#/platform/platform.ts'
 import type { AuthenticationResult, TokenAuthenticator } from './authenticator.ts'
 import type { BearerToken } from './bearer-token.ts'
@@ -27,7 +28,9 @@ export class BootstrapTokens implements TokenAuthenticator {
   authenticate({ text }: BearerToken): AuthenticationResult {
     const [, id, secret] = /^([a-z0-9]{6})\.([a-z0-9]{16})$/.exec(text) ?? []
     if (id === undefined || secret === undefined) return undefined
-    const stored = this.#objects.find('Secret', 'kube-system', `bootstrap-token-${id}`) as Secret | undefined
+    const stored = this.#objects.find('Secret', 'kube-system', `bootstrap-token-${id}`) as
+      | Stored<Secret>
+      | undefined
     if (stored === undefined || stored.type !== 'bootstrap.kubernetes.io/token') return undefined
     const isGood =
       stored.metadata.deletionTimestamp === undefined &&

@@ -1,5 +1,5 @@
 /** Cached access to the objects that tokens refer to. */
-import type { KubernetesObject } from '#/api/metadata.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { Scheme } from '#/api/scheme.ts'
 import { assert } from '#/base/assert.ts'
 import type { ObjectCache } from '../registry/watch-cache.ts'
@@ -22,12 +22,12 @@ export class ClusterObjects {
     this.#cache = cache
   }
 
-  find(kind: ObjectKind, namespace: string, name: string): KubernetesObject | undefined {
+  find(kind: ObjectKind, namespace: string, name: string): Stored | undefined {
     return this.get(this.keyOf(kind, namespace, name))
   }
 
   /** Faster for repeated lookups, with a key from `keyOf`. */
-  get(key: string): KubernetesObject | undefined {
+  get(key: string): Stored | undefined {
     return this.#cache.get(key)?.object
   }
 

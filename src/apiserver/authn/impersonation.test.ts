@@ -4,7 +4,7 @@ import { isApiError } from '#/api/errors.ts'
 import type { Attributes, Authorizer } from '../authz/authorizer.ts'
 import { requestInfo } from '../request-info.ts'
 import type { RequestContext, UserInfo } from '../request.ts'
-import { impersonate } from './impersonate.ts'
+import { impersonate } from './impersonation.ts'
 import { apiRequest } from './testdata/token-server.ts'
 
 /** `verb group/resource/subresource namespace/name`, or `verb path`. `*` matches any suffix. */

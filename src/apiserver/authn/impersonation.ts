@@ -1,5 +1,5 @@
 /**
- * Authorizes impersonation. The constrained modes (KEP-5284) each cover one type of user and the requested
+ * Impersonation, and its authorization. The constrained modes (KEP-5284) each cover one type of user and the requested
  * action; the unconstrained `impersonate` verb comes last. The first mode that is allowed wins.
  * https://kubernetes.io/docs/reference/access-authn-authz/user-impersonation/
  */
@@ -12,11 +12,29 @@ import {
   type ResourceAttributes,
 } from '../authz/authorizer.ts'
 import type { RequestInfo } from '../request-info.ts'
-import type { UserInfo } from '../request.ts'
+import type { UserInfo, ApiResponse, RequestContext } from '../request.ts'
 import { forbiddenError } from '../stages.ts'
 import { anonymousName, authenticatedGroup, unauthenticatedGroup } from './authenticator.ts'
 import { nodeName } from './extra-keys.ts'
 import { readServiceAccountUsername, serviceAccountGroups } from './service-account-names.ts'
+import type { Next, Stage } from '../pipeline.ts'
+import { impersonatedUser, withoutImpersonation } from './impersonation-headers.ts'
+
+/** The stage that executes the request as the impersonated user, if the requester is allowed to. */
+export function impersonate(authorizer: Authorizer): Stage {
+  const become = async (context: RequestContext, wanted: UserInfo, next: Next): Promise<ApiResponse> => {
+    const { request, user: requester, info } = context
+    const { user, constraint } = await checkImpersonation(authorizer, { requester, wanted, info })
+    context.user = user
+    context.impersonation = { requester, constraint }
+    context.request = withoutImpersonation(request)
+    return next(context)
+  }
+  return (context, next) => {
+    const wanted = impersonatedUser(context.request)
+    return wanted === undefined ? next(context) : become(context, wanted, next)
+  }
+}
 
 export interface ImpersonationRequest {
   readonly requester: UserInfo
@@ -31,7 +49,7 @@ export interface Impersonated {
 }
 
 /** Throws ApiError 403 with the reason of the first applicable mode. */
-export async function checkImpersonation(
+async function checkImpersonation(
   authorizer: Authorizer,
   request: ImpersonationRequest,
 ): Promise<Impersonated> {

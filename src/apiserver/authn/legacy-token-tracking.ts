@@ -1,6 +1,7 @@
 /** Records the last use of secret-based tokens in a label, so that unused tokens can be found and removed. */
 import type { Secret } from '#/api/generated/core/v1.ts'
 import { formatTime } from '#/api/text/time.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { Registry } from '../registry/registry.ts'
 import { updateObject } from '../registry/update-object.ts'
 import { systemWriteRequest } from '../registry/system-write-request.ts'
@@ -19,8 +20,8 @@ export class LegacyTokenTracking {
   }
 
   /** Updates in the background; authentication does not depend on the result. */
-  recordUse({ metadata }: Secret): void {
-    const { uid = '', namespace = '', name = '', labels = {} } = metadata
+  recordUse({ metadata }: Stored<Secret>): void {
+    const { uid, namespace = '', name, labels = {} } = metadata
     const nowMs = this.#registry.platform.clock.now()
     // Accepts tomorrow's date too: an API server with a clock ahead may have written it.
     const isNoted = [nowMs, nowMs + dayMs].some(ms => labels[lastUsed] === dayOf(ms))

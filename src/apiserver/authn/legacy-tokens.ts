@@ -1,5 +1,6 @@
 /** Secret-based service account tokens, valid as long as the secret contains exactly this token. */
 import type { Secret, ServiceAccount } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { authenticatedGroup, type AuthenticationResult } from './authenticator.ts'
 import type { BearerToken } from './bearer-token.ts'
 import type { ClusterObjects } from './cluster-objects.ts'
@@ -13,7 +14,7 @@ export interface LegacyToken {
   readonly token: BearerToken
   readonly objects: ClusterObjects
   readonly audiences: readonly string[]
-  readonly onLegacyUse: ((secret: Secret) => void) | undefined
+  readonly onLegacyUse: ((secret: Stored<Secret>) => void) | undefined
 }
 
 export function checkLegacyToken({
@@ -26,14 +27,14 @@ export function checkLegacyToken({
   const { namespace, name, uid, secretName, subject } = claims
   const username = serviceAccountUsername(namespace, name)
   if (subject !== username) return { failure: 'sub claim is invalid' }
-  const secret = objects.find('Secret', namespace, secretName) as Secret | undefined
+  const secret = objects.find('Secret', namespace, secretName) as Stored<Secret> | undefined
   if (secret === undefined || secret.metadata.deletionTimestamp !== undefined) {
     return { failure: 'Token has been invalidated' }
   }
   if (!constantTimeEqual(Buffer.from(secret.data?.['token'] ?? '', 'base64').toString(), token.text)) {
     return { failure: "Token does not match server's copy" }
   }
-  const account = objects.find('ServiceAccount', namespace, name) as ServiceAccount | undefined
+  const account = objects.find('ServiceAccount', namespace, name) as Stored<ServiceAccount> | undefined
   if (account?.metadata.uid !== uid || account.metadata.deletionTimestamp !== undefined) {
     return { failure: `ServiceAccount ${namespace}/${name} has been deleted` }
   }

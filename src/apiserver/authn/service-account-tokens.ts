@@ -8,6 +8,7 @@ import type { PublicKey } from '#/base/json-web-key.ts'
 import { decodeToken, verifyToken, type Claims } from '#/base/json-web-token.ts'
 import type { Secret, ServiceAccount } from '#/api/generated/core/v1.ts'
 import { parseTime } from '#/api/text/time.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { Clock } from '#/platform/platform.ts'
 import {
   commonAudiences,
@@ -38,7 +39,7 @@ export interface ServiceAccountTokensOptions {
   /** Audiences of this server; tokens without audiences are valid for them. */
   readonly audiences: readonly string[]
   /** Called when a secret-based token is used. */
-  readonly onLegacyUse?: (secret: Secret) => void
+  readonly onLegacyUse?: (secret: Stored<Secret>) => void
 }
 
 /** Maximum number of cached verifications; an evicted token is verified again. */

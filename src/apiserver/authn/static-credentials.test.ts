@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { BearerToken } from './bearer-token.ts'
-import { parseCsv } from './parse-csv.ts'
+import { parseCsv } from './static-credentials.ts'
 import { BasicAuth, StaticTokens } from './static-credentials.ts'
 
 test('parseCsv reads quoted fields', () => {

@@ -10,11 +10,10 @@ import type {
   RoleBinding,
 } from '#/api/generated/rbac/v1.ts'
 import type { ObjectMeta } from '#/api/generated/meta/v1.ts'
-import { clusterRoleBindings, namespaceRoleBindings } from './bootstrap-roles/bindings.ts'
 import { componentRoles } from './bootstrap-roles/component-roles.ts'
 import { controllerRoles } from './bootstrap-roles/controller-roles.ts'
-import { namespaceRoles } from './bootstrap-roles/namespace-roles.ts'
-import { parseBinding, parseRules } from './bootstrap-roles/notation.ts'
+import { namespaceRoles } from './bootstrap-roles/component-roles.ts'
+import { parseBinding, parseRules, type BindingTable } from './bootstrap-roles/notation.ts'
 import { userRoles } from './bootstrap-roles/user-roles.ts'
 
 /** Set to `false` to exclude a bootstrap role or binding from reconciliation. */
@@ -130,4 +129,43 @@ function metadataOf(
     annotations: { [autoUpdateAnnotation]: 'true' },
     labels: { 'kubernetes.io/bootstrapping': 'rbac-defaults', ...labels },
   }
+}
+
+/**
+ * Default bindings by role name, which is also the name of the binding. The bindings of controllers are
+ * derived from their names.
+ */
+const clusterRoleBindings: BindingTable = {
+  'cluster-admin': 'group=system:masters',
+  'system:basic-user': 'group=system:authenticated',
+  'system:discovery': 'group=system:authenticated',
+  'system:kube-controller-manager': 'user=system:kube-controller-manager',
+  'system:kube-dns': 'account=kube-system/kube-dns',
+  'system:kube-scheduler': 'user=system:kube-scheduler',
+  'system:monitoring': 'group=system:monitoring',
+  // No subjects: the node authorizer handles nodes, and a cluster without it may add them.
+  'system:node': '',
+  'system:node-proxier': 'user=system:kube-proxy',
+  'system:public-info-viewer': 'group=system:authenticated group=system:unauthenticated',
+  'system:service-account-issuer-discovery': 'group=system:serviceaccounts',
+  'system:volume-scheduler': 'user=system:kube-scheduler',
+}
+
+/** Default bindings by namespace and role name; the binding has the same name unless another is given. */
+const namespaceRoleBindings: BindingTable = {
+  'kube-public/system:controller:bootstrap-signer': 'account=kube-system/bootstrap-signer',
+  'kube-system/extension-apiserver-authentication-reader': `
+    name=system::extension-apiserver-authentication-reader
+    user=system:kube-controller-manager user=system:kube-scheduler
+  `,
+  'kube-system/system::leader-locking-kube-controller-manager': `
+    user=system:kube-controller-manager
+    account=kube-system/kube-controller-manager account=kube-system/leader-election-controller
+  `,
+  'kube-system/system::leader-locking-kube-scheduler': `
+    user=system:kube-scheduler account=kube-system/kube-scheduler
+  `,
+  'kube-system/system:controller:bootstrap-signer': 'account=kube-system/bootstrap-signer',
+  'kube-system/system:controller:cloud-provider': 'account=kube-system/cloud-provider',
+  'kube-system/system:controller:token-cleaner': 'account=kube-system/token-cleaner',
 }

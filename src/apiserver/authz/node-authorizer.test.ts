@@ -5,10 +5,11 @@ import fc from 'fast-check'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { encodeForStore } from '../registry/stored-object.ts'
 import type { UserInfo } from '../request.ts'
+import { stored } from '../test-stored.ts'
 import { attributesOf } from './authorizer.ts'
 import { nodeIdentity } from './node-authorizer.ts'
 import { podReferences } from './node/pod-references.ts'
-import { volumeSecrets } from './node/volume-secrets.ts'
+import { volumeSecrets } from './node/node-graph.ts'
 import { readQuestion, startTestCluster, type TestCluster } from './test-cluster.ts'
 
 function node(name: string): UserInfo {
@@ -350,7 +351,7 @@ test('secret references of every pod volume type are found', () => {
     { secret: { secretName: 's' } },
     { csi: { nodePublishSecretRef: { name: 's' } } },
   ]) {
-    const keys = podReferences(pod('p', 'n', { volumes: [{ name: 'v', ...source }] }))
+    const keys = podReferences(stored(pod('p', 'n', { volumes: [{ name: 'v', ...source }] })))
     assert.deepEqual([...keys], ['secrets/team/s'], JSON.stringify(source))
   }
 })

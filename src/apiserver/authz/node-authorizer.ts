@@ -7,7 +7,7 @@ import { pods } from '#/api/generated/core/v1-resources.ts'
 import { resourceSlices } from '#/api/generated/resource/v1-resources.ts'
 import { volumeAttachments } from '#/api/generated/storage/v1-resources.ts'
 import { formatGroupResource } from '#/api/group-version.ts'
-import type { KubernetesObject } from '#/api/metadata.ts'
+import type { KubernetesObject, Stored } from '#/api/metadata.ts'
 import { quote } from '#/api/text/quote.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { ObjectCache } from '../registry/watch-cache.ts'
@@ -191,8 +191,12 @@ export class NodeAuthorizer implements Required<Authorizer> {
     return this.#get(resourceSlices, name)?.spec?.nodeName === node
   }
 
-  #get<T extends KubernetesObject>(resource: Resource<T>, name: string, namespace = ''): T | undefined {
-    return this.#cache.get(keyOf(resource, namespace, name))?.object as T | undefined
+  #get<T extends KubernetesObject>(
+    resource: Resource<T>,
+    name: string,
+    namespace = '',
+  ): Stored<T> | undefined {
+    return this.#cache.get(keyOf(resource, namespace, name))?.object as Stored<T> | undefined
   }
 }
 

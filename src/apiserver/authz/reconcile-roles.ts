@@ -1,7 +1,7 @@
 /** Creates and reconciles the bootstrap roles and bindings before the server accepts requests. */
 import { isApiError } from '#/api/errors.ts'
 import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '#/api/generated/rbac/v1-resources.ts'
-import type { KubernetesObject } from '#/api/metadata.ts'
+import type { KubernetesObject, Stored } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import { systemWriteRequest } from '../registry/system-write-request.ts'
 import type { Registry } from '../registry/registry.ts'
@@ -36,7 +36,7 @@ function readExisting({ cache }: Registry): ExistingRoles {
   const read = <T extends RbacObject>(resource: Resource<T>): ReadonlyMap<string, T> => {
     return new Map(
       [...cache.list(prefixOf(resource as Resource, ''))].map(stored => {
-        const object = stored.object as T
+        const object = stored.object as Stored<T>
         return [nameKey(object), object]
       }),
     )

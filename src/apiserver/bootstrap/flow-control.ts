@@ -76,11 +76,14 @@ const leases: Omit<Rules, 'subjects'> = {
 }
 
 const schemas: readonly FlowSchema[] = [
-  schema('exempt', 1, { level: 'exempt' }, { subjects: [group('system:masters')], ...everything }),
+  schema(
+    'exempt',
+    { precedence: 1, level: 'exempt' },
+    { subjects: [group('system:masters')], ...everything },
+  ),
   schema(
     'probes',
-    2,
-    { level: 'exempt' },
+    { precedence: 2, level: 'exempt' },
     {
       subjects: everybody,
       nonResourceRules: [{ verbs: ['get'], nonResourceURLs: ['/healthz', '/readyz', '/livez'] }],
@@ -88,8 +91,7 @@ const schemas: readonly FlowSchema[] = [
   ),
   schema(
     'system-leader-election',
-    100,
-    { level: 'leader-election', by: 'ByUser' },
+    { precedence: 100, level: 'leader-election', by: 'ByUser' },
     {
       subjects: [...controllers, systemAccounts],
       ...leases,
@@ -97,8 +99,7 @@ const schemas: readonly FlowSchema[] = [
   ),
   schema(
     'endpoint-controller',
-    150,
-    { level: 'workload-high', by: 'ByUser' },
+    { precedence: 150, level: 'workload-high', by: 'ByUser' },
     {
       subjects: [
         user('system:kube-controller-manager'),
@@ -112,14 +113,12 @@ const schemas: readonly FlowSchema[] = [
   ),
   schema(
     'workload-leader-election',
-    200,
-    { level: 'leader-election', by: 'ByUser' },
+    { precedence: 200, level: 'leader-election', by: 'ByUser' },
     { subjects: [systemAccounts], ...leases },
   ),
   schema(
     'system-node-high',
-    400,
-    { level: 'node-high', by: 'ByUser' },
+    { precedence: 400, level: 'node-high', by: 'ByUser' },
     {
       subjects: [group('system:nodes')],
       resourceRules: [
@@ -136,14 +135,12 @@ const schemas: readonly FlowSchema[] = [
   ),
   schema(
     'system-nodes',
-    500,
-    { level: 'system', by: 'ByUser' },
+    { precedence: 500, level: 'system', by: 'ByUser' },
     { subjects: [group('system:nodes')], ...everything },
   ),
   schema(
     'kube-controller-manager',
-    800,
-    { level: 'workload-high', by: 'ByNamespace' },
+    { precedence: 800, level: 'workload-high', by: 'ByNamespace' },
     {
       subjects: [user('system:kube-controller-manager')],
       ...everything,
@@ -151,8 +148,7 @@ const schemas: readonly FlowSchema[] = [
   ),
   schema(
     'kube-scheduler',
-    800,
-    { level: 'workload-high', by: 'ByNamespace' },
+    { precedence: 800, level: 'workload-high', by: 'ByNamespace' },
     {
       subjects: [user('system:kube-scheduler')],
       ...everything,
@@ -160,8 +156,7 @@ const schemas: readonly FlowSchema[] = [
   ),
   schema(
     'kube-system-service-accounts',
-    900,
-    { level: 'workload-high', by: 'ByNamespace' },
+    { precedence: 900, level: 'workload-high', by: 'ByNamespace' },
     {
       subjects: [systemAccounts],
       ...everything,
@@ -169,8 +164,7 @@ const schemas: readonly FlowSchema[] = [
   ),
   schema(
     'service-accounts',
-    9_000,
-    { level: 'workload-low', by: 'ByUser' },
+    { precedence: 9_000, level: 'workload-low', by: 'ByUser' },
     {
       subjects: [group('system:serviceaccounts')],
       ...everything,
@@ -178,25 +172,29 @@ const schemas: readonly FlowSchema[] = [
   ),
   schema(
     'global-default',
-    9_900,
-    { level: 'global-default', by: 'ByUser' },
+    { precedence: 9_900, level: 'global-default', by: 'ByUser' },
     { subjects: everybody, ...everything },
   ),
-  schema('catch-all', 10_000, { level: 'catch-all', by: 'ByUser' }, { subjects: everybody, ...everything }),
+  schema(
+    'catch-all',
+    { precedence: 10_000, level: 'catch-all', by: 'ByUser' },
+    { subjects: everybody, ...everything },
+  ),
 ]
 
-interface Place {
+interface FlowSchemaOptions {
+  readonly precedence: number
   readonly level: string
   readonly by?: 'ByUser' | 'ByNamespace'
 }
 
-function schema(name: string, matchingPrecedence: number, { level, by }: Place, rules: Rules): FlowSchema {
+function schema(name: string, { precedence, level, by }: FlowSchemaOptions, rules: Rules): FlowSchema {
   return {
     kind: 'FlowSchema',
     apiVersion,
     metadata: { name, annotations },
     spec: {
-      matchingPrecedence,
+      matchingPrecedence: precedence,
       priorityLevelConfiguration: { name: level },
       ...(by && { distinguisherMethod: { type: by } }),
       rules: [rules],

@@ -1,6 +1,7 @@
 /** Reads flow schemas and priority levels from the cache. */
 import type { FlowSchema, PriorityLevelConfiguration } from '#/api/generated/flowcontrol/v1.ts'
 import { flowSchemas, priorityLevelConfigurations } from '#/api/generated/flowcontrol/v1-resources.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { Registry } from '../registry/registry.ts'
 import { prefixOf } from '../registry/store-keys.ts'
 import type { LevelConfiguration } from './priority-level.ts'
@@ -8,12 +9,14 @@ import type { LevelConfiguration } from './priority-level.ts'
 export const schemasPrefix = prefixOf(flowSchemas, '')
 export const levelsPrefix = prefixOf(priorityLevelConfigurations, '')
 
-export function readSchemas({ cache }: Pick<Registry, 'cache'>): readonly FlowSchema[] {
-  return Array.from(cache.list(schemasPrefix), stored => stored.object as FlowSchema)
+export function readSchemas({ cache }: Pick<Registry, 'cache'>): readonly Stored<FlowSchema>[] {
+  return Array.from(cache.list(schemasPrefix), stored => stored.object as Stored<FlowSchema>)
 }
 
-export function readLevels({ cache }: Pick<Registry, 'cache'>): readonly PriorityLevelConfiguration[] {
-  return Array.from(cache.list(levelsPrefix), stored => stored.object as PriorityLevelConfiguration)
+export function readLevels({
+  cache,
+}: Pick<Registry, 'cache'>): readonly Stored<PriorityLevelConfiguration>[] {
+  return Array.from(cache.list(levelsPrefix), stored => stored.object as Stored<PriorityLevelConfiguration>)
 }
 
 export function levelConfigurationOf({ spec }: PriorityLevelConfiguration): LevelConfiguration {

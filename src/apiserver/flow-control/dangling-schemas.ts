@@ -47,7 +47,7 @@ async function look(registry: Registry): Promise<void> {
   for (const schema of readSchemas(registry)) {
     if (said(schema) === schema) continue
     const request = {
-      ...systemWriteRequest(flowSchemas, schema.metadata.name ?? ''),
+      ...systemWriteRequest(flowSchemas, schema.metadata.name),
       subresource: 'status',
       fieldManager,
     }

@@ -3,9 +3,9 @@
  * a request starts when the previous request of its queue ends, and the earliest start is dispatched first.
  * The execution time is estimated at dispatch and corrected at completion.
  */
+import { createHash } from 'node:crypto'
 import { Queue } from '#/base/queue.ts'
 import { LruMap } from '#/base/lru-map.ts'
-import { shuffleShard } from './shuffle-shard.ts'
 
 export interface QueuingLimits {
   readonly queues: number
@@ -153,3 +153,19 @@ const goneMax = 50
 
 /** Maximum number of cached hands; evicted ones are recomputed with the same result. */
 const handsMax = 1_000
+
+/**
+ * Shuffle sharding: each flow is assigned a fixed hand of a few queues, `handSize` distinct numbers in [0, queues).
+ * Two flows may share some queues but rarely all, so a flow that floods its queues leaves the others at least
+ * one free queue.
+ */
+export function shuffleShard(flow: string, queues: number, handSize: number): readonly number[] {
+  let entropy = createHash('sha256').update(flow).digest().readBigUInt64BE()
+  const left = Array.from({ length: queues }, (_, index) => index)
+  return Array.from({ length: Math.min(handSize, queues) }, () => {
+    const size = BigInt(left.length)
+    const [card] = left.splice(Number(entropy % size), 1)
+    entropy /= size
+    return card!
+  })
+}

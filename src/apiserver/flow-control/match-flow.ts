@@ -10,14 +10,15 @@ import type {
   ResourcePolicyRule,
   Subject,
 } from '#/api/generated/flowcontrol/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { RequestInfo, ResourceRequestInfo } from '../request-info.ts'
 import type { UserInfo } from '../request.ts'
 
 /** Ties are broken by name. */
-export function byPrecedence(left: FlowSchema, right: FlowSchema): number {
+export function byPrecedence(left: Stored<FlowSchema>, right: Stored<FlowSchema>): number {
   const difference = precedenceOf(left) - precedenceOf(right)
   if (difference !== 0) return difference
-  return (left.metadata.name ?? '') < (right.metadata.name ?? '') ? -1 : 1
+  return left.metadata.name < right.metadata.name ? -1 : 1
 }
 
 function precedenceOf({ spec }: FlowSchema): number {

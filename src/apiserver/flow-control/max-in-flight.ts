@@ -4,7 +4,7 @@
  */
 import { tooManyRequests } from '#/api/errors.ts'
 import type { Stage } from '../pipeline.ts'
-import { isLongRunning } from './long-running.ts'
+import { isConnectSubresource, type RequestInfo } from '../request-info.ts'
 
 export interface InFlightLimits {
   /** 0 means no limit. */
@@ -35,3 +35,11 @@ export function tooManyRequestsError() {
 }
 
 const retryAfterSeconds = 1
+
+/**
+ * Long-running requests such as exec and proxy, which are exempt from limits. A watch is not: it is counted
+ * until it has started.
+ */
+export function isLongRunning(info: RequestInfo): boolean {
+  return info.isResource && isConnectSubresource(info)
+}

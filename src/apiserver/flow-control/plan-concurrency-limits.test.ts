@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { shuffleShard } from './shuffle-shard.ts'
+import { shuffleShard } from './fair-queues.ts'
 import { boundsOf, planConcurrencyLimits, type LevelState } from './plan-concurrency-limits.ts'
 import { SeatDemand } from './seat-demand.ts'
 

@@ -24,7 +24,7 @@ export async function deleteCollection(scope: RequestScope): Promise<ApiResponse
       }),
     )
   }
-  return { status: 200, body: listBody(scope.view, objects, meta, scope) }
+  return { status: 200, body: listBody(scope.view, { objects, meta }, scope) }
 }
 
 const deletionsAtOnce = 32

@@ -172,7 +172,7 @@ function admissionOf(
   current: StoredObject,
   { dryRun, sent }: DeleteOptions,
 ): AdmissionAttributes {
-  const { name = '', namespace = '' } = current.object.metadata
+  const { name, namespace = '' } = current.object.metadata
   return {
     ...writeRequest(scope, { dryRun, sent }),
     namespace,

@@ -13,7 +13,7 @@ import { waitUntilFresh } from './wait-until-fresh.ts'
 export async function list(scope: RequestScope): Promise<ApiResponse> {
   const options = readListOptions(scope)
   const page = await readPage(scope, options)
-  return { status: 200, body: listBody(scope.view, page.objects, page.meta, { ...scope, whole: page.whole }) }
+  return { status: 200, body: listBody(scope.view, page, { ...scope, whole: page.whole }) }
 }
 
 export interface ListPage {

@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Pod } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
+import { stored } from '../test-stored.ts'
 import { simulatedSummary } from './simulated-summary.ts'
 
-function podOf(uid: string, cpu?: string, memory?: string): Pod {
+function podOf(uid: string, cpu?: string, memory?: string): Stored<Pod> {
   const annotations = {
     ...(cpu !== undefined && { 'simulated.k8ts.io/cpu': cpu }),
     ...(memory !== undefined && { 'simulated.k8ts.io/memory': memory }),
   }
   const initContainers = [{ name: 'before' }, { name: 'beside', restartPolicy: 'Always' }]
-  return { metadata: { uid, annotations }, spec: { containers: [{ name: 'main' }], initContainers } }
+  return stored({ metadata: { uid, annotations }, spec: { containers: [{ name: 'main' }], initContainers } })
 }
 
 test('simulated pod usage follows its annotations, split evenly over containers', () => {

@@ -1,14 +1,15 @@
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { quantityValue, tryParseQuantity, zeroQuantity, type Quantity } from '#/api/text/quantity.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { KubeletSummary, ResourceUse } from './read-summary.ts'
 
 /**
  * Summary of a simulated node: the usage of a pod is taken from its annotations `simulated.k8ts.io/cpu` and
  * `simulated.k8ts.io/memory` and divided equally among its containers; it is zero without them.
  */
-export function simulatedSummary(running: readonly Pod[]): KubeletSummary {
+export function simulatedSummary(running: readonly Stored<Pod>[]): KubeletSummary {
   const uses = running.map(pod => [pod, useOf(pod)] as const)
-  const pods = new Map(uses.map(([pod, use]) => [pod.metadata.uid ?? '', ofContainers(pod, use)]))
+  const pods = new Map(uses.map(([pod, use]) => [pod.metadata.uid, ofContainers(pod, use)]))
   return { node: sum(uses.map(([, use]) => use)), pods }
 }
 

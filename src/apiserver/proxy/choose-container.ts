@@ -1,9 +1,10 @@
 import { badRequest } from '#/api/errors.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 
 /** The named container, or the only one. Throws ApiError 400. */
-export function chooseContainer({ metadata, spec }: Pod, named: string): string {
-  const pod = metadata.name ?? ''
+export function chooseContainer({ metadata, spec }: Stored<Pod>, named: string): string {
+  const pod = metadata.name
   const { containers = [], initContainers = [], ephemeralContainers = [] } = spec ?? {}
   const names = [...initContainers, ...containers, ...ephemeralContainers].map(({ name }) => name)
   if (named !== '') {

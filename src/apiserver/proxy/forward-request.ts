@@ -5,7 +5,6 @@ import type { HttpClient, HttpClientResponse } from '#/platform/http-client.ts'
 import type { ApiRequest, ApiResponse, StreamBody, StreamChunk } from '../request.ts'
 import { requestHeaders, responseHeaders } from './forwarded-headers.ts'
 import { rewritePage } from './rewrite-page.ts'
-import { rewriteUrl, type Origins } from './rewrite-url.ts'
 
 export interface ForwardRequestOptions {
   readonly request: ApiRequest
@@ -107,4 +106,41 @@ async function* chunksOf(
   pieces: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<readonly StreamChunk[], void, undefined> {
   for await (const piece of pieces) yield [{ value: piece, bytes: () => piece }]
+}
+
+/** Addresses of the proxied page, upstream and on this server. */
+interface Origins {
+  /** Path on this server that corresponds to the upstream root. */
+  readonly prefix: string
+  /** Upstream `host:port`, e.g. `10.244.0.7:80`. */
+  readonly backendHost: string
+  /** Host of this server in the client's request. */
+  readonly requestHost: string
+}
+
+/** Rewrites a link or Location header so that it leads back through the proxy. */
+export function rewriteUrl(url: string, { prefix, backendHost, requestHost }: Origins): string {
+  const parts = splitUrl(url)
+  if (parts === undefined || !parts.path.startsWith('/')) return url
+  const { origin, host, path, rest } = parts
+  if (host !== '' && host !== backendHost && host !== requestHost) return url
+  const kept = host !== '' && host === requestHost ? origin : ''
+  return `${kept}${path.startsWith(prefix) ? '' : prefix}${path}${rest}`
+}
+
+interface UrlParts {
+  readonly origin: string
+  readonly host: string
+  readonly path: string
+  readonly rest: string
+}
+
+/** Undefined for URLs such as `mailto:` and `data:`. */
+function splitUrl(url: string): UrlParts | undefined {
+  const [origin = '', host = ''] = /^(?:[a-z][a-z0-9+.-]*:)?\/\/([^/?#]*)/i.exec(url) ?? []
+  if (origin === '' && /^[a-z][a-z0-9+.-]*:/i.test(url)) return undefined
+  const after = url.slice(origin.length)
+  const end = after.search(/[?#]/)
+  const path = end === -1 ? after : after.slice(0, end)
+  return { origin, host, path, rest: after.slice(path.length) }
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { stored } from '../test-stored.ts'
 import { locateKubelet, originOf } from './locate-kubelet.ts'
 
 test('the kubelet address is the preferred node address', () => {
@@ -13,7 +14,7 @@ test('the kubelet address is the preferred node address', () => {
       daemonEndpoints: { kubeletEndpoint: { Port: port } },
     }
     const locate = (): string => {
-      const { host, port: found } = locateKubelet({ metadata: { name: 'n' }, status })
+      const { host, port: found } = locateKubelet(stored({ metadata: { name: 'n' }, status }))
       return originOf('https', host, found)
     }
     if (expected.startsWith('https:')) assert.equal(locate(), expected)

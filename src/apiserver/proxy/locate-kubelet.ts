@@ -1,4 +1,5 @@
 import type { Node } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 
 export interface KubeletLocation {
   readonly host: string
@@ -9,7 +10,7 @@ export interface KubeletLocation {
 const addressTypes = ['InternalIP', 'ExternalIP', 'Hostname']
 
 /** The kubelet address from the node status. Throws if it is missing, as for simulated nodes. */
-export function locateKubelet({ metadata, status = {} }: Node): KubeletLocation {
+export function locateKubelet({ metadata, status = {} }: Stored<Node>): KubeletLocation {
   const { addresses = [], daemonEndpoints } = status
   const found = addressTypes.flatMap(type => addresses.filter(each => each.type === type))[0]
   if (found === undefined) {

@@ -1,20 +1,19 @@
 /** Resolves the target of pod, service and node proxy requests. */
 import { badRequest, serviceUnavailable } from '#/api/errors.ts'
-import type { Pod } from '#/api/generated/core/v1.ts'
+import type { Pod, Service } from '#/api/generated/core/v1.ts'
 import { pods, services } from '#/api/generated/core/v1-resources.ts'
 import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
 import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
 import { quote } from '#/api/text/quote.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { HttpClient } from '#/platform/http-client.ts'
+import { parseIp, unmapIp } from '#/api/net/ip.ts'
 import type { RequestScope } from '../handlers/request-scope.ts'
 import type { Kubelets } from '../kubelets.ts'
 import { keyOf, prefixOf } from '../registry/store-keys.ts'
-import { endpointsOf, servicePortName, type ServiceEndpoint } from './choose-endpoint.ts'
 import { findObject } from './find-object.ts'
-import { isProxyableAddress } from './is-proxyable-address.ts'
 import { originOf } from './locate-kubelet.ts'
 import type { RemoteClients } from './remote-clients.ts'
-import { parseTargetName, type TargetName } from './target-name.ts'
 
 export interface ProxyLocation {
   /** `address:port`, e.g. `10.244.0.7:80`. */
@@ -78,7 +77,7 @@ function slicesOf({ registry, info }: RequestScope, service: string): readonly E
 
 function isOfPod({ registry, info }: RequestScope, { address, pod }: ServiceEndpoint): boolean {
   if (pod.namespace !== info.namespace) return false
-  const stored = registry.cache.get(keyOf(pods, pod.namespace, pod.name))?.object as Pod | undefined
+  const stored = registry.cache.get(keyOf(pods, pod.namespace, pod.name))?.object as Stored<Pod> | undefined
   return stored?.status?.podIPs?.some(({ ip }) => ip === address) ?? false
 }
 
@@ -110,4 +109,70 @@ function locationAt({ others }: ProxyClients, { scheme, port }: TargetName, addr
 
 function hostOf(origin: string): string {
   return origin.slice(origin.indexOf('//') + 2)
+}
+
+interface ServiceEndpoint {
+  readonly address: string
+  readonly port: number
+  readonly pod: { readonly namespace: string; readonly name: string }
+}
+
+/** Resolves a service port given by number or name to its name. Undefined if no port has that number. */
+export function servicePortName({ spec }: Service, port: string): string | undefined {
+  if (!/^\d+$/.test(port)) return port
+  const found = spec?.ports?.find(each => String(each.port) === String(Number(port)))
+  return found && (found.name ?? '')
+}
+
+/** Ready pod endpoints with a port of that name; those of the service's first IP family come first. */
+export function endpointsOf(
+  slices: readonly EndpointSlice[],
+  portName: string,
+  families: readonly string[] = [],
+): readonly ServiceEndpoint[] {
+  const [first] = families
+  const preferred = slices.filter(({ addressType }) => addressType === first)
+  const others = slices.filter(({ addressType }) => addressType !== first && addressType !== 'FQDN')
+  return [...preferred, ...others].flatMap(({ ports = [], endpoints = [] }) => {
+    const port = (ports ?? []).find(each => (each.name ?? '') === portName)?.port
+    if (port === undefined) return []
+    return (endpoints ?? []).flatMap(({ addresses: [address], conditions, targetRef }) => {
+      const isReady = conditions?.ready ?? true
+      if (!isReady || address === undefined || targetRef?.kind !== 'Pod') return []
+      const { namespace = '', name = '' } = targetRef
+      return [{ address, port, pod: { namespace, name } }]
+    })
+  })
+}
+
+/**
+ * True if the server may connect to the address: a unicast address that is neither loopback nor link-local,
+ * where services often trust local clients.
+ */
+export function isProxyableAddress(text: string): boolean {
+  const parsed = parseIp(text)
+  if (parsed === undefined) return false
+  const { family, value } = unmapIp(parsed)
+  if (family === 4) {
+    const first = value >> 24n
+    const isSpecial = value === 0n || first === 127n || value >> 16n === 0xa9fen
+    return !isSpecial && (first < 224n || first >= 240n) && value !== 0xffff_ffffn
+  }
+  return value > 1n && value >> 120n !== 0xffn && value >> 118n !== 0x3fan
+}
+
+/** The target in a proxy path: `name`, `name:port` or `scheme:name:port`. */
+interface TargetName {
+  readonly scheme: '' | 'http' | 'https'
+  readonly name: string
+  /** Port number or name; empty for the default. */
+  readonly port: string
+}
+
+/** Undefined if the syntax is invalid. */
+export function parseTargetName(text: string): TargetName | undefined {
+  const parts = text.split(':')
+  const [scheme = '', name = '', port = ''] = parts.length === 3 ? parts : ['', ...parts]
+  if (parts.length > 3 || name === '') return undefined
+  return scheme === '' || scheme === 'http' || scheme === 'https' ? { scheme, name, port } : undefined
 }

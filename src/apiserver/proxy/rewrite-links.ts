@@ -64,7 +64,10 @@ export function rewriteLinks(html: string, rewrite: (url: string) => string): st
       at = endOfMarkup(html, open)
       continue
     }
-    at = scanTag(html, element.lastIndex, linkAttributes.get(name.toLowerCase()) ?? [], replace)
+    const links = linkAttributes.get(name.toLowerCase()) ?? []
+    at = scanTag(html, element.lastIndex, (attribute, start, end) => {
+      if (links.includes(attribute)) replace(start, end)
+    })
     if (textElements.has(name.toLowerCase())) at = endOfText(html, at, name)
   }
   return parts.join('') + html.slice(copied)
@@ -87,12 +90,11 @@ function after(html: string, text: string, from: number): number {
   return found === -1 ? html.length : found + text.length
 }
 
-/** Scans the attributes and returns the end of the tag. */
+/** Calls `onAttribute` with the range of each attribute's value, and returns the end of the tag. */
 function scanTag(
   html: string,
   from: number,
-  links: readonly string[],
-  found: (start: number, end: number) => void,
+  onAttribute: (name: string, start: number, end: number) => void,
 ): number {
   let at = from
   for (;;) {
@@ -111,7 +113,7 @@ function scanTag(
     const isQuoted = quote === '"' || quote === "'"
     const start = isQuoted ? value + 1 : value
     const end = isQuoted ? endOfValue(html, quote, start) : skip(html, start, /[^\s>]*/y)
-    if (links.includes(name)) found(start, end)
+    onAttribute(name, start, end)
     at = isQuoted ? end + 1 : end
   }
 }

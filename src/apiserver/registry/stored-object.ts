@@ -9,7 +9,7 @@ import { unpooledConcat, unpooledBytes } from '#/base/unpooled-bytes.ts'
 import { apiError } from '#/api/errors.ts'
 import { parseJson, stringifyJson } from '#/api/text/json.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
-import { objectOf, type KubernetesObject, type ObjectMeta } from '#/api/metadata.ts'
+import { objectOf, type KubernetesObject, type Stored } from '#/api/metadata.ts'
 
 export class StoredObject {
   readonly key: string
@@ -17,7 +17,7 @@ export class StoredObject {
   readonly revision: number
   /** The stored JSON. */
   readonly #stored: Uint8Array
-  #object: KubernetesObject | undefined
+  #object: Stored | undefined
   #json: Uint8Array | undefined
   /** Other encodings (protobuf, table rows, other API versions), by name. */
   #forms: Map<string, unknown> | undefined
@@ -35,7 +35,7 @@ export class StoredObject {
   }
 
   /** In the storage version, with resourceVersion. Immutable. */
-  get object(): KubernetesObject {
+  get object(): Stored {
     this.#object ??= withResourceVersion(objectOf(parseJson(this.#readable) as JsonObject), this.revision)
     return this.#object
   }
@@ -70,7 +70,7 @@ export class StoredObject {
   }
 
   /** A derived form of the object, computed on first use and cached. */
-  form<T>(name: string, make: (object: KubernetesObject) => T): T {
+  form<T>(name: string, make: (object: Stored) => T): T {
     this.#forms ??= new Map()
     const known = this.#forms.get(name)
     if (known !== undefined) return known as T
@@ -90,13 +90,12 @@ export function encodeForStore(object: KubernetesObject): Uint8Array {
   return unpooledBytes(stringifyJson({ kind, apiVersion, metadata: kept, ...rest } as unknown as JsonValue))
 }
 
-function withResourceVersion<T extends KubernetesObject>(object: T, revision: number): T {
-  if (revision === 0) return withoutResourceVersion(object)
-  const metadata: ObjectMeta = { ...object.metadata, resourceVersion: String(revision) }
-  return { ...object, metadata }
+function withResourceVersion(object: KubernetesObject, revision: number): Stored {
+  if (revision === 0) return withoutResourceVersion(object) as Stored
+  return { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } } as Stored
 }
 
-function withoutResourceVersion<T extends KubernetesObject>(object: T): T {
+function withoutResourceVersion(object: KubernetesObject): KubernetesObject {
   const { resourceVersion: _, ...metadata } = object.metadata
   return { ...object, metadata }
 }

@@ -5,6 +5,7 @@
 import { Queue } from '#/base/queue.ts'
 import { forEachPrefix, prefixEnd } from '#/base/key-path.ts'
 import { SortedMap } from '#/base/sorted-map.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { StoreError, type Entry, type Store, type StoreEvent, type Watch } from '#/store/store.ts'
 import { CacheEvent } from './cache-event.ts'
@@ -62,7 +63,7 @@ export class WatchCache {
   #watch: Watch | undefined
   #waiting: { readonly revision: number; readonly resolve: () => void }[] = []
   /** Objects written by this process, by the bytes passed to the store, so that they need not be parsed. */
-  readonly #written = new WeakMap<Uint8Array, StoredObject['object']>()
+  readonly #written = new WeakMap<Uint8Array, KubernetesObject>()
   #latest: Promise<number> | undefined
 
   constructor(options: WatchCacheOptions) {
@@ -157,7 +158,7 @@ export class WatchCache {
   }
 
   /** Registers the object for bytes about to be passed to the store. */
-  noteWrite(stored: Uint8Array, object: StoredObject['object']): void {
+  noteWrite(stored: Uint8Array, object: KubernetesObject): void {
     this.#written.set(stored, object)
   }
 

@@ -4,7 +4,7 @@ import { badRequest, conflict } from '#/api/errors.ts'
 import { invalidObject, notSupported, required, type FieldError } from '#/api/field-error.ts'
 import type { Binding, Pod, PodCondition } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
-import type { KubernetesObject } from '#/api/metadata.ts'
+import type { KubernetesObject, Stored } from '#/api/metadata.ts'
 import { formatTime } from '#/api/text/time.ts'
 import { noAdmission } from '../admission/admission-chain.ts'
 import type { RequestScope } from '../handlers/request-scope.ts'
@@ -42,7 +42,7 @@ async function create(scope: RequestScope): Promise<ApiResponse> {
   // Admission runs on the Binding; the pod update bypasses it.
   await updateObject({ ...registry, admission: noAdmission }, target, {
     change: oldObject => oldObject,
-    strategy: { merge: oldObject => bind(oldObject as Pod, admitted, now), validate: () => [] },
+    strategy: { merge: oldObject => bind(oldObject as Stored<Pod>, admitted, now), validate: () => [] },
     keepsGeneration: true,
   })
   return { status: 201, body: valueBody(success, scope.view.negotiated) }
@@ -50,8 +50,8 @@ async function create(scope: RequestScope): Promise<ApiResponse> {
 
 const success = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 }
 
-function bind(pod: Pod, { target, metadata }: Binding, now: string): KubernetesObject {
-  const subject = { group: '', kind: 'pods/binding', name: pod.metadata.name ?? '' }
+function bind(pod: Stored<Pod>, { target, metadata }: Binding, now: string): KubernetesObject {
+  const subject = { group: '', kind: 'pods/binding', name: pod.metadata.name }
   if (metadata.uid && metadata.uid !== pod.metadata.uid) {
     throw conflict(
       subject,

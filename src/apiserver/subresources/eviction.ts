@@ -11,6 +11,7 @@ import type { Pod } from '#/api/generated/core/v1.ts'
 import type { Eviction, PodDisruptionBudget } from '#/api/generated/policy/v1.ts'
 import { compileLabelSelector } from '#/api/selectors/selector.ts'
 import { formatTime } from '#/api/text/time.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { noAdmission } from '../admission/admission-chain.ts'
 import { keyOfScope, subjectOf, type RequestScope } from '../handlers/request-scope.ts'
 import { decodeBody } from '../handlers/decode-body.ts'
@@ -60,7 +61,7 @@ async function evict(scope: RequestScope, deletion: DeleteOptions): Promise<bool
   const key = keyOfScope(scope)
   const stored = await getStoredObject(scope.registry, key)
   if (stored === undefined) throw notFound(subjectOf(scope))
-  const pod = stored.object as Pod
+  const pod = stored.object as Stored<Pod>
   const { preconditions, dryRun } = deletion
   const isFree = canIgnorePdb(pod) || !(await checkAndDecrement(scope, pod, dryRun))
   const isBound = isFree && !preconditions.resourceVersion
@@ -127,7 +128,7 @@ const target = {
 const ownWrite = { dryRun: false, fieldManager: 'k8ts-apiserver', sent: {} }
 
 /** Returns false if no budget applies to the pod. */
-async function checkAndDecrement(scope: RequestScope, pod: Pod, dryRun: boolean): Promise<boolean> {
+async function checkAndDecrement(scope: RequestScope, pod: Stored<Pod>, dryRun: boolean): Promise<boolean> {
   const budgets = budgetsOf(scope, pod)
   const [budget] = budgets
   if (budget === undefined) return false
@@ -140,7 +141,7 @@ async function checkAndDecrement(scope: RequestScope, pod: Pod, dryRun: boolean)
   if (!isTrue(pod.status?.conditions, 'Ready') && mayEvictUnhealthy(budget)) return false
   const { registry } = scope
   const resource = registry.scheme.byKind({ group: 'policy', version: 'v1', kind: 'PodDisruptionBudget' })!
-  const name = budget.metadata.name ?? ''
+  const name = budget.metadata.name
   const options = { ...ownWrite, dryRun }
   const now = formatTime(registry.platform.clock.now())
   try {
@@ -148,7 +149,7 @@ async function checkAndDecrement(scope: RequestScope, pod: Pod, dryRun: boolean)
       registry,
       { ...writeRequest(scope, options), resource, name, subresource: 'status' },
       {
-        change: oldObject => charge(oldObject as PodDisruptionBudget, pod.metadata.name ?? '', now),
+        change: oldObject => charge(oldObject as Stored<PodDisruptionBudget>, pod.metadata.name, now),
       },
     )
   } catch (error) {
@@ -158,10 +159,10 @@ async function checkAndDecrement(scope: RequestScope, pod: Pod, dryRun: boolean)
   return true
 }
 
-function charge(budget: PodDisruptionBudget, podName: string, now: string): PodDisruptionBudget {
+function charge(budget: Stored<PodDisruptionBudget>, podName: string, now: string): PodDisruptionBudget {
   const { status, metadata } = budget
   const allowed = status?.disruptionsAllowed ?? 0
-  const name = metadata.name ?? ''
+  const name = metadata.name
   if (Number(status?.observedGeneration ?? 0) < Number(metadata.generation ?? 0)) {
     throw tooManyDisruptions(`The disruption budget ${name} is still being processed by the server.`, 10)
   }
@@ -194,11 +195,11 @@ function tooManyDisruptions(text: string, retryAfterSeconds: number): ApiError {
   })
 }
 
-function budgetsOf({ registry, info }: RequestScope, pod: Pod): readonly PodDisruptionBudget[] {
+function budgetsOf({ registry, info }: RequestScope, pod: Pod): readonly Stored<PodDisruptionBudget>[] {
   const resource = registry.scheme.byKind({ group: 'policy', version: 'v1', kind: 'PodDisruptionBudget' })
   if (resource === undefined) return []
   return [...registry.cache.list(prefixOf(resource, info.namespace))]
-    .map(stored => stored.object as PodDisruptionBudget)
+    .map(stored => stored.object as Stored<PodDisruptionBudget>)
     .filter(budget => compileLabelSelector(budget.spec?.selector).matches(pod.metadata.labels))
 }
 

@@ -44,14 +44,15 @@ interface CommandKind {
 
 async function connectCommand(
   scope: RequestScope,
-  { path, kind }: CommandKind,
+  command: CommandKind,
   options: PodStreamsOptions,
 ): Promise<ApiResponse> {
   const { query } = scope.context.request
-  const chosen = await admit(scope, readCommandOptions(query, kind), options)
+  const chosen = await admit(scope, readCommandOptions(query, command.kind), options)
   const pod = await findObject(scope, pods, scope.info)
   const container = chooseContainer(pod, chosen.container ?? '')
-  return connect(scope, pod, `/${path}/${nameOf(scope)}/${container}?${kubeletStreamQuery(chosen)}`, options)
+  const path = `/${command.path}/${nameOf(scope)}/${container}?${kubeletStreamQuery(chosen)}`
+  return connect(scope, { pod, path, kubelets: options.kubelets })
 }
 
 async function connectPorts(scope: RequestScope, options: PodStreamsOptions): Promise<ApiResponse> {
@@ -60,7 +61,8 @@ async function connectPorts(scope: RequestScope, options: PodStreamsOptions): Pr
   const pod = await findObject(scope, pods, scope.info)
   const { ports = [] } = admitted
   const ported = ports.length > 0 ? `?port=${ports.join(',')}` : ''
-  return connect(scope, pod, `/portForward/${nameOf(scope)}${ported}`, options)
+  const path = `/portForward/${nameOf(scope)}${ported}`
+  return connect(scope, { pod, path, kubelets: options.kubelets })
 }
 
 function nameOf({ info: { namespace, name } }: RequestScope): string {
@@ -77,12 +79,14 @@ async function admit<T extends TypeMeta>(
   return admitted
 }
 
-async function connect(
-  scope: RequestScope,
-  pod: Pod,
-  path: string,
-  { kubelets }: PodStreamsOptions,
-): Promise<ApiResponse> {
+interface KubeletStream {
+  readonly pod: Pod
+  /** Path of the kubelet's API, with query. */
+  readonly path: string
+  readonly kubelets: Kubelets
+}
+
+async function connect(scope: RequestScope, { pod, path, kubelets }: KubeletStream): Promise<ApiResponse> {
   const { context, info, registry } = scope
   const { request } = context
   const nodeName = pod.spec?.nodeName ?? ''

@@ -8,7 +8,7 @@ import type { Authorizer } from '../authz/authorizer.ts'
 import type { RequestScope } from '../handlers/request-scope.ts'
 import { admitConnection } from '../proxy/admit-connection.ts'
 import { requireCreatePermission } from '../proxy/require-create-permission.ts'
-import { escapeQuery } from '../proxy/escape-url.ts'
+import { escapeQuery } from '../proxy/proxy-path.ts'
 import { forwardRequest } from '../proxy/forward-request.ts'
 import { forwardUpgrade } from '../proxy/forward-upgrade.ts'
 import {
@@ -18,7 +18,7 @@ import {
   type Locate,
   type ProxyClients,
 } from '../proxy/proxy-locations.ts'
-import { splitProxyPath } from '../proxy/split-proxy-path.ts'
+import { splitProxyPath } from '../proxy/proxy-path.ts'
 import type { ApiResponse } from '../request.ts'
 import type { VerbHandlers } from '../router.ts'
 

@@ -4,10 +4,12 @@ import { structDefinition } from '#/api/definitions.ts'
 import { badRequest, notFound } from '#/api/errors.ts'
 import type { Scale } from '#/api/generated/autoscaling/v1.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
-import type { KubernetesObject, ObjectMeta } from '#/api/metadata.ts'
+import type { KubernetesObject, ObjectMeta, Stored } from '#/api/metadata.ts'
 import { apiVersionOf } from '#/api/resource.ts'
 import { formatLabelSelector, type LabelSelector } from '#/api/selectors/selector.ts'
 import { formatLabels } from '#/api/labels.ts'
+import { ageColumn, ageOf, nameColumn, nameOf } from '#/api/columns.ts'
+import type { Column, KindColumns } from '#/api/table-columns.ts'
 import { keyOfScope, subjectOf, type RequestScope } from '../handlers/request-scope.ts'
 import { bodyBytes, decodeBody } from '../handlers/decode-body.ts'
 import { waitUntilFresh } from '../handlers/wait-until-fresh.ts'
@@ -21,7 +23,6 @@ import type { ApiResponse } from '../request.ts'
 import type { VerbHandlers } from '../router.ts'
 import { tableBody } from '../table.ts'
 import { valueBody, View } from '../view.ts'
-import { scaleColumns } from './scale-columns.ts'
 
 export const scale: VerbHandlers = { get, update, patch }
 
@@ -185,12 +186,32 @@ function checkName({ metadata }: Scale, { info }: RequestScope): void {
   }
 }
 
-function answer(scope: RequestScope, object: KubernetesObject): ApiResponse {
+function answer(scope: RequestScope, object: Stored): ApiResponse {
   const { negotiated } = scope.view
   const scale = scaleOf(scope, object)
   if (negotiated.transform?.kind !== 'Table') return { status: 200, body: valueBody(scale, negotiated) }
-  const resourceVersion = object.metadata.resourceVersion ?? ''
+  const resourceVersion = object.metadata.resourceVersion
   const row = new StoredObject('', Number(resourceVersion), encodeForStore(scale), scale)
   const view = new View({ ...scope.resource, columns: scaleColumns }, negotiated)
-  return { status: 200, body: tableBody(view, [row], { resourceVersion }, scope) }
+  return { status: 200, body: tableBody(view, { objects: [row], meta: { resourceVersion } }, scope) }
+}
+
+/** Table columns of `kubectl get --subresource=scale`. */
+const scaleColumns: KindColumns<Scale> = {
+  columns: [
+    nameColumn,
+    countColumn('Desired', 'How many pods there should be.'),
+    countColumn('Available', 'How many pods there are.'),
+    ageColumn,
+  ],
+  cells: (scale, nowMs) => [
+    nameOf(scale),
+    scale.spec?.replicas ?? 0,
+    scale.status?.replicas ?? 0,
+    ageOf(scale, nowMs),
+  ],
+}
+
+function countColumn(name: string, description: string): Column {
+  return { name, type: 'integer', format: '', description, priority: 0 }
 }

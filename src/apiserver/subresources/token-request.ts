@@ -10,7 +10,7 @@ import type { BoundObjectReference, TokenRequest } from '#/api/generated/authent
 import type { Pod, ServiceAccount } from '#/api/generated/core/v1.ts'
 import { parseGroupVersion } from '#/api/group-version.ts'
 import type { KindRules } from '#/api/kind-rules.ts'
-import type { KubernetesObject } from '#/api/metadata.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { formatTime } from '#/api/text/time.ts'
 import type { AdmissionAttributes } from '../admission/admission-chain.ts'
 import type { ObjectClaim, ServiceAccountClaims } from '../authn/service-account-claims.ts'
@@ -49,7 +49,9 @@ async function create(scope: RequestScope, issuer: ServiceAccountIssuer): Promis
   const { fieldValidation } = options
   const sent = (await decodeBody(scope, { kind, schema, fieldValidation })) as TokenRequest
   checkNames(scope, sent)
-  const account = (await getStoredObject(registry, keyOfScope(scope)))?.object as ServiceAccount | undefined
+  const account = (await getStoredObject(registry, keyOfScope(scope)))?.object as
+    | Stored<ServiceAccount>
+    | undefined
   if (account === undefined) throw notFound(subjectOf(scope))
   checkUid(sent, account)
   const nowMs = registry.platform.clock.now()
@@ -93,7 +95,7 @@ function checkNames({ info }: RequestScope, { metadata }: TokenRequest): void {
   }
 }
 
-function checkUid({ metadata }: TokenRequest, { metadata: { name, uid } }: ServiceAccount): void {
+function checkUid({ metadata }: TokenRequest, { metadata: { name, uid } }: Stored<ServiceAccount>): void {
   if (!metadata.uid || metadata.uid === uid) return
   const text =
     `the UID in the token request (${metadata.uid}) ` +
@@ -102,7 +104,7 @@ function checkUid({ metadata }: TokenRequest, { metadata: { name, uid } }: Servi
 }
 
 /** Fills in defaults and metadata. */
-function complete(sent: TokenRequest, account: ServiceAccount, nowMs: number): TokenRequest {
+function complete(sent: TokenRequest, account: Stored<ServiceAccount>, nowMs: number): TokenRequest {
   const { name, namespace, uid } = account.metadata
   const { status: _, ...request } = rules.withDefaults(sent) as TokenRequest
   return {
@@ -203,13 +205,13 @@ async function read(
   { registry, info }: RequestScope,
   what: keyof typeof plurals,
   name: string,
-): Promise<KubernetesObject | undefined> {
+): Promise<Stored | undefined> {
   const resource = registry.scheme.byKind({ group: '', version: 'v1', kind: what })
   if (resource === undefined || name === '' || name.includes('/')) return undefined
   return (await getStoredObject(registry, keyOf(resource, what === 'Node' ? '' : info.namespace, name)))
     ?.object
 }
 
-function claimOf({ metadata }: KubernetesObject): ObjectClaim {
-  return { name: metadata.name ?? '', uid: metadata.uid ?? '' }
+function claimOf({ metadata }: Stored): ObjectClaim {
+  return { name: metadata.name, uid: metadata.uid }
 }

@@ -6,7 +6,7 @@ import { listBody } from '../list-body.ts'
 import { encodeForStore, StoredObject } from '../registry/stored-object.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { ApiResponse } from '../request.ts'
-import { tableBody } from '../table.ts'
+import { objectBody } from '../object-body.ts'
 
 export const componentStatuses = { get, list }
 
@@ -19,16 +19,12 @@ async function get(scope: RequestScope): Promise<ApiResponse> {
   const check = Object.hasOwn(components, scope.info.name) ? components[scope.info.name] : undefined
   if (check === undefined) throw notFound(subjectOf(scope))
   const stored = await statusOf(scope, scope.info.name)
-  const isTable = scope.view.negotiated.transform?.kind === 'Table'
-  return {
-    status: 200,
-    body: isTable ? tableBody(scope.view, [stored], { resourceVersion: '' }, scope) : scope.view.body(stored),
-  }
+  return { status: 200, body: objectBody(scope.view, stored, scope) }
 }
 
 async function list(scope: RequestScope): Promise<ApiResponse> {
-  const statuses = await Promise.all(Object.keys(components).map(name => statusOf(scope, name)))
-  return { status: 200, body: listBody(scope.view, statuses, { resourceVersion: '' }, scope) }
+  const objects = await Promise.all(Object.keys(components).map(name => statusOf(scope, name)))
+  return { status: 200, body: listBody(scope.view, { objects, meta: { resourceVersion: '' } }, scope) }
 }
 
 async function statusOf({ registry }: RequestScope, name: string): Promise<StoredObject> {

@@ -6,7 +6,7 @@
 import { notFound } from '#/api/errors.ts'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
-import type { KubernetesObject } from '#/api/metadata.ts'
+import type { KubernetesObject, Stored } from '#/api/metadata.ts'
 import { apiVersionOf } from '#/api/resource.ts'
 import { formatTime } from '#/api/text/time.ts'
 import { subjectOf, type RequestScope } from '../handlers/request-scope.ts'
@@ -54,18 +54,22 @@ function handlersFor(find: (scope: RequestScope) => Promise<readonly KubernetesO
     },
     list: async (scope): Promise<ApiResponse> => ({
       status: 200,
-      body: listBody(scope.view, await stored(scope), { resourceVersion: '' }, scope),
+      body: listBody(scope.view, { objects: await stored(scope), meta: { resourceVersion: '' } }, scope),
     }),
   }
 }
 
 async function nodesOf(scope: RequestScope, kubelets: Kubelets): Promise<readonly NodeMetrics[]> {
-  const asked = selected(scope, keyOf(nodes, '', scope.info.name), prefixOf(nodes, '')) as readonly Node[]
-  const all = (): readonly Pod[] =>
-    Array.from(scope.registry.cache.list(prefixOf(pods, '')), ({ object }) => object as Pod)
+  const asked = selected(
+    scope,
+    keyOf(nodes, '', scope.info.name),
+    prefixOf(nodes, ''),
+  ) as readonly Stored<Node>[]
+  const all = (): readonly Stored<Pod>[] =>
+    Array.from(scope.registry.cache.list(prefixOf(pods, '')), ({ object }) => object as Stored<Pod>)
   const summaries = await summariesOf(asked, kubelets, () => all().filter(isRunning))
   return asked.flatMap(({ metadata }): NodeMetrics[] => {
-    const use = summaries.get(metadata.name ?? '')?.node
+    const use = summaries.get(metadata.name)?.node
     if (use === undefined) return []
     return [{ ...headOf(scope, nodeMetrics, metadata), ...spanOf(scope, use), usage: usageOf(use) }]
   })
@@ -77,13 +81,17 @@ async function podsOf(scope: RequestScope, kubelets: Kubelets): Promise<readonly
     info,
   } = scope
   const key = keyOf(pods, info.namespace, info.name)
-  const found = (selected(scope, key, prefixOf(pods, info.namespace)) as readonly Pod[]).filter(isRunning)
+  const found = (selected(scope, key, prefixOf(pods, info.namespace)) as readonly Stored<Pod>[]).filter(
+    isRunning,
+  )
   const names = [...new Set(found.map(({ spec }) => spec?.nodeName ?? ''))]
-  const asked = names.flatMap(name => (cache.get(keyOf(nodes, '', name))?.object as Node | undefined) ?? [])
+  const asked = names.flatMap(
+    name => (cache.get(keyOf(nodes, '', name))?.object as Stored<Node> | undefined) ?? [],
+  )
   const summaries = await summariesOf(asked, kubelets, () => found)
   return found.flatMap(({ metadata, spec }): PodMetrics[] => {
     // Only the pod's own node is trusted to report its usage.
-    const uses = summaries.get(spec?.nodeName ?? '')?.pods.get(metadata.uid ?? '')
+    const uses = summaries.get(spec?.nodeName ?? '')?.pods.get(metadata.uid)
     if (uses === undefined) return []
     const containers = [...uses].map(([name, use]) => ({ name, usage: usageOf(use) }))
     const [first] = uses.values()
@@ -97,12 +105,12 @@ type Kubelets = KubeletSummaries | undefined
  * By node name; nodes without a response are missing. `running` is called only if there are simulated nodes.
  */
 async function summariesOf(
-  asked: readonly Node[],
+  asked: readonly Stored<Node>[],
   kubelets: Kubelets,
-  running: () => readonly Pod[],
+  running: () => readonly Stored<Pod>[],
 ): Promise<ReadonlyMap<string, KubeletSummary>> {
   const named = (which: (node: Node) => boolean): readonly string[] => {
-    return asked.filter(which).map(({ metadata }) => metadata.name ?? '')
+    return asked.filter(which).map(({ metadata }) => metadata.name)
   }
   const answers = (await kubelets?.of(named(hasKubelet))) ?? new Map<string, KubeletSummary>()
   const simulated = named(isSimulated)
@@ -115,7 +123,7 @@ async function summariesOf(
 }
 
 /** The nodes or pods for which metrics are requested; their names and labels are those of the metrics. */
-function selected(scope: RequestScope, key: string, prefix: string): readonly KubernetesObject[] {
+function selected(scope: RequestScope, key: string, prefix: string): readonly Stored[] {
   const {
     registry: { cache },
     info,
@@ -159,9 +167,9 @@ function spanOf({ registry }: RequestScope, { time }: ResourceUse): Span {
 function headOf(
   { registry }: RequestScope,
   resource: typeof nodeMetrics | typeof podMetrics,
-  metadata: KubernetesObject['metadata'],
+  metadata: Stored['metadata'],
 ): KubernetesObject {
-  const { name = '', namespace, labels } = metadata
+  const { name, namespace, labels } = metadata
   const creationTimestamp = formatTime(registry.platform.clock.now())
   return {
     kind: resource.kind,

@@ -1,10 +1,10 @@
 /**
  * Selects the default class: of those marked as default, the newest; of equally new ones, the first by name.
  */
-import type { KubernetesObject } from '#/api/metadata.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { parseTime } from '#/api/text/time.ts'
 
-export function defaultClass<T extends KubernetesObject>(
+export function defaultClass<T extends Stored>(
   classes: readonly T[],
   annotations: readonly string[],
 ): T | undefined {
@@ -14,10 +14,10 @@ export function defaultClass<T extends KubernetesObject>(
   return marked.sort((a, b) => bornMs(b) - bornMs(a) || byName(a, b))[0]
 }
 
-function bornMs({ metadata }: KubernetesObject): number {
-  return parseTime(metadata.creationTimestamp ?? '') ?? 0
+function bornMs({ metadata }: Stored): number {
+  return parseTime(metadata.creationTimestamp) ?? 0
 }
 
-function byName(a: KubernetesObject, b: KubernetesObject): number {
-  return (a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1
+function byName(a: Stored, b: Stored): number {
+  return a.metadata.name < b.metadata.name ? -1 : 1
 }

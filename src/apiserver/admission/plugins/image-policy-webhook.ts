@@ -8,7 +8,6 @@ import type { JsonValue } from '#/api/text/json-value.ts'
 import { admissionForbidden, type AdmissionPlugin, type AdmissionAttributes } from '../admission-chain.ts'
 import { ImagePolicyBackend } from './image-policy-webhook/backend.ts'
 import { readImagePolicy, type ImagePolicy } from './image-policy-webhook/configuration.ts'
-import { readImageReviewStatus, type ImageReviewStatus } from './image-policy-webhook/image-review-status.ts'
 import { ConfigurationError, type PluginContext } from '../plugin-context.ts'
 import { podWrites, specOf } from './pod-spec.ts'
 
@@ -145,4 +144,38 @@ function questionOf({ object, subresource, namespace }: AdmissionAttributes): {
     annotations: Object.fromEntries(annotations),
     namespace,
   }
+}
+
+interface ImageReviewStatus {
+  readonly allowed: boolean
+  readonly reason: string
+  readonly auditAnnotations: ReadonlyMap<string, string>
+}
+
+/** Parses an ImageReview response. Throws if it is malformed. */
+function readImageReviewStatus(review: JsonValue): ImageReviewStatus {
+  const status = memberOf(review, 'status')
+  const allowed = memberOf(status, 'allowed') ?? false
+  const reason = memberOf(status, 'reason') ?? ''
+  const annotations = memberOf(status, 'auditAnnotations') ?? {}
+  if (
+    typeof status !== 'object' ||
+    typeof allowed !== 'boolean' ||
+    typeof reason !== 'string' ||
+    typeof annotations !== 'object'
+  ) {
+    throw new Error('image policy webhook backend returned an invalid ImageReview')
+  }
+  const texts = Object.entries(annotations ?? {}).map(
+    ([key, value]) => [key, typeof value === 'string' ? value : JSON.stringify(value)] as const,
+  )
+  return { allowed, reason, auditAnnotations: new Map(texts.slice(0, annotationsMax)) }
+}
+
+/** Maximum number of audit annotations taken from one response. */
+const annotationsMax = 100
+
+function memberOf(value: JsonValue | undefined, name: string): JsonValue | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  return Object.hasOwn(value, name) ? value[name] : undefined
 }

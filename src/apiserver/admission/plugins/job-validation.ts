@@ -2,13 +2,13 @@
 import type { Job } from '#/api/generated/batch/v1.ts'
 import { podGroups } from '#/api/generated/scheduling/v1alpha2-resources.ts'
 import type { PodGroup } from '#/api/generated/scheduling/v1alpha2.ts'
-import { controllerOf } from '#/api/metadata.ts'
+import { controllerOf, type Stored } from '#/api/metadata.ts'
 import { matchesResource, admissionForbidden, type AdmissionPlugin } from '../admission-chain.ts'
 import { getCached, listCached } from '../lookup.ts'
 import type { PluginContext } from '../plugin-context.ts'
 
 export function jobValidation(context: PluginContext): AdmissionPlugin {
-  const groupsOf = (job: Job, namespace: string): readonly PodGroup[] => {
+  const groupsOf = (job: Job, namespace: string): readonly Stored<PodGroup>[] => {
     const { template = {} } = job.spec ?? {}
     const name = template.spec?.schedulingGroup?.podGroupName
     const named = name ? getCached(context, podGroups, { name, namespace }) : undefined
@@ -27,7 +27,7 @@ export function jobValidation(context: PluginContext): AdmissionPlugin {
       if (gang === undefined) return
       throw admissionForbidden(
         request,
-        `cannot change parallelism for a Job referencing gang-scheduled PodGroup "${gang.metadata.name ?? ''}"`,
+        `cannot change parallelism for a Job referencing gang-scheduled PodGroup "${gang.metadata.name}"`,
       )
     },
   }

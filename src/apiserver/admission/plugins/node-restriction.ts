@@ -4,6 +4,8 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#noderestriction
  */
 import { qualifiedResourceName } from '#/api/resource.ts'
+import type { PersistentVolumeClaim, PersistentVolumeClaimStatus } from '#/api/generated/core/v1.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import type { UserInfo } from '../../request.ts'
 import {
   admissionForbidden,
@@ -16,7 +18,6 @@ import { checkNode } from './node-restriction/node.ts'
 import { checkCsiNode, checkLease, checkResourceSlice } from './node-restriction/own-objects.ts'
 import { checkEviction, checkPod, checkPodStatus } from './node-restriction/pods.ts'
 import { checkToken } from './node-restriction/tokens.ts'
-import { checkClaim } from './node-restriction/volume-claims.ts'
 import type { PluginContext } from '../plugin-context.ts'
 
 export function nodeRestriction(context: PluginContext): AdmissionPlugin {
@@ -84,4 +85,33 @@ const checks: Readonly<Record<string, NodeCheck>> = {
   'resourceslices.resource.k8s.io': checkResourceSlice,
   'certificatesigningrequests.certificates.k8s.io': checkCertificateRequest,
   'podcertificaterequests.certificates.k8s.io': checkPodCertificateRequest,
+}
+
+/** Only the status fields of volume expansion may change. */
+function checkClaim(request: AdmissionAttributes, nodeName: string): void {
+  const { operation, subresource, object, oldObject } = request
+  if (subresource !== 'status') throw admissionForbidden(request, 'may only update PVC status')
+  if (operation !== 'UPDATE') throw admissionForbidden(request, `unexpected operation "${operation}"`)
+  if (equalJson(fixedParts(object as PersistentVolumeClaim), fixedParts(oldObject as PersistentVolumeClaim)))
+    return
+  throw admissionForbidden(
+    request,
+    `node "${nodeName}" is not allowed to update fields other than status.quantity and status.conditions`,
+  )
+}
+
+function fixedParts({ metadata, status = {}, ...rest }: PersistentVolumeClaim): object {
+  const { resourceVersion: _version, managedFields: _fields, ...kept } = metadata
+  return { ...rest, metadata: kept, status: fixedStatus(status) }
+}
+
+function fixedStatus(status: PersistentVolumeClaimStatus): object {
+  const {
+    capacity: _capacity,
+    conditions: _conditions,
+    allocatedResources: _allocated,
+    allocatedResourceStatuses: _statuses,
+    ...kept
+  } = status
+  return kept
 }

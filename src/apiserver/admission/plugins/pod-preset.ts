@@ -3,14 +3,27 @@
  * or with the pod, none is applied. Kubernetes removed this plugin in 1.20. The PodPreset kind is served only
  * while the plugin is enabled. https://v1-19.docs.kubernetes.io/docs/concepts/workloads/pods/podpreset/
  */
-import type { Container, EnvFromSource, Pod, PodSpec } from '#/api/generated/core/v1.ts'
+import type {
+  Container,
+  EnvFromSource,
+  Pod,
+  PodSpec,
+  EnvVar,
+  Volume,
+  VolumeMount,
+} from '#/api/generated/core/v1.ts'
 import { equalJson } from '#/api/text/json-value.ts'
-import { compileLabelSelector } from '#/api/selectors/selector.ts'
+import { compileLabelSelector, validateLabelSelector, type LabelSelector } from '#/api/selectors/selector.ts'
+import type { Stored, KubernetesObject } from '#/api/metadata.ts'
+import { structDefinition } from '#/api/definitions.ts'
+import { required, type FieldError } from '#/api/field-error.ts'
+import type { KindRules } from '#/api/kind-rules.ts'
+import type { Resource } from '#/api/resource.ts'
 import type { AdmissionPlugin } from '../admission-chain.ts'
 import { listCached } from '../lookup.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import { podPresets, type PodPreset } from './pod-preset/resource.ts'
 import { isMirror, podWrites, specOf, withSpec } from './pod-spec.ts'
+import { listOf, struct, versionedStruct } from '../plugin-configuration.ts'
 
 export function podPreset(context: PluginContext): AdmissionPlugin {
   context.scheme.register(podPresets)
@@ -32,11 +45,11 @@ const optOutAnnotation = 'podpreset.admission.kubernetes.io/exclude'
 const appliedPrefix = 'podpreset.admission.kubernetes.io/podpreset-'
 
 /** Undefined on a merge conflict. */
-function applied(pod: Pod, presets: readonly PodPreset[]): Pod | undefined {
+function applied(pod: Pod, presets: readonly Stored<PodPreset>[]): Pod | undefined {
   try {
     const marks = presets.map(({ metadata }) => [
-      `${appliedPrefix}${metadata.name ?? ''}`,
-      metadata.resourceVersion ?? '',
+      `${appliedPrefix}${metadata.name}`,
+      metadata.resourceVersion,
     ])
     const annotations = { ...pod.metadata.annotations, ...Object.fromEntries(marks) }
     return { ...withSpec(pod, mergedSpec(specOf(pod), presets)), metadata: { ...pod.metadata, annotations } }
@@ -117,4 +130,54 @@ function merged<T>(
 
 function sourceOf({ prefix = '', configMapRef, secretRef }: EnvFromSource): string {
   return JSON.stringify([prefix, configMapRef?.name, secretRef?.name])
+}
+
+interface PodPreset extends KubernetesObject {
+  readonly spec?: PodPresetSpec
+}
+
+interface PodPresetSpec {
+  readonly selector?: LabelSelector
+  readonly env?: readonly EnvVar[]
+  readonly envFrom?: readonly EnvFromSource[]
+  readonly volumes?: readonly Volume[]
+  readonly volumeMounts?: readonly VolumeMount[]
+}
+
+const rules: KindRules<PodPreset> = { validate, validateUpdate: validate }
+
+const definition = 'io.k8s.api.settings.v1alpha1.PodPreset'
+
+/** The resource as served by Kubernetes 1.19. */
+const podPresets: Resource<PodPreset> = {
+  group: 'settings.k8s.io',
+  version: 'v1alpha1',
+  kind: 'PodPreset',
+  listKind: 'PodPresetList',
+  plural: 'podpresets',
+  singular: 'podpreset',
+  scope: 'Namespaced',
+  shortNames: [],
+  categories: [],
+  verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
+  subresources: new Map(),
+  storage: { group: 'settings.k8s.io', version: 'v1alpha1' },
+  rules,
+  schema: versionedStruct(definition, {
+    metadata: structDefinition('meta.v1.ObjectMeta'),
+    spec: struct(`${definition}Spec`, {
+      selector: structDefinition('meta.v1.LabelSelector'),
+      env: listOf(structDefinition('core.v1.EnvVar')),
+      envFrom: listOf(structDefinition('core.v1.EnvFromSource')),
+      volumes: listOf(structDefinition('core.v1.Volume')),
+      volumeMounts: listOf(structDefinition('core.v1.VolumeMount')),
+    }),
+  }),
+}
+
+function validate({ spec = {} }: PodPreset): FieldError[] {
+  const { selector, env, envFrom, volumes, volumeMounts } = spec
+  const errors = validateLabelSelector('spec.selector', selector ?? {})
+  if (env ?? envFrom ?? volumes ?? volumeMounts) return errors
+  return [...errors, required('spec.volumes.env.envFrom.volumeMounts', 'must specify at least one')]
 }

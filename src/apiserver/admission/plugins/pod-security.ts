@@ -5,9 +5,13 @@
  */
 import { internalError } from '#/api/errors.ts'
 import { formatFieldErrors, invalidObject } from '#/api/field-error.ts'
-import type { Namespace, Pod } from '#/api/generated/core/v1.ts'
+import type { Namespace, Pod, Container, PodTemplate, PodTemplateSpec } from '#/api/generated/core/v1.ts'
 import { namespaces } from '#/api/generated/core/v1-resources.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
+import type { CronJob } from '#/api/generated/batch/v1.ts'
+import type { Deployment } from '#/api/generated/apps/v1.ts'
+import type { KubernetesObject } from '#/api/metadata.ts'
+import { qualifiedResourceName, type Resource } from '#/api/resource.ts'
 import {
   admissionForbidden,
   type AdmissionPlugin,
@@ -32,8 +36,6 @@ import {
   type Policy,
   type ReadPolicy,
 } from './pod-security/policy.ts'
-import { isSignificantPodUpdate } from './pod-security/significant-pod-update.ts'
-import { hasTemplate, templateOf } from './pod-security/template.ts'
 import { specOf } from './pod-spec.ts'
 
 export function podSecurity(context: PluginContext, configuration?: JsonValue): AdmissionPlugin {
@@ -171,4 +173,54 @@ function violation(policy: Policy, mode: keyof Policy, pod: PodToCheck): string 
   return violations.length === 0
     ? undefined
     : `PodSecurity "${formatLevelVersion(policy[mode])}": ${formatDetails(violations)}`
+}
+
+/** True if an update changes what runs in the pod. Other mutable fields cannot make it less secure. */
+function isSignificantPodUpdate(pod: Pod, oldObject: Pod): boolean {
+  const { containers, initContainers = [], ephemeralContainers = [] } = specOf(pod)
+  const {
+    containers: were,
+    initContainers: initWere = [],
+    ephemeralContainers: ephemeralWere = [],
+  } = specOf(oldObject)
+  return (
+    imagesDiffer(containers, were) ||
+    imagesDiffer(initContainers, initWere) ||
+    ephemeralContainers.some(
+      ({ name, image }) => ephemeralWere.find(each => each.name === name)?.image !== image,
+    ) ||
+    ephemeralContainers.some(({ name }) => !ephemeralWere.some(each => each.name === name))
+  )
+}
+
+function imagesDiffer(containers: readonly Container[], were: readonly Container[]): boolean {
+  return (
+    containers.length !== were.length ||
+    containers.some((container, index) => container.image !== were[index]?.image)
+  )
+}
+
+/** Finds the pod template of a workload resource. */
+type FindTemplate = (object: KubernetesObject) => PodTemplateSpec | undefined
+
+const inSpec: FindTemplate = object => (object as Partial<Deployment>).spec?.template
+
+const templates: ReadonlyMap<string, FindTemplate> = new Map<string, FindTemplate>([
+  ['podtemplates', object => (object as PodTemplate).template],
+  ['replicationcontrollers', inSpec],
+  ['replicasets.apps', inSpec],
+  ['deployments.apps', inSpec],
+  ['statefulsets.apps', inSpec],
+  ['daemonsets.apps', inSpec],
+  ['jobs.batch', inSpec],
+  ['cronjobs.batch', object => (object as CronJob).spec?.jobTemplate.spec?.template],
+])
+
+function hasTemplate(resource: Resource): boolean {
+  return templates.has(qualifiedResourceName(resource))
+}
+
+function templateOf({ resource, object }: AdmissionAttributes): PodToCheck | undefined {
+  const template = object && templates.get(qualifiedResourceName(resource))?.(object)
+  return template && { metadata: template.metadata ?? {}, spec: specOf(template) }
 }

@@ -5,6 +5,7 @@
 import type { Pod } from '#/api/generated/core/v1.ts'
 import type { PriorityClass } from '#/api/generated/scheduling/v1.ts'
 import { priorityClasses } from '#/api/generated/scheduling/v1-resources.ts'
+import type { Stored } from '#/api/metadata.ts'
 import {
   matchesResource,
   admissionForbidden,
@@ -62,12 +63,12 @@ function isWrite({ operation }: AdmissionTarget): boolean {
 }
 
 /** If a race created several default classes, the one with the lowest value is used. */
-function defaultOf(classes: readonly PriorityClass[]): PriorityClass | undefined {
+function defaultOf(classes: readonly Stored<PriorityClass>[]): Stored<PriorityClass> | undefined {
   return classes.filter(each => each.globalDefault).sort((a, b) => (a.value ?? 0) - (b.value ?? 0))[0]
 }
 
-function priorityOf({ metadata, value = 0, preemptionPolicy }: PriorityClass): Priority {
-  return { className: metadata.name ?? '', value, preemptionPolicy }
+function priorityOf({ metadata, value = 0, preemptionPolicy }: Stored<PriorityClass>): Priority {
+  return { className: metadata.name, value, preemptionPolicy }
 }
 
 /** The priority is computed from the class; a client may send it only if it is equal. */

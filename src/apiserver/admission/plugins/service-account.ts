@@ -5,6 +5,7 @@
 import { notFound } from '#/api/errors.ts'
 import type { Pod, ServiceAccount } from '#/api/generated/core/v1.ts'
 import { serviceAccounts } from '#/api/generated/core/v1-resources.ts'
+import type { Stored } from '#/api/metadata.ts'
 import {
   admissionForbidden,
   type AdmissionPlugin,
@@ -66,9 +67,9 @@ class ServiceAccountAdmission implements AdmissionPlugin {
     return this.#accountOf(request, name).then(found => checkReferences(request, found))
   }
 
-  #equip(request: AdmissionAttributes, account: ServiceAccount): Pod {
+  #equip(request: AdmissionAttributes, account: Stored<ServiceAccount>): Pod {
     const pod = request.object as Pod
-    const name = account.metadata.name ?? ''
+    const name = account.metadata.name
     const spec = specOf(pod)
     const { imagePullSecrets = [] } = spec
     const borrowed = (account.imagePullSecrets ?? []).map(secret => ({ name: secret.name ?? '' }))
@@ -84,7 +85,7 @@ class ServiceAccountAdmission implements AdmissionPlugin {
   }
 
   /** Retries for the `default` account, which may not exist yet in a namespace that was just created. */
-  async #accountOf(request: AdmissionAttributes, name: string): Promise<ServiceAccount> {
+  async #accountOf(request: AdmissionAttributes, name: string): Promise<Stored<ServiceAccount>> {
     const { clock, random } = this.#context.platform
     const { namespace } = request
     const delayMs = 100 + random.integer('service account retry', 100)
@@ -102,7 +103,7 @@ const defaultName = 'default'
 
 const defaultAttempts = 10
 
-function checkReferences(request: AdmissionAttributes, account: ServiceAccount): void {
+function checkReferences(request: AdmissionAttributes, account: Stored<ServiceAccount>): void {
   if (!enforcesMountableSecrets(account)) return
   const pod = request.object as Pod
   const wrong =

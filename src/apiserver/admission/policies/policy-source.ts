@@ -1,6 +1,6 @@
 /** The policies that have bindings, sorted by name, compiled once per version of the object. */
 import type { MatchResources, ParamKind, ParamRef } from '#/api/generated/admissionregistration/v1.ts'
-import type { KubernetesObject } from '#/api/metadata.ts'
+import type { KubernetesObject, Stored } from '#/api/metadata.ts'
 import { qualifiedResourceName, type Resource } from '#/api/resource.ts'
 import type { Scheme } from '#/api/scheme.ts'
 import { CachedDerivation } from '../cached-derivation.ts'
@@ -47,8 +47,8 @@ export interface PolicySourceOptions<P extends Policy, B extends Binding, C> {
 
 export class PolicySource<P extends Policy, B extends Binding, C> {
   readonly #scheme: Scheme
-  readonly #policies: CachedDerivation<P, readonly P[]>
-  readonly #bindings: CachedDerivation<B, readonly B[]>
+  readonly #policies: CachedDerivation<P, readonly Stored<P>[]>
+  readonly #bindings: CachedDerivation<B, readonly Stored<B>[]>
   readonly #compile: (policy: P) => C
   /** Keyed by object identity: the cache returns the same object until the policy changes. */
   readonly #compiled = new WeakMap<P, C>()
@@ -77,10 +77,10 @@ export class PolicySource<P extends Policy, B extends Binding, C> {
     return bound
   }
 
-  #bind(policies: readonly P[], bindings: readonly B[]): readonly BoundPolicy<P, B, C>[] {
+  #bind(policies: readonly Stored<P>[], bindings: readonly Stored<B>[]): readonly BoundPolicy<P, B, C>[] {
     const byPolicy = Map.groupBy(bindings, ({ spec }) => spec?.policyName ?? '')
     return policies.flatMap(policy => {
-      const name = policy.metadata.name ?? ''
+      const name = policy.metadata.name
       const own = byPolicy.get(name)
       if (own === undefined) return []
       return [
@@ -95,10 +95,10 @@ export class PolicySource<P extends Policy, B extends Binding, C> {
     })
   }
 
-  #activate(binding: B): CompiledBinding<B> {
+  #activate(binding: Stored<B>): CompiledBinding<B> {
     const { matchResources } = binding.spec ?? {}
     return {
-      name: binding.metadata.name ?? '',
+      name: binding.metadata.name,
       binding,
       matcher: matchResources && new ResourceMatcher(matchResources, this.#scheme),
     }

@@ -8,6 +8,7 @@ import { services } from '#/api/generated/core/v1-resources.ts'
 import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
 import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
 import { quote } from '#/api/text/quote.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { Random } from '#/platform/platform.ts'
 import type { Registry } from '../../registry/registry.ts'
 import { getCached, listCached } from '../lookup.ts'
@@ -39,10 +40,10 @@ export function addressOfService(
   return hostAndPort(clusterIP, port)
 }
 
-function portOf(service: Service, port: number): ServicePort {
+function portOf(service: Stored<Service>, port: number): ServicePort {
   const found = service.spec?.ports?.find(each => each.port === port)
   if (found) return found
-  throw new Error(`no service port ${port} found for service ${quote(service.metadata.name ?? '')}`)
+  throw new Error(`no service port ${port} found for service ${quote(service.metadata.name)}`)
 }
 
 /** EndpointSlices of the service's first IP family come first. */

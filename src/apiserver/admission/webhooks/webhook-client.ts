@@ -4,12 +4,12 @@ import { DecodeError } from '#/api/decoding/decode-error.ts'
 import { parseJson, stringifyJson } from '#/api/text/json.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
 import { quote } from '#/api/text/quote.ts'
+import type { Credentials as ClientCredentials } from '#/kubeconfig/credentials.ts'
 import type { WebhookCredentials } from '#/kubeconfig/webhook-kubeconfig.ts'
 import type { HttpClientTls } from '#/platform/http-client.ts'
 import { RemoteServer, type RemoteResponse } from '../../remote-server.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { WebhookCallError } from './call-error.ts'
-import { credentialsFor } from './client-credentials.ts'
 import { describeFailure, describeRefusal } from './describe-failure.ts'
 import { addressOfService } from './service-address.ts'
 
@@ -167,4 +167,27 @@ function read(answer: RemoteResponse): JsonValue {
 
 function failed(why: string, code: number, cause?: unknown): WebhookCallError {
   return new WebhookCallError(`failed to call webhook: ${why}`, code, { cause })
+}
+
+/**
+ * Credentials for calls to a webhook: the kubeconfig user named after the webhook's host, or a wildcard match.
+ * Looks up `web.example.com:8443`, then `*.example.com:8443` and so on; for port 443 also without the port.
+ * Then the user `*`, then the user of the current context.
+ */
+export function credentialsFor(
+  { users, current }: WebhookCredentials,
+  hostAndPort: string,
+): ClientCredentials | undefined {
+  const bare = hostAndPort.endsWith(':443') ? hostAndPort.slice(0, -':443'.length) : undefined
+  const names = [...namesFor(hostAndPort), ...(bare === undefined ? [] : namesFor(bare)), '*']
+  for (const name of [...names, ...(current === undefined ? [] : [current])]) {
+    const found = users.get(name)
+    if (found) return found
+  }
+  return undefined
+}
+
+function namesFor(target: string): readonly string[] {
+  const steps = target.split('.')
+  return [target, ...steps.slice(1).map((_, index) => `*.${steps.slice(index + 1).join('.')}`)]
 }

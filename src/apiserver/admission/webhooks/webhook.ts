@@ -5,6 +5,7 @@ import type {
 } from '#/api/generated/admissionregistration/v1.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Scheme } from '#/api/scheme.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { AdmissionTarget } from '../admission-chain.ts'
 import { matchRules, type MatchedResource } from '../matching/resource-rules.ts'
 
@@ -34,7 +35,7 @@ export class Webhooks {
   readonly #scheme: Scheme
   readonly #candidates = new WeakMap<Resource, Map<string, readonly MatchedWebhook[]>>()
 
-  constructor(configurations: readonly WebhookConfiguration[], scheme: Scheme) {
+  constructor(configurations: readonly Stored<WebhookConfiguration>[], scheme: Scheme) {
     this.#all = configurations.flatMap(webhooksOf).map((webhook, index) => ({ ...webhook, index }))
     this.#scheme = scheme
   }
@@ -64,8 +65,8 @@ export class Webhooks {
 const none: readonly MatchedWebhook[] = []
 
 /** Names may repeat in old configurations, so the id contains a counter. */
-function webhooksOf({ metadata, webhooks = [] }: WebhookConfiguration): Omit<Webhook, 'index'>[] {
-  const configuration = metadata.name ?? ''
+function webhooksOf({ metadata, webhooks = [] }: Stored<WebhookConfiguration>): Omit<Webhook, 'index'>[] {
+  const configuration = metadata.name
   const seen = new Map<string, number>()
   return webhooks.map(webhook => {
     const count = seen.get(webhook.name) ?? 0

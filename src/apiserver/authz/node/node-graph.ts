@@ -4,6 +4,7 @@
  */
 import type { PersistentVolume, Pod } from '#/api/generated/core/v1.ts'
 import { persistentVolumes, pods } from '#/api/generated/core/v1-resources.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { ObjectCache } from '../../registry/watch-cache.ts'
 import { keyOf, prefixOf } from '../../registry/store-keys.ts'
 import { CacheIndex } from '../cache-index.ts'
@@ -14,7 +15,6 @@ import {
   type ReferencedResource,
   type ReferenceKey,
 } from './pod-references.ts'
-import { volumeSecrets } from './volume-secrets.ts'
 
 export class NodeGraph {
   readonly #cache: ObjectCache
@@ -27,16 +27,16 @@ export class NodeGraph {
       cache,
       prefixes: [prefixOf(pods, '')],
       empty: () => new Map(),
-      add: (index, stored) => countPod(index, stored.object as Pod, 1),
-      remove: (index, stored) => countPod(index, stored.object as Pod, -1),
-      isSame: (before, after) => hasSameReferences(before.object as Pod, after.object as Pod),
+      add: (index, stored) => countPod(index, stored.object as Stored<Pod>, 1),
+      remove: (index, stored) => countPod(index, stored.object as Stored<Pod>, -1),
+      isSame: (before, after) => hasSameReferences(before.object as Stored<Pod>, after.object as Stored<Pod>),
     })
     this.#volumes = new CacheIndex<VolumesBySecret>({
       cache,
       prefixes: [prefixOf(persistentVolumes, '')],
       empty: () => new Map(),
-      add: (index, stored) => addVolume(index, stored.object as PersistentVolume),
-      remove: (index, stored) => removeVolume(index, stored.object as PersistentVolume),
+      add: (index, stored) => addVolume(index, stored.object as Stored<PersistentVolume>),
+      remove: (index, stored) => removeVolume(index, stored.object as Stored<PersistentVolume>),
     })
   }
 
@@ -50,7 +50,9 @@ export class NodeGraph {
   }
 
   needsVolume(node: string, name: string): boolean {
-    const volume = this.#cache.get(keyOf(persistentVolumes, '', name))?.object as PersistentVolume | undefined
+    const volume = this.#cache.get(keyOf(persistentVolumes, '', name))?.object as
+      | Stored<PersistentVolume>
+      | undefined
     const claim = volume?.spec?.claimRef
     if (!claim?.name) return false
     return this.isReferencedBy(node, 'persistentvolumeclaims', {
@@ -71,7 +73,7 @@ type PodsByReference = Map<ReferenceKey, Map<string, number>>
 /** Names of the PersistentVolumes that reference a secret. */
 type VolumesBySecret = Map<ReferenceKey, Set<string>>
 
-function countPod(index: PodsByReference, pod: Pod, by: 1 | -1): void {
+function countPod(index: PodsByReference, pod: Stored<Pod>, by: 1 | -1): void {
   const node = pod.spec?.nodeName
   if (!node) return
   for (const key of podReferences(pod)) {
@@ -84,17 +86,51 @@ function countPod(index: PodsByReference, pod: Pod, by: 1 | -1): void {
   }
 }
 
-function addVolume(index: VolumesBySecret, volume: PersistentVolume): void {
+function addVolume(index: VolumesBySecret, volume: Stored<PersistentVolume>): void {
   for (const key of volumeSecrets(volume)) {
     const volumes = index.get(key) ?? new Set<string>()
-    index.set(key, volumes.add(volume.metadata.name ?? ''))
+    index.set(key, volumes.add(volume.metadata.name))
   }
 }
 
-function removeVolume(index: VolumesBySecret, volume: PersistentVolume): void {
+function removeVolume(index: VolumesBySecret, volume: Stored<PersistentVolume>): void {
   for (const key of volumeSecrets(volume)) {
     const volumes = index.get(key)
-    volumes?.delete(volume.metadata.name ?? '')
+    volumes?.delete(volume.metadata.name)
     if (volumes?.size === 0) index.delete(key)
   }
+}
+
+interface SecretReference {
+  readonly name?: string
+  readonly namespace?: string
+}
+
+/** Secrets a node needs to mount a PersistentVolume, without those that only the controller needs. */
+export function volumeSecrets({ spec }: PersistentVolume): readonly ReferenceKey[] {
+  if (!spec?.claimRef) return []
+  const { azureFile, cephfs, cinder, csi, flexVolume, iscsi, rbd, scaleIO, storageos } = spec
+  // Secret references without a namespace refer to the namespace of the claim.
+  const claimNamespace = spec.claimRef.namespace ?? ''
+  const references: readonly (SecretReference | undefined)[] = [
+    azureFile && { name: azureFile.secretName, namespace: azureFile.secretNamespace || claimNamespace },
+    ...[cephfs, flexVolume, iscsi, rbd, scaleIO].map(source =>
+      withNamespace(source?.secretRef, claimNamespace),
+    ),
+    cinder?.secretRef,
+    storageos?.secretRef,
+    csi?.nodePublishSecretRef,
+    csi?.nodeStageSecretRef,
+    csi?.nodeExpandSecretRef,
+  ]
+  return references.flatMap(each =>
+    each?.name ? [referenceKey('secrets', each.namespace ?? '', each.name)] : [],
+  )
+}
+
+function withNamespace(
+  reference: SecretReference | undefined,
+  namespace: string,
+): SecretReference | undefined {
+  return reference && { ...reference, namespace: reference.namespace || namespace }
 }

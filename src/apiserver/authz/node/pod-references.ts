@@ -1,5 +1,6 @@
 /** The objects that a pod references in its namespace, and that its node may therefore read. */
 import type { Container, EphemeralContainer, Pod, Volume } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 
 export type ReferencedResource =
   | 'secrets'
@@ -19,7 +20,7 @@ export function referenceKey(resource: ReferencedResource, namespace: string, na
  * Empty for mirror pods: otherwise a node could gain access to any object by creating a mirror pod that
  * references it.
  */
-export function podReferences(pod: Pod): ReadonlySet<ReferenceKey> {
+export function podReferences(pod: Stored<Pod>): ReadonlySet<ReferenceKey> {
   const { namespace = '', annotations } = pod.metadata
   const keys = new Set<ReferenceKey>()
   if (annotations?.[mirrorAnnotation] !== undefined) return keys
@@ -62,7 +63,7 @@ function addOfContainer({ env = [], envFrom = [] }: Container | EphemeralContain
   }
 }
 
-function addOfVolume(pod: Pod, volume: Volume, add: Add): void {
+function addOfVolume(pod: Stored<Pod>, volume: Volume, add: Add): void {
   add('configmaps', volume.configMap?.name)
   add('secrets', volume.secret?.secretName)
   add('secrets', volume.azureFile?.secretName)
@@ -83,7 +84,7 @@ function addOfVolume(pod: Pod, volume: Volume, add: Add): void {
   }
   add('persistentvolumeclaims', volume.persistentVolumeClaim?.claimName)
   // The claim of an ephemeral volume is named `POD-VOLUME`.
-  if (volume.ephemeral) add('persistentvolumeclaims', `${pod.metadata.name ?? ''}-${volume.name}`)
+  if (volume.ephemeral) add('persistentvolumeclaims', `${pod.metadata.name}-${volume.name}`)
 }
 
 /** Claims created from a template are listed in the pod's status. */

@@ -11,6 +11,7 @@ import type {
 } from '#/api/generated/rbac/v1.ts'
 import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '#/api/generated/rbac/v1-resources.ts'
 import { quote } from '#/api/text/quote.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { ObjectCache } from '../../registry/watch-cache.ts'
 import { keyOf, prefixOf } from '../../registry/store-keys.ts'
 import type { StoredObject } from '../../registry/stored-object.ts'
@@ -109,7 +110,7 @@ class LazyRuleSet {
   }
 
   get current(): RuleSet {
-    this.#made ??= new RuleSet((this.#stored.object as ClusterRole).rules ?? [])
+    this.#made ??= new RuleSet((this.#stored.object as Stored<ClusterRole>).rules ?? [])
     return this.#made
   }
 }
@@ -127,7 +128,7 @@ type Change = (
 ) => void
 
 function changeScopes(scopes: Map<string, Scope>, stored: StoredObject, change: Change): void {
-  const binding = stored.object as RoleBinding | ClusterRoleBinding
+  const binding = stored.object as Stored<RoleBinding | ClusterRoleBinding>
   const namespace = binding.metadata.namespace ?? ''
   const scope = scopes.get(namespace) ?? { users: new Map(), groups: new Map() }
   for (const subject of binding.subjects ?? []) {
@@ -173,10 +174,14 @@ function usernameOf(subject: Subject, bindingNamespace: string): string | undefi
   return `system:serviceaccount:${namespace}:${subject.name}`
 }
 
-function grantOf(key: string, binding: RoleBinding | ClusterRoleBinding, subject: Subject): BoundRole {
+function grantOf(
+  key: string,
+  binding: Stored<RoleBinding | ClusterRoleBinding>,
+  subject: Subject,
+): BoundRole {
   const {
     roleRef,
-    metadata: { name = '', namespace = '' },
+    metadata: { name, namespace = '' },
   } = binding
   const bound =
     namespace === '' ? `ClusterRoleBinding ${quote(name)}` : `RoleBinding ${quote(`${name}/${namespace}`)}`

@@ -80,7 +80,7 @@ function failureOf(result: Partial<Status>): ApiError {
 
 function tooLate(request: WriteRequest, { object }: StoredObject): ApiError {
   const subject = subjectOf(request, undefined)
-  const what = `${qualifiedName(subject)} ${object.metadata.name ?? ''}`
+  const what = `${qualifiedName(subject)} ${object.metadata.name}`
   return timeout(`server has timed out waiting for the initialization of ${what}`, 0)
 }
 

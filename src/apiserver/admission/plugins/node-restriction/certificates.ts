@@ -46,7 +46,7 @@ export function checkPodCertificateRequest(
   if (node.metadata.uid !== spec.nodeUID) {
     throw admissionForbidden(
       request,
-      `${about} names node UID "${spec.nodeUID}", inconsistent with the running node ("${node.metadata.uid ?? ''}")`,
+      `${about} names node UID "${spec.nodeUID}", inconsistent with the running node ("${node.metadata.uid}")`,
     )
   }
   checkPod(request, nodeName, context)
@@ -57,7 +57,7 @@ export function checkPodCertificateRequest(
   throw admissionForbidden(
     request,
     `${about} names service account UID "${spec.serviceAccountUID}", ` +
-      `which differs from the running service account ("${account.metadata.uid ?? ''}")`,
+      `which differs from the running service account ("${account.metadata.uid}")`,
   )
 }
 
@@ -71,7 +71,7 @@ function checkPod(request: AdmissionAttributes, nodeName: string, context: Plugi
     throw admissionForbidden(
       request,
       `PodCertificateRequest for pod ${name} contains pod UID ("${spec.podUID}") ` +
-        `which differs from running pod "${pod.metadata.uid ?? ''}"`,
+        `which differs from running pod "${pod.metadata.uid}"`,
     )
   }
   if (pod.spec?.nodeName !== nodeName) {

@@ -87,7 +87,7 @@ function checkOwner(request: AdmissionAttributes, nodeName: string, context: Plu
   if (owner.uid === node.metadata.uid) return
   throw admissionForbidden(
     request,
-    `node ${nodeName} UID mismatch: expected ${owner.uid} got ${node.metadata.uid ?? ''}`,
+    `node ${nodeName} UID mismatch: expected ${owner.uid} got ${node.metadata.uid}`,
   )
 }
 

@@ -7,6 +7,7 @@ import type { TokenRequest } from '#/api/generated/authentication/v1.ts'
 import type { Pod, Volume } from '#/api/generated/core/v1.ts'
 import { persistentVolumeClaims, persistentVolumes, pods } from '#/api/generated/core/v1-resources.ts'
 import { csiDrivers } from '#/api/generated/storage/v1-resources.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { admissionForbidden, type AdmissionAttributes } from '../../admission-chain.ts'
 import { getCached } from '../../lookup.ts'
 import type { PluginContext } from '../../plugin-context.ts'
@@ -38,12 +39,17 @@ export async function checkToken(
   await checkAudience(request, pod, context)
 }
 
-async function checkAudience(request: AdmissionAttributes, pod: Pod, context: PluginContext): Promise<void> {
+async function checkAudience(
+  request: AdmissionAttributes,
+  pod: Stored<Pod>,
+  context: PluginContext,
+): Promise<void> {
   const { audiences = [] } = (request.object as TokenRequest).spec ?? {}
   if (audiences.length > 1) throw admissionForbidden(request, 'node may only request 0 or 1 audiences')
   const [audience = ''] = audiences
   const { user, namespace, name } = request
-  if ((pod.spec?.volumes ?? []).some(volume => asksFor(context, pod, volume, audience))) return
+  const volumes = pod.spec?.volumes ?? []
+  if (volumes.some(volume => tokenAudiences(context, pod, volume).includes(audience))) return
   const { decision } = await context.authorizer.authorize({
     user,
     isResource: true,
@@ -63,27 +69,25 @@ async function checkAudience(request: AdmissionAttributes, pod: Pod, context: Pl
   )
 }
 
-function asksFor(context: PluginContext, pod: Pod, volume: Volume, audience: string): boolean {
-  if (
-    volume.projected?.sources?.some(
-      ({ serviceAccountToken: token }) => token && (token.audience ?? '') === audience,
-    )
-  )
-    return true
+/** The audiences of the tokens that a volume projects or that its CSI driver requests. */
+function tokenAudiences(context: PluginContext, pod: Stored<Pod>, volume: Volume): readonly string[] {
+  const { sources } = volume.projected ?? {}
+  if (sources)
+    return sources.flatMap(({ serviceAccountToken: token }) => (token ? [token.audience ?? ''] : []))
   const driver = driverOf(context, pod, volume)
-  if (driver === undefined) return false
+  if (driver === undefined) return []
   const { tokenRequests = [] } = getCached(context, csiDrivers, { name: driver })?.spec ?? {}
-  return tokenRequests.some(wanted => wanted.audience === audience)
+  return tokenRequests.map(({ audience }) => audience)
 }
 
 /** The CSI driver of a volume, inline or through its claim's PersistentVolume. */
 function driverOf(
   context: PluginContext,
-  { metadata }: Pod,
+  { metadata }: Stored<Pod>,
   { name, csi, ephemeral, persistentVolumeClaim }: Volume,
 ): string | undefined {
   if (csi) return csi.driver
-  const claimName = ephemeral ? `${metadata.name ?? ''}-${name}` : persistentVolumeClaim?.claimName
+  const claimName = ephemeral ? `${metadata.name}-${name}` : persistentVolumeClaim?.claimName
   if (!claimName) return undefined
   const claim = getCached(context, persistentVolumeClaims, {
     name: claimName,

@@ -1,7 +1,7 @@
 /** Warns about existing pods that violate a namespace's new enforce level. The pods keep running. */
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
-import { controllerOf } from '#/api/metadata.ts'
+import { controllerOf, type Stored } from '#/api/metadata.ts'
 import { listCached } from '../../lookup.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { specOf } from '../pod-spec.ts'
@@ -35,7 +35,7 @@ export class ExistingPodEvaluator {
       const reasons = formatReasons(evaluate(enforce, { metadata: pod.metadata, spec: specOf(pod) }))
       if (reasons !== '') {
         const names = byReasons.get(reasons) ?? []
-        names.push(pod.metadata.name ?? '')
+        names.push(pod.metadata.name)
         byReasons.set(reasons, names)
       }
       if (clock.monotonicMs() > untilMs) break
@@ -56,10 +56,10 @@ export class ExistingPodEvaluator {
   }
 
   /** Pods of the same controller are similar, so one pod of each controller is checked first. */
-  #differentFirst(all: readonly Pod[]): readonly Pod[] {
+  #differentFirst(all: readonly Stored<Pod>[]): readonly Stored<Pod>[] {
     const seen = new Set<string>()
-    const first: Pod[] = []
-    const alike: Pod[] = []
+    const first: Stored<Pod>[] = []
+    const alike: Stored<Pod>[] = []
     for (const pod of all) {
       if (this.#exemptions.runtimeClasses.has(pod.spec?.runtimeClassName ?? '')) continue
       const owner = controllerOf(pod)?.uid

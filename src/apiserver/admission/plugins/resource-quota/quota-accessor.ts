@@ -6,7 +6,7 @@
 import { serviceUnavailable } from '#/api/errors.ts'
 import { resourceQuotas } from '#/api/generated/core/v1-resources.ts'
 import type { ResourceQuota } from '#/api/generated/core/v1.ts'
-import type { KubernetesObject } from '#/api/metadata.ts'
+import type { KubernetesObject, Stored } from '#/api/metadata.ts'
 import { amountsOf, toResourceList, scopesOf, type Amounts } from '#/api/quota.ts'
 import { LruMap } from '#/base/lru-map.ts'
 import { StoreError } from '#/store/store.ts'
@@ -48,7 +48,7 @@ export class QuotaAccessor {
   /** Stores the new usage. Throws ApiError if the store is unavailable. */
   async updateStatus({ stored }: StoredQuota, used: Amounts): Promise<UpdateResult> {
     const { cache, store } = this.#registry
-    const { status, ...quota } = stored.object as ResourceQuota
+    const { status, ...quota } = stored.object as Stored<ResourceQuota>
     const changed: KubernetesObject = {
       ...quota,
       status: { ...status, used: toResourceList(used) },
@@ -86,10 +86,10 @@ function quotasIn(namespace: string): string {
 /** Computed once per version of the quota. */
 function storedQuotaOf(stored: StoredObject): StoredQuota {
   return stored.form('quota state', object => {
-    const quota = object as ResourceQuota
+    const quota = object as Stored<ResourceQuota>
     return {
       stored,
-      name: quota.metadata.name ?? '',
+      name: quota.metadata.name,
       scopes: scopesOf(quota),
       hard: amountsOf(quota.status?.hard),
       used: amountsOf(quota.status?.used),

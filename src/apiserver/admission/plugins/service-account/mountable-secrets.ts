@@ -3,6 +3,7 @@
  * account lists. Covers volumes, env, envFrom and image pull secrets, in all types of containers.
  */
 import type { Container, PodSpec, ServiceAccount } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 
 const annotation = 'kubernetes.io/enforce-mountable-secrets'
 
@@ -14,8 +15,8 @@ export function enforcesMountableSecrets({ metadata }: ServiceAccount): boolean 
 const trueTexts: ReadonlySet<string> = new Set(['1', 't', 'T', 'true', 'TRUE', 'True'])
 
 /** Returns the error message for a new pod, if any. */
-export function checkSecrets(account: ServiceAccount, spec: PodSpec): string | undefined {
-  const name = account.metadata.name ?? ''
+export function checkSecrets(account: Stored<ServiceAccount>, spec: PodSpec): string | undefined {
+  const name = account.metadata.name
   const allowed = allowedSecrets(account)
   for (const { secret } of spec.volumes ?? []) {
     if (secret === undefined || allowed.has(secret.secretName ?? '')) continue
@@ -32,7 +33,7 @@ export function checkSecrets(account: ServiceAccount, spec: PodSpec): string | u
 }
 
 function checkPullSecrets(
-  account: ServiceAccount,
+  account: Stored<ServiceAccount>,
   wanted: PodSpec['imagePullSecrets'] = [],
 ): string | undefined {
   const allowed = new Set(account.imagePullSecrets?.map(secret => secret.name))
@@ -40,11 +41,11 @@ function checkPullSecrets(
   if (wrong === -1) return undefined
   return (
     `imagePullSecrets[${wrong}].name="${wanted[wrong]?.name ?? ''}" is not allowed because ` +
-    `service account ${account.metadata.name ?? ''} does not reference that imagePullSecret`
+    `service account ${account.metadata.name} does not reference that imagePullSecret`
   )
 }
 
-export function checkEphemeralContainers(account: ServiceAccount, spec: PodSpec): string | undefined {
+export function checkEphemeralContainers(account: Stored<ServiceAccount>, spec: PodSpec): string | undefined {
   return checkContainers(account, 'ephemeral container', spec.ephemeralContainers)
 }
 
@@ -53,7 +54,7 @@ function allowedSecrets({ secrets = [] }: ServiceAccount): ReadonlySet<string> {
 }
 
 function checkContainers(
-  account: ServiceAccount,
+  account: Stored<ServiceAccount>,
   what: string,
   containers: readonly Container[] = [],
 ): string | undefined {
@@ -70,7 +71,7 @@ function checkContainers(
     if (wrong === undefined) continue
     return (
       `${what} ${name} with ${wrong.where} referencing secret.secretName="${wrong.secret?.name ?? ''}" ` +
-      `is not allowed because service account ${account.metadata.name ?? ''} does not reference that secret`
+      `is not allowed because service account ${account.metadata.name} does not reference that secret`
     )
   }
   return undefined

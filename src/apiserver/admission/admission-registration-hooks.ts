@@ -1,10 +1,12 @@
 /**
- * Validates the CEL expressions of admission policies, which the validation of their kinds does not cover.
+ * Validates the CEL expressions of admission policies and the matchConditions of webhooks, which the validation
+ * of their kinds does not cover.
  */
 import { invalid, type FieldError } from '#/api/field-error.ts'
 import { equalJson, type JsonValue } from '#/api/text/json-value.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { type Compiled, InvalidExpression } from '#/cel/compile-expression.ts'
+import type { MatchCondition } from '#/api/generated/admissionregistration/v1.ts'
 import type { ResourceHooks } from '../registry/hooks.ts'
 import {
   compileMutatingPolicy,
@@ -12,6 +14,8 @@ import {
   type WrittenMutatingSpec,
   type WrittenValidatingSpec,
 } from './policies/compile-policy.ts'
+import { compileCondition } from './matching/expressions.ts'
+import type { WebhookConfiguration } from './webhooks/webhook.ts'
 
 export const validatingAdmissionPolicyHooks: ResourceHooks = {
   validate: (object, oldObject) => (isUnchanged(object, oldObject) ? [] : validateValidating(object)),
@@ -20,6 +24,8 @@ export const validatingAdmissionPolicyHooks: ResourceHooks = {
 export const mutatingAdmissionPolicyHooks: ResourceHooks = {
   validate: (object, oldObject) => (isUnchanged(object, oldObject) ? [] : validateMutating(object)),
 }
+
+export const webhookConfigurationHooks: ResourceHooks = { validate: validateWebhooks }
 
 /**
  * Unchanged specs are not validated again, so that stored policies stay valid if CEL validation becomes
@@ -39,11 +45,11 @@ function validateValidating(object: KubernetesObject): FieldError[] {
   return [
     ...validateShared(compiled),
     ...compiled.validations.flatMap(({ condition, messageExpression }, index) => [
-      ...validate(`spec.validations[${index}].expression`, condition),
-      ...validate(`spec.validations[${index}].messageExpression`, messageExpression),
+      ...validateExpression(`spec.validations[${index}].expression`, condition),
+      ...validateExpression(`spec.validations[${index}].messageExpression`, messageExpression),
     ]),
     ...compiled.auditAnnotations.flatMap(({ value }, index) =>
-      validate(`spec.auditAnnotations[${index}].valueExpression`, value),
+      validateExpression(`spec.auditAnnotations[${index}].valueExpression`, value),
     ),
   ]
 }
@@ -55,7 +61,7 @@ function validateMutating(object: KubernetesObject): FieldError[] {
     ...validateShared(compiled),
     ...compiled.mutations.flatMap(({ type, expression }, index) => {
       const patch = type === 'apply' ? 'applyConfiguration' : 'jsonPatch'
-      return validate(`spec.mutations[${index}].${patch}.expression`, expression)
+      return validateExpression(`spec.mutations[${index}].${patch}.expression`, expression)
     }),
   ]
 }
@@ -68,13 +74,39 @@ function validateShared({
   readonly definitions: readonly Compiled[]
 }): FieldError[] {
   return [
-    ...conditions.flatMap((each, index) => validate(`spec.matchConditions[${index}].expression`, each)),
-    ...definitions.flatMap((each, index) => validate(`spec.variables[${index}].expression`, each)),
+    ...conditions.flatMap((each, index) =>
+      validateExpression(`spec.matchConditions[${index}].expression`, each),
+    ),
+    ...definitions.flatMap((each, index) => validateExpression(`spec.variables[${index}].expression`, each)),
   ]
 }
 
+function validateWebhooks(
+  object: KubernetesObject,
+  oldObject: KubernetesObject | undefined,
+): readonly FieldError[] {
+  const conditions = conditionsOf(object)
+  // Unchanged conditions are not validated again, so that stored configurations stay valid if CEL validation
+  // becomes stricter.
+  if (oldObject && equalJson(conditions, conditionsOf(oldObject))) return []
+  return conditions.flatMap((ofWebhook, webhook) =>
+    ofWebhook.flatMap(({ expression = '' }, index) =>
+      validateExpression(
+        `webhooks[${webhook}].matchConditions[${index}].expression`,
+        compileCondition(expression),
+      ),
+    ),
+  )
+}
+
+/** matchConditions of each webhook. Required fields may be missing before validation. */
+function conditionsOf(object: KubernetesObject): readonly (readonly Partial<MatchCondition>[])[] {
+  const { webhooks = [] } = object as WebhookConfiguration
+  return webhooks.map(({ matchConditions = [] }) => matchConditions)
+}
+
 /** An empty expression is reported by the validation of the kind. */
-function validate(field: string, compiled: Compiled | undefined): FieldError[] {
+function validateExpression(field: string, compiled: Compiled | undefined): FieldError[] {
   if (!(compiled instanceof InvalidExpression) || compiled.expression.trim() === '') return []
   return [invalid(field, compiled.expression, compiled.message)]
 }

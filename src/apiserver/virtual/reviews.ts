@@ -1,6 +1,7 @@
 /**
- * SubjectAccessReview, SelfSubjectAccessReview, LocalSubjectAccessReview, SelfSubjectRulesReview and
- * SelfSubjectReview: evaluated by the authorizer and not stored.
+ * Reviews, which are evaluated and not stored: SubjectAccessReview, SelfSubjectAccessReview,
+ * LocalSubjectAccessReview and SelfSubjectRulesReview by the authorizer, TokenReview by the authenticators, and
+ * SelfSubjectReview.
  */
 import { badRequest } from '#/api/errors.ts'
 import { invalidObject } from '#/api/field-error.ts'
@@ -14,6 +15,7 @@ import type {
 } from '#/api/generated/authorization/v1.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { apiVersionOf } from '#/api/resource.ts'
+import type { TokenReview, TokenReviewStatus } from '#/api/generated/authentication/v1.ts'
 import { aggregateErrors } from '../authz/authorizer-chain.ts'
 import type { Attributes, Authorizer } from '../authz/authorizer.ts'
 import { fieldRequirements, labelRequirements, type Requirements } from '../authz/selector-attributes.ts'
@@ -22,8 +24,10 @@ import { decodeBody } from '../handlers/decode-body.ts'
 import { readWriteOptions } from '../handlers/write-options.ts'
 import { rulesOf } from '../registry/resource-strategy.ts'
 import type { ApiResponse, UserInfo } from '../request.ts'
-import type { Handler } from '../router.ts'
+import type { Handler, VerbHandlers } from '../router.ts'
 import { valueBody } from '../view.ts'
+import type { Authentication } from '../authn.ts'
+import { isAuthenticated, withAuthenticatedGroup, type AuthenticationResult } from '../authn/authenticator.ts'
 
 export function accessReviews(authorizer: Authorizer): ReadonlyMap<string, { readonly create: Handler }> {
   const answerReview = async (
@@ -170,5 +174,32 @@ function attributesOf(user: UserInfo, spec: SubjectAccessReviewSpec): Attributes
     name,
     ...(fieldSelector && { fieldSelector }),
     ...(labelSelector && { labelSelector }),
+  }
+}
+
+/** TokenReview: authenticates a token for extension servers and proxies. */
+export function tokenReview(authentication: Authentication): VerbHandlers {
+  return {
+    create: async scope => {
+      const review = (await read(scope)) as Partial<TokenReview>
+      const { token, audiences = [] } = review.spec ?? {}
+      if (!token) throw badRequest('token is required for TokenReview in authentication')
+      const asked = audiences.length > 0 ? audiences : authentication.audiences
+      const result = await authentication.reviewToken(token, asked)
+      return answer(scope, { ...review, status: statusOf(result) })
+    },
+  }
+}
+
+function statusOf(result: NonNullable<AuthenticationResult>): TokenReviewStatus {
+  if (!isAuthenticated(result)) return { user: {}, error: result.failure }
+  const {
+    user: { username, uid, groups, extra },
+    audiences,
+  } = withAuthenticatedGroup(result)
+  return {
+    authenticated: true,
+    user: { username, ...(uid && { uid }), groups, ...(extra && { extra }) },
+    ...(audiences && { audiences }),
   }
 }

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formatFieldError } from '#/api/field-error.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
-import { mutatingAdmissionPolicyHooks, validatingAdmissionPolicyHooks } from './policy-hooks.ts'
+import {
+  mutatingAdmissionPolicyHooks,
+  validatingAdmissionPolicyHooks,
+} from './admission-registration-hooks.ts'
 
 const hooks = { validating: validatingAdmissionPolicyHooks, mutating: mutatingAdmissionPolicyHooks }
 

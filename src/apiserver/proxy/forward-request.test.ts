@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { rewriteUrl } from './rewrite-url.ts'
+import { rewriteUrl } from './forward-request.ts'
 
 test('links to the backend are rewritten to the proxy, others are unchanged', () => {
   const origins = {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
-import { endpointsOf, servicePortName } from './choose-endpoint.ts'
+import { endpointsOf, servicePortName, isProxyableAddress, parseTargetName } from './proxy-locations.ts'
 
 /** Parses a slice: `IPv4 http=8080 10.0.0.1 10.0.0.2!` has two endpoints, the second not ready. */
 function slice(text: string): EndpointSlice {
@@ -48,4 +48,31 @@ test('a service port is selected by number or name', () => {
   check('81', undefined)
   check('http', 'http')
   check('', '')
+})
+
+test('loopback, link-local and multicast addresses are not proxyable', () => {
+  const yes = '10.0.0.1 192.168.0.1 8.8.8.8 172.16.0.1 240.0.0.1 2001:db8::1 fd00::1 ::2'
+  const no =
+    '127.0.0.1 127.8.8.8 0.0.0.0 169.254.169.254 224.0.0.1 239.1.1.1 255.255.255.255 ' +
+    '::1 :: fe80::1 febf::1 ff02::1 ::ffff:127.0.0.1 ::ffff:169.254.169.254 localhost 010.0.0.1 10.0.0 x'
+  for (const address of yes.split(' ')) assert.equal(isProxyableAddress(address), true, address)
+  for (const address of no.split(' ')) assert.equal(isProxyableAddress(address), false, address)
+  assert.equal(isProxyableAddress(''), false)
+})
+
+test('a proxy target is [scheme:]name[:port]', () => {
+  const check = (text: string, expected: string | undefined): void => {
+    const found = parseTargetName(text)
+    assert.equal(found && `${found.scheme}|${found.name}|${found.port}`, expected, text)
+  }
+  check('web', '|web|')
+  check('web:80', '|web|80')
+  check('web:', '|web|')
+  check('http:web:http', 'http|web|http')
+  check('https:web:', 'https|web|')
+  check(':web:80', '|web|80')
+  check('ftp:web:80', undefined)
+  check('', undefined)
+  check('http::80', undefined)
+  check('a:b:c:d', undefined)
 })

@@ -6,7 +6,7 @@ import { startTestCluster, type TestCluster } from '../authz/test-cluster.ts'
 import { pipeline } from '../pipeline.ts'
 import type { UserInfo } from '../request.ts'
 import { Router } from '../router.ts'
-import { accessReviews } from './access-reviews.ts'
+import { accessReviews } from './reviews.ts'
 
 interface Answer {
   readonly code: number

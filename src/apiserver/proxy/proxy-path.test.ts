@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { splitProxyPath } from './split-proxy-path.ts'
+import { splitProxyPath } from './proxy-path.ts'
 
 test('the proxied path is forwarded unescaped and never leaves the root', () => {
   const check = (path: string, rest: string, prefix = '/api/v1/nodes/n/proxy'): void => {
