@@ -26,7 +26,7 @@ import { storeRoot } from './registry/store-keys.ts'
 
 export { DecryptionError } from './encryption/cipher.ts'
 export { parseEncryptionConfiguration } from './encryption/configuration.ts'
-export { ensureEncryptionConfiguration } from './encryption/default-configuration.ts'
+export { ensureEncryptionConfiguration } from './encryption/configuration.ts'
 export { ResourceCiphers } from './encryption/resource-ciphers.ts'
 export { runEncryptionMaintenance } from './encryption/maintenance.ts'
 

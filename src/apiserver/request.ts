@@ -39,12 +39,12 @@ export interface RequestContext {
 }
 
 /** The first value of a key wins, so that a plugin that runs twice does not overwrite its annotation. */
-export function annotate(
-  context: RequestContext,
-  key: string,
-  value: string,
-  about: 'request' | 'body' = 'request',
-): void {
-  const annotations = about === 'request' ? context.annotations : (context.bodyAnnotations ??= new Map())
+export function annotate({ annotations }: RequestContext, key: string, value: string): void {
   if (!annotations.has(key)) annotations.set(key, value)
+}
+
+/** An annotation that is recorded only with the request body. */
+export function annotateBody(context: RequestContext, key: string, value: string): void {
+  context.bodyAnnotations ??= new Map()
+  if (!context.bodyAnnotations.has(key)) context.bodyAnnotations.set(key, value)
 }

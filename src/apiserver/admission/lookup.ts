@@ -45,5 +45,5 @@ export async function getStored<T extends KubernetesObject>(
   { name, namespace = '' }: ObjectName,
 ): Promise<Stored<T> | undefined> {
   const entry = await store.get(keyOf(resource, namespace, name))
-  return entry && (new StoredObject(entry.key, entry.revision, entry.value).object as Stored<T>)
+  return entry && (new StoredObject(entry).object as Stored<T>)
 }

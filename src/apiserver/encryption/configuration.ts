@@ -5,6 +5,8 @@
 import { createSecretKey, type KeyObject } from 'node:crypto'
 import { tryParseDurationMs } from '#/api/text/duration.ts'
 import { formatFieldErrors, invalid, required, type FieldError } from '#/api/field-error.ts'
+import { stringifyYaml } from '#/api/text/stringify-yaml.ts'
+import type { Platform } from '#/platform/platform.ts'
 import {
   integer,
   list,
@@ -210,3 +212,34 @@ function validateKms(field: string, kms: KmsFields, names: Set<string>): FieldEr
   }
   return errors
 }
+
+/**
+ * Reads the configuration file. If it is missing, one is created in which secrets are encrypted with a new
+ * key.
+ */
+export async function ensureEncryptionConfiguration(
+  { files, random }: Platform,
+  path: string,
+): Promise<string> {
+  try {
+    return Buffer.from(await files.read(path)).toString()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+  const secret = Buffer.from(random.bytes('encryption key', keyBytes)).toString('base64')
+  const configuration = stringifyYaml({
+    apiVersion: 'apiserver.config.k8s.io/v1',
+    kind: 'EncryptionConfiguration',
+    resources: [
+      {
+        resources: ['secrets'],
+        // `identity` allows reading secrets stored before the key existed.
+        providers: [{ aesgcm: { keys: [{ name: 'key1', secret }] } }, { identity: {} }],
+      },
+    ],
+  })
+  await files.write(path, configuration, { mode: 0o600 })
+  return configuration
+}
+
+const keyBytes = 32

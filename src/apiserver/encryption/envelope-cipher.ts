@@ -12,7 +12,7 @@ import { aesGcm } from './aes.ts'
 import { DecryptionError, type Cipher, type Decrypted, type StoreKey, type RandomBytes } from './cipher.ts'
 import type { KmsPlugin, EncryptedDek } from './kms-plugin.ts'
 import { dekSourceTypes, EncryptedObject } from './kms-messages.ts'
-import { seedBytes, seededGcm } from './seeded-gcm.ts'
+import { seedBytes, seededGcm } from './aes.ts'
 
 export class EnvelopeCipher implements Cipher {
   readonly #platform: Platform

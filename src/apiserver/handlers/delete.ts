@@ -83,15 +83,23 @@ async function tryDelete(
   const bytes = encodeForStore(marked)
   if (marked === current.object) return { stored: current, isGone: false }
   if (options.dryRun)
-    return { stored: new StoredObject(current.key, current.revision, bytes, marked), isGone: false }
+    return {
+      stored: new StoredObject({ key: current.key, revision: current.revision, value: bytes }, marked),
+      isGone: false,
+    }
   registry.cache.noteWrite(bytes, marked)
   const result = await translateStoreErrors({ resource }, 'delete', () =>
     registry.store.update(current.key, bytes, { expectedRevision: current.revision }),
   )
   if (result.written)
-    return { stored: new StoredObject(current.key, result.revision, bytes, marked), isGone: false }
+    return {
+      stored: new StoredObject({ key: current.key, revision: result.revision, value: bytes }, marked),
+      isGone: false,
+    }
   return {
-    current: result.current && new StoredObject(current.key, result.current.revision, result.current.value),
+    current:
+      result.current &&
+      new StoredObject({ key: current.key, revision: result.current.revision, value: result.current.value }),
   }
 }
 

@@ -134,7 +134,10 @@ async function pageAt(
     await scope.registry.store.get(prefix, { revision })
     if (scope.registry.cache.eventsAfter(prefix, revision)?.length === 0) {
       const page = cachedPage(scope, options, position)
-      return { objects: page.objects, meta: withRevision(page.meta, revision, prefix, page.objects.at(-1)) }
+      return {
+        objects: page.objects,
+        meta: withRevision(page.meta, { revision, prefix, last: page.objects.at(-1) }),
+      }
     }
     return await storedPage(scope, options, position)
   } catch (error) {
@@ -192,9 +195,7 @@ function metaOf({ revision, prefix, last, remaining }: PageEnd): ListMeta {
 /** Relabels the page with an earlier revision at which its content was the same. */
 function withRevision(
   meta: ListMeta,
-  revision: number,
-  prefix: string,
-  last: StoredObject | undefined,
+  { revision, prefix, last }: Pick<PageEnd, 'revision' | 'prefix' | 'last'>,
 ): ListMeta {
   return metaOf({
     revision,

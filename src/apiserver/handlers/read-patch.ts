@@ -76,7 +76,7 @@ export function decodePatched(
   { patch: sent, patched, schema, options, keepsEmpty = false }: Patched,
 ): KubernetesObject {
   const patch = isSecret(resource) ? hidden : sent
-  const { value, unknownFields } = decodeOrRefuse(patch, patched, schema, keepsEmpty)
+  const { value, unknownFields } = decodeOrRefuse({ patch, patched, schema, keepsEmpty })
   const problems = unknownFields.map(field => `unknown field ${quote(field)}`)
   if (problems.length > 0 && options.fieldValidation === 'Strict') {
     throw refusal(patch, `strict decoding error: ${problems.join(', ')}`)
@@ -92,12 +92,12 @@ function isSecret({ group, plural }: Resource): boolean {
 
 const hidden = '(hidden)'
 
-function decodeOrRefuse(
-  patch: JsonValue,
-  patched: JsonValue,
-  schema: StructSchema,
-  keepsEmpty: boolean,
-): ReturnType<typeof decode> {
+function decodeOrRefuse({
+  patch,
+  patched,
+  schema,
+  keepsEmpty,
+}: Omit<Required<Patched>, 'options'>): ReturnType<typeof decode> {
   try {
     return decode(patched, schema, { keepsEmpty })
   } catch (error) {

@@ -26,12 +26,13 @@ export function readSelection({ context, resource }: RequestScope): Selection {
   const fields = parse(query.get('fieldSelector') ?? '', parseFieldSelector, everyField)
   const selectable = (resource.rules?.selectableFields ?? {}) as Readonly<Record<string, FieldGetter>>
   for (const { field } of fields.requirements) checkField(field, selectable, resource.scope === 'Namespaced')
+  const selectors: Selectors = { labels, fields, selectable }
   return {
     isAll: labels.isEmpty && fields.isEmpty,
     name: fields.requiresExact('metadata.name'),
     namespace: fields.requiresExact('metadata.namespace'),
     indexedField: fieldValue(fields, selectable),
-    matches: stored => matchesBoth(stored.object, labels, fields, selectable),
+    matches: stored => matchesBoth(stored.object, selectors),
   }
 }
 
@@ -49,12 +50,13 @@ function fieldValue(
   return undefined
 }
 
-function matchesBoth(
-  object: KubernetesObject,
-  labels: Selector,
-  fields: FieldSelector,
-  selectable: Readonly<Record<string, FieldGetter>>,
-): boolean {
+interface Selectors {
+  readonly labels: Selector
+  readonly fields: FieldSelector
+  readonly selectable: Readonly<Record<string, FieldGetter>>
+}
+
+function matchesBoth(object: KubernetesObject, { labels, fields, selectable }: Selectors): boolean {
   if (!labels.matches(object.metadata.labels)) return false
   return (
     fields.isEmpty ||

@@ -1,5 +1,5 @@
 import type { WriteRequest } from '../registry/write-request.ts'
-import { annotate } from '../request.ts'
+import { annotate, annotateBody } from '../request.ts'
 import type { RequestScope } from './request-scope.ts'
 
 export interface WriteRequestOptions extends Pick<WriteRequest, 'dryRun' | 'fieldManager'> {
@@ -23,6 +23,9 @@ export function writeRequest(
     options: sent,
     signal: context.request.signal,
     warn: text => context.warnings.add(text),
-    addAuditAnnotation: (key, value, about) => annotate(context, key, value, about),
+    addAuditAnnotation: (key, value, about) => {
+      if (about === 'body') annotateBody(context, key, value)
+      else annotate(context, key, value)
+    },
   }
 }

@@ -13,7 +13,7 @@ export async function admitConnection<T extends TypeMeta>(scope: RequestScope, s
   const { query } = scope.context.request
   if (query.has('dryRun')) throw badRequest('dryRun is not supported')
   const object = sent as unknown as KubernetesObject
-  const request = writeRequest(scope, { dryRun: false, sent: {} })
-  const admitted = await admitConnectOrCreate(scope.registry, request, object, 'CONNECT')
+  const request = { ...writeRequest(scope, { dryRun: false, sent: {} }), operation: 'CONNECT' } as const
+  const admitted = await admitConnectOrCreate(scope.registry, request, object)
   return admitted as unknown as T
 }

@@ -10,13 +10,11 @@ import type { WriteRequest } from './write-request.ts'
 /** Runs admission on an object posted to a subresource or for CONNECT; it is not stored. */
 export async function admitConnectOrCreate(
   { admission }: Pick<Registry, 'admission'>,
-  request: WriteRequest,
+  request: WriteRequest & { readonly operation: 'CREATE' | 'CONNECT' },
   posted: KubernetesObject,
-  operation: 'CREATE' | 'CONNECT' = 'CREATE',
 ): Promise<KubernetesObject> {
-  const admitted =
-    (await admission.mutate({ ...request, operation, object: posted, oldObject: undefined })) ?? posted
-  await admission.validate({ ...request, operation, object: admitted, oldObject: undefined })
+  const admitted = (await admission.mutate({ ...request, object: posted, oldObject: undefined })) ?? posted
+  await admission.validate({ ...request, object: admitted, oldObject: undefined })
   return admitted
 }
 

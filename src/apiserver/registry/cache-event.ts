@@ -1,5 +1,8 @@
 import type { StoredObject } from './stored-object.ts'
 
+/** A creation, update or deletion. */
+type Change = Pick<CacheEvent, 'revision' | 'key' | 'current' | 'previous'>
+
 /**
  * A change of an object, shared by all watchers, so that each encoding is computed once. Selectors are not
  * applied yet.
@@ -14,12 +17,7 @@ export class CacheEvent {
   #deleted: StoredObject | undefined
   #frames: Map<string, Uint8Array> | undefined
 
-  constructor(
-    revision: number,
-    key: string,
-    current: StoredObject | undefined,
-    previous: StoredObject | undefined,
-  ) {
+  constructor({ revision, key, current, previous }: Change) {
     this.revision = revision
     this.key = key
     this.current = current

@@ -55,7 +55,7 @@ async function tryCreate(
   const { name = '' } = named.metadata
   const defaulted = convertObject(withDefaults(rules, named), resource.storage)
   // Fields set by admission are not owned by the request's field manager.
-  const owned = withManagedFields(registry, request, undefined, defaulted)
+  const owned = withManagedFields(registry, request, { object: defaulted, oldObject: undefined })
   const attributes: AdmissionAttributes = {
     ...request,
     name,
@@ -90,8 +90,9 @@ async function tryCreate(
     object,
     oldObject: undefined,
     write: async reserved => {
-      if (request.dryRun) return new StoredObject(key, 0, encodeForStore(reserved), reserved)
-      return insert(registry, request, key, reserved)
+      if (request.dryRun)
+        return new StoredObject({ key, revision: 0, value: encodeForStore(reserved) }, reserved)
+      return insert({ registry, request, key }, reserved)
     },
     isWritten,
   })
@@ -101,10 +102,14 @@ function isWritten(stored: StoredObject | undefined): boolean {
   return stored !== undefined
 }
 
+interface Insertion {
+  readonly registry: Registry
+  readonly request: WriteRequest
+  readonly key: string
+}
+
 async function insert(
-  registry: Registry,
-  request: WriteRequest,
-  key: string,
+  { registry, request, key }: Insertion,
   object: KubernetesObject,
 ): Promise<StoredObject | undefined> {
   const bytes = encodeForStore(object)
@@ -113,7 +118,9 @@ async function insert(
   const result = await translateStoreErrors(request, 'create', () =>
     registry.store.create(key, bytes, { ...(ttlMs && { ttlMs }) }),
   )
-  return result.written ? new StoredObject(key, result.revision, bytes, object) : undefined
+  return result.written
+    ? new StoredObject({ key, revision: result.revision, value: bytes }, object)
+    : undefined
 }
 
 /** Sets name and namespace from the path. */

@@ -9,5 +9,5 @@ export async function getStoredObject(
   const cached = registry.cache.get(key)
   if (cached) return cached
   const entry = await registry.store.get(key)
-  return entry && new StoredObject(entry.key, entry.revision, entry.value)
+  return entry && new StoredObject(entry)
 }

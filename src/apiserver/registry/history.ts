@@ -31,7 +31,7 @@ export async function* listAt(
       ...(position && { after: position }),
     })
     yield {
-      objects: entries.map(entry => new StoredObject(entry.key, entry.revision, entry.value)),
+      objects: entries.map(entry => new StoredObject(entry)),
       remaining,
     }
     if (remaining === 0) return
@@ -55,8 +55,7 @@ export async function* replay(
   const known = new Map<string, StoredObject>()
   const listed = prefix.endsWith('/') ? (await store.list({ prefix, revision: afterRevision })).entries : []
   const single = prefix.endsWith('/') ? undefined : await store.get(prefix, { revision: afterRevision })
-  for (const entry of single ? [single] : listed)
-    known.set(entry.key, new StoredObject(entry.key, entry.revision, entry.value))
+  for (const entry of single ? [single] : listed) known.set(entry.key, new StoredObject(entry))
   const watch = store.watch({ prefix, afterRevision, signal })
   watch.requestProgress()
   for await (const batch of watch) {
@@ -65,10 +64,11 @@ export async function* replay(
       .map(event => {
         const { key, revision } = event
         const previous = known.get(key)
-        const current = event.type === 'put' ? new StoredObject(key, revision, event.value) : undefined
+        const current =
+          event.type === 'put' ? new StoredObject({ key, revision, value: event.value }) : undefined
         if (current) known.set(key, current)
         else known.delete(key)
-        return new CacheEvent(revision, key, current, previous)
+        return new CacheEvent({ revision, key, current, previous })
       })
     if (events.length > 0) yield events
     if (batch.revision >= untilRevision) return

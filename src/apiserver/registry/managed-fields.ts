@@ -5,6 +5,7 @@ import { parseGroupVersion } from '#/api/group-version.ts'
 import { jsonOf, objectOf, type KubernetesObject } from '#/api/metadata.ts'
 import { apiVersionOf, type Resource } from '#/api/resource.ts'
 import { formatTime } from '#/api/text/time.ts'
+import type { AdmissionAttributes } from '../admission/admission-chain.ts'
 import type { Registry } from './registry.ts'
 import { resetFieldsOf } from './reset-fields.ts'
 import type { WriteRequest } from './write-request.ts'
@@ -13,8 +14,7 @@ import type { WriteRequest } from './write-request.ts'
 export function withManagedFields(
   registry: Registry,
   request: WriteRequest,
-  oldObject: KubernetesObject | undefined,
-  object: KubernetesObject,
+  { object, oldObject }: Pick<AdmissionAttributes, 'oldObject'> & { readonly object: KubernetesObject },
 ): KubernetesObject {
   const { resource, subresource, fieldManager } = request
   if (fieldManager === undefined) return object

@@ -10,6 +10,7 @@ import { apiError } from '#/api/errors.ts'
 import { parseJson, stringifyJson } from '#/api/text/json.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
 import { objectOf, type KubernetesObject, type Stored } from '#/api/metadata.ts'
+import type { Entry } from '#/store/store.ts'
 
 export class StoredObject {
   readonly key: string
@@ -22,10 +23,13 @@ export class StoredObject {
   /** Other encodings (protobuf, table rows, other API versions), by name. */
   #forms: Map<string, unknown> | undefined
 
-  constructor(key: string, revision: number, stored: Uint8Array, object?: KubernetesObject) {
+  constructor(
+    { key, revision, value }: Pick<Entry, 'key' | 'revision' | 'value'>,
+    object?: KubernetesObject,
+  ) {
     this.key = key
     this.revision = revision
-    this.#stored = stored
+    this.#stored = value
     this.#object = object && withResourceVersion(object, revision)
   }
 
@@ -59,7 +63,7 @@ export class StoredObject {
 
   /** The same content with another revision, for DELETED events. */
   at(revision: number): StoredObject {
-    return new StoredObject(this.key, revision, this.#stored, this.#object)
+    return new StoredObject({ key: this.key, revision, value: this.#stored }, this.#object)
   }
 
   /** Drops everything but the stored bytes, from which the rest is recomputed on demand. */

@@ -20,7 +20,12 @@ test('an event reaches all subscribers and those of its old or new field value',
   }
   const check = (previous: string | undefined, current: string | undefined, expected: string): void => {
     const reached: string[] = []
-    const event = new CacheEvent(2, '/a', stored(current, 2), stored(previous, 1))
+    const event = new CacheEvent({
+      revision: 2,
+      key: '/a',
+      current: stored(current, 2),
+      previous: stored(previous, 1),
+    })
     subscribers.forEach(event, subscriber => reached.push(named.get(subscriber) ?? ''))
     assert.equal(reached.sort().join(' '), expected)
   }
@@ -47,5 +52,9 @@ test('unsubscribing removes all state', () => {
 function stored(value: string | undefined, revision: number): StoredObject | undefined {
   if (value === undefined) return undefined
   const json = `{"kind":"A","metadata":{"labels":{"color":"${value}"}}}`
-  return new StoredObject('/a', revision, Buffer.from(value === 'unreadable' ? 'k8s:enc:' : json))
+  return new StoredObject({
+    key: '/a',
+    revision,
+    value: Buffer.from(value === 'unreadable' ? 'k8s:enc:' : json),
+  })
 }

@@ -107,12 +107,16 @@ export function withObjectMetaOf(
   return { ...object, metadata }
 }
 
+export interface SubresourceUpdate {
+  readonly resource: Resource
+  readonly subresource: string
+  readonly oldObject: KubernetesObject
+}
+
 /** Restricts an update to everything except the status, or to the status alone. */
 export function withSubresourceOf(
+  { resource, subresource, oldObject }: SubresourceUpdate,
   object: KubernetesObject,
-  oldObject: KubernetesObject,
-  resource: Resource,
-  subresource: string,
 ): KubernetesObject {
   if (!resource.subresources.has('status')) return object
   if (subresource !== 'status') return { ...dropStatus(object), ...pick(oldObject as Stateful, ['status']) }

@@ -68,7 +68,7 @@ export async function updateObject(
         created: true,
       }
     }
-    const outcome = await tryUpdate(registry, request, update, current)
+    const outcome = await tryUpdate({ registry, request, update }, current)
     if ('stored' in outcome) {
       await registry.genericHooks?.afterUpdate?.(registry, request, outcome.stored)
       return { stored: outcome.stored, created: false }
@@ -83,12 +83,14 @@ const updateAttemptsMax = 50
 
 type Outcome = { readonly stored: StoredObject } | { readonly current: StoredObject | undefined }
 
-async function tryUpdate(
-  registry: Registry,
-  request: WriteRequest,
-  update: Update,
-  current: StoredObject,
-): Promise<Outcome> {
+interface Updating {
+  readonly registry: Registry
+  readonly request: WriteRequest
+  readonly update: Update
+}
+
+async function tryUpdate(updating: Updating, current: StoredObject): Promise<Outcome> {
+  const { registry, request, update } = updating
   const { subresource } = request
   const oldObject = current.object
   const resource = registry.genericHooks?.resourceForUpdate?.(request.resource, oldObject) ?? request.resource
@@ -96,19 +98,17 @@ async function tryUpdate(
   const seen = convertObject(oldObject, resource)
   const changed = await update.change(seen)
   const subject = subjectOf(request, request.name)
-  const refreshed = await checkVersion(registry, request, changed, current)
+  const refreshed = await checkVersion(updating, changed, current)
   if (refreshed !== current) return { current: refreshed }
   const identified = withObjectMetaOf(changed, oldObject, subject)
   const defaulted = convertObject(withDefaults(rules, identified), resource.storage)
   const now = formatTime(registry.platform.clock.now())
-  const prepared = prepareForStrategy(resource, subresource, update.strategy, { defaulted, oldObject, now })
+  const path = { resource, subresource, strategy: update.strategy, oldObject, now }
+  const prepared = prepareForStrategy(path, defaulted)
   // Fields set by admission are not owned by the request's field manager.
-  const owned = withManagedFields(registry, request, oldObject, prepared)
-  const admitted = await admit(registry, request, update, { owned, oldObject })
-  const confined =
-    admitted === owned
-      ? owned
-      : withinStrategy(resource, subresource, update.strategy, { admitted, oldObject, now })
+  const owned = withManagedFields(registry, request, { object: prepared, oldObject })
+  const admitted = await admit(updating, owned, oldObject)
+  const confined = admitted === owned ? owned : withinStrategy(path, admitted)
   const object = update.keepsGeneration ? confined : withGeneration(confined, oldObject, resource)
   const validate =
     update.strategy?.validate ??
@@ -126,17 +126,16 @@ async function tryUpdate(
     object: representationOf(object),
     oldObject: representationOf(oldObject),
   })
-  return replace(registry, request, current, object)
+  return replace(updating, current, object)
 }
 
 const itself: AdmissionRepresentation['of'] = object => object
 
 /** Runs mutating admission. */
 async function admit(
-  registry: Registry,
-  request: WriteRequest,
-  { representation }: Update,
-  { owned, oldObject }: { readonly owned: KubernetesObject; readonly oldObject: KubernetesObject },
+  { registry, request, update: { representation } }: Updating,
+  owned: KubernetesObject,
+  oldObject: KubernetesObject,
 ): Promise<KubernetesObject> {
   const operation = 'UPDATE'
   if (!representation)
@@ -152,58 +151,41 @@ async function admit(
   return changed === seen ? owned : representation.into(owned, changed)
 }
 
-interface Admitted {
-  readonly admitted: KubernetesObject
+/** The path of an update determines what it may change: the main resource, the status, or another part. */
+interface UpdatedPath {
+  readonly resource: Resource
+  readonly subresource: string
+  readonly strategy: SubresourceStrategy | undefined
   readonly oldObject: KubernetesObject
   readonly now: string
 }
 
 /** Restricts changes by admission to what the path may change. */
-function withinStrategy(
-  resource: Resource,
-  subresource: string,
-  strategy: SubresourceStrategy | undefined,
-  { admitted, oldObject, now }: Admitted,
-): KubernetesObject {
-  const { metadata, ...object } = prepareForStrategy(resource, subresource, strategy, {
-    defaulted: admitted,
-    oldObject,
-    now,
-  })
+function withinStrategy(path: UpdatedPath, admitted: KubernetesObject): KubernetesObject {
+  const { metadata, ...object } = prepareForStrategy(path, admitted)
   const { managedFields: _, ...rest } = metadata
   const managedFields = admitted.metadata.managedFields
   return { ...object, metadata: { ...rest, ...(managedFields && { managedFields }) } }
 }
 
-interface Prepared {
-  readonly defaulted: KubernetesObject
-  readonly oldObject: KubernetesObject
-  readonly now: string
-}
-
 /** Merges the part that the path may change into the stored object. */
-function prepareForStrategy(
-  resource: Resource,
-  subresource: string,
-  strategy: SubresourceStrategy | undefined,
-  { defaulted, oldObject, now }: Prepared,
-): KubernetesObject {
-  if (strategy) return strategy.merge(oldObject, defaulted, now)
+function prepareForStrategy(path: UpdatedPath, object: KubernetesObject): KubernetesObject {
+  const { resource, subresource, strategy, oldObject, now } = path
+  if (strategy) return strategy.merge(oldObject, object, now)
   const rules = rulesOf(resource)
-  const merged = withSubresourceOf(defaulted, oldObject, resource, subresource)
+  const merged = withSubresourceOf(path, object)
   if (subresource === 'status') return rules.prepareForStatusUpdate?.(merged, oldObject, now) ?? merged
   return rules.prepareForUpdate?.(merged, oldObject) ?? merged
 }
 
 async function replace(
-  registry: Registry,
-  request: WriteRequest,
+  { registry, request }: Updating,
   current: StoredObject,
   wanted: KubernetesObject,
 ): Promise<Outcome> {
   const object = objectOf(ignoreManagedFieldsTimestamps(jsonOf(current.object), jsonOf(wanted)))
   if (object === current.object) return { stored: current }
-  if (isFinished(object, request.resource)) return removeFinished(registry, request, current, object)
+  if (isFinished(object, request.resource)) return removeFinished({ registry, request }, current, object)
   return withReservation<Outcome>({
     registry,
     request,
@@ -211,7 +193,12 @@ async function replace(
     oldObject: current.object,
     write: async reserved => {
       if (request.dryRun)
-        return { stored: new StoredObject(current.key, current.revision, encodeForStore(reserved), reserved) }
+        return {
+          stored: new StoredObject(
+            { key: current.key, revision: current.revision, value: encodeForStore(reserved) },
+            reserved,
+          ),
+        }
       const bytes = encodeForStore(reserved)
       registry.cache.noteWrite(bytes, reserved)
       const ttlMs = request.resource.rules?.ttlMs
@@ -219,9 +206,12 @@ async function replace(
       const result = await translateStoreErrors(request, 'update', () =>
         registry.store.update(current.key, bytes, { expectedRevision, ...(ttlMs && { ttlMs }) }),
       )
-      if (result.written) return { stored: new StoredObject(current.key, result.revision, bytes, reserved) }
+      if (result.written)
+        return {
+          stored: new StoredObject({ key: current.key, revision: result.revision, value: bytes }, reserved),
+        }
       const { current: winner } = result
-      return { current: winner && new StoredObject(winner.key, winner.revision, winner.value) }
+      return { current: winner && new StoredObject(winner) }
     },
     isWritten,
   })
@@ -243,16 +233,25 @@ function isFinished(object: KubernetesObject, resource: Resource): boolean {
 }
 
 async function removeFinished(
-  registry: Registry,
-  request: WriteRequest,
+  { registry, request }: Pick<Updating, 'registry' | 'request'>,
   current: StoredObject,
   object: KubernetesObject,
 ): Promise<Outcome> {
   if (request.dryRun)
-    return { stored: new StoredObject(current.key, current.revision, encodeForStore(object), object) }
+    return {
+      stored: new StoredObject(
+        { key: current.key, revision: current.revision, value: encodeForStore(object) },
+        object,
+      ),
+    }
   const result = await removeObject(registry, request, current)
   if ('current' in result) return { current: result.current }
-  return { stored: new StoredObject(current.key, result.revision, encodeForStore(object), object) }
+  return {
+    stored: new StoredObject(
+      { key: current.key, revision: result.revision, value: encodeForStore(object) },
+      object,
+    ),
+  }
 }
 
 export type Removal = { readonly revision: number } | { readonly current: StoredObject | undefined }
@@ -268,7 +267,7 @@ export async function removeObject(
   )
   if (!result.written) {
     const { current: winner } = result
-    return { current: winner && new StoredObject(winner.key, winner.revision, winner.value) }
+    return { current: winner && new StoredObject(winner) }
   }
   await registry.hooks.get(qualifiedResourceName(request.resource))?.afterDelete?.(registry, current.object)
   return { revision: result.revision }
@@ -279,8 +278,7 @@ export async function removeObject(
  * version to update.
  */
 async function checkVersion(
-  registry: Registry,
-  request: WriteRequest,
+  { registry, request }: Updating,
   changed: KubernetesObject,
   current: StoredObject,
 ): Promise<StoredObject | undefined> {
@@ -300,7 +298,7 @@ async function checkVersion(
   if (sent === String(current.revision)) return current
   const entry = await registry.store.get(current.key)
   if (entry && entry.revision !== current.revision && sent === String(entry.revision)) {
-    return new StoredObject(entry.key, entry.revision, entry.value)
+    return new StoredObject(entry)
   }
   throw conflict(subjectOf(request, request.name), optimisticLockErrorMessage)
 }

@@ -301,15 +301,15 @@ export class WatchCache {
     const { key, revision } = event
     if (event.type === 'delete') {
       this.#objects.delete(key)
-      return new CacheEvent(revision, key, undefined, previous)
+      return new CacheEvent({ revision, key, current: undefined, previous })
     }
     const current = this.#decode(event)
     this.#objects.set(key, current)
-    return new CacheEvent(revision, key, current, previous)
+    return new CacheEvent({ revision, key, current, previous })
   }
 
   #decode(entry: Entry): StoredObject {
-    return new StoredObject(entry.key, entry.revision, entry.value, this.#written.get(entry.value))
+    return new StoredObject(entry, this.#written.get(entry.value))
   }
 
   /** Records the change under every prefix of the key, and visits the subscribers of each. */

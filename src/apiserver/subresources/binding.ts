@@ -33,7 +33,7 @@ async function create(scope: RequestScope): Promise<ApiResponse> {
   check(sent, name)
   const admitted = (await admitConnectOrCreate(
     registry,
-    { ...writeRequest(scope, options), name },
+    { ...writeRequest(scope, options), name, operation: 'CREATE' },
     sent,
   )) as Binding
   const resource = registry.scheme.byResource({ group: '', version: 'v1', resource: pods.plural })!

@@ -46,7 +46,7 @@ async function create(scope: RequestScope): Promise<ApiResponse> {
   if ((await getStoredObject(registry, key)) === undefined) throw notFound(subjectOf(scope))
   const { deleteOptions = {} } = (await admitConnectOrCreate(
     registry,
-    writeRequest(scope, options),
+    { ...writeRequest(scope, options), operation: 'CREATE' },
     sent,
   )) as Eviction
   const deletion = deleteOptionsOf(deleteOptions, options.dryRun)

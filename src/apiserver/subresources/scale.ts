@@ -191,7 +191,10 @@ function answer(scope: RequestScope, object: Stored): ApiResponse {
   const scale = scaleOf(scope, object)
   if (negotiated.transform?.kind !== 'Table') return { status: 200, body: valueBody(scale, negotiated) }
   const resourceVersion = object.metadata.resourceVersion
-  const row = new StoredObject('', Number(resourceVersion), encodeForStore(scale), scale)
+  const row = new StoredObject(
+    { key: '', revision: Number(resourceVersion), value: encodeForStore(scale) },
+    scale,
+  )
   const view = new View({ ...scope.resource, columns: scaleColumns }, negotiated)
   return { status: 200, body: tableBody(view, { objects: [row], meta: { resourceVersion } }, scope) }
 }

@@ -46,5 +46,5 @@ async function statusOf({ registry }: RequestScope, name: string): Promise<Store
           },
     ],
   }
-  return new StoredObject(name, 0, encodeForStore(object), object)
+  return new StoredObject({ key: name, revision: 0, value: encodeForStore(object) }, object)
 }

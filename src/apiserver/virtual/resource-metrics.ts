@@ -43,7 +43,11 @@ function handlersFor(find: (scope: RequestScope) => Promise<readonly KubernetesO
   const stored = async (scope: RequestScope): Promise<readonly StoredObject[]> => {
     const found = await find(scope)
     return found.map(
-      object => new StoredObject(object.metadata.name ?? '', 0, encodeForStore(object), object),
+      object =>
+        new StoredObject(
+          { key: object.metadata.name ?? '', revision: 0, value: encodeForStore(object) },
+          object,
+        ),
     )
   }
   return {

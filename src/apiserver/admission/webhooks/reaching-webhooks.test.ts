@@ -124,9 +124,8 @@ test('webhooks receive and mutate CONNECT requests', async t => {
   const request = { ...systemWriteRequest(pods, 'p', 'default'), subresource: 'exec' }
   const admitted = await admitConnectOrCreate(
     { admission: new AdmissionChain([plugin!]) },
-    request,
+    { ...request, operation: 'CONNECT' },
     options as unknown as KubernetesObject,
-    'CONNECT',
   )
   assert.deepEqual(admitted, { ...options, container: 'b' })
   const {

@@ -117,6 +117,8 @@ export class InitializedView implements ObjectCache {
     const current = this.#visibleObject(event.current)
     const previous = this.#visibleObject(event.previous)
     if (current === event.current && previous === event.previous) return event
-    return current || previous ? new CacheEvent(event.revision, event.key, current, previous) : undefined
+    return current || previous
+      ? new CacheEvent({ revision: event.revision, key: event.key, current, previous })
+      : undefined
   }
 }

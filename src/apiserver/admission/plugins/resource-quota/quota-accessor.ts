@@ -62,12 +62,15 @@ export class QuotaAccessor {
         throw serviceUnavailable(`the store could not update the quota: ${cause.message}`)
       })
     if (result.written) {
-      this.#newest.set(stored.key, new StoredObject(stored.key, result.revision, bytes, changed))
+      this.#newest.set(
+        stored.key,
+        new StoredObject({ key: stored.key, revision: result.revision, value: bytes }, changed),
+      )
       return { isDone: true }
     }
     const { current } = result
     if (current === undefined) return { isDone: false, current: undefined }
-    const seen = new StoredObject(current.key, current.revision, current.value)
+    const seen = new StoredObject(current)
     this.#newest.set(seen.key, seen)
     return { isDone: false, current: storedQuotaOf(seen) }
   }
