@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { HttpClientResponse, HttpConnect } from '#/platform/http-client.ts'
 import { nodePlatform } from '#/platform/node.ts'
+import { waitUntilStable } from '../../tests/wait-until.ts'
 import { connectCommand } from './command-client.ts'
 import { acceptCommand, readCommandOptions, type AcceptCommandOptions } from './command-server.ts'
 import { UpgradedConnection } from './connection/upgraded-connection.ts'
@@ -305,11 +306,7 @@ test('a client that does not read slows the process down, and nothing piles up',
     [Symbol.asyncDispose]: () => far[Symbol.asyncDispose](),
   }))
   await using process = await connectCommand({ connectHttp, clock, url, streams: all })
-  let before = -1
-  while (before !== written) {
-    before = written
-    await clock.sleep(20)
-  }
+  await waitUntilStable(() => written)
   assert.ok(written < 200, `${written} pieces are on their way`)
   assert.equal((await outcome(process))[0].length, 1_000 * 32_768)
 })

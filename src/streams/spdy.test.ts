@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { constants, createDeflate, createInflate, type Deflate } from 'node:zlib'
 import fc from 'fast-check'
 import { nodePlatform } from '#/platform/node.ts'
+import { waitUntilStable } from '../../tests/wait-until.ts'
 import type { Channel } from './connection/channel.ts'
 import { unreadBytesMax } from './connection/receive-window.ts'
 import { UpgradedConnection } from './connection/upgraded-connection.ts'
@@ -282,11 +283,7 @@ test('a stream that nobody reads stops the sender, and goes on when somebody doe
     for (; sentBytes < totalBytes; sentBytes += piece.length) await channel.send(piece)
     channel.end()
   })()
-  let before = -1
-  while (before !== sentBytes) {
-    before = sentBytes
-    await clock.sleep(20)
-  }
+  await waitUntilStable(() => sentBytes)
   assert.ok(sentBytes >= unreadBytesMax && sentBytes < totalBytes / 2, `${sentBytes} bytes were sent`)
   assert.equal((await whole(streams[0]!.channel)).length, totalBytes)
   await sending
@@ -328,10 +325,7 @@ test('a peer that does not read the answers to what it sends is not read either'
     const frames = Array.from({ length: 20_000 }, (_, count) => frame(count))
     near.write(Buffer.concat(frames))
     const waiting = (): number => far.writableLength + near.readableLength
-    for (let before = -1; before !== waiting();) {
-      before = waiting()
-      await clock.sleep(100)
-    }
+    await waitUntilStable(waiting)
     assert.ok(waiting() > 0 && waiting() < 200_000, `${waiting()} bytes wait to be read`)
     near.destroy()
     wire.destroy()

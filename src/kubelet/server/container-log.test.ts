@@ -3,9 +3,10 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { makeTemporaryFolder, nodeLinux, nodePlatform } from '#/platform/node.ts'
+import { waitUntil } from '../../../tests/wait-until.ts'
 import { readContainerLog, type ContainerLogOptions } from './container-log.ts'
 
-const { files, clock } = nodePlatform({ log: { level: 'error', format: 'text' } })
+const { files } = nodePlatform({ log: { level: 'error', format: 'text' } })
 const { files: linuxFiles } = await nodeLinux()
 
 async function temporaryFolder(t: TestContext): Promise<string> {
@@ -43,6 +44,9 @@ async function textOf(pieces: AsyncIterable<Uint8Array>): Promise<string> {
 /** Follows the log of a container that runs until stopped. */
 class Follower {
   text = ''
+  /** Offset of the last read. */
+  offset = 0
+  readonly watched = new Set<string>()
   readonly done: Promise<void>
   #isRunning = true
   #tell = (): void => undefined
@@ -55,11 +59,24 @@ class Follower {
         return () => undefined
       },
     }
-    this.done = this.#read(read(path, { follow, ...options }))
+    const observed: ContainerLogOptions['linuxFiles'] = {
+      openBeneath: (...parameters) => linuxFiles.openBeneath(...parameters),
+      lstat: file => linuxFiles.lstat(file),
+      readRange: (file, offset, length) => {
+        this.offset = offset
+        return linuxFiles.readRange(file, offset, length)
+      },
+      watch: (folder, signal) => {
+        const changes = linuxFiles.watch(folder, signal)
+        this.watched.add(folder)
+        return changes
+      },
+    }
+    this.done = this.#read(read(path, { follow, linuxFiles: observed, ...options }))
   }
 
   async shows(text: string): Promise<void> {
-    for (let waits = 0; this.text !== text && waits < 500; waits++) await clock.sleep(10)
+    await waitUntil(() => this.text.length >= text.length)
     assert.equal(this.text, text)
   }
 
@@ -115,7 +132,7 @@ test('who follows goes on when the file is moved away, and misses nothing on bot
     await follower.shows(expected)
   }
   await files.truncate(path, 0)
-  await clock.sleep(50)
+  await waitUntil(() => follower.offset === 0)
   await append(path, line('again'))
   await follower.shows('1\n2\n3\n4\n5\n6\n7\nagain\n')
   follower.endContainer()
@@ -127,9 +144,9 @@ test('who follows before the first word waits for it, and who stops leaves nothi
   const path = join(folder, 'pod', 'c', '0.log')
   const stopping = new AbortController()
   const follower = new Follower(path, { signal: stopping.signal })
-  await clock.sleep(50)
+  await waitUntil(() => follower.watched.has(folder))
   await files.makeFolder(join(folder, 'pod'))
-  await clock.sleep(20)
+  await waitUntil(() => follower.watched.has(join(folder, 'pod')))
   await files.makeFolder(join(folder, 'pod', 'c'))
   await files.write(path, line('first'))
   await follower.shows('first\n')

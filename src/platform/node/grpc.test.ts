@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { test, type TestContext } from 'node:test'
 import * as grpc from '@grpc/grpc-js'
+import { waitUntil, waitUntilStable } from '../../../tests/wait-until.ts'
 import { GrpcError, type GrpcChannelOptions, type GrpcChannel, type GrpcCode } from '../grpc.ts'
 import { connectGrpc } from './grpc.ts'
 
@@ -77,14 +78,13 @@ test('a reader that stops reading stops the server, and leaving the iteration ca
   await stream.send(Buffer.from('flood'))
   for await (const message of stream) {
     assert.equal(message.length, floodBytes)
-    for (let before = -1; server.sent !== before;) {
+    await waitUntilStable(() => {
       assert.ok(server.sent < 200, `${server.sent} messages`)
-      before = server.sent
-      await new Promise(resolve => setTimeout(resolve, 50))
-    }
+      return server.sent
+    })
     break
   }
-  await until(() => server.cancelled === 1)
+  await waitUntil(() => server.cancelled === 1)
 })
 
 test('calls go to the next target when one fails, and a call that was never sent says so', async t => {
@@ -95,10 +95,10 @@ test('calls go to the next target when one fails, and a call that was never sent
   await assert.rejects(say(channel, 'fail 14 no leader'), failsWith('unavailable'))
   assert.equal(await say(channel, 'b'), 'two: b')
   second.stop()
-  await until(async () => (await say(channel, 'c').catch(String)) === 'one: c')
+  await waitUntil(async () => (await say(channel, 'c').catch(String)) === 'one: c')
   channel.stream('/test.Echo/Chat').abandonTarget()
   first.stop()
-  await until(async () => {
+  await waitUntil(async () => {
     const error: unknown = await say(channel, 'd').catch((error: unknown) => error)
     return error instanceof GrpcError && error.code === 'unavailable' && !error.sent
   })
@@ -205,10 +205,6 @@ async function read(stream: AsyncIterable<Uint8Array>, limit = Infinity): Promis
     if (messages.length >= limit) break
   }
   return messages
-}
-
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await new Promise(resolve => setTimeout(resolve, 5))
 }
 
 function failsWith(code: GrpcCode, details = /./): (error: unknown) => boolean {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { text } from 'node:stream/consumers'
-import { setTimeout as wait } from 'node:timers/promises'
+import { waitUntil } from '../../../tests/wait-until.ts'
 import { nodeProcesses } from './processes.ts'
 
 const processes = nodeProcesses()
@@ -24,7 +24,9 @@ test('a program gets its input, environment and folder, and its output and exit 
 test('output waits for its reader, also past the end of the program', async () => {
   const child = await processes.start(['sh', '-c', 'echo first; echo second >&2'])
   await child.exited
-  await wait(20)
+  await (
+    await processes.start(['true'])
+  ).exited
   assert.equal(await text(child.stdout), 'first\n')
   assert.equal(await text(child.stderr), 'second\n')
 })
@@ -49,8 +51,7 @@ async function isRunning(pid: number): Promise<boolean> {
 }
 
 async function untilGone(pid: number): Promise<void> {
-  for (let round = 0; round < 200 && (await isRunning(pid)); round += 1) await wait(10)
-  assert.equal(await isRunning(pid), false)
+  await waitUntil(async () => !(await isRunning(pid)))
 }
 
 test('killing takes along what the program started, and killing again is fine', async () => {
