@@ -23,5 +23,5 @@ export async function waitUntilStable(measure: () => number): Promise<void> {
 }
 
 const pollMs = 10
-const equalPolls = 5
+const equalPolls = 10
 const waitMsMax = 60_000

@@ -339,8 +339,7 @@ async function talkPlainly(bytes: string | Uint8Array): Promise<void> {
   const socket = connect(access.port, '127.0.0.1')
   socket.on('error', () => undefined)
   socket.on('data', chunk => assert.doesNotMatch(chunk.toString('latin1'), /ConfigMap/))
-  socket.write(bytes)
-  setTimeout(() => socket.end(), 500)
+  socket.end(bytes)
   await closed(socket)
 }
 

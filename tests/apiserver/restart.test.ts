@@ -5,10 +5,10 @@
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { ChildCluster } from '../clients/cluster.ts'
 import { EtcdCluster, etcdMissing } from '../etcd/cluster.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
+import { waitUntil } from '../wait-until.ts'
 import { Balancer } from './balancer.ts'
 import { Load } from './load.ts'
 
@@ -49,14 +49,17 @@ test('the same with etcd as the store, of which a member is killed too', { skip:
     await member.kill()
     await load.advance(between)
     member.start()
-    await sleep(rejoinMs)
+    await waitUntil(() => hasCaughtUp(member.endpoint))
   }
   await load.settle(t)
   await cluster[Symbol.asyncDispose]()
 })
 
-/** Time for a restarted member to catch up before the next one is killed. */
-const rejoinMs = 1_500
+/** A member is healthy when it can serve a linearizable read. */
+async function hasCaughtUp(endpoint: string): Promise<boolean> {
+  const response = await fetch(`http://${endpoint}/health`).catch(() => undefined)
+  return response?.ok ?? false
+}
 
 test('clients of one of two servers on one etcd go on with the other', { skip: etcdMissing }, async t => {
   await using etcd = await EtcdCluster.startPlain(1)

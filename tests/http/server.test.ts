@@ -8,13 +8,13 @@ import {
 } from 'node:http2'
 import { request as httpsRequest, type RequestOptions } from 'node:https'
 import { after, before, test, type TestContext } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
 import type { ApiRequest, ApiResponse, StreamChunk } from '#/api/transport.ts'
 import { Server } from '#/apiserver/server.ts'
 import type { HttpLimits } from '#/platform/http.ts'
 import { nodePlatform, serveHttp } from '#/platform/node.ts'
 import type { Platform } from '#/platform/platform.ts'
+import { waitUntil, waitUntilStable } from '../wait-until.ts'
 import { testCertificates, type TestCertificates } from './test-certificates.ts'
 
 let certificates: TestCertificates
@@ -310,19 +310,21 @@ test('the signal tells when the client is gone', async t => {
   })
   const client = session(t, server)
   const cancelled = client.request({ ':path': '/' })
-  while (seen < 1) await sleep(2)
+  await waitUntil(() => seen === 1)
   cancelled.close(8)
-  while (seen < 11) await sleep(2)
+  await waitUntil(() => seen === 11)
   client.request({ ':path': '/' }).on('error', silent)
-  while (seen < 12) await sleep(2)
+  await waitUntil(() => seen === 12)
   client.destroy()
-  while (seen < 22) await sleep(2)
+  await waitUntil(() => seen === 22)
 })
 
 test('stopping ends streams cleanly, lets requests finish and then takes no more', async t => {
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
   let isReleased = false
+  let arrived = 0
   const server = await start(t, async ({ path, signal }) => {
+    arrived++
     if (path === '/slow') {
       await released
       return text(`done ${signal.aborted}`)
@@ -337,7 +339,7 @@ test('stopping ends streams cleanly, lets requests finish and then takes no more
   const slow = ask2(client, { ':path': '/slow' })
   const streams = Array.from({ length: 20 }, () => readStream(client.request({ ':path': '/watch' })))
   const first = ask1(server, { path: '/watch' })
-  await sleep(50)
+  await waitUntil(() => arrived === 2 + streams.length)
   const stopped = server.stop(5_000).then(() => isReleased)
   assert.deepEqual(
     await Promise.all(streams),
@@ -358,27 +360,28 @@ async function readStream(stream: ClientHttp2Stream): Promise<string> {
 
 test('a slow reader slows its source down and nobody else', async t => {
   let made = 0
+  let isEnded = false
   const server = await start(
     t,
     async ({ path }) => {
       if (path !== '/endless') return text('served')
       const chunk = 'x'.repeat(64 * 1024)
       return streaming(async function* () {
-        for (; ; made += 1) yield [chunk]
+        try {
+          for (; ; made += 1) yield [chunk]
+        } finally {
+          isEnded = true
+        }
       })
     },
     { stallTimeoutMs: 200 },
   )
   const stream = session(t, server).request({ ':path': '/endless' })
   await once(stream, 'response')
-  await sleep(100)
-  const before = made
-  assert.ok(before < 50, `${before} chunks were made for a client that reads nothing`)
+  await waitUntilStable(() => made)
+  assert.ok(made < 50, `${made} chunks were made for a client that reads nothing`)
   assert.equal((await ask1(server)).body.toString(), 'served')
   const [error] = await once(stream, 'error')
   assert.match(error.message, /INTERNAL_ERROR/)
-  await sleep(20)
-  const afterwards = made
-  await sleep(20)
-  assert.equal(made, afterwards)
+  await waitUntil(() => isEnded)
 })

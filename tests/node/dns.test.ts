@@ -16,6 +16,7 @@ import { dnsServiceAccount, ensureDnsRbac, ensureDnsService } from '#/dns/ensure
 import { temporaryFolder } from '../temporary-folder.ts'
 import { startTestApiServer, type TestApiServer } from './test-api-server.ts'
 import { startTestNameServer } from './test-name-server.ts'
+import { waitUntil } from '../wait-until.ts'
 
 interface TestDns {
   readonly api: TestApiServer
@@ -71,11 +72,10 @@ async function startDns(t: TestContext, more: Partial<ClusterDnsOptions> = {}): 
 
 /** Retries until the change has propagated. */
 async function eventually<T>(ask: () => Promise<T>, expected: T): Promise<void> {
-  for (;;) {
+  await waitUntil(async () => {
     const answer = await ask().catch((error: NodeJS.ErrnoException) => error.code as T)
-    if (JSON.stringify(answer) === JSON.stringify(expected)) return
-    await new Promise(resolve => setTimeout(resolve, 10))
-  }
+    return JSON.stringify(answer) === JSON.stringify(expected)
+  })
 }
 
 function failsWith(code: string): (error: NodeJS.ErrnoException) => boolean {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
@@ -10,6 +11,7 @@ import { PrivateContainerd, type PrivateContainerdOptions } from '#/cri/private-
 import { connectHttp, loadGrpc, nodeLinux, nodePlatform } from '#/platform/node.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { cniBinFolder, containersMissing, processesWith } from './test-containerd.ts'
+import { waitUntil } from '../wait-until.ts'
 
 const skip = containersMissing
 const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
@@ -43,7 +45,7 @@ test(
     const seen = new Set([containerd.pid])
     for (let count = 0; count < 3; count++) {
       process.kill(containerd.pid!, 'SIGKILL')
-      while (seen.has(containerd.pid)) await platform.clock.sleep(10)
+      await waitUntil(() => !seen.has(containerd.pid))
       seen.add(containerd.pid)
     }
     await using runtime = containerd.connect()
@@ -136,7 +138,7 @@ test('its log is a file that only we may read', { skip }, async t => {
   await using containerd = await PrivateContainerd.start(options)
   const path = join(containerd.folder, 'containerd.log')
   // The log appears at once, with an error about the missing network.
-  while (!(await stat(path).catch(() => undefined))) await platform.clock.sleep(20)
+  await waitUntil(() => existsSync(path))
   assert.equal((await stat(path)).mode & 0o777, 0o600)
   assert.match(await readFile(path, 'utf8'), /level=/)
 })
@@ -144,13 +146,13 @@ test('its log is a file that only we may read', { skip }, async t => {
 const quiet = { ...platform, log: { ...platform.log, warn: () => undefined, error: () => undefined } }
 
 async function answers(ask: () => Promise<unknown>): Promise<void> {
-  for (;;) {
+  await waitUntil(async () => {
     try {
       await ask()
-      return
+      return true
     } catch (error) {
       assert.ok(error instanceof CriError && error.reason === 'unavailable', String(error))
-      await platform.clock.sleep(20)
+      return false
     }
-  }
+  })
 }

@@ -9,6 +9,7 @@ import { removeNftablesRules, type ProxyNetwork } from '#/proxy/nftables.ts'
 import { ServiceProxy } from '#/proxy/proxy.ts'
 import { startTestApiServer, type TestApiServer } from './test-api-server.ts'
 import { TestNetwork, type TestNamespace } from './test-network.ts'
+import { waitUntil } from '../wait-until.ts'
 
 const network: ProxyNetwork = {
   table: 'k8ts0-proxy',
@@ -115,14 +116,8 @@ function at(address: string, nodeName = 'n1'): Endpoint {
   return { addresses: [address], nodeName, conditions: { ready: true, serving: true, terminating: false } }
 }
 
-/** Retries until the answer matches, up to the timeout of the test runner. */
 async function eventually(ask: () => Promise<string>, expected: RegExp): Promise<void> {
-  let answer = await ask()
-  while (!expected.test(answer)) {
-    await new Promise(resolve => setTimeout(resolve, 20))
-    answer = await ask()
-  }
-  assert.match(answer, expected)
+  await waitUntil(async () => expected.test(await ask()))
 }
 
 async function answers(count: number, ask: () => Promise<string>): Promise<ReadonlySet<string>> {

@@ -9,13 +9,13 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { after, describe, test } from 'node:test'
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { kubectl, startKubectl } from '../streaming/kubectl.ts'
 import { ask } from '../streaming/raw-upgrade.ts'
 import { StreamingCluster } from '../streaming/streaming-cluster.ts'
 import { kubectlVersion } from '../clients/kubectl/session.ts'
 import { containersMissing, TestContainerd } from './test-containerd.ts'
+import { waitUntil } from '../wait-until.ts'
 
 const skip = containersMissing || ((await kubectlVersion()) === undefined && 'kubectl is not installed')
 
@@ -131,10 +131,10 @@ describe('real containers', { skip }, async () => {
     }
     let { summary, main } = await read()
     // containerd updates disk usage every ten seconds.
-    for (let tries = 0; tries < 60 && (main?.rootfs?.usedBytes ?? 0) <= 20_000_000; tries++) {
-      await pause(500)
+    await waitUntil(async () => {
       ;({ summary, main } = await read())
-    }
+      return (main?.rootfs?.usedBytes ?? 0) > 20_000_000
+    })
     assert.ok(main && main.memory.workingSetBytes > 0 && main.cpu.usageCoreNanoSeconds > 0)
     assert.ok(main.cpu.usageNanoCores !== undefined && main.rootfs && main.rootfs.usedBytes > 20_000_000)
     assert.ok(summary.node.memory.workingSetBytes > main.memory.workingSetBytes)

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
 import { loadImages, program } from './container-cluster.ts'
+import { waitUntil } from '../wait-until.ts'
 
 const run = promisify(execFile)
 
@@ -31,12 +32,8 @@ async function up(t: TestContext): Promise<Detached> {
   return { folder, kubectl, k8ts }
 }
 
-async function eventually(what: () => Promise<boolean>): Promise<void> {
-  const endMs = performance.now() + 30_000
-  while (!(await what().catch(() => false))) {
-    assert(performance.now() < endMs, `it does not come true: ${what.toString()}`)
-    await new Promise(resolve => setTimeout(resolve, 200))
-  }
+async function eventually(condition: () => Promise<boolean>): Promise<void> {
+  await waitUntil(() => condition().catch(() => false))
 }
 
 test('two clusters run side by side in the background, and know nothing of each other', async t => {

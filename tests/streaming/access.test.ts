@@ -11,6 +11,7 @@ import { Audit, type AuditBackend } from '#/apiserver/audit.ts'
 import { nodePlatform } from '#/platform/node.ts'
 import { ask, certificateOf, webSocket, type RawAnswer } from './raw-upgrade.ts'
 import { StreamingCluster } from './streaming-cluster.ts'
+import { waitUntil } from '../wait-until.ts'
 
 interface AuditEvent {
   readonly stage: string
@@ -161,9 +162,9 @@ describe('access', async () => {
   test('the audit log says who was connected to what, when it began and when it ended', async () => {
     recorded.length = 0
     const { socket } = await as('runner', api, `GET ${pod}/exec?command=id&stdout=1`, webSocket)
-    await until(() => recorded.some(({ stage }) => stage === 'ResponseStarted'))
+    await waitUntil(() => recorded.some(({ stage }) => stage === 'ResponseStarted'))
     socket.destroy()
-    await until(() => recorded.some(({ stage }) => stage === 'ResponseComplete'))
+    await waitUntil(() => recorded.some(({ stage }) => stage === 'ResponseComplete'))
     const own = recorded.filter(({ user: { username } }) => username === 'runner')
     assert.deepEqual(
       own.map(({ stage, verb, objectRef, responseStatus }) => [
@@ -180,8 +181,3 @@ describe('access', async () => {
     )
   })
 })
-
-async function until(isSo: () => boolean): Promise<void> {
-  for (let waits = 0; !isSo() && waits < 400; waits++) await new Promise(resolve => setTimeout(resolve, 10))
-  assert.ok(isSo())
-}

@@ -6,6 +6,7 @@ import { buffer, text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { Exec, KubeConfig, PortForward, type V1Status } from '@kubernetes/client-node'
 import { startPodServer } from './pod-server.ts'
+import { waitUntil } from '../wait-until.ts'
 
 test('exec of @kubernetes/client-node: input to its end, output and status', async t => {
   const { kubeconfig, results } = await startPodServer(t)
@@ -34,7 +35,7 @@ test('exec of @kubernetes/client-node: input to its end, output and status', asy
   assert.equal(said, 'said\n')
   assert.equal(ended.reason, 'NonZeroExitCode')
   assert.deepEqual(ended.details?.causes, [{ reason: 'ExitCode', message: '5' }])
-  while (results.length === 0) await new Promise(resolve => setTimeout(resolve, 5))
+  await waitUntil(() => results.length > 0)
   assert.deepEqual(results, [{ type: 'exited', code: 5 }])
 })
 

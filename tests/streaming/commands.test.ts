@@ -8,6 +8,7 @@ import type { SimulatedRuntime } from '#/cri/simulated.ts'
 import { kubectl, kubectlBytes, startKubectl } from './kubectl.ts'
 import { StreamingCluster } from './streaming-cluster.ts'
 import { kubectlVersion } from '../clients/kubectl/session.ts'
+import { waitUntil } from '../wait-until.ts'
 
 const skip = (await kubectlVersion()) === undefined && 'kubectl is not installed'
 
@@ -104,8 +105,7 @@ describe('commands', { skip }, async () => {
         said += text.toString()
       })
       assert.equal((await exchange(ports.get(7)!, Buffer.from('x'))).length, 0)
-      for (let waits = 0; !said.includes('error forwarding port 7 to pod') && waits < 200; waits++)
-        await pause(25)
+      await waitUntil(() => said.includes('error forwarding port 7 to pod'))
       assert.match(said, /error forwarding port 7 to pod [0-9a-f]+, uid /)
       assert.doesNotMatch(said, /error forwarding port.*error forwarding port/)
       child.kill('SIGTERM')
@@ -124,8 +124,7 @@ describe('commands', { skip }, async () => {
     for (const child of children) child.kill('SIGKILL')
     const isBack = (): boolean =>
       cluster.server.connectionCount <= before.api && cluster.kubelet.connectionCount <= before.kubelet
-    for (let waits = 0; !isBack() && waits < 200; waits++) await pause(50)
-    assert.ok(isBack(), `${cluster.server.connectionCount} ${cluster.kubelet.connectionCount}`)
+    await waitUntil(isBack)
   })
 })
 
@@ -139,8 +138,7 @@ async function portsOf(output: NodeJS.ReadableStream, count: number): Promise<Ma
       ports.set(Number(remote), Number(local))
     }
   })
-  for (let waits = 0; ports.size < count && waits < 400; waits++) await pause(25)
-  assert.equal(ports.size, count, text)
+  await waitUntil(() => ports.size === count)
   return ports
 }
 
@@ -162,8 +160,4 @@ async function exchange(port: number, bytes: Uint8Array): Promise<Buffer> {
 
 function sum(bytes: Uint8Array): string {
   return `${bytes.length} ${createHash('sha256').update(bytes).digest('hex')}`
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise(resolve => setTimeout(resolve, milliseconds))
 }

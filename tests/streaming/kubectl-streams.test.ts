@@ -5,6 +5,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { hash, Kubectl, kubectlMissing as skip, talk, transports } from './kubectl-session.ts'
 import { startPodServer } from './pod-server.ts'
+import { waitUntil } from '../wait-until.ts'
 
 for (const transport of transports) {
   const { name } = transport
@@ -38,7 +39,7 @@ for (const transport of transports) {
     const child = new Kubectl(server, transport).start('exec', '-i', 'web', '--', 'sh', '-c', script)
     await once(child.stdout, 'data')
     child.kill('SIGKILL')
-    while (server.results.length === 0) await new Promise(resolve => setTimeout(resolve, 10))
+    await waitUntil(() => server.results.length > 0)
     assert.deepEqual(server.results, [{ type: 'failed', message: 'client disconnected' }])
   })
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { ask, certificateOf, webSocket, type RawAnswer } from './raw-upgrade.ts'
 import { StreamingCluster } from './streaming-cluster.ts'
+import { waitUntil } from '../wait-until.ts'
 
 describe('a log over a WebSocket', async () => {
   const cluster = await StreamingCluster.start({ after })
@@ -35,7 +36,7 @@ describe('a log over a WebSocket', async () => {
     ['base64.binary.k8s.io', '\x81\x08aGVsbG8K'],
   ] as const) {
     test(`is what was said, and then over: ${protocol || 'without a protocol'}`, async () => {
-      await until(async () => (await framesOf(protocol)).startsWith(`${message}${goodbye}`))
+      await waitUntil(async () => (await framesOf(protocol)).startsWith(`${message}${goodbye}`))
     })
   }
 
@@ -48,9 +49,9 @@ describe('a log over a WebSocket', async () => {
   test('that is followed ends with its reader, and leaves nothing behind', async () => {
     const { status, socket } = await open('binary.k8s.io', '?follow=true')
     assert.equal(status, 101)
-    await until(() => node.listenerCount === 1)
+    await waitUntil(() => node.listenerCount === 1)
     socket.destroy()
-    await until(() => node.listenerCount === 0 && cluster.kubelet.connectionCount === 0)
+    await waitUntil(() => node.listenerCount === 0 && cluster.kubelet.connectionCount === 0)
   })
 
   test('that is followed ends when the server stops', async () => {
@@ -62,14 +63,6 @@ describe('a log over a WebSocket', async () => {
     const reader = { port: at, line, headers, identity: await certificateOf(own, 'a', ['system:masters']) }
     assert.equal((await ask(own, reader)).status, 101)
     await own.server.stop(60_000)
-    await until(() => own.server.connectionCount === 0 && own.node.listenerCount === 0)
+    await waitUntil(() => own.server.connectionCount === 0 && own.node.listenerCount === 0)
   })
 })
-
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (let waits = 0; waits < 400; waits++) {
-    if (await isSo()) return
-    await new Promise(resolve => setTimeout(resolve, 25))
-  }
-  assert.fail('it does not come to that')
-}

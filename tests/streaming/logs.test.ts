@@ -8,6 +8,7 @@ import type { SimulatedRuntime } from '#/cri/simulated.ts'
 import { kubectl, startKubectl } from './kubectl.ts'
 import { StreamingCluster } from './streaming-cluster.ts'
 import { kubectlVersion } from '../clients/kubectl/session.ts'
+import { waitUntil } from '../wait-until.ts'
 
 const skip = (await kubectlVersion()) === undefined && 'kubectl is not installed'
 
@@ -23,7 +24,7 @@ describe('logs', { skip }, async () => {
 
   test('show what was said, as much of it as is asked for', async () => {
     await node.run('talker', [{ name: 'main', command: talk('echo one; echo two >&2; echo three') }])
-    await until(async () => (await logs('talker')) === 'one\ntwo\nthree\n')
+    await waitUntil(async () => (await logs('talker')) === 'one\ntwo\nthree\n')
     assert.equal(await logs('talker', '--tail=1'), 'three\n')
     assert.equal(await logs('talker', '--tail=0'), '')
     assert.equal(await logs('talker', '--limit-bytes=5'), 'one\nt')
@@ -70,13 +71,13 @@ describe('logs', { skip }, async () => {
       { logs: [{ text: 'second' }] },
     ])
     await node.run('again', [{ name: 'again' }])
-    await until(async () => (await logs('again')) === 'first\n')
-    await until(
+    await waitUntil(async () => (await logs('again')) === 'first\n')
+    await waitUntil(
       async () =>
         node.pod('default', 'again')?.status?.containerStatuses?.[0]?.state?.terminated !== undefined,
     )
     await node.restart('again', 'again')
-    await until(async () => (await logs('again')) === 'second\n')
+    await waitUntil(async () => (await logs('again')) === 'second\n')
     assert.equal(await logs('again', '--previous'), 'first\n')
   })
 
@@ -99,7 +100,7 @@ describe('logs', { skip }, async () => {
     assert.equal(await next(), 'in parts')
     runtime.endContainer(node.containerId(uid!, 'main')!, 0)
     assert.equal(await next(), undefined)
-    await until(async () => node.listenerCount === 0)
+    await waitUntil(async () => node.listenerCount === 0)
   })
 
   test('of a container that waits for its image say so', async () => {
@@ -129,20 +130,12 @@ describe('logs', { skip }, async () => {
       await Promise.all(children.map(child => new Promise(resolve => child.stdout.once('data', resolve))))
       assert.ok(node.listenerCount >= 8)
       for (const child of children) child.kill('SIGKILL')
-      await until(async () => node.listenerCount === 0)
+      await waitUntil(async () => node.listenerCount === 0)
     }
-    await until(async () => (await openFiles()) <= before + 4)
+    await waitUntil(async () => (await openFiles()) <= before + 4)
   })
 })
 
 async function openFiles(): Promise<number> {
   return (await readdir('/proc/self/fd')).length
-}
-
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  for (let waits = 0; waits < 200; waits++) {
-    if (await isSo()) return
-    await new Promise(resolve => setTimeout(resolve, 50))
-  }
-  assert.fail('it never came to this')
 }

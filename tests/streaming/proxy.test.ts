@@ -228,8 +228,7 @@ async function respond(request: IncomingMessage, response: ServerResponse): Prom
     case 'large':
       return void response.end(Buffer.alloc(30_000_000, 'x'))
     case 'cut':
-      response.writeHead(200, { 'content-length': 1_000 }).write('some')
-      return void setTimeout(() => response.destroy(), 50)
+      return void response.writeHead(200, { 'content-length': 1_000 }).write('some', () => response.destroy())
     case 'nothing':
       return void response.writeHead(204).end()
     case 'teapot':

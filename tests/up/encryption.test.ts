@@ -10,6 +10,7 @@ import { EtcdCluster, etcdMissing } from '../etcd/cluster.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { KeyServicePlugin } from './key-service.ts'
 import { post, stop, up, type Running } from './process.ts'
+import { waitUntil } from '../wait-until.ts'
 
 const secrets = '/api/v1/namespaces/default/secrets'
 const password = 'correct-horse-battery-staple'
@@ -92,7 +93,7 @@ test('etcd has no secret in clear, and keys are changed for others', { skip: etc
     await writeFile(path, configuration(...providers))
     cluster = await start('--encryption-provider-config', path)
     await readsBack(cluster, 'a')
-    await until(() => inEtcd(etcd).includes(first))
+    await waitUntil(() => inEtcd(etcd).includes(first))
     await stop(cluster, 'SIGTERM')
     showsNoSecret(inEtcd(etcd))
     assert.equal(inEtcd(etcd).match(/k8s:enc:/g)?.length, 1)
@@ -100,7 +101,7 @@ test('etcd has no secret in clear, and keys are changed for others', { skip: etc
   // Then disables encryption.
   await writeFile(path, configuration({ identity: {} }, { aescbc: { keys: [young] } }))
   cluster = await start('--encryption-provider-config', path)
-  await until(() => inEtcd(etcd).includes(encoded))
+  await waitUntil(() => inEtcd(etcd).includes(encoded))
   await stop(cluster, 'SIGTERM')
 })
 
@@ -141,8 +142,4 @@ async function startPlugin(t: TestContext, socket: string): Promise<KeyServicePl
   const plugin = await KeyServicePlugin.start(socket)
   t.after(() => plugin[Symbol.asyncDispose]())
   return plugin
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise(resolve => void setTimeout(resolve, 20))
 }
