@@ -85,7 +85,7 @@ const burstable = podOf('22', { requests: { cpu: '250m' } })
 const bestEffort = podOf('33', {})
 
 test(
-  'pods have groups by their class, with their limits, and a process can be put into them',
+  'pod cgroups are created by QoS class with their limits, and accept processes',
   { skip },
   async t => {
     const { cgroups, node, machine, read } = await start(t)
@@ -122,7 +122,7 @@ test(
   },
 )
 
-test('what is there is adopted, and what changed is set anew', { skip }, async t => {
+test('existing pod cgroups are adopted, and changed limits are updated', { skip }, async t => {
   const { cgroups, node, machine, read } = await start(t)
   const path = await cgroups.ensure(guaranteed)
   const again = new PodCgroups({ platform, linux, node, hugePageSizes: machine.hugePageSizes })
@@ -136,7 +136,7 @@ test('what is there is adopted, and what changed is set anew', { skip }, async t
   assert.equal(await read(path, 'memory.limit_in_bytes', 'memory.max'), String(64 * 1024 ** 2), 'made again')
 })
 
-test('processes of a pod are killed, also in groups below, and the group stays', { skip }, async t => {
+test('killing a pod cgroup kills its processes and those of child cgroups, and keeps the cgroup', { skip }, async t => {
   const { cgroups, node } = await start(t)
   const path = await cgroups.ensure(bestEffort)
   const below = join(folderOf('pids'), path, 'container')
@@ -154,7 +154,7 @@ test('processes of a pod are killed, also in groups below, and the group stays',
   assert.equal(path, `${node.cgroupRoot}/kubepods/besteffort/pod33`)
 })
 
-test('groups of containers below a pod go with it, and what is gone is no failure', { skip }, async t => {
+test('removing a pod cgroup removes child cgroups, and removing it again succeeds', { skip }, async t => {
   const { cgroups } = await start(t)
   const path = await cgroups.ensure(burstable)
   await mkdir(join(folderOf('memory'), path, 'container/nested'), { recursive: true })
@@ -166,7 +166,7 @@ test('groups of containers below a pod go with it, and what is gone is no failur
   assert.deepEqual(await cgroups.list(), [])
 })
 
-test('many pods at once get their groups and lose them', { skip }, async t => {
+test('many pod cgroups are created and removed concurrently', { skip }, async t => {
   const { cgroups } = await start(t)
   const pods = Array.from({ length: 30 }, (_, index) =>
     podOf(`many-${index}`, index % 2 ? { requests: half } : {}),
@@ -183,7 +183,7 @@ const noUnified = (await exists(join(unifiedFolder, 'cgroup.controllers')))
   : 'there is no tree of version 2 beside'
 
 test(
-  'a tree of version 2 takes pods, kills what is in them and lets them go',
+  'with cgroup v2 pod cgroups are created, killed and removed',
   { skip: noUnified },
   async t => {
     const cgroupRoot = `/${machineWideName()}`

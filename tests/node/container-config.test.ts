@@ -160,7 +160,7 @@ after(async () => {
   await place.containerd[Symbol.asyncDispose]()
 })
 
-test('a container has its variables, names, files and groups', { skip }, async () => {
+test('a container gets its environment variables, hostname, files and supplemental groups', { skip }, async () => {
   const running = await runPod(place, 'plain', {
     hostname: 'front',
     subdomain: 'inner',
@@ -206,7 +206,7 @@ test('a container has its variables, names, files and groups', { skip }, async (
   assert.deepEqual([exitCode, words], [0, 'done'])
 })
 
-test('the kernel holds a container to its limits', { skip }, async () => {
+test('the kernel enforces the resource limits of a container', { skip }, async () => {
   const running = await runPod(place, 'limits')
   const { memoryBytes, cgroupVersion } = place.machine
   const resources = { requests: { cpu: '250m', memory: '32Mi' }, limits: { cpu: '500m', memory: '64Mi' } }
@@ -233,7 +233,7 @@ test('the kernel holds a container to its limits', { skip }, async () => {
   assert.equal(killed.exitCode, 137, 'who takes more memory is killed')
 })
 
-test('users, capabilities and what may be written are what the spec says', { skip }, async () => {
+test('the security context sets users, capabilities and the read-only root filesystem', { skip }, async () => {
   const running = await runPod(place, 'secure')
   const script = [
     'id -u; id -g',
@@ -273,7 +273,7 @@ test('users, capabilities and what may be written are what the spec says', { ski
   await assert.rejects(refused, /container has runAsNonRoot and image will run as root/)
 })
 
-test('a profile of the node forbids what it says', { skip }, async () => {
+test('a localhost seccomp profile is enforced', { skip }, async () => {
   const running = await runPod(place, 'seccomp')
   const path = join(place.node.rootDirectory, 'seccomp/profiles/no-folders.json')
   await mkdir(dirname(path), { recursive: true })
@@ -288,7 +288,7 @@ test('a profile of the node forbids what it says', { skip }, async () => {
 })
 
 test(
-  'processes of a pod see one another when they share, and those of the node when they are there',
+  'shareProcessNamespace and hostPID make other processes visible',
   { skip },
   async () => {
     const shared = await runPod(place, 'shared', { shareProcessNamespace: true })
@@ -308,7 +308,7 @@ test(
   },
 )
 
-test('who fails without a word is asked for the end of his log', { skip }, async () => {
+test('FallbackToLogsOnError takes the termination message from the log', { skip }, async () => {
   const running = await runPod(place, 'words')
   const failed = await runScript(place, running, 'echo first; echo it broke; exit 3', {
     lines: 2,

@@ -13,7 +13,7 @@ import { waitUntil } from '../wait-until.ts'
 /** Endless numbered lines with padding, so that files fill up. */
 const talk = `i=0; while :; do i=$((i+1)); echo "$i ${'x'.repeat(50)}"; usleep 500; done`
 
-test('a log that is rotated while it is written loses nothing', { skip: containersMissing }, async () => {
+test('rotating a log while it is written loses no line', { skip: containersMissing }, async () => {
   await using node = await TestContainerd.start()
   const { runtime, platform, linux, cgroupParent } = node
   const logFolder = join(node.folder, 'logs')

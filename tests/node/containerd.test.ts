@@ -71,7 +71,7 @@ describe('containerd', { skip: containersMissing }, () => {
     }
   }
 
-  test('containers go on while containerd is killed again and again, and so do their logs', async () => {
+  test('containers and their logs survive repeated kills of containerd', async () => {
     const id = await start(
       'counting',
       'n=0; while [ $n -lt 150 ]; do n=$((n+1)); echo $n; sleep 0.02; done; exit 9',
@@ -102,7 +102,7 @@ describe('containerd', { skip: containersMissing }, () => {
     { script: 'trap "exit 7" TERM; sleep 100000 & wait', code: 7, reason: 'Error' },
     { script: 'sleep 100000', code: 137, reason: 'Error' },
   ]) {
-    test(`a container that ends while containerd is away is reported with exit code ${code}`, async () => {
+    test(`a container that exits while containerd is down is reported with exit code ${code}`, async () => {
       await using _following = followContainerEvents()
       const id = await start(`ending-${code}`, script)
       const pid = await firstProcess(id)
@@ -126,7 +126,7 @@ describe('containerd', { skip: containersMissing }, () => {
     })
   }
 
-  test('a container that ends with its sandbox while containerd is away is reported without delay', async () => {
+  test('the exit of a container whose sandbox ended too while containerd was down is reported without waiting', async () => {
     // A call that returns does not wait for the event of the exit: the sleeps of this clock never end.
     const clock: Clock = { ...node.platform.clock, sleep: (_delayMs, signal) => aborted(signal!) }
     const { socketPath } = node.containerd
@@ -166,7 +166,7 @@ describe('containerd', { skip: containersMissing }, () => {
     return children.split(' ').filter(Boolean).length
   }
 
-  test('pods that are made while containerd is killed are made in the end, and leave nothing', async () => {
+  test('creating pods is retried while containerd is killed, and no shim, mount or address leaks', async () => {
     const made = Promise.all(Array.from({ length: 4 }, (_, index) => makeInTheEnd(`stubborn-${index}`)))
     for (let count = 0; count < 2; count++) {
       const before = attempts

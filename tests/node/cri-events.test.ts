@@ -13,7 +13,7 @@ const connectGrpc = await loadGrpc()
 const [created, running, exited] = [0, 1, 2]
 const deleted = 3
 
-test('events of CRI are told by the pod they name, or by that of their container', async t => {
+test('a CRI event reports the pod that it names, and a full resync when it names none', async t => {
   const world = await World.start(t, { hasCriEvents: true, hasContainerdEvents: true })
   world.server.containers.set('c1', () => container('c1', 'u1', running))
   await using changes = world.follow()
@@ -25,7 +25,7 @@ test('events of CRI are told by the pod they name, or by that of their container
   await changes.tells(undefined)
 })
 
-test('a container whose end CRI does not tell yet is not told of before', async t => {
+test('an exit event is reported only after the CRI status shows the exit', async t => {
   const world = await World.start(t, { hasContainerdEvents: true })
   let asked = 0
   let state = created
@@ -43,7 +43,7 @@ test('a container whose end CRI does not tell yet is not told of before', async 
   assert.equal(state, exited)
 })
 
-test('an end that CRI never tells is told of all the same', async t => {
+test('an exit event is reported after some time even if the CRI status never shows the exit', async t => {
   const world = await World.start(t, { hasContainerdEvents: true })
   world.server.containers.set('c1', () => container('c1', 'u1', running))
   const clock = new ManualClock()
@@ -55,7 +55,7 @@ test('an end that CRI never tells is told of all the same', async t => {
   await changes.tells('u1')
 })
 
-test('the removal of a container whose pod is gone concerns no pod', async t => {
+test('a deletion event of an unknown container reports no pod', async t => {
   const world = await World.start(t, { hasCriEvents: true })
   await using changes = world.follow()
   await changes.tells(undefined)
@@ -65,7 +65,7 @@ test('the removal of a container whose pod is gone concerns no pod', async t => 
   assert.equal(await changes.next(), 'u9')
 })
 
-test('of containerd 1.7, which loses events of CRI, those of containerd are followed', async t => {
+test('containerd 1.7, which loses CRI events, is followed by its own events', async t => {
   for (const [runtimeVersion, expected] of [
     ['v1.7.24', 0],
     ['1.7.24~ds1', 0],
@@ -83,7 +83,7 @@ test('of containerd 1.7, which loses events of CRI, those of containerd are foll
 /** As containerd from 1.7 on tells of a container that ended while it was away. */
 const lost = { state: exited, exitCode: 255, reason: 'Unknown' }
 
-test('an exit code that CRI has lost is that of the event of the shim', async t => {
+test('an exit code lost by CRI is recovered from the exit event of the shim', async t => {
   const world = await World.start(t, { hasCriEvents: true, hasContainerdEvents: true })
   world.server.readySandboxes.add('s1')
   const clock = new ManualClock()
@@ -115,7 +115,7 @@ test('an exit code that CRI has lost is that of the event of the shim', async t 
   }
 })
 
-test('an exit code that no event can tell any more is not waited for', async t => {
+test('a status with an unrecoverable exit code is returned without waiting', async t => {
   const world = await World.start(t, { hasCriEvents: true, hasContainerdEvents: true })
   // A call that returns does not wait: this clock stands still.
   const clock = new ManualClock()
@@ -138,7 +138,7 @@ test('an exit code that no event can tell any more is not waited for', async t =
   }
 })
 
-test('without an event a lost exit code is what CRI reports, after a wait that can be aborted', async t => {
+test('without an exit event a status keeps the code of CRI, after a wait that can be aborted', async t => {
   const world = await World.start(t, { hasCriEvents: true, hasContainerdEvents: true })
   world.server.readySandboxes.add('s1')
   const clock = new ManualClock()
@@ -159,7 +159,7 @@ test('without an event a lost exit code is what CRI reports, after a wait that c
   await assert.rejects(aborted, /enough/)
 })
 
-test('where there are no events lists are compared', async t => {
+test('a runtime without events is followed by relisting', async t => {
   const world = await World.start(t, {})
   let state = running
   world.server.containers.set('c1', () => container('c1', 'u1', state))
@@ -177,7 +177,7 @@ test('where there are no events lists are compared', async t => {
   await changesBy(() => world.server.containers.clear())
 })
 
-test('a runtime that was away and is back says that anything may have changed', async t => {
+test('a restarted runtime is reported as a full resync', async t => {
   const world = await World.start(t, { hasCriEvents: true })
   await using changes = world.follow()
   await changes.tells(undefined)
@@ -189,7 +189,7 @@ test('a runtime that was away and is back says that anything may have changed', 
   await changes.tells('u1')
 })
 
-test('whoever follows before the runtime is there hears of it when it is', async t => {
+test('following starts with a full resync when the runtime becomes available later', async t => {
   const folder = await temporaryFolder(t)
   const socketPath = join(folder, 'cri.sock')
   const clock = new ManualClock()

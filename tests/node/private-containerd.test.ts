@@ -24,7 +24,7 @@ async function optionsFor(t: TestContext): Promise<PrivateContainerdOptions> {
   return { platform, linux, connectGrpc, connectHttp, folder: join(folder, 'containerd'), cni }
 }
 
-test('several containerds run side by side and know nothing of each other', { skip }, async t => {
+test('several private containerds run side by side in isolation', { skip }, async t => {
   await using one = await PrivateContainerd.start(await optionsFor(t))
   await using two = await PrivateContainerd.start(await optionsFor(t))
   await using runtime = one.connect()
@@ -37,7 +37,7 @@ test('several containerds run side by side and know nothing of each other', { sk
 })
 
 test(
-  'a containerd that is killed again and again comes back, and one that is stopped does not',
+  'a killed containerd is restarted, a stopped one is not',
   { skip },
   async t => {
     const options = await optionsFor(t)
@@ -56,7 +56,7 @@ test(
   },
 )
 
-test('a new containerd on the same folder has the images of the last', { skip }, async t => {
+test('a new containerd on the same directory has the images of the previous one', { skip }, async t => {
   const options = await optionsFor(t)
   for (const expected of ['loaded', 'present', 'present']) {
     await using containerd = await PrivateContainerd.start(options)
@@ -66,7 +66,7 @@ test('a new containerd on the same folder has the images of the last', { skip },
   }
 })
 
-test('a containerd that its master left behind is killed', { skip }, async t => {
+test('an orphaned containerd is killed', { skip }, async t => {
   const options = await optionsFor(t)
   const first = await PrivateContainerd.start(options)
   await first[Symbol.asyncDispose]()
@@ -83,7 +83,7 @@ test('a containerd that its master left behind is killed', { skip }, async t => 
   assert.equal((await runtime.version()).name, 'containerd')
 })
 
-test('a containerd that cannot start says why', { skip }, async t => {
+test('a containerd that cannot start is reported with the reason', { skip }, async t => {
   const options = await optionsFor(t)
   await mkdir(join(options.folder, 'root'), { recursive: true })
   await writeFile(join(options.folder, 'root', 'io.containerd.metadata.v1.bolt'), 'in the way')
@@ -99,13 +99,13 @@ test('a containerd that cannot start says why', { skip }, async t => {
   )
 })
 
-test('a launcher that fails is told as it is', { skip }, async t => {
+test('a failing launcher is reported with its error', { skip }, async t => {
   const options = await optionsFor(t)
   const launcher = ['sh', '-c', 'echo "containerd: no such network" >&2; exit 1', 'sh']
   await assert.rejects(PrivateContainerd.start({ ...options, launcher }), /cannot start: no such network/)
 })
 
-test('whoever gives up while it starts leaves no process behind', { skip }, async t => {
+test('aborting the start of containerd leaves no process', { skip }, async t => {
   const options = await optionsFor(t)
   const reason = new Error('enough')
   const giveUp = new AbortController()
@@ -115,7 +115,7 @@ test('whoever gives up while it starts leaves no process behind', { skip }, asyn
   assert.deepEqual(await processesWith(options.folder), [])
 })
 
-test('where no overlay can be had images are copied', { skip }, async t => {
+test('the native snapshotter is used where overlayfs is not available', { skip }, async t => {
   const options = await optionsFor(t)
   const folder = join(options.folder, '..')
   for (const name of ['lower', 'upper', 'work', 'merged']) await mkdir(join(folder, name))
@@ -133,7 +133,7 @@ test('where no overlay can be had images are copied', { skip }, async t => {
   }
 })
 
-test('its log is a file that only we may read', { skip }, async t => {
+test('the containerd log has mode 0600', { skip }, async t => {
   const options = await optionsFor(t)
   await using containerd = await PrivateContainerd.start(options)
   const path = join(containerd.folder, 'containerd.log')

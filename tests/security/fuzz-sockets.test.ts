@@ -111,7 +111,7 @@ function checkHarmless(said: string, what: string): void {
   }
 }
 
-test('malformed HTTP/1.1 requests', async () => {
+test('malformed HTTP/1.1 requests disclose no object and cause no server error', async () => {
   const seeds = Array.from({ length: 1_500 }, (_, index) => index)
   await eachAtOnce(seeds, async seed => {
     const draw = new Draw(seed)
@@ -141,7 +141,7 @@ test('malformed HTTP/1.1 requests', async () => {
   assert.deepEqual(errors, [])
 })
 
-test('malformed HTTP/2 requests', async () => {
+test('malformed HTTP/2 requests disclose no object and cause no server error', async () => {
   const session = connectHttp2(`https://127.0.0.1:${server.address.port}`, { rejectUnauthorized: false })
   session.on('error', () => undefined)
   let answered = 0
@@ -196,7 +196,7 @@ async function askHttp2(
   return status === 0 ? undefined : { status, text }
 }
 
-test('afterwards the server is well', async () => {
+test('the server is ready after all malformed requests', async () => {
   assert.match(
     await talk('GET /readyz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'),
     /^HTTP\/1\.1 200 [\s\S]*ok/,

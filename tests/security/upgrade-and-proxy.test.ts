@@ -104,7 +104,7 @@ describe('a running cluster', async () => {
   await make('/api/v1/namespaces/default/pods', pod('web', { serviceAccountName: 'web', nodeName: 'n1' }))
   await make('/api/v1/nodes', { metadata: { name: 'n1' } })
 
-  test('an upgrade that is not allowed leaves nothing behind on its connection (CVE-2018-1002105)', async () => {
+  test('a rejected upgrade leaves no authority on its connection (CVE-2018-1002105)', async () => {
     const next = `${secretsRequest}\r\n`
     for (const [name, headers] of Object.entries(upgrades)) {
       const check = async (line: string): Promise<void> => {
@@ -125,7 +125,7 @@ describe('a running cluster', async () => {
     }
   })
 
-  test('who may do everything switches to nothing either where there is nothing to switch to', async () => {
+  test('an upgrade of an administrator without a reachable backend is rejected', async () => {
     for (const [name, headers] of Object.entries(upgrades)) {
       const check = async (line: string): Promise<void> => {
         const said = await talk(
@@ -179,7 +179,7 @@ describe('a running cluster', async () => {
     assert.deepEqual(visited.visits, [])
   })
 
-  test('the proxy does not follow redirects and is no open proxy', async () => {
+  test('the API server proxy follows no redirects and forwards to no other host', async () => {
     const { port } = visited
     for (const target of [
       `http://127.0.0.1:${port}/api/v1/secrets`,
@@ -209,7 +209,7 @@ describe('a running cluster', async () => {
 const quiet = (): void => undefined
 const silent: Log = { debug: quiet, info: quiet, warn: quiet, error: quiet, with: () => silent }
 
-test('a service that is asked about tokens sends the question nowhere else (CVE-2020-8559)', async (t: TestContext) => {
+test('a token review webhook does not follow redirects (CVE-2020-8559)', async (t: TestContext) => {
   const elsewhere = await trap()
   t.after(() => elsewhere.server.close())
   const asked: string[] = []

@@ -8,7 +8,7 @@ import { Exec, KubeConfig, PortForward, type V1Status } from '@kubernetes/client
 import { startPodServer } from './pod-server.ts'
 import { waitUntil } from '../wait-until.ts'
 
-test('exec of @kubernetes/client-node: input to its end, output and status', async t => {
+test('exec of @kubernetes/client-node transfers stdin, output and status', async t => {
   const { kubeconfig, results } = await startPodServer(t)
   const config = new KubeConfig()
   config.loadFromFile(kubeconfig)
@@ -39,7 +39,7 @@ test('exec of @kubernetes/client-node: input to its end, output and status', asy
   assert.deepEqual(results, [{ type: 'exited', code: 5 }])
 })
 
-test('port forwarding of @kubernetes/client-node, which is the old form', async t => {
+test('port-forward of @kubernetes/client-node works with its older protocol', async t => {
   const { kubeconfig } = await startPodServer(t)
   const config = new KubeConfig()
   config.loadFromFile(kubeconfig)

@@ -29,7 +29,7 @@ describe('hostile', async () => {
   }
   const isQuiet = (): boolean => cluster.server.connectionCount === 0 && cluster.kubelet.connectionCount === 0
 
-  test('who sends without reading is stopped, and costs no more than some buffers', async () => {
+  test('an exec client that sends without reading is held back by bounded buffers', async () => {
     const socket = await open(exec)
     socket.pause()
     const frame = clientFrame(Buffer.concat([Buffer.of(0), Buffer.alloc(64 * 1024, 'x')]))
@@ -47,7 +47,7 @@ describe('hostile', async () => {
     await waitUntil(isQuiet)
   })
 
-  test('who follows a log without reading holds none of it, and is not cut off', async () => {
+  test('a client that follows a log without reading costs no memory and stays connected', async () => {
     const { socket } = await ask(cluster, { port: api, line: `GET ${path}/log?follow=true`, identity })
     socket.pause()
     const { uid } = pod.metadata!
@@ -68,7 +68,7 @@ describe('hostile', async () => {
     await waitUntil(() => node.listenerCount === 0 && isQuiet())
   })
 
-  test('frames and bytes that are none of the protocol end the connection, not the server', async () => {
+  test('malformed WebSocket and SPDY frames end their connection only', async () => {
     const garbage = [
       Buffer.from('GET / HTTP/1.1\r\n\r\n'),
       Buffer.alloc(100_000, 0xff),
@@ -112,7 +112,7 @@ describe('hostile', async () => {
     socket.destroy()
   })
 
-  test('a kubelet refuses what is too large, and goes on', async () => {
+  test('the kubelet rejects oversized and malformed requests and keeps serving', async () => {
     const get = async (line: string, headers = {}): Promise<RawAnswer> => {
       const answer = await ask(cluster, { port: kubelet, line, headers, identity })
       answer.socket.destroy()
@@ -134,7 +134,7 @@ describe('hostile', async () => {
     assert.equal((await get('GET /healthz')).body, 'ok')
   })
 
-  test('many that come and go at every moment leave nothing open', async () => {
+  test('exec clients that disconnect at any moment leave no connection and no file descriptor', async () => {
     const before = (await readdir('/proc/self/fd')).length
     const come = async (number: number): Promise<void> => {
       const asking = ask(cluster, { port: api, line: exec, headers: webSocket, identity })
@@ -151,7 +151,7 @@ describe('hostile', async () => {
     await waitUntil(isBack)
   })
 
-  test('when the kubelet goes away its clients hear of it, and new ones are told', async () => {
+  test('when the kubelet stops, its streams end and new requests fail with 500', async () => {
     const own = await StreamingCluster.start({ after })
     await own.node.run('web', [{ name: 'main', command: ['sh', '-c', 'echo hello; sleep infinity'] }])
     const identity = await certificateOf(own, 'kubernetes-admin', ['system:masters'])
@@ -173,7 +173,7 @@ describe('hostile', async () => {
     assert.deepEqual([silent.status, /ECONNREFUSED/.test(silent.body)], [500, true])
   })
 
-  test('a server that stops ends what lasts', async () => {
+  test('a stopping API server ends exec sessions and followed logs', async () => {
     const own = await StreamingCluster.start({ after })
     await own.node.run('web', [{ name: 'main', command: ['sh', '-c', 'echo hello; sleep infinity'] }])
     const identity = await certificateOf(own, 'kubernetes-admin', ['system:masters'])

@@ -35,18 +35,18 @@ describe('a log over a WebSocket', async () => {
     ['', '\x82\x06hello\n'],
     ['base64.binary.k8s.io', '\x81\x08aGVsbG8K'],
   ] as const) {
-    test(`is what was said, and then over: ${protocol || 'without a protocol'}`, async () => {
+    test(`a log over a WebSocket is sent and then closed: ${protocol || 'without a protocol'}`, async () => {
       await waitUntil(async () => (await framesOf(protocol)).startsWith(`${message}${goodbye}`))
     })
   }
 
-  test('is refused in a protocol that nobody knows', async () => {
+  test('a log over a WebSocket with an unknown subprotocol is rejected', async () => {
     const { status, body, socket } = await open('v4.channel.k8s.io')
     socket.destroy()
     assert.deepEqual([status, /requested protocol\(s\) are not supported/.test(body)], [403, true])
   })
 
-  test('that is followed ends with its reader, and leaves nothing behind', async () => {
+  test('a followed log over a WebSocket ends with its client and leaves no listener', async () => {
     const { status, socket } = await open('binary.k8s.io', '?follow=true')
     assert.equal(status, 101)
     await waitUntil(() => node.listenerCount === 1)
@@ -54,7 +54,7 @@ describe('a log over a WebSocket', async () => {
     await waitUntil(() => node.listenerCount === 0 && cluster.kubelet.connectionCount === 0)
   })
 
-  test('that is followed ends when the server stops', async () => {
+  test('a followed log over a WebSocket ends when the server stops', async () => {
     const own = await StreamingCluster.start({ after })
     await own.node.run('web', [{ name: 'main', command: ['sh', '-c', 'echo hello; sleep infinity'] }])
     const headers = { ...webSocket, 'sec-websocket-protocol': 'binary.k8s.io' }

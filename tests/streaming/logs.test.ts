@@ -22,7 +22,7 @@ describe('logs', { skip }, async () => {
   }
   const talk = (text: string): string[] => ['sh', '-c', `${text}; sleep infinity`]
 
-  test('show what was said, as much of it as is asked for', async () => {
+  test('kubectl logs honors tail, limit-bytes, since and timestamps', async () => {
     await node.run('talker', [{ name: 'main', command: talk('echo one; echo two >&2; echo three') }])
     await waitUntil(async () => (await logs('talker')) === 'one\ntwo\nthree\n')
     assert.equal(await logs('talker', '--tail=1'), 'three\n')
@@ -40,7 +40,7 @@ describe('logs', { skip }, async () => {
     )
   })
 
-  test('say what is wrong in the words that people know', async () => {
+  test("kubectl logs reports errors with Kubernetes' messages", async () => {
     await node.run('two', [
       { name: 'a', command: ['sleep', 'infinity'] },
       { name: 'b', command: ['sleep', 'infinity'] },
@@ -65,7 +65,7 @@ describe('logs', { skip }, async () => {
     assert.match(await raw('container=a&stream=Both'), /Unsupported value: "Both"/)
   })
 
-  test('of one that ended and was started again are those of now, and of before', async () => {
+  test('kubectl logs of a restarted container shows the current log, and with --previous the previous one', async () => {
     runtime.setScript('again', [
       { exitAfterMs: 1, exitCode: 1, logs: [{ text: 'first' }] },
       { logs: [{ text: 'second' }] },
@@ -81,7 +81,7 @@ describe('logs', { skip }, async () => {
     assert.equal(await logs('again', '--previous'), 'first\n')
   })
 
-  test('are followed as they are written, over the end of a file, to the end of the container', async () => {
+  test('kubectl logs -f follows the log across rotation until the container exits', async () => {
     const pod = await node.run('followed', [{ name: 'main', command: talk('echo begin') }])
     const { uid } = pod.metadata!
     const child = startKubectl(cluster, ['logs', '--follow', 'followed'])
@@ -103,7 +103,7 @@ describe('logs', { skip }, async () => {
     await waitUntil(async () => node.listenerCount === 0)
   })
 
-  test('of a container that waits for its image say so', async () => {
+  test('kubectl logs of a waiting container reports the waiting reason', async () => {
     const waiting = await node.run('waiting', [{ name: 'main', command: ['sleep', 'infinity'] }])
     const [status] = waiting.status!.containerStatuses!
     const { containerID: _id, ...without } = status!
@@ -122,7 +122,7 @@ describe('logs', { skip }, async () => {
     assert.match(await logs('waiting'), /is waiting to start: trying and failing to pull image/)
   })
 
-  test('many that follow and go away leave nothing open', async () => {
+  test('many kubectl logs -f that are killed leave no listener and no open file', async () => {
     await node.run('busy', [{ name: 'main', command: talk('echo hello') }])
     const before = await openFiles()
     for (let round = 0; round < 3; round++) {
