@@ -118,7 +118,7 @@ async function whoAmI(port: number, given: ClientOptions): Promise<Record<string
   return promise
 }
 
-test('only the authority for users names users, and only a front proxy speaks for others', async t => {
+test('users come from the client CA only, and request headers from the front proxy only', async t => {
   const port = await start(t)
   const { ca, frontProxyCa, frontProxyClient } = certificates
   const asZoe = {
@@ -234,7 +234,7 @@ test('a certificate may carry a uid', async t => {
   await check('/O=system:masters/CN=alice/userUid=u-1/userUid=u-2', 401)
 })
 
-test('tokens of an issuer elsewhere are verified with the keys it publishes', async t => {
+test('tokens of an external issuer are verified with its published JWKS', async t => {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const keyId = keyIdOf(publicKey)
   const issuer = await serveHttp({
@@ -281,7 +281,7 @@ test('tokens of an issuer elsewhere are verified with the keys it publishes', as
   assert.equal(await ask({ ...claims, exp: 1 }), 401)
 })
 
-test('kubectl gets a token that works, and does not when its account is gone', async t => {
+test('a token of kubectl create token is valid until its service account is deleted', async t => {
   const port = await start(t)
   const server = `https://127.0.0.1:${port}`
   const kubeconfig = async (name: string, identity: typeof administrator): Promise<string> => {

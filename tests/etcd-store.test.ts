@@ -17,7 +17,7 @@ const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
 const connectGrpc = await loadGrpc()
 const options = { skip: etcdMissing, timeout: 60_000 }
 
-test('while members fail one after the other, writes go on and each is seen once', options, async t => {
+test('while etcd members fail in turn, writes succeed and each is watched once', options, async t => {
   const cluster = await start(t, 3)
   const store = open(t, cluster, { attemptTimeoutMs: 500 })
   const elsewhere = open(t, cluster, { endpoints: cluster.endpoints.toReversed(), attemptTimeoutMs: 500 })
@@ -56,7 +56,7 @@ test('while members fail one after the other, writes go on and each is seen once
   for (const watch of watches) assert.deepEqual(watch.events, watches[0]!.events)
 })
 
-test('a member that hangs is left by readers, writers and watchers', options, async t => {
+test('reads, writes and watches leave an etcd member that hangs', options, async t => {
   const cluster = await start(t, 3)
   const {
     leader,
@@ -81,7 +81,7 @@ test('a member that hangs is left by readers, writers and watchers', options, as
   await waitUntil(() => watch.events.length === 3)
 })
 
-test('a member without a majority refuses reads and writes, cut off or left alone', options, async t => {
+test('an etcd member without quorum rejects reads and writes', options, async t => {
   const cluster = await start(t, 3)
   const {
     leader,
@@ -180,7 +180,7 @@ test('the outcome of a write with a lost response is determined', options, async
   assert.equal(await store.get('/registry/never'), undefined)
 })
 
-test('a reader that is left behind reads etcd again, in parts, and misses nothing', options, async t => {
+test('a watch that falls behind rereads etcd in parts and misses no event', options, async t => {
   const cluster = await start(t, 1)
   const store = open(t, cluster, { recentBytesMax: 100_000 })
   const begin = await store.revision()
@@ -204,7 +204,7 @@ test('a reader that is left behind reads etcd again, in parts, and misses nothin
   assert.deepEqual(seen, expected)
 })
 
-test('etcdctl shows the keys and their values, and a prefix keeps stores apart', options, async t => {
+test('etcdctl shows keys and values, and stores with different prefixes are separate', options, async t => {
   const cluster = await start(t, 1)
   const store = open(t, cluster)
   await write(store, '/registry/pods/default/web', '{"kind":"Pod"}')
@@ -243,7 +243,7 @@ test('keys with the same long time to live share a lease', options, async t => {
   assert.ok(result.written, 'a lease that is gone is replaced')
 })
 
-test('pages of a list are one consistent state', options, async t => {
+test('pages of a list from etcd are consistent', options, async t => {
   const cluster = await start(t, 1)
   const store = open(t, cluster)
   for (let round = 0; round < 25; round++) {
@@ -258,7 +258,7 @@ test('pages of a list are one consistent state', options, async t => {
   assert.equal(some.entries[0]!.key, all.entries[100]!.key)
 })
 
-test('a closed store refuses everything', options, async t => {
+test('a closed etcd store rejects all requests', options, async t => {
   const cluster = await start(t, 1)
   const store = open(t, cluster)
   const watch = watchAll(t, store, await store.revision())

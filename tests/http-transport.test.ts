@@ -36,7 +36,7 @@ const certificates = await makeCertificates(folder)
 const at = { namespace: 'default', name: 'web' }
 const path = '/api/v1/namespaces/default/configmaps/web'
 
-test('requests of HTTP/2 share one connection, and an answer is a value', async t => {
+test('concurrent HTTP/2 requests share one connection', async t => {
   const { client, server } = await start(t, (request, response) => {
     response.setHeader('content-type', 'application/json')
     response.end(
@@ -48,7 +48,7 @@ test('requests of HTTP/2 share one connection, and an answer is a value', async 
   assert.equal(server.sessions.size, 1)
 })
 
-test('a server without HTTP/2 is spoken to in HTTP/1.1', async t => {
+test('the client falls back to HTTP/1.1', async t => {
   const { cert, key } = certificates.client
   const server = createHttpsServer({ cert, key } as object, (request, response) => {
     response.end(JSON.stringify({ data: { version: request.httpVersion } }))
@@ -63,7 +63,7 @@ test('a server without HTTP/2 is spoken to in HTTP/1.1', async t => {
   assert.equal((await client.get(configMaps, at)).data?.['version'], '1.1')
 })
 
-test('the server must show a certificate that the authority signed for its name', async t => {
+test('the client verifies the CA and the name of the server certificate', async t => {
   const { settings } = await start(t, (_request, response) => void response.end('{"data":{}}'))
   const other = await makeCertificates(await temporaryFolder(t))
   const check = async (changes: Partial<ConnectionSettings>, isFine: boolean): Promise<void> => {
@@ -80,7 +80,7 @@ test('the server must show a certificate that the authority signed for its name'
   await check({ insecureSkipVerify: true }, true)
 })
 
-test('a client certificate from a kubeconfig is shown, and a token sent', async t => {
+test('the client sends the certificate and the token of a kubeconfig', async t => {
   const { settings } = await start(t, (request, response) => {
     const { subject } = (request.stream.session!.socket as TLSSocket).getPeerCertificate()
     response.end(JSON.stringify({ data: { name: subject.CN, token: request.headers.authorization ?? '' } }))
@@ -105,7 +105,7 @@ users: [{name: u, user: {client-certificate: '${files.cert}', client-key: '${fil
   assert.deepEqual((await client.get(configMaps, at)).data, { name: 'test', token: 'Bearer secret' })
 })
 
-test('a token that is refused is read again from its file, once', async t => {
+test('after 401 a token file is read again, once', async t => {
   const folder = await temporaryFolder(t)
   const file = join(folder, 'token')
   await writeFile(file, 'old')
@@ -122,7 +122,7 @@ test('a token that is refused is read again from its file, once', async t => {
   assert.deepEqual(tokens, ['Bearer old', 'Bearer old', 'Bearer old', 'Bearer new'])
 })
 
-test('answers are compressed on the way, watches are not', async t => {
+test('responses are compressed, watches are not', async t => {
   const accepted: unknown[] = []
   const { client, settings } = await start(t, (request, response) => {
     accepted.push(request.headers['accept-encoding'])
@@ -139,7 +139,7 @@ test('answers are compressed on the way, watches are not', async t => {
   assert.deepEqual(accepted, ['gzip', 'gzip', 'identity', 'identity'])
 })
 
-test('watches that fill a connection do not keep others waiting', async t => {
+test('watches that use all streams of a connection do not block other requests', async t => {
   const { client, server } = await start(
     t,
     (request, response) => {
@@ -178,7 +178,7 @@ test('a watch yields events as they arrive, throws when its connection breaks, a
   }
 })
 
-test('a stream that the server resets in the middle is cut, not complete', async t => {
+test('a response that is reset midway fails as interrupted', async t => {
   const { client } = await start(t, (request, response) => {
     const code = request.url?.includes('cancel') ? constants.NGHTTP2_CANCEL : constants.NGHTTP2_INTERNAL_ERROR
     response.write('{"metadata":{},', () => response.stream.close(code))
@@ -204,7 +204,7 @@ test('after GOAWAY the client uses a new connection and loses no request', async
   assert.equal(count, 100)
 })
 
-test('a connection on which nothing arrives any more is noticed', async t => {
+test('a connection without ping responses is closed', async t => {
   const { settings, server } = await start(t, (_request, response) => void response.write(eventLine('1')))
   const hole = await blackHole(t, Number(new URL(settings.server).port))
   const keepalive = { intervalMs: 40, timeoutMs: 40 }
@@ -224,7 +224,7 @@ test('a connection on which nothing arrives any more is noticed', async t => {
   )
 })
 
-test('a reader that does not read holds the server back, and what is given up stops', async t => {
+test('an unread response applies backpressure, and leaving it closes the stream', async t => {
   let sentBytes = 0
   let isClosed = false
   const { client } = await start(t, (_request, response) => {
@@ -247,7 +247,7 @@ test('a reader that does not read holds the server back, and what is given up st
   await waitUntil(() => isClosed)
 })
 
-test('a server that does not answer, or does not even greet, is given up', async t => {
+test('a request times out when the server does not answer or complete the handshake', async t => {
   const { client } = await start(t, () => undefined)
   await assert.rejects(client.get(configMaps, at, { timeoutMs: 50 }), failsWith('timeout'))
   const silent = createServer(() => undefined)

@@ -15,7 +15,7 @@ import { Load } from './load.ts'
 /** Number of writes between two failures. */
 const between = 150
 
-test('no acknowledged write is lost and 50 informers are right when the server is killed again and again', async t => {
+test('no acknowledged write is lost and 50 informers are consistent when the server is killed repeatedly', async t => {
   const folder = await temporaryFolder(t)
   let cluster = await ChildCluster.start({ folder })
   const { port, kubeconfig } = cluster
@@ -30,7 +30,7 @@ test('no acknowledged write is lost and 50 informers are right when the server i
   await cluster[Symbol.asyncDispose]()
 })
 
-test('the same with etcd as the store, of which a member is killed too', { skip: etcdMissing }, async t => {
+test('no acknowledged write is lost when the server and members of its etcd are killed', { skip: etcdMissing }, async t => {
   await using etcd = await EtcdCluster.startPlain(3)
   const store = `etcd://${etcd.endpoints.join(',')}`
   const folder = await temporaryFolder(t)
@@ -61,7 +61,7 @@ async function hasCaughtUp(endpoint: string): Promise<boolean> {
   return response?.ok ?? false
 }
 
-test('clients of one of two servers on one etcd go on with the other', { skip: etcdMissing }, async t => {
+test('clients of one of two servers on one etcd continue with the other', { skip: etcdMissing }, async t => {
   await using etcd = await EtcdCluster.startPlain(1)
   const store = `etcd://${etcd.endpoints.join(',')}`
   const [folder, other] = [await temporaryFolder(t), await temporaryFolder(t)]

@@ -74,7 +74,7 @@ async function clientWith(t: TestContext, kubeconfig: string, token: string): Pr
   return clientOf({ platform, transport, userAgent: 'test' })
 }
 
-test('an injector that is an initializer completes pods before anybody sees them', async t => {
+test('a sidecar injector as an initializer completes pods before they are visible', async t => {
   const { cluster, injector, developer } = await startScene(t)
   const stopping = new AbortController()
   const seen: Pod[] = []
@@ -113,7 +113,7 @@ async function waitForHidden(client: Client, name: string): Promise<Pod> {
   throw new Error(`${name} did not come`)
 }
 
-test('only the injector may touch a pod that waits for it, and a server that stops keeps nobody waiting', async t => {
+test('only the initializer may update a pod that waits for it, and a stopping server ends the waiting request', async t => {
   const { cluster, admin, injector, developer } = await startScene(t)
   const waiting = developer.create(pods, podFor('a', asking)).catch((error: unknown) => error)
   const pod = await waitForHidden(developer, 'a')
@@ -141,7 +141,7 @@ test('only the injector may touch a pod that waits for it, and a server that sto
 
 const free = { initializers: { pending: [] } }
 
-test('the same injector behind a webhook', async t => {
+test('a sidecar injector as a mutating webhook completes pods', async t => {
   const { answers, configure, hook, request } = await startWorld(t)
   answers.set('inject', ({ request: { object } }: Review) => {
     const pod = object as unknown as Pod

@@ -43,7 +43,7 @@ test('a store opened again has the same state, history and revision', async t =>
   assert.equal(await write(second, '/registry/b', 'back', 0), revision + 1)
 })
 
-test('what was compacted stays compacted, and revisions go on, after everything was deleted', async t => {
+test('compaction and revisions survive a restart of an empty store', async t => {
   const folder = await temporaryFolder(t)
   const first = await EmbeddedStore.open({ platform, folder })
   const created = await write(first, '/registry/a', '1', 0)
@@ -57,7 +57,7 @@ test('what was compacted stays compacted, and revisions go on, after everything 
   await assert.rejects(second.get('/registry/a', { revision: created }), { reason: 'compacted' })
 })
 
-test('a key whose time ran out while the store was closed goes when it is opened', async t => {
+test('a key that expired while the store was closed is deleted when it is opened', async t => {
   const folder = await temporaryFolder(t)
   const first = await EmbeddedStore.open({ platform, folder })
   await first.create('/registry/short', Buffer.from('x'), { ttlMs: 60_000 })
@@ -80,7 +80,7 @@ test('a key whose time ran out while the store was closed goes when it is opened
   )
 })
 
-test('a folder that another store has open, or that holds something else, is refused', async t => {
+test('opening a store in use, or a file that is no store, fails', async t => {
   const folder = await temporaryFolder(t)
   const first = await EmbeddedStore.open({ platform, folder })
   await assert.rejects(EmbeddedStore.open({ platform, folder }), /the store is in use by another process/u)
@@ -90,7 +90,7 @@ test('a folder that another store has open, or that holds something else, is ref
 })
 
 test(
-  'a snapshot taken while writes go on can be restored, and watchers of the lost future must list ' + 'again',
+  'a snapshot taken during writes can be restored, and watches of lost revisions must relist',
   async t => {
     const folder = await temporaryFolder(t)
     const store = await openIn(t, join(folder, 'one'))
@@ -127,7 +127,7 @@ test(
   },
 )
 
-test('a slow disk holds up writes only: reads, watches and the event loop go on', async t => {
+test('a slow disk delays writes only, not reads, watches or the event loop', async t => {
   const folder = await temporaryFolder(t)
   const store = await EmbeddedStore.open({ platform, folder, syncDelayMs: 20 })
   t.after(() => store[Symbol.asyncDispose]())
@@ -145,7 +145,7 @@ test('a slow disk holds up writes only: reads, watches and the event loop go on'
   assert.ok(reads > 20, `${reads} reads while one write waited for the disk`)
 })
 
-test('when the disk fails the write is not acknowledged and the store says that it is closed', async t => {
+test('after a disk failure the write is not acknowledged and the store is closed', async t => {
   const folder = await temporaryFolder(t)
   const store = await openIn(t, folder)
   await write(store, '/registry/a', '1', 0)
@@ -157,7 +157,7 @@ test('when the disk fails the write is not acknowledged and the store says that 
   await assert.rejects(store.revision(), { reason: 'closed' })
 })
 
-test('the file stays small when the same keys are written again and again', async t => {
+test('the file stays small when the same keys are written repeatedly', async t => {
   const folder = await temporaryFolder(t)
   const store = await openIn(t, folder)
   const clock = { ...platform.clock, monotonicMs: () => virtualMs }

@@ -20,7 +20,7 @@ const skip = process.getuid?.() !== 0 && 'a disk of its own needs root'
 
 const diskBytes = 24 * 1024 * 1024
 
-test('a store whose disk is full refuses writes, and takes them when there is room', { skip }, async t => {
+test('a store on a full disk rejects writes until there is space', { skip }, async t => {
   const disk = await smallDisk(t)
   const folder = join(disk, 'store')
   const store = await EmbeddedStore.open({ platform, folder })
@@ -44,7 +44,7 @@ test('a store whose disk is full refuses writes, and takes them when there is ro
   assert.equal((await again.get('/registry/a'))?.value.length, large.length)
 })
 
-test('keys whose time runs out on a full disk go when there is room', { skip }, async t => {
+test('keys that expire on a full disk are deleted when there is space', { skip }, async t => {
   const disk = await smallDisk(t)
   let skewMs = 0
   let expire = (): void => undefined
@@ -80,7 +80,7 @@ test('keys whose time runs out on a full disk go when there is room', { skip }, 
   assert.equal(await store.get('/registry/short'), undefined)
 })
 
-test('a store has room for what makes room', { skip }, async t => {
+test('small updates succeed on a full disk in reserved space', { skip }, async t => {
   const disk = await smallDisk(t)
   const folder = join(disk, 'store')
   await using store = await EmbeddedStore.open({ platform, folder })

@@ -54,7 +54,7 @@ async function startIssuer(t: TestContext, certificates: ClusterCertificates): P
   return { url, tokenOf }
 }
 
-test('tokens of an issuer, and certificates of another authority, name users', async t => {
+test('OIDC tokens and certificates of a client CA authenticate users', async t => {
   const folder = await temporaryFolder(t)
   const certificates = await strangers(folder)
   const { url, tokenOf } = await startIssuer(t, certificates)
@@ -123,7 +123,7 @@ function pem(key: KeyObject): string {
   return key.export({ type: key.type === 'private' ? 'pkcs8' : 'spki', format: 'pem' })
 }
 
-test('tokens of service accounts are signed with the key, and for the audiences, that flags say', async t => {
+test('flags set the signing key and the audiences of service account tokens', async t => {
   const folder = await temporaryFolder(t)
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   await writeFile(join(folder, 'sa.key'), pem(privateKey))

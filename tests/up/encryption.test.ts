@@ -68,7 +68,7 @@ function inEtcd(etcd: EtcdCluster): string {
   return execFileSync('etcdctl', command, { env, encoding: 'latin1' })
 }
 
-test('etcd has no secret in clear, and keys are changed for others', { skip: etcdMissing }, async t => {
+test('etcd contains no plaintext secret, and encryption keys can be rotated', { skip: etcdMissing }, async t => {
   await using etcd = await EtcdCluster.startPlain(1)
   const folder = await temporaryFolder(t)
   const [data, path] = [join(folder, 'data'), join(folder, 'keys.yaml')]
@@ -114,7 +114,7 @@ interface OwnConfiguration {
   readonly resources: readonly [{ readonly providers: readonly [{ readonly aesgcm: unknown }] }]
 }
 
-test('a key service keeps the key: nothing is read without it, and everything with it', async t => {
+test('with a KMS plugin secrets are readable only while the plugin is available', async t => {
   const folder = await temporaryFolder(t)
   const [data, path, socket] = [join(folder, 'data'), join(folder, 'keys.yaml'), join(folder, 'kms.sock')]
   const kms = { apiVersion: 'v2', name: 'plugin', endpoint: `unix://${socket}`, timeout: '3s' }
