@@ -260,7 +260,7 @@ const cases: readonly Case[] = [
     expected: '',
   },
   {
-    name: 'another image is another container',
+    name: 'changing the image replaces the container',
     spec: { containers: [{ name: 'web', image: 'other' }] },
     seen: 's0 web#0 running',
     expected: 'kill web "Container web definition changed, will be restarted" 30s',
@@ -544,7 +544,7 @@ for (const each of [...cases, ...initCases, ...terminationCases]) {
   })
 }
 
-test('planPod: what is asked again gives the same answer', () => {
+test('planPod: planning again gives the same actions', () => {
   for (const each of [...cases, ...initCases, ...terminationCases]) {
     assert.deepEqual(planPod(worldOf(each)), planPod(worldOf(each)))
   }

@@ -278,7 +278,7 @@ for (const each of cases) {
   test(`podStatus: ${each.name}`, () => assert.equal(show(podStatus(inputOf(each))), each.expected))
 }
 
-test('podStatus: nothing changes while nothing happens', () => {
+test('podStatus: computing the status again changes nothing', () => {
   for (const each of cases) {
     const input = inputOf(each)
     const previous = podStatus(input)
@@ -286,7 +286,7 @@ test('podStatus: nothing changes while nothing happens', () => {
   }
 })
 
-test('podStatus: conditions say what is missing', () => {
+test('podStatus: conditions list the unready containers', () => {
   const of = (each: Partial<Case>): string =>
     showConditions(podStatus(inputOf({ name: '', expected: '', ...each })))
   assert.equal(
@@ -317,7 +317,7 @@ test('podStatus: conditions say what is missing', () => {
   )
 })
 
-test('podStatus: gates of others keep a pod from being ready', () => {
+test('podStatus: unmet readiness gates keep a pod unready', () => {
   const spec = { readinessGates: [{ conditionType: 'example.com/open' }] }
   const gate = (status?: string): string => {
     const input = inputOf({ name: '', expected: '', spec, containers: [{}] })
@@ -331,7 +331,7 @@ test('podStatus: gates of others keep a pod from being ready', () => {
   assert.equal(gate('True'), 'True')
 })
 
-test('podStatus: a condition changes its time with its status', () => {
+test('podStatus: the transition time changes with the condition status', () => {
   const input = inputOf({ name: '', expected: '', containers: [] })
   const first = podStatus(input)
   const running = inputOf({ name: '', expected: '', containers: [{}] })
@@ -344,7 +344,7 @@ test('podStatus: a condition changes its time with its status', () => {
   assert.equal(second.startTime, first.startTime)
 })
 
-test('podStatus: addresses, resources and identity', () => {
+test('podStatus: the status has addresses, resources and QoS class', () => {
   const resources = { requests: { cpu: '100m' }, limits: { memory: '64Mi' } }
   const mounts = [
     { name: 'data', mountPath: '/data' },
@@ -387,7 +387,7 @@ test('podStatus: addresses, resources and identity', () => {
   })
 })
 
-test('podStatus: a container has what it was given, whatever it is to have', () => {
+test('podStatus: allocated resources are those applied, not those requested', () => {
   const [before, after] = [{ requests: { cpu: '1' } }, { requests: { cpu: '2' } }]
   const check = (input: Case['input'], shown: typeof before, isResizing: boolean): void => {
     const spec = { containers: [{ ...web, resources: after }] }
@@ -404,20 +404,20 @@ test('podStatus: a container has what it was given, whatever it is to have', () 
   check({}, after, false)
 })
 
-test('podStatus: on the network of the node the pod has its addresses', () => {
+test('podStatus: a pod with the host network has the addresses of the node', () => {
   const observed = { sandboxes: [{ id: 's', attempt: 0, isReady: true, addresses: [] }], containers: [] }
   const { podIP } = podStatus(inputOf({ name: '', expected: '', spec: { hostNetwork: true }, observed }))
   assert.equal(podIP, '192.0.2.1')
 })
 
-test('podStatus: many last words together are not too long', () => {
+test('podStatus: termination messages are bounded in total', () => {
   const message = 'ä'.repeat(10_000)
   const status = podStatus(inputOf({ name: '', expected: '', containers: [ended(1, { message })] }))
   const said = status.containerStatuses?.[0]?.state?.terminated?.message ?? ''
   assert.equal(Buffer.byteLength(said), 12 * 1024)
 })
 
-test('rejectedStatus: a pod that is not taken has failed', () => {
+test('rejectedStatus: a rejected pod has phase Failed', () => {
   const status = rejectedStatus(
     { metadata: {} },
     { reason: 'OutOfcpu', message: "Node didn't have enough" },

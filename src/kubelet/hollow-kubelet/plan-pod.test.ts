@@ -160,13 +160,13 @@ test('planPod: readiness follows the annotation and the gates of a running pod',
   assert.equal(transition(again), '2026-01-01T00:00:03Z')
 })
 
-test('planPod: nothing changes while nothing happens', () => {
+test('planPod: planning again without a change returns no action', () => {
   const pod = podOf()
   const { status } = plan(pod, 0)
   assert.deepEqual(plan({ ...pod, status }, 60).status, status)
 })
 
-test('planPod: the message of a crash loop is the one that people know', () => {
+test("planPod: a crash loop has Kubernetes' message", () => {
   const pod = podOf({}, { 'simulated.k8ts.io/exit-code': '1' })
   const crashed = { ...pod, status: plan(pod, 0).status }
   const { status } = plan(crashed, 1)
@@ -174,7 +174,7 @@ test('planPod: the message of a crash loop is the one that people know', () => {
   assert.equal(message, 'back-off 10s restarting failed container=web pod=web-0_default(u1)')
 })
 
-test('stoppedPod: what runs ends by a signal, what has ended stays', () => {
+test('stoppedPod: running containers end by a signal, exited ones stay unchanged', () => {
   const check = (spec: Partial<PodSpec>, shown: string): void => {
     const pod = podOf(spec)
     const stopped = stoppedPod({ ...pod, status: plan(pod, 0).status }, startMs + 1_000)

@@ -90,7 +90,7 @@ class Follower {
   }
 }
 
-test('a log is read to where it ends, or its last lines of it', async t => {
+test('a log is read to its end, or its last lines', async t => {
   const path = await logFile(t)
   await files.write(path, ['1', '2', '3'].map(line).join(''))
   assert.equal(await textOf(read(path)), '1\n2\n3\n')
@@ -100,7 +100,7 @@ test('a log is read to where it ends, or its last lines of it', async t => {
   assert.equal(await textOf(read(path, { selection: { timestamps: false, limitBytes: 3 } })), '1\n2')
 })
 
-test('who follows sees each line as it is written, until the container has ended', async t => {
+test('following a log yields each line until the container exits', async t => {
   const path = await logFile(t)
   await files.write(path, line('old') + line('1'))
   const follower = new Follower(path, { tailLines: 1 })
@@ -116,7 +116,7 @@ test('who follows sees each line as it is written, until the container has ended
   assert.equal(follower.text, '1\n2\n3\nlast\n')
 })
 
-test('who follows goes on when the file is moved away, and misses nothing on both sides', async t => {
+test('following a log continues across rotation and truncation without loss', async t => {
   const path = await logFile(t)
   const follower = new Follower(path)
   await append(path, line('1'))
@@ -139,7 +139,7 @@ test('who follows goes on when the file is moved away, and misses nothing on bot
   await follower.done
 })
 
-test('who follows before the first word waits for it, and who stops leaves nothing behind', async t => {
+test('following a missing log waits for its file, and aborting releases it', async t => {
   const folder = await temporaryFolder(t)
   const path = join(folder, 'pod', 'c', '0.log')
   const stopping = new AbortController()
@@ -157,7 +157,7 @@ test('who follows before the first word waits for it, and who stops leaves nothi
   await files.remove(join(folder, 'pod'))
 })
 
-test('a reader who does not read keeps nobody from writing, and gets everything later', async t => {
+test('a slow log reader does not block the writer and gets all lines', async t => {
   const path = await logFile(t)
   const long = 'x'.repeat(10_000)
   const stopping = new AbortController()
