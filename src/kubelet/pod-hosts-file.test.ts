@@ -37,7 +37,7 @@ test('/etc/hosts has the addresses of the pod and its host aliases', () => {
   assert.equal(hosts({ hostAliases }), `${fixed}10.244.1.5\tweb\nfd00::5\tweb\n${aliases}`)
 })
 
-test("a pod with the host network gets the /etc/hosts of the node", () => {
+test('a pod with the host network gets the /etc/hosts of the node', () => {
   const header = '# Kubernetes-managed hosts file (host network).\n127.0.0.1\tlocalhost\n'
   assert.equal(hosts({ hostNetwork: true }), header)
   assert.equal(hosts({ hostNetwork: true, hostAliases }), header + aliases)

@@ -30,30 +30,34 @@ test('no acknowledged write is lost and 50 informers are consistent when the ser
   await cluster[Symbol.asyncDispose]()
 })
 
-test('no acknowledged write is lost when the server and members of its etcd are killed', { skip: etcdMissing }, async t => {
-  await using etcd = await EtcdCluster.startPlain(3)
-  const store = `etcd://${etcd.endpoints.join(',')}`
-  const folder = await temporaryFolder(t)
-  let cluster = await ChildCluster.start({ folder, store })
-  const { port, kubeconfig } = cluster
-  const load = await Load.start(t, { kubeconfig })
-  await load.advance(between)
-  await cluster.kill()
-  await etcd.members[0]!.kill()
-  cluster = await ChildCluster.start({ folder, port, store })
-  await load.advance(between)
-  etcd.members[0]!.start()
-  await load.advance(between)
-  // The server keeps running while etcd members are killed one after the other.
-  for (const member of etcd.members.slice(1)) {
-    await member.kill()
+test(
+  'no acknowledged write is lost when the server and members of its etcd are killed',
+  { skip: etcdMissing },
+  async t => {
+    await using etcd = await EtcdCluster.startPlain(3)
+    const store = `etcd://${etcd.endpoints.join(',')}`
+    const folder = await temporaryFolder(t)
+    let cluster = await ChildCluster.start({ folder, store })
+    const { port, kubeconfig } = cluster
+    const load = await Load.start(t, { kubeconfig })
     await load.advance(between)
-    member.start()
-    await waitUntil(() => hasCaughtUp(member.endpoint))
-  }
-  await load.settle(t)
-  await cluster[Symbol.asyncDispose]()
-})
+    await cluster.kill()
+    await etcd.members[0]!.kill()
+    cluster = await ChildCluster.start({ folder, port, store })
+    await load.advance(between)
+    etcd.members[0]!.start()
+    await load.advance(between)
+    // The server keeps running while etcd members are killed one after the other.
+    for (const member of etcd.members.slice(1)) {
+      await member.kill()
+      await load.advance(between)
+      member.start()
+      await waitUntil(() => hasCaughtUp(member.endpoint))
+    }
+    await load.settle(t)
+    await cluster[Symbol.asyncDispose]()
+  },
+)
 
 /** A member is healthy when it can serve a linearizable read. */
 async function hasCaughtUp(endpoint: string): Promise<boolean> {

@@ -14,10 +14,14 @@ describe('kubectl', { skip, concurrency: 3 }, async () => {
   for (const file of await readdir(transcripts)) {
     const transcript = new URL(file, transcripts)
     const steps = await stepsOf(transcript, version!)
-    test(`the output of kubectl is as in ${file}`, { skip: steps.length === 0 && 'kubectl is too old' }, async () => {
-      await using session = await Session.start(cluster, file.replace(/\.txt$/, ''))
-      await performTranscript(session, transcript, steps)
-    })
+    test(
+      `the output of kubectl is as in ${file}`,
+      { skip: steps.length === 0 && 'kubectl is too old' },
+      async () => {
+        await using session = await Session.start(cluster, file.replace(/\.txt$/, ''))
+        await performTranscript(session, transcript, steps)
+      },
+    )
   }
 
   test('kubectl get --watch shows changes as they happen', async () => {

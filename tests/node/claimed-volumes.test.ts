@@ -84,7 +84,7 @@ async function volumeOf({ volumes, signal }: TestVolumes, pod: Pod) {
 }
 
 test(
-  "a claim of the built-in provisioner is a writable directory that outlives its pods",
+  'a claim of the built-in provisioner is a writable directory that outlives its pods',
   { skip: needsRoot },
   async t => {
     const setup = await startTestVolumes(t)
@@ -243,32 +243,28 @@ test(
   },
 )
 
-test(
-  'only local raw block volumes are passed to containers',
-  { skip: needsRoot },
-  async t => {
-    const setup = await startTestVolumes(t)
-    const device = await createDevice(t, setup)
-    const spec = { nodeAffinity: onNode('n1'), volumeMode: 'Block' }
-    await createClaim(setup, 'raw', { spec: { ...spec, local: { path: device } } })
-    await createClaim(setup, 'host', { spec: { ...spec, hostPath: { path: device } } })
-    const container = { name: 'main', image: 'image', volumeDevices: [{ name: 'v', devicePath: '/dev/x' }] }
-    const pod = await setup.createPod(claiming('raw', { containers: [container] }))
-    assert.deepEqual(await volumeOf(setup, pod), {
-      name: 'v',
-      hostPath: device,
-      readonly: false,
-      isBlock: true,
-    })
-    const other = await setup.createPod(claiming('host', { containers: [container] }))
-    assert.match(
-      await messageOf(setup, other),
-      /^MapVolume\.FindMapperPluginBySpec failed for volume "pv-host" : /,
-    )
-  },
-)
+test('only local raw block volumes are passed to containers', { skip: needsRoot }, async t => {
+  const setup = await startTestVolumes(t)
+  const device = await createDevice(t, setup)
+  const spec = { nodeAffinity: onNode('n1'), volumeMode: 'Block' }
+  await createClaim(setup, 'raw', { spec: { ...spec, local: { path: device } } })
+  await createClaim(setup, 'host', { spec: { ...spec, hostPath: { path: device } } })
+  const container = { name: 'main', image: 'image', volumeDevices: [{ name: 'v', devicePath: '/dev/x' }] }
+  const pod = await setup.createPod(claiming('raw', { containers: [container] }))
+  assert.deepEqual(await volumeOf(setup, pod), {
+    name: 'v',
+    hostPath: device,
+    readonly: false,
+    isBlock: true,
+  })
+  const other = await setup.createPod(claiming('host', { containers: [container] }))
+  assert.match(
+    await messageOf(setup, other),
+    /^MapVolume\.FindMapperPluginBySpec failed for volume "pv-host" : /,
+  )
+})
 
-test("an ephemeral volume claim must be owned by its pod", { skip: needsRoot }, async t => {
+test('an ephemeral volume claim must be owned by its pod', { skip: needsRoot }, async t => {
   const setup = await startTestVolumes(t)
   const ephemeral = {
     volumeClaimTemplate: {

@@ -18,69 +18,61 @@ function shell(name: string, script: string, more: Partial<Container> = {}): Con
 /** Exits on SIGTERM. */
 const patient = 'trap "exit 0" TERM; sleep 1000 & wait'
 
-test(
-  'a pod with volumes, probes and hooks runs and is removed without a trace',
-  { skip },
-  async t => {
-    const node = await TestNode.start(t)
-    const before = await leftovers(node)
-    await node.client.create(configMaps, {
-      metadata: { namespace: 'default', name: 'settings' },
-      data: { color: 'blue' },
-    })
-    const volumeMounts = [
-      { name: 'shared', mountPath: '/shared' },
-      { name: 'settings', mountPath: '/settings' },
-    ]
-    await node.run('web', {
-      volumes: [
-        { name: 'shared', emptyDir: {} },
-        { name: 'settings', configMap: { name: 'settings' } },
-      ],
-      initContainers: [
-        shell('init', 'echo from-init > /shared/init', { volumeMounts }),
-        shell('side', `echo side > /shared/side; ${patient}`, { volumeMounts, restartPolicy: 'Always' }),
-      ],
-      containers: [
-        shell('web', `cat /shared/init /shared/side /settings/color; echo "$GREETING $POD_IP"; ${patient}`, {
-          volumeMounts,
-          env: [
-            { name: 'GREETING', value: 'hello' },
-            { name: 'POD_IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
-          ],
-          resources: { requests: { cpu: '50m', memory: '32Mi' }, limits: { memory: '64Mi' } },
-          readinessProbe: { exec: { command: ['test', '-e', '/shared/started'] }, periodSeconds: 1 },
-          lifecycle: {
-            postStart: { exec: { command: ['sh', '-c', 'echo yes > /shared/started'] } },
-            preStop: { exec: { command: ['sh', '-c', 'echo bye > /proc/1/fd/1'] } },
-          },
-        }),
-      ],
-    })
-    const pod = await node.untilRunning('web')
-    const { status } = pod
-    assert.equal(status?.qosClass, 'Burstable')
-    assert.deepEqual(
-      status?.initContainerStatuses?.map(({ name, state, ready }) => [
-        name,
-        state?.terminated?.reason,
-        ready,
-      ]),
-      [
-        ['init', 'Completed', true],
-        ['side', undefined, true],
-      ],
-    )
-    assert.equal(await logOf(node, pod, 'web'), `from-init\nside\nbluehello ${status?.podIP}\n`)
-    const told = await node.events('web')
-    const reasons = told.map(text => text.split(':')[0]).filter(reason => reason !== 'MissingClusterDNS')
-    const started = ['Pulled', 'Created', 'Started']
-    assert.deepEqual(reasons, [...started, ...started, ...started])
-    await node.delete('web')
-    assert.ok((await node.events('web')).includes('Killing: Stopping container web'))
-    await nothingIsLeft(node, before)
-  },
-)
+test('a pod with volumes, probes and hooks runs and is removed without a trace', { skip }, async t => {
+  const node = await TestNode.start(t)
+  const before = await leftovers(node)
+  await node.client.create(configMaps, {
+    metadata: { namespace: 'default', name: 'settings' },
+    data: { color: 'blue' },
+  })
+  const volumeMounts = [
+    { name: 'shared', mountPath: '/shared' },
+    { name: 'settings', mountPath: '/settings' },
+  ]
+  await node.run('web', {
+    volumes: [
+      { name: 'shared', emptyDir: {} },
+      { name: 'settings', configMap: { name: 'settings' } },
+    ],
+    initContainers: [
+      shell('init', 'echo from-init > /shared/init', { volumeMounts }),
+      shell('side', `echo side > /shared/side; ${patient}`, { volumeMounts, restartPolicy: 'Always' }),
+    ],
+    containers: [
+      shell('web', `cat /shared/init /shared/side /settings/color; echo "$GREETING $POD_IP"; ${patient}`, {
+        volumeMounts,
+        env: [
+          { name: 'GREETING', value: 'hello' },
+          { name: 'POD_IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
+        ],
+        resources: { requests: { cpu: '50m', memory: '32Mi' }, limits: { memory: '64Mi' } },
+        readinessProbe: { exec: { command: ['test', '-e', '/shared/started'] }, periodSeconds: 1 },
+        lifecycle: {
+          postStart: { exec: { command: ['sh', '-c', 'echo yes > /shared/started'] } },
+          preStop: { exec: { command: ['sh', '-c', 'echo bye > /proc/1/fd/1'] } },
+        },
+      }),
+    ],
+  })
+  const pod = await node.untilRunning('web')
+  const { status } = pod
+  assert.equal(status?.qosClass, 'Burstable')
+  assert.deepEqual(
+    status?.initContainerStatuses?.map(({ name, state, ready }) => [name, state?.terminated?.reason, ready]),
+    [
+      ['init', 'Completed', true],
+      ['side', undefined, true],
+    ],
+  )
+  assert.equal(await logOf(node, pod, 'web'), `from-init\nside\nbluehello ${status?.podIP}\n`)
+  const told = await node.events('web')
+  const reasons = told.map(text => text.split(':')[0]).filter(reason => reason !== 'MissingClusterDNS')
+  const started = ['Pulled', 'Created', 'Started']
+  assert.deepEqual(reasons, [...started, ...started, ...started])
+  await node.delete('web')
+  assert.ok((await node.events('web')).includes('Killing: Stopping container web'))
+  await nothingIsLeft(node, before)
+})
 
 test('containers, sandboxes and runtimes that die are restarted', { skip }, async t => {
   const node = await TestNode.start(t)

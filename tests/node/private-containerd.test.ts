@@ -36,25 +36,21 @@ test('several private containerds run side by side in isolation', { skip }, asyn
   assert.notEqual(one.pid, two.pid)
 })
 
-test(
-  'a killed containerd is restarted, a stopped one is not',
-  { skip },
-  async t => {
-    const options = await optionsFor(t)
-    const containerd = await PrivateContainerd.start({ ...options, platform: quiet })
-    const seen = new Set([containerd.pid])
-    for (let count = 0; count < 3; count++) {
-      process.kill(containerd.pid!, 'SIGKILL')
-      await waitUntil(() => !seen.has(containerd.pid))
-      seen.add(containerd.pid)
-    }
-    await using runtime = containerd.connect()
-    await answers(() => runtime.version())
-    await containerd[Symbol.asyncDispose]()
-    assert.deepEqual(await processesWith(options.folder), [])
-    await assert.rejects(runtime.version(), { name: 'CriError', reason: 'unavailable' })
-  },
-)
+test('a killed containerd is restarted, a stopped one is not', { skip }, async t => {
+  const options = await optionsFor(t)
+  const containerd = await PrivateContainerd.start({ ...options, platform: quiet })
+  const seen = new Set([containerd.pid])
+  for (let count = 0; count < 3; count++) {
+    process.kill(containerd.pid!, 'SIGKILL')
+    await waitUntil(() => !seen.has(containerd.pid))
+    seen.add(containerd.pid)
+  }
+  await using runtime = containerd.connect()
+  await answers(() => runtime.version())
+  await containerd[Symbol.asyncDispose]()
+  assert.deepEqual(await processesWith(options.folder), [])
+  await assert.rejects(runtime.version(), { name: 'CriError', reason: 'unavailable' })
+})
 
 test('a new containerd on the same directory has the images of the previous one', { skip }, async t => {
   const options = await optionsFor(t)

@@ -93,39 +93,35 @@ const swapping = `
 const triesMax = 2_000
 const timesMin = 30
 
-test(
-  'replacing a subPath by a symbolic link never leads out of the volume',
-  { skip: needsRoot },
-  async t => {
-    const setup = await startTestVolumes(t)
-    const { pod, path } = await preparedPod(setup, { name: 'v', emptyDir: {} })
-    await mkdir(join(setup.folder, 'x'))
-    for (const name of ['secret', 'x/secret']) await writeFile(join(setup.folder, name), 'of the node')
-    const hostile = spawn('perl', ['-e', swapping, path, setup.folder], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    const ended = once(hostile, 'exit')
-    const outcomes = { mounted: 0, refused: 0, vanished: 0 }
-    try {
-      await once(hostile.stdout, 'data')
-      for (
-        let tries = 0;
-        tries < triesMax && Math.min(outcomes.mounted, outcomes.refused) < timesMin;
-        tries += 1
-      ) {
-        const outcome = await tryPart(setup, pod, tries)
-        outcomes[outcome] += 1
-      }
-    } finally {
-      hostile.kill('SIGKILL')
-      await ended
+test('replacing a subPath by a symbolic link never leads out of the volume', { skip: needsRoot }, async t => {
+  const setup = await startTestVolumes(t)
+  const { pod, path } = await preparedPod(setup, { name: 'v', emptyDir: {} })
+  await mkdir(join(setup.folder, 'x'))
+  for (const name of ['secret', 'x/secret']) await writeFile(join(setup.folder, name), 'of the node')
+  const hostile = spawn('perl', ['-e', swapping, path, setup.folder], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = once(hostile, 'exit')
+  const outcomes = { mounted: 0, refused: 0, vanished: 0 }
+  try {
+    await once(hostile.stdout, 'data')
+    for (
+      let tries = 0;
+      tries < triesMax && Math.min(outcomes.mounted, outcomes.refused) < timesMin;
+      tries += 1
+    ) {
+      const outcome = await tryPart(setup, pod, tries)
+      outcomes[outcome] += 1
     }
-    t.diagnostic(JSON.stringify(outcomes))
-    assert.ok(outcomes.mounted > 0 && outcomes.refused > 0, 'both were seen')
-    assert.deepEqual(await readdir(setup.folder), ['secret', 'x'], 'nothing was made outside')
-    assert.deepEqual(await readdir(join(setup.folder, 'x')), ['secret'])
-  },
-)
+  } finally {
+    hostile.kill('SIGKILL')
+    await ended
+  }
+  t.diagnostic(JSON.stringify(outcomes))
+  assert.ok(outcomes.mounted > 0 && outcomes.refused > 0, 'both were seen')
+  assert.deepEqual(await readdir(setup.folder), ['secret', 'x'], 'nothing was made outside')
+  assert.deepEqual(await readdir(join(setup.folder, 'x')), ['secret'])
+})
 
 async function tryPart(
   setup: TestVolumes,
@@ -218,21 +214,17 @@ test(
   },
 )
 
-test(
-  'concurrent volume operations of one pod are serialized',
-  { skip: needsRoot },
-  async t => {
-    const setup = await startTestVolumes(t)
-    const { volumes, signal } = setup
-    const { pod } = await preparedPod(setup, { name: 'v', emptyDir: { medium: 'Memory' } })
-    await volumes.unmount(uidOf(pod), signal)
-    const all = [1, 2, 3, 4].map(() => volumes.mount(pod, signal))
-    await Promise.all([...all, volumes.refresh(pod, signal)])
-    assert.equal((await setup.mounts()).length, 1)
-    await Promise.all([volumes.unmount(uidOf(pod), signal), volumes.unmount(uidOf(pod), signal)])
-    assert.deepEqual([await setup.mounts(), await volumes.podsWithVolumes()], [[], []])
-  },
-)
+test('concurrent volume operations of one pod are serialized', { skip: needsRoot }, async t => {
+  const setup = await startTestVolumes(t)
+  const { volumes, signal } = setup
+  const { pod } = await preparedPod(setup, { name: 'v', emptyDir: { medium: 'Memory' } })
+  await volumes.unmount(uidOf(pod), signal)
+  const all = [1, 2, 3, 4].map(() => volumes.mount(pod, signal))
+  await Promise.all([...all, volumes.refresh(pod, signal)])
+  assert.equal((await setup.mounts()).length, 1)
+  await Promise.all([volumes.unmount(uidOf(pod), signal), volumes.unmount(uidOf(pod), signal)])
+  assert.deepEqual([await setup.mounts(), await volumes.podsWithVolumes()], [[], []])
+})
 
 test('an aborted mount leaves nothing', { skip: needsRoot }, async t => {
   const setup = await startTestVolumes(t)

@@ -47,7 +47,7 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64')
 const uidOf = (pod: Pod): string => pod.metadata?.uid ?? ''
 
 test(
-  "an emptyDir is world-writable or has the fsGroup, and outlives the kubelet",
+  'an emptyDir is world-writable or has the fsGroup, and outlives the kubelet',
   { skip: needsRoot },
   async t => {
     const setup = await startTestVolumes(t)
@@ -264,43 +264,47 @@ test(
   },
 )
 
-test('a missing required source fails the mount with the reason until it exists', { skip: needsRoot }, async t => {
-  const setup = await startTestVolumes(t)
-  const { client, createPod, objects } = setup
-  const pod = await createPod(
-    specOf([
-      { name: 'config', configMap: { name: 'y' } },
-      { name: 'secret', secret: { secretName: 'z', items: [{ key: 'k', path: 'p' }] } },
-      { name: 'maybe', secret: { secretName: 'none', optional: true } },
-      { name: 'all', projected: { sources: [{ secret: { name: 'z' } }, { configMap: { name: 'y' } }] } },
-    ]),
-  )
-  assert.deepEqual(await eventsOf(setup, pod), [
-    'MountVolume.SetUp failed for volume "config" : configmap "y" not found',
-    'MountVolume.SetUp failed for volume "secret" : secret "z" not found',
-    'MountVolume.SetUp failed for volume "all" : [secret "z" not found, configmap "y" not found]',
-  ])
-  const told = new Promise<readonly string[]>(resolve => objects.onChange(resolve))
-  await client.create(configMaps, { metadata: { namespace: 'default', name: 'y' }, data: {} })
-  await client.create(secrets, { metadata: { namespace: 'default', name: 'z' }, data: {} })
-  assert.deepEqual(await told, [uidOf(pod)])
-  assert.deepEqual(await eventsOf(setup, pod), [
-    'MountVolume.SetUp failed for volume "secret" : references non-existent secret key: k',
-  ])
-  await client.patch(
-    secrets,
-    { namespace: 'default', name: 'z' },
-    { type: 'merge', patch: { data: { k: 'eA==' } } },
-  )
-  while ((await eventsOf(setup, pod)).length > 0) await setImmediate()
-  assert.equal(await readFile(join(await pathOf(setup, pod, 'secret'), 'p'), 'utf8'), 'x')
-  await client.create(secrets, { metadata: { namespace: 'default', name: 'none' }, data: { late: 'eA==' } })
-  const maybe = await pathOf(setup, pod, 'maybe')
-  while (!(await readdir(maybe)).includes('late')) {
-    await setup.volumes.refresh(pod, setup.signal)
-    await setImmediate()
-  }
-})
+test(
+  'a missing required source fails the mount with the reason until it exists',
+  { skip: needsRoot },
+  async t => {
+    const setup = await startTestVolumes(t)
+    const { client, createPod, objects } = setup
+    const pod = await createPod(
+      specOf([
+        { name: 'config', configMap: { name: 'y' } },
+        { name: 'secret', secret: { secretName: 'z', items: [{ key: 'k', path: 'p' }] } },
+        { name: 'maybe', secret: { secretName: 'none', optional: true } },
+        { name: 'all', projected: { sources: [{ secret: { name: 'z' } }, { configMap: { name: 'y' } }] } },
+      ]),
+    )
+    assert.deepEqual(await eventsOf(setup, pod), [
+      'MountVolume.SetUp failed for volume "config" : configmap "y" not found',
+      'MountVolume.SetUp failed for volume "secret" : secret "z" not found',
+      'MountVolume.SetUp failed for volume "all" : [secret "z" not found, configmap "y" not found]',
+    ])
+    const told = new Promise<readonly string[]>(resolve => objects.onChange(resolve))
+    await client.create(configMaps, { metadata: { namespace: 'default', name: 'y' }, data: {} })
+    await client.create(secrets, { metadata: { namespace: 'default', name: 'z' }, data: {} })
+    assert.deepEqual(await told, [uidOf(pod)])
+    assert.deepEqual(await eventsOf(setup, pod), [
+      'MountVolume.SetUp failed for volume "secret" : references non-existent secret key: k',
+    ])
+    await client.patch(
+      secrets,
+      { namespace: 'default', name: 'z' },
+      { type: 'merge', patch: { data: { k: 'eA==' } } },
+    )
+    while ((await eventsOf(setup, pod)).length > 0) await setImmediate()
+    assert.equal(await readFile(join(await pathOf(setup, pod, 'secret'), 'p'), 'utf8'), 'x')
+    await client.create(secrets, { metadata: { namespace: 'default', name: 'none' }, data: { late: 'eA==' } })
+    const maybe = await pathOf(setup, pod, 'maybe')
+    while (!(await readdir(maybe)).includes('late')) {
+      await setup.volumes.refresh(pod, setup.signal)
+      await setImmediate()
+    }
+  },
+)
 
 test(
   'a mounted volume is kept when its source is deleted, also after a restart of the kubelet',
@@ -324,30 +328,34 @@ const tokenVolume: Volume = {
   projected: { sources: [{ serviceAccountToken: { path: 'token', expirationSeconds: 3_607 } }] },
 }
 
-test('a service account token belongs to the user of the pod and is rotated before it expires', { skip: needsRoot }, async t => {
-  const setup = await startTestVolumes(t)
-  const { volumes, signal } = setup
-  const plain = await setup.createPod(specOf([tokenVolume]))
-  assert.equal(await modeOf(join(await pathOf(setup, plain, 'token'), 'token')), '644')
-  const pod = await setup.createPod(
-    specOf([tokenVolume], { securityContext: { runAsUser: 77, fsGroup: 88 } }),
-  )
-  const file = join(await pathOf(setup, pod, 'token'), 'token')
-  const first = await readFile(file, 'utf8')
-  const { uid, gid } = await stat(file)
-  assert.deepEqual([uid, gid, await modeOf(file)], [77, 88, '640'])
-  const leftMs = volumes.nextRefreshMs(pod) ?? 0
-  assert.ok(leftMs > 2_800_000 && leftMs < 2_900_000, String(leftMs))
-  await volumes.refresh(pod, signal)
-  assert.equal(await readFile(file, 'utf8'), first)
-  setup.advance(leftMs + 1)
-  assert.equal(volumes.nextRefreshMs(pod), 0)
-  await volumes.refresh(pod, signal)
-  assert.notEqual(await readFile(file, 'utf8'), first)
-  assert.ok((volumes.nextRefreshMs(pod) ?? 0) > 2_800_000)
-  await volumes.unmount(uidOf(pod), signal)
-  assert.equal(volumes.nextRefreshMs(pod), undefined)
-})
+test(
+  'a service account token belongs to the user of the pod and is rotated before it expires',
+  { skip: needsRoot },
+  async t => {
+    const setup = await startTestVolumes(t)
+    const { volumes, signal } = setup
+    const plain = await setup.createPod(specOf([tokenVolume]))
+    assert.equal(await modeOf(join(await pathOf(setup, plain, 'token'), 'token')), '644')
+    const pod = await setup.createPod(
+      specOf([tokenVolume], { securityContext: { runAsUser: 77, fsGroup: 88 } }),
+    )
+    const file = join(await pathOf(setup, pod, 'token'), 'token')
+    const first = await readFile(file, 'utf8')
+    const { uid, gid } = await stat(file)
+    assert.deepEqual([uid, gid, await modeOf(file)], [77, 88, '640'])
+    const leftMs = volumes.nextRefreshMs(pod) ?? 0
+    assert.ok(leftMs > 2_800_000 && leftMs < 2_900_000, String(leftMs))
+    await volumes.refresh(pod, signal)
+    assert.equal(await readFile(file, 'utf8'), first)
+    setup.advance(leftMs + 1)
+    assert.equal(volumes.nextRefreshMs(pod), 0)
+    await volumes.refresh(pod, signal)
+    assert.notEqual(await readFile(file, 'utf8'), first)
+    assert.ok((volumes.nextRefreshMs(pod) ?? 0) > 2_800_000)
+    await volumes.unmount(uidOf(pod), signal)
+    assert.equal(volumes.nextRefreshMs(pod), undefined)
+  },
+)
 
 test('mounting a token fails without its service account', { skip: needsRoot }, async t => {
   const setup = await startTestVolumes(t)

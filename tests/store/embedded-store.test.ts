@@ -89,43 +89,40 @@ test('opening a store in use, or a file that is no store, fails', async t => {
   await assert.rejects(EmbeddedStore.open({ platform, folder }), /cannot open the store .*not a database/u)
 })
 
-test(
-  'a snapshot taken during writes can be restored, and watches of lost revisions must relist',
-  async t => {
-    const folder = await temporaryFolder(t)
-    const store = await openIn(t, join(folder, 'one'))
-    for (let index = 0; index < 2_000; index++) void store.create(`/registry/${index}`, Buffer.alloc(2_000))
-    const before = await write(store, '/registry/last', 'x', 0)
-    const writing = Array.from({ length: 500 }, (_, index) =>
-      store.create(`/registry/during${index}`, Buffer.alloc(2_000)),
-    )
-    await store.saveSnapshot(join(folder, 'snapshot'))
-    await Promise.all(writing)
-    const lost = await store.revision()
+test('a snapshot taken during writes can be restored, and watches of lost revisions must relist', async t => {
+  const folder = await temporaryFolder(t)
+  const store = await openIn(t, join(folder, 'one'))
+  for (let index = 0; index < 2_000; index++) void store.create(`/registry/${index}`, Buffer.alloc(2_000))
+  const before = await write(store, '/registry/last', 'x', 0)
+  const writing = Array.from({ length: 500 }, (_, index) =>
+    store.create(`/registry/during${index}`, Buffer.alloc(2_000)),
+  )
+  await store.saveSnapshot(join(folder, 'snapshot'))
+  await Promise.all(writing)
+  const lost = await store.revision()
 
-    await EmbeddedStore.restoreSnapshot({
-      platform,
-      folder: join(folder, 'two'),
-      snapshot: join(folder, 'snapshot'),
-    })
-    const restored = await openIn(t, join(folder, 'two'))
-    assert.deepEqual((await restored.get('/registry/last'))?.revision, before)
-    assert.ok((await restored.list({ prefix: '/registry/' })).entries.length >= 2_001)
-    assert.ok((await restored.revision()) > lost)
-    await assert.rejects(
-      async () => {
-        for await (const _ of restored.watch({ prefix: '/registry/', afterRevision: lost }))
-          assert.fail('an event')
-      },
-      { reason: 'compacted' },
-    )
-    await write(restored, '/registry/new', 'x', 0)
-    await assert.rejects(
-      EmbeddedStore.restoreSnapshot({ platform, folder: join(folder, 'two'), snapshot: 'x' }),
-      /already contains a store/u,
-    )
-  },
-)
+  await EmbeddedStore.restoreSnapshot({
+    platform,
+    folder: join(folder, 'two'),
+    snapshot: join(folder, 'snapshot'),
+  })
+  const restored = await openIn(t, join(folder, 'two'))
+  assert.deepEqual((await restored.get('/registry/last'))?.revision, before)
+  assert.ok((await restored.list({ prefix: '/registry/' })).entries.length >= 2_001)
+  assert.ok((await restored.revision()) > lost)
+  await assert.rejects(
+    async () => {
+      for await (const _ of restored.watch({ prefix: '/registry/', afterRevision: lost }))
+        assert.fail('an event')
+    },
+    { reason: 'compacted' },
+  )
+  await write(restored, '/registry/new', 'x', 0)
+  await assert.rejects(
+    EmbeddedStore.restoreSnapshot({ platform, folder: join(folder, 'two'), snapshot: 'x' }),
+    /already contains a store/u,
+  )
+})
 
 test('a slow disk delays writes only, not reads, watches or the event loop', async t => {
   const folder = await temporaryFolder(t)

@@ -68,42 +68,46 @@ function inEtcd(etcd: EtcdCluster): string {
   return execFileSync('etcdctl', command, { env, encoding: 'latin1' })
 }
 
-test('etcd contains no plaintext secret, and encryption keys can be rotated', { skip: etcdMissing }, async t => {
-  await using etcd = await EtcdCluster.startPlain(1)
-  const folder = await temporaryFolder(t)
-  const [data, path] = [join(folder, 'data'), join(folder, 'keys.yaml')]
-  const store = ['--store', `etcd://${etcd.endpoints.join(',')}`]
-  const start = (...flags: readonly string[]): Promise<Running> => up(t, data, ...store, ...flags)
-  let cluster = await start()
-  await create(cluster, 'a')
-  await stop(cluster, 'SIGTERM')
-  showsNoSecret(inEtcd(etcd))
-  // Replaces the cluster's key: secrets are rewritten with the first key of the file.
-  const own = await ownKey(data)
-  const [old, young] = [keyOf('old'), keyOf('young')]
-  const rounds = [
-    { first: 'k8s:enc:secretbox:v1:old:', providers: [{ secretbox: { keys: [old] } }, { aesgcm: own }] },
-    {
-      first: 'k8s:enc:aescbc:v1:young:',
-      providers: [{ aescbc: { keys: [young] } }, { secretbox: { keys: [old] } }],
-    },
-    { first: 'k8s:enc:aescbc:v1:young:', providers: [{ aescbc: { keys: [young] } }] },
-  ]
-  for (const { first, providers } of rounds) {
-    await writeFile(path, configuration(...providers))
-    cluster = await start('--encryption-provider-config', path)
-    await readsBack(cluster, 'a')
-    await waitUntil(() => inEtcd(etcd).includes(first))
+test(
+  'etcd contains no plaintext secret, and encryption keys can be rotated',
+  { skip: etcdMissing },
+  async t => {
+    await using etcd = await EtcdCluster.startPlain(1)
+    const folder = await temporaryFolder(t)
+    const [data, path] = [join(folder, 'data'), join(folder, 'keys.yaml')]
+    const store = ['--store', `etcd://${etcd.endpoints.join(',')}`]
+    const start = (...flags: readonly string[]): Promise<Running> => up(t, data, ...store, ...flags)
+    let cluster = await start()
+    await create(cluster, 'a')
     await stop(cluster, 'SIGTERM')
     showsNoSecret(inEtcd(etcd))
-    assert.equal(inEtcd(etcd).match(/k8s:enc:/g)?.length, 1)
-  }
-  // Then disables encryption.
-  await writeFile(path, configuration({ identity: {} }, { aescbc: { keys: [young] } }))
-  cluster = await start('--encryption-provider-config', path)
-  await waitUntil(() => inEtcd(etcd).includes(encoded))
-  await stop(cluster, 'SIGTERM')
-})
+    // Replaces the cluster's key: secrets are rewritten with the first key of the file.
+    const own = await ownKey(data)
+    const [old, young] = [keyOf('old'), keyOf('young')]
+    const rounds = [
+      { first: 'k8s:enc:secretbox:v1:old:', providers: [{ secretbox: { keys: [old] } }, { aesgcm: own }] },
+      {
+        first: 'k8s:enc:aescbc:v1:young:',
+        providers: [{ aescbc: { keys: [young] } }, { secretbox: { keys: [old] } }],
+      },
+      { first: 'k8s:enc:aescbc:v1:young:', providers: [{ aescbc: { keys: [young] } }] },
+    ]
+    for (const { first, providers } of rounds) {
+      await writeFile(path, configuration(...providers))
+      cluster = await start('--encryption-provider-config', path)
+      await readsBack(cluster, 'a')
+      await waitUntil(() => inEtcd(etcd).includes(first))
+      await stop(cluster, 'SIGTERM')
+      showsNoSecret(inEtcd(etcd))
+      assert.equal(inEtcd(etcd).match(/k8s:enc:/g)?.length, 1)
+    }
+    // Then disables encryption.
+    await writeFile(path, configuration({ identity: {} }, { aescbc: { keys: [young] } }))
+    cluster = await start('--encryption-provider-config', path)
+    await waitUntil(() => inEtcd(etcd).includes(encoded))
+    await stop(cluster, 'SIGTERM')
+  },
+)
 
 async function ownKey(data: string): Promise<unknown> {
   const file = parseYaml(await readFile(join(data, 'pki', 'encryption.yaml'))) as unknown as OwnConfiguration

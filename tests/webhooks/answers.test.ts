@@ -255,7 +255,7 @@ function patchOf(...operations: readonly object[]): string {
   return Buffer.from(JSON.stringify(operations)).toString('base64')
 }
 
-test("a denial has the status and details of the webhook", async t => {
+test('a denial has the status and details of the webhook', async t => {
   const world = await startWorld(t)
   await world.configure('validating', 'test', {})
   const details = {

@@ -4,14 +4,17 @@ import { CriError } from '../cri.ts'
 import { ended, start, startObedient, until, type Scene } from './test-scene.ts'
 
 export function changesConformance(check: Check): void {
-  check('container events begin with a full resync and then name the pods of changed containers', async scene => {
-    await using heard = listen(scene)
-    await heard.hears(undefined)
-    const pod = await scene.pod()
-    const id = await start(pod, 'talker')
-    await ended(scene, id)
-    await heard.hears(pod.uid)
-  })
+  check(
+    'container events begin with a full resync and then name the pods of changed containers',
+    async scene => {
+      await using heard = listen(scene)
+      await heard.hears(undefined)
+      const pod = await scene.pod()
+      const id = await start(pod, 'talker')
+      await ended(scene, id)
+      await heard.hears(pod.uid)
+    },
+  )
 
   check('an event for an exited container arrives when its status already shows the exit', async scene => {
     const pod = await scene.pod()

@@ -28,7 +28,7 @@ const volumeOf = (uid?: string): PersistentVolume => ({
   spec: uid === undefined ? {} : { claimRef: { uid } },
 })
 
-test("a volume must reference the claim back", () => {
+test('a volume must reference the claim back', () => {
   assert.equal(volumeProblem(volumeOf('u1'), bound), undefined)
   assert.equal(
     volumeProblem(volumeOf(), bound),

@@ -22,7 +22,7 @@ const sizes: readonly (readonly [pod: Pod, sizeLimit: string | undefined, expect
   [podOf(limit('10M')), undefined, 1_000_000],
 ]
 
-test("the size of an emptyDir in memory is the least of the limits of volume, pod and node", () => {
+test('the size of an emptyDir in memory is the least of the limits of volume, pod and node', () => {
   for (const [pod, sizeLimit, expected] of sizes) {
     assert.equal(memorySizeOf(pod, sizeLimit, { memory: '1M' }), expected)
   }

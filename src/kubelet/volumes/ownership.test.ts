@@ -38,7 +38,7 @@ const folder: LinuxFileStatus = {
   device: 1n,
 }
 
-test("OnRootMismatch skips a volume whose root has the group", () => {
+test('OnRootMismatch skips a volume whose root has the group', () => {
   assert.equal(hasGroup(folder, 7, false), true)
   assert.equal(hasGroup(folder, 8, false), false)
   assert.equal(hasGroup({ ...folder, mode: 0o775 }, 7, false), false, 'new files would not be')

@@ -7,7 +7,7 @@ import { waitUntil, waitUntilStable } from '../../../tests/wait-until.ts'
 import { GrpcError, type GrpcChannelOptions, type GrpcChannel, type GrpcCode } from '../grpc.ts'
 import { connectGrpc } from './grpc.ts'
 
-test('a unary call carries bytes and metadata there and bytes back', async t => {
+test('a unary gRPC call sends bytes and metadata and returns bytes', async t => {
   const { target } = await startServer(t, 'one')
   const channel = connect(t, { targets: [target] })
   assert.equal(await say(channel, 'hello'), 'one: hello')
@@ -15,14 +15,14 @@ test('a unary call carries bytes and metadata there and bytes back', async t => 
   assert.equal(Buffer.from(answer).toString(), 'one: who me')
 })
 
-test('a unix socket is a target too', async t => {
+test('a gRPC target can be a Unix socket', async t => {
   const folder = await mkdtemp(`${tmpdir()}/grpc-`)
   t.after(() => rm(folder, { recursive: true }))
   const { target } = await startServer(t, 'one', `unix:${folder}/socket`)
   assert.equal(await say(connect(t, { targets: [target] }), 'hello'), 'one: hello')
 })
 
-test('what the server refuses with is the code and the details of the error', async t => {
+test('a gRPC error has the code and the details of the server', async t => {
   const { target } = await startServer(t, 'one')
   const channel = connect(t, { targets: [target] })
   await assert.rejects(say(channel, 'fail 5 not here'), failsWith('not-found', /not here/))
@@ -32,7 +32,7 @@ test('what the server refuses with is the code and the details of the error', as
   await assert.rejects(say(small, 'x'.repeat(200)), failsWith('resource-exhausted'))
 })
 
-test('a call ends at its deadline or with its signal', async t => {
+test('a gRPC call ends at its deadline or when aborted', async t => {
   const { target } = await startServer(t, 'one')
   const channel = connect(t, { targets: [target] })
   const late = channel.unary('/test.Echo/Say', Buffer.from('hang'), { timeoutMs: 30 })
@@ -50,7 +50,7 @@ test('a call ends at its deadline or with its signal', async t => {
   await assert.rejects(channel.unary('/test.Echo/Say', Buffer.from('x'), { signal }), reason)
 })
 
-test('a stream goes both ways until one side ends it', async t => {
+test('a gRPC stream is bidirectional until one side ends it', async t => {
   const { target } = await startServer(t, 'one')
   const channel = connect(t, { targets: [target] })
   const stream = channel.stream('/test.Echo/Chat')
@@ -71,7 +71,7 @@ test('a stream goes both ways until one side ends it', async t => {
   assert.deepEqual(seen, ['one: a'], 'what came before the failure is read')
 })
 
-test('a reader that stops reading stops the server, and leaving the iteration cancels the call', async t => {
+test('an unread gRPC stream applies backpressure, and leaving the iteration cancels the call', async t => {
   const server = await startServer(t, 'one')
   const channel = connect(t, { targets: [server.target] })
   const stream = channel.stream('/test.Echo/Chat')
@@ -87,7 +87,7 @@ test('a reader that stops reading stops the server, and leaving the iteration ca
   await waitUntil(() => server.cancelled === 1)
 })
 
-test('calls go to the next target when one fails, and a call that was never sent says so', async t => {
+test('gRPC calls fail over to the next target, and a call that was not sent is marked', async t => {
   const first = await startServer(t, 'one')
   const second = await startServer(t, 'two')
   const channel = connect(t, { targets: [first.target, second.target] })
@@ -104,7 +104,7 @@ test('calls go to the next target when one fails, and a call that was never sent
   })
 })
 
-test('closing a channel ends its calls', async t => {
+test('closing a gRPC channel ends its calls', async t => {
   const { target } = await startServer(t, 'one')
   const channel = connectGrpc({ targets: [target] })
   const reading = read(channel.stream('/test.Echo/Chat'))

@@ -10,7 +10,7 @@ import { connectHttp } from './http-client.ts'
 
 // Tests with certificates, and so with HTTP/2, are in tests/http-transport.test.ts.
 
-test('a request carries method, path, headers and body there and status, headers and body back', async t => {
+test('an HTTP request sends method, path, headers and body and returns status, headers and body', async t => {
   const client = await start(t, (request, response) => {
     let text = ''
     request.on('data', piece => {
@@ -32,7 +32,7 @@ test('a request carries method, path, headers and body there and status, headers
   assert.equal(await textOf(response.body), 'POST //odd/path?a=b why body')
 })
 
-test('a refused connection is unreachable, and the request not sent', async t => {
+test('a refused connection fails as unreachable and not sent', async t => {
   const server = createTcpServer()
   const port = await listen(t, server)
   server.close()
@@ -43,13 +43,13 @@ test('a refused connection is unreachable, and the request not sent', async t =>
   )
 })
 
-test('a server that does not speak HTTP sends garbage', async t => {
+test('a server that does not speak HTTP fails as invalid-response', async t => {
   const server = createTcpServer(socket => socket.end('who are you?\r\n\r\n'))
   const client = connect(t, await listen(t, server))
   await assert.rejects(client.request({ method: 'GET', path: '/' }), failsWith('invalid-response'))
 })
 
-test('an answer that breaks off in the middle is an error after what came', async t => {
+test('an interrupted response fails after its first part', async t => {
   const client = await start(t, (_request, response) => {
     response.writeHead(200, { 'content-length': '100' })
     response.write('half', () => response.destroy())
@@ -62,7 +62,7 @@ test('an answer that breaks off in the middle is an error after what came', asyn
   assert.equal(seen, 'half')
 })
 
-test('aborting gives up the request, and the answer while it is read', async t => {
+test('aborting ends the request, or the response while it is read', async t => {
   const waiting = new AbortController()
   const reason = new Error('enough')
   const client = await start(t, (request, response) => {
@@ -80,7 +80,7 @@ test('aborting gives up the request, and the answer while it is read', async t =
   await assert.rejects(client.request({ method: 'GET', path: '/', signal: reading.signal }), reason)
 })
 
-test('ending the iteration or discarding the answer tells the server', async t => {
+test('leaving or discarding a response closes its stream', async t => {
   let closed = 0
   const client = await start(t, (_request, response) => {
     response.once('close', () => closed++)
@@ -93,7 +93,7 @@ test('ending the iteration or discarding the answer tells the server', async t =
   await waitUntil(() => closed === 2)
 })
 
-test('a connection is used again, and one that the server has closed is replaced', async t => {
+test('connections are reused, and replaced when closed by the server', async t => {
   const connections = new Set<unknown>()
   let server: ReturnType<typeof createPlainServer> | undefined
   const client = await start(
@@ -115,7 +115,7 @@ test('a connection is used again, and one that the server has closed is replaced
   assert.equal(connections.size, 2)
 })
 
-test('a body that comes in pieces is sent as it comes, and no faster than it is read', async t => {
+test('a streamed request body is sent with backpressure', async t => {
   let taken = 0
   const read = Promise.withResolvers<void>()
   const client = await start(t, async (request, response) => {
@@ -165,7 +165,7 @@ test('a failing request body aborts the request; an unwanted one is not read', a
   await waitUntil(() => isEnded)
 })
 
-test('an upgrade gives the connection, with what the server has said already', async t => {
+test('an upgrade returns the connection and the bytes already received', async t => {
   const client = await start(t, refuse, server => {
     server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       const { method, url, headers } = request
@@ -191,7 +191,7 @@ test('an upgrade gives the connection, with what the server has said already', a
   await once(upgrade.connection, 'close')
 })
 
-test('an upgrade that is refused, impossible, cut off or aborted says so', async t => {
+test('a refused, failed or aborted upgrade is reported as such', async t => {
   const reason = new Error('enough')
   const abortion = new AbortController()
   const client = await start(t, refuse, server => {

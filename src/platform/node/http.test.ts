@@ -142,7 +142,7 @@ test('one port serves HTTP/2 and HTTP/1.1, and HTTP/1.1 without ALPN', async t =
   assert.match(await readAll(bare), /^HTTP\/1.1 200 OK\r\n[^]*hello \/d$/)
 })
 
-test('a client certificate is known by its subject when the authority has signed it, and only then', async t => {
+test('only a client certificate signed by the CA has a subject', async t => {
   const { port } = await start(t, exchange => {
     const { certificate, certificateError } = exchange.connection
     exchange.respond(200, {})
@@ -181,7 +181,7 @@ test('certificates and authorities are replaced while the server runs', async t 
   assert.equal((await ask2(session(t, port, { ...(await others.client('bob')), ca: others.ca }))).text, 'bob')
 })
 
-test('old TLS, plain HTTP, garbage and hanging up are counted and closed, and others are served', async t => {
+test('old TLS, plain HTTP, garbage and disconnects are counted and closed without affecting other clients', async t => {
   const { port, rejected } = await start(t, hello)
   const oldVersions = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' } as const
   await once(connectTls({ host: '127.0.0.1', port, ca: certificates.ca, ...oldVersions }), 'error')
@@ -260,7 +260,7 @@ test('an idle connection is closed, one with an open request is not', async t =>
   await closed(busy)
 })
 
-test('a body past the limit is refused with an answer the client can read, in both protocols', async t => {
+test('a body over the limit is rejected with a readable response in both protocols', async t => {
   const { port } = await start(t, async exchange => {
     const outcome = await exchange.readBody(1_000).then(body => `${body.length}`, reasonOf)
     exchange.respond(outcome === 'too-large' ? 413 : 200, {})
@@ -279,7 +279,7 @@ test('a body past the limit is refused with an answer the client can read, in bo
   }
 })
 
-test('a body that is slow, cut off or shorter than declared is no body', async t => {
+test('a body that is slow, interrupted or shorter than declared is an error', async t => {
   const outcomes: string[] = []
   const { port, rejected } = await start(
     t,
@@ -311,7 +311,7 @@ test('a body that is slow, cut off or shorter than declared is no body', async t
   )
 })
 
-test('a body is passed on as it comes, and no faster than it is read, in both protocols', async t => {
+test('request bodies are streamed with backpressure in both protocols', async t => {
   let take = (): void => undefined
   const { port, rejected } = await start(
     t,
@@ -362,7 +362,7 @@ test('a body is passed on as it comes, and no faster than it is read, in both pr
   assert.ok(text.includes('begun') && text.includes(String(drops)), text)
 })
 
-test('a body that is passed on and slow or cut off is no body', async t => {
+test('a streamed body that is slow or interrupted is an error', async t => {
   const outcomes: string[] = []
   const { port, rejected } = await start(
     t,
@@ -528,7 +528,7 @@ test('an upgrade request hijacks the connection or gets a response', async t => 
   await Promise.all([server.stop(50), closed(socket)])
 })
 
-test('our client sends a body as it comes, to our server, over HTTP/2', async t => {
+test('client and server stream a request body over HTTP/2', async t => {
   const begun = Promise.withResolvers<void>()
   const { port } = await start(t, async exchange => {
     exchange.respond(200, {})
@@ -559,7 +559,7 @@ test('our client sends a body as it comes, to our server, over HTTP/2', async t 
   })
 })
 
-test('our client and our server change to the protocols of Kubernetes, with TLS', async t => {
+test('client and server upgrade to SPDY and WebSocket over TLS', async t => {
   const { port } = await start(t, exchange => {
     if (exchange.hijack === undefined) return hello(exchange)
     const { connection, head } = exchange.hijack()
