@@ -113,7 +113,7 @@ async function waitForHidden(client: Client, name: string): Promise<Pod> {
   throw new Error(`${name} did not come`)
 }
 
-test('only the initializer may update a pod that waits for it, and a stopping server ends the waiting request', async t => {
+test('only its initializer may update a waiting pod, and a stopping server ends the request', async t => {
   const { cluster, admin, injector, developer } = await startScene(t)
   const waiting = developer.create(pods, podFor('a', asking)).catch((error: unknown) => error)
   const pod = await waitForHidden(developer, 'a')

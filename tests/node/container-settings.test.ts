@@ -163,7 +163,7 @@ describe('container settings', { skip: containersMissing }, () => {
     await node.linux.mounts.unmount(join(folder, 'late'))
   })
 
-  test('devices', async () => {
+  test('devices of the spec are available in the container', async () => {
     const devices = [{ hostPath: '/dev/null', containerPath: '/dev/nothing', permissions: 'rwm' }]
     assert.equal(await run({ devices }, 'echo x > /dev/nothing; ls -l /dev/nothing | cut -c1'), 'c')
   })

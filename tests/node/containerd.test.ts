@@ -126,7 +126,7 @@ describe('containerd', { skip: containersMissing }, () => {
     })
   }
 
-  test('the exit of a container whose sandbox ended too while containerd was down is reported without waiting', async () => {
+  test('a container that exits with its sandbox while containerd is down is reported without waiting', async () => {
     // A call that returns does not wait for the event of the exit: the sleeps of this clock never end.
     const clock: Clock = { ...node.platform.clock, sleep: (_delayMs, signal) => aborted(signal!) }
     const { socketPath } = node.containerd

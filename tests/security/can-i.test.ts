@@ -172,7 +172,7 @@ describe('kubectl auth can-i', { skip }, async () => {
     await check(kubeconfig, 'kube-system', [...authenticated, ...viewer])
   })
 
-  test('kubectl auth can-i --list of a namespace editor and admin shows edit and admin in that namespace only', async () => {
+  test('kubectl auth can-i --list of a namespace editor and admin shows that namespace only', async () => {
     const edith = await kubeconfigFor(cluster, 'edith')
     await check(edith, 'team', [...authenticated, ...editor])
     await check(edith, 'default', authenticated)

@@ -135,7 +135,7 @@ describe('a token of a running cluster', { skip }, async () => {
     assert.equal(await works(ofAccount), true)
   })
 
-  test('a token is invalid once its service account is deleted, also after one of the same name is created', async () => {
+  test('a token is invalid once its service account is deleted, also after it is created again', async () => {
     await admin('create', 'serviceaccount', 'short')
     const token = await admin('create', 'token', 'short')
     assert.equal(await works(token), true)

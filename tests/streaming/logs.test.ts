@@ -65,7 +65,7 @@ describe('logs', { skip }, async () => {
     assert.match(await raw('container=a&stream=Both'), /Unsupported value: "Both"/)
   })
 
-  test('kubectl logs of a restarted container shows the current log, and with --previous the previous one', async () => {
+  test('kubectl logs of a restarted container shows the current log, or the previous with -p', async () => {
     runtime.setScript('again', [
       { exitAfterMs: 1, exitCode: 1, logs: [{ text: 'first' }] },
       { logs: [{ text: 'second' }] },
