@@ -16,23 +16,13 @@ import { headerBytesMax, HeaderReader, HeaderWriter } from './spdy/header-compre
 import { headerDictionary } from './spdy/header-dictionary.ts'
 import { SpdyError } from './spdy/spdy-error.ts'
 import { SpdyConnection, streamsMax, type SpdyStream } from './spdy.ts'
+import { cut } from './test-cut.ts'
 
 const { clock } = nodePlatform({ log: { level: 'error', format: 'text' } })
 
 function parse(pieces: readonly Uint8Array[]): SpdyPiece[] {
   const parser = new SpdyFrameParser()
   return pieces.flatMap(piece => [...parser.parse(piece)])
-}
-
-function cut(bytes: Uint8Array, sizes: readonly number[]): Uint8Array[] {
-  const pieces: Uint8Array[] = []
-  let at = 0
-  for (let index = 0; at < bytes.length; index++) {
-    const size = sizes[index % sizes.length]!
-    pieces.push(bytes.subarray(at, at + size))
-    at += size
-  }
-  return pieces
 }
 
 const sizes = fc.array(fc.integer({ min: 1, max: 500 }), { minLength: 1, maxLength: 5 })

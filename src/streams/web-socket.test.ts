@@ -8,6 +8,7 @@ import { frameBytes } from './web-socket/frame-bytes.ts'
 import { FrameParser, messageBytesMax, opcodes, type WebSocketEvent } from './web-socket/frame-parser.ts'
 import { WebSocketError } from './web-socket/web-socket-error.ts'
 import { WebSocket } from './web-socket.ts'
+import { cut } from './test-cut.ts'
 
 const { clock } = nodePlatform({ log: { level: 'error', format: 'text' } })
 const key = Uint8Array.of(0x37, 0xfa, 0x21, 0x3d)
@@ -16,17 +17,6 @@ const key = Uint8Array.of(0x37, 0xfa, 0x21, 0x3d)
 function parse(pieces: readonly Uint8Array[], isMasked: boolean): WebSocketEvent[] {
   const parser = new FrameParser({ isMasked })
   return pieces.flatMap(piece => [...parser.parse(Uint8Array.from(piece))])
-}
-
-function cut(bytes: Uint8Array, sizes: readonly number[]): Uint8Array[] {
-  const pieces: Uint8Array[] = []
-  let at = 0
-  for (let index = 0; at < bytes.length; index++) {
-    const size = sizes[index % sizes.length]!
-    pieces.push(bytes.subarray(at, at + size))
-    at += size
-  }
-  return pieces
 }
 
 /** Complete messages and control frames. */

@@ -7,7 +7,7 @@ import {
   type OutgoingHttpHeaders,
 } from 'node:http2'
 import { request as httpsRequest, type RequestOptions } from 'node:https'
-import { after, before, test, type TestContext } from 'node:test'
+import { after, test, type TestContext } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import type { ApiRequest, ApiResponse, StreamChunk } from '#/api/transport.ts'
 import { Server } from '#/apiserver/server.ts'
@@ -15,16 +15,9 @@ import type { HttpLimits } from '#/platform/http.ts'
 import { nodePlatform, serveHttp } from '#/platform/node.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { waitUntil, waitUntilStable } from '../wait-until.ts'
-import { testCertificates, type TestCertificates } from './test-certificates.ts'
+import { testCertificates } from './test-certificates.ts'
 
-let certificates: TestCertificates
-const cleanUps: (() => unknown)[] = []
-before(async () => {
-  certificates = await testCertificates({ after: action => cleanUps.push(action as () => unknown) })
-})
-after(async () => {
-  for (const cleanUp of cleanUps) await cleanUp()
-})
+const certificates = await testCertificates({ after } as Pick<TestContext, 'after'>)
 
 /** The server's log output. */
 const logged: string[] = []

@@ -9,22 +9,15 @@ import {
 } from 'node:http2'
 import { request as httpsRequest, Agent, type RequestOptions } from 'node:https'
 import { connect as connectTcp, type Socket } from 'node:net'
-import { after, before, test, type TestContext } from 'node:test'
+import { after, test, type TestContext } from 'node:test'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
-import { testCertificates, type TestCertificates } from '../../../tests/http/test-certificates.ts'
+import { testCertificates } from '../../../tests/http/test-certificates.ts'
 import { waitUntil } from '../../../tests/wait-until.ts'
 import type { HttpBodyError, HttpExchange, HttpLimits, HttpRejection, HttpServer } from '../http.ts'
 import { connectHttp } from './http-client.ts'
 import { serveHttp } from './http.ts'
 
-let certificates: TestCertificates
-const cleanUps: (() => unknown)[] = []
-before(async () => {
-  certificates = await testCertificates({ after: action => cleanUps.push(action as () => unknown) })
-})
-after(async () => {
-  for (const cleanUp of cleanUps) await cleanUp()
-})
+const certificates = await testCertificates({ after } as Pick<TestContext, 'after'>)
 
 interface Started {
   readonly server: HttpServer
