@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { appendFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { after, describe, test } from 'node:test'
 import { ask, certificateOf, webSocket, type RawAnswer } from './raw-upgrade.ts'
 import { StreamingCluster } from './streaming-cluster.ts'
@@ -137,9 +138,8 @@ describe('hostile', async () => {
   test('exec clients that disconnect at any moment leave no connection and no file descriptor', async () => {
     const before = (await readdir('/proc/self/fd')).length
     const come = async (number: number): Promise<void> => {
-      const asking = ask(cluster, { port: api, line: exec, headers: webSocket, identity })
-      if (number % 3 === 0) await pause(number % 7)
-      const { socket } = await asking
+      const { socket } = await ask(cluster, { port: api, line: exec, headers: webSocket, identity })
+      for (let turn = 0; turn < number % 7; turn++) await nextTurn()
       if (number % 2 === 0) socket.write(clientFrame(Buffer.of(0, 1, 2, 3)))
       socket.destroy()
     }
@@ -200,8 +200,4 @@ function clientFrame(payload: Uint8Array): Buffer {
 function held(): number {
   const { external, arrayBuffers, heapUsed } = process.memoryUsage()
   return external + arrayBuffers + heapUsed
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise(resolve => setTimeout(resolve, milliseconds))
 }
