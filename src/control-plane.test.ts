@@ -14,7 +14,7 @@ const template = {
   spec: { containers: [{ name: 'web', image: 'web' }] },
 }
 
-test('it is known who works on what', async () => {
+test('pendingWork lists the components with queued work', async () => {
   const simulation = new Simulation({ seed: 1 })
   const platform = simulation.host('cluster')
   const store = await simulation.run(MemoryStore.open({ platform }))

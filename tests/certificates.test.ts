@@ -96,7 +96,7 @@ test('certificates are renewed before they expire; the CA is valid for ten years
   assert.equal(new X509Certificate(last.apiServer.cert).validTo, new X509Certificate(first.ca.cert).validTo)
 })
 
-test('a name that is missing makes a new certificate, one that is no longer needed does not', async t => {
+test('a certificate is renewed for a missing name, but not for an unneeded one', async t => {
   const { ensure } = await clusterFolder(t)
   const first = await ensure()
   assert.deepEqual(await ensure(machine, []), first)
@@ -159,7 +159,7 @@ test('a provided RSA CA signs; without its key the existing certificates are use
   )
 })
 
-test('the kubeconfig keeps its certificate when only the address changes, or when others have spoilt it', async t => {
+test('the kubeconfig keeps its certificate when its address changes or the file is damaged', async t => {
   const { path, ensure, ensureAdmin } = await clusterFolder(t)
   const certificates = await ensure()
   const first = await ensureAdmin(certificates)

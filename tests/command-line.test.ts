@@ -13,7 +13,7 @@ function run(program: string, ...parameters: string[]) {
   return { status, stdout, stderr }
 }
 
-test('k8ts version tells the version', () => {
+test('k8ts version prints the version', () => {
   const { status, stdout, stderr } = run(script, 'version')
   assert.equal(status, 0)
   assert.match(stdout, /^k8ts \d+\.\d+\.\d+ \(Kubernetes v1\.36\)\n$/)
@@ -27,7 +27,7 @@ test('k8ts runs through symbolic links, absolute and relative', async () => {
   assert.equal(run(join(folder.path, 'second'), 'version').status, 0)
 })
 
-test('k8ts --help and k8ts version --help go to standard output, a wrong command to standard error with code 2', () => {
+test('--help prints to standard output, an unknown command to standard error with exit code 2', () => {
   assert.match(run(script, '--help').stdout, /^ {2}version +Show the version$/m)
   assert.match(run(script, 'version', '--help').stdout, /^Usage: k8ts version\n/)
   const wrong = run(script, 'fly')

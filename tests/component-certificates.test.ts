@@ -126,7 +126,7 @@ test('the key of service accounts is never replaced', async t => {
   await assert.rejects(ensure(), /sa\.pub is there, but .*sa\.key is not/)
 })
 
-test('every component has an identity of its own', async t => {
+test('every component has its own client certificate', async t => {
   const { path, ensure } = await certificateFolder(t)
   const { ca } = await ensure()
   const check = async (identity: typeof scheduler, subject: string): Promise<void> => {

@@ -26,6 +26,7 @@ import { connectHttp, nodePlatform } from '#/platform/node.ts'
 import type { HttpClientOptions } from '#/platform/http-client.ts'
 import { makeCertificates } from './etcd/certificates.ts'
 import { temporaryFolder } from './temporary-folder.ts'
+import { waitUntil, waitUntilStable } from './wait-until.ts'
 
 const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
 /** Certificates are slow to create; all servers of this file share them. */
@@ -35,7 +36,7 @@ const certificates = await makeCertificates(folder)
 const at = { namespace: 'default', name: 'web' }
 const path = '/api/v1/namespaces/default/configmaps/web'
 
-test('requests of HTTP/2 share one connection, and an answer is a value', async t => {
+test('concurrent HTTP/2 requests share one connection', async t => {
   const { client, server } = await start(t, (request, response) => {
     response.setHeader('content-type', 'application/json')
     response.end(
@@ -47,7 +48,7 @@ test('requests of HTTP/2 share one connection, and an answer is a value', async 
   assert.equal(server.sessions.size, 1)
 })
 
-test('a server without HTTP/2 is spoken to in HTTP/1.1', async t => {
+test('the client falls back to HTTP/1.1', async t => {
   const { cert, key } = certificates.client
   const server = createHttpsServer({ cert, key } as object, (request, response) => {
     response.end(JSON.stringify({ data: { version: request.httpVersion } }))
@@ -62,7 +63,7 @@ test('a server without HTTP/2 is spoken to in HTTP/1.1', async t => {
   assert.equal((await client.get(configMaps, at)).data?.['version'], '1.1')
 })
 
-test('the server must show a certificate that the authority signed for its name', async t => {
+test('the client verifies the CA and the name of the server certificate', async t => {
   const { settings } = await start(t, (_request, response) => void response.end('{"data":{}}'))
   const other = await makeCertificates(await temporaryFolder(t))
   const check = async (changes: Partial<ConnectionSettings>, isFine: boolean): Promise<void> => {
@@ -79,7 +80,7 @@ test('the server must show a certificate that the authority signed for its name'
   await check({ insecureSkipVerify: true }, true)
 })
 
-test('a client certificate from a kubeconfig is shown, and a token sent', async t => {
+test('the client sends the certificate and the token of a kubeconfig', async t => {
   const { settings } = await start(t, (request, response) => {
     const { subject } = (request.stream.session!.socket as TLSSocket).getPeerCertificate()
     response.end(JSON.stringify({ data: { name: subject.CN, token: request.headers.authorization ?? '' } }))
@@ -104,7 +105,7 @@ users: [{name: u, user: {client-certificate: '${files.cert}', client-key: '${fil
   assert.deepEqual((await client.get(configMaps, at)).data, { name: 'test', token: 'Bearer secret' })
 })
 
-test('a token that is refused is read again from its file, once', async t => {
+test('after 401 a token file is read again, once', async t => {
   const folder = await temporaryFolder(t)
   const file = join(folder, 'token')
   await writeFile(file, 'old')
@@ -121,7 +122,7 @@ test('a token that is refused is read again from its file, once', async t => {
   assert.deepEqual(tokens, ['Bearer old', 'Bearer old', 'Bearer old', 'Bearer new'])
 })
 
-test('answers are compressed on the way, watches are not', async t => {
+test('responses are compressed, watches are not', async t => {
   const accepted: unknown[] = []
   const { client, settings } = await start(t, (request, response) => {
     accepted.push(request.headers['accept-encoding'])
@@ -138,7 +139,7 @@ test('answers are compressed on the way, watches are not', async t => {
   assert.deepEqual(accepted, ['gzip', 'gzip', 'identity', 'identity'])
 })
 
-test('watches that fill a connection do not keep others waiting', async t => {
+test('watches that use all streams of a connection do not block other requests', async t => {
   const { client, server } = await start(
     t,
     (request, response) => {
@@ -155,10 +156,10 @@ test('watches that fill a connection do not keep others waiting', async t => {
 })
 
 test('a watch yields events as they arrive, throws when its connection breaks, and can be restarted', async t => {
+  let sendSecond = (): void => undefined
   const { client, server } = await start(t, (_request, response) => {
-    response.write(eventLine('1').slice(0, 20))
-    setTimeout(() => response.write(eventLine('1').slice(20)), 20)
-    setTimeout(() => response.write(eventLine('2')), 40)
+    response.write(eventLine('1').slice(0, 20), () => response.write(eventLine('1').slice(20)))
+    sendSecond = () => void response.write(eventLine('2'))
   })
   for (const session of [1, 2]) {
     const seen: unknown[] = []
@@ -166,6 +167,7 @@ test('a watch yields events as they arrive, throws when its connection breaks, a
       async () => {
         for await (const { object } of client.watch(configMaps)) {
           seen.push(object.metadata.resourceVersion)
+          if (seen.length === 1) sendSecond()
           if (seen.length === 2) for (const each of server.sessions) each.destroy()
         }
       },
@@ -176,11 +178,10 @@ test('a watch yields events as they arrive, throws when its connection breaks, a
   }
 })
 
-test('a stream that the server resets in the middle is cut, not complete', async t => {
+test('a response that is reset midway fails as interrupted', async t => {
   const { client } = await start(t, (request, response) => {
-    response.write('{"metadata":{},')
     const code = request.url?.includes('cancel') ? constants.NGHTTP2_CANCEL : constants.NGHTTP2_INTERNAL_ERROR
-    setTimeout(() => response.stream.close(code), 10)
+    response.write('{"metadata":{},', () => response.stream.close(code))
   })
   await assert.rejects(client.list(configMaps), failsWith('interrupted'))
   await assert.rejects(client.list(configMaps, { namespace: 'cancel' }), failsWith('interrupted'))
@@ -188,20 +189,23 @@ test('a stream that the server resets in the middle is cut, not complete', async
 
 test('after GOAWAY the client uses a new connection and loses no request', async t => {
   let count = 0
+  const waiting: Http2ServerResponse[] = []
   const { client, server } = await start(t, (_request, response) => {
     count++
-    setTimeout(() => response.end('{"data":{}}'), 5)
+    waiting.push(response)
   })
   for (let round = 0; round < 10; round++) {
     const requests = Array.from({ length: 10 }, () => client.get(configMaps, at))
     for (const session of server.sessions) session.close()
+    await waitUntil(() => waiting.length === requests.length)
+    for (const response of waiting.splice(0)) response.end('{"data":{}}')
     await Promise.all(requests)
   }
   assert.equal(count, 100)
 })
 
-test('a connection on which nothing arrives any more is noticed', async t => {
-  const { settings } = await start(t, (_request, response) => void response.write(eventLine('1')))
+test('a connection without ping responses is closed', async t => {
+  const { settings, server } = await start(t, (_request, response) => void response.write(eventLine('1')))
   const hole = await blackHole(t, Number(new URL(settings.server).port))
   const keepalive = { intervalMs: 40, timeoutMs: 40 }
   const client = await connect(t, { ...settings, server: `https://127.0.0.1:${hole.port}` }, { keepalive })
@@ -210,14 +214,17 @@ test('a connection on which nothing arrives any more is noticed', async t => {
   // The watch stays open while pings are answered.
   const next = watch.next()
   next.catch(() => undefined)
-  await new Promise(resolve => setTimeout(resolve, 200))
-  const startedMs = performance.now()
+  let pings = 0
+  for (const session of server.sessions) session.on('ping', () => pings++)
+  await waitUntil(() => pings >= 3)
   hole.swallow()
-  await assert.rejects(next, failsWith('interrupted'))
-  assert.ok(performance.now() - startedMs < 2_000)
+  await assert.rejects(
+    next,
+    error => failsWith('interrupted')(error) && /no ping response/.test(String(error)),
+  )
 })
 
-test('a reader that does not read holds the server back, and what is given up stops', async t => {
+test('an unread response applies backpressure, and leaving it closes the stream', async t => {
   let sentBytes = 0
   let isClosed = false
   const { client } = await start(t, (_request, response) => {
@@ -233,17 +240,14 @@ test('a reader that does not read holds the server back, and what is given up st
   })
   const response = await client.raw({ method: 'GET', path: '/logs' })
   for await (const _piece of response.bytes()) {
-    for (let before = -1; sentBytes !== before;) {
-      before = sentBytes
-      await new Promise(resolve => setTimeout(resolve, 50))
-    }
+    await waitUntilStable(() => sentBytes)
     assert.ok(sentBytes < 20_000_000, `${sentBytes} bytes`)
     break
   }
-  while (!isClosed) await new Promise(resolve => setTimeout(resolve, 5))
+  await waitUntil(() => isClosed)
 })
 
-test('a server that does not answer, or does not even greet, is given up', async t => {
+test('a request times out when the server does not answer or complete the handshake', async t => {
   const { client } = await start(t, () => undefined)
   await assert.rejects(client.get(configMaps, at, { timeoutMs: 50 }), failsWith('timeout'))
   const silent = createServer(() => undefined)

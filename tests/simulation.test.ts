@@ -12,7 +12,7 @@ const script = `
   console.log(JSON.stringify({ traceHash, violations }))
 `
 
-test('one seed gives one trace in ten processes, whatever their hashes, time zone and language', async () => {
+test('one seed gives one trace in ten processes with different hash seeds, time zones and locales', async () => {
   const outcomes = await Promise.all(Array.from({ length: 10 }, (_, index) => runChild(index)))
   assert.deepEqual(
     outcomes,

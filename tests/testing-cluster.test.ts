@@ -28,7 +28,7 @@ async function isRefused(server: string): Promise<boolean> {
   return refused
 }
 
-test('a kubeconfig opens the cluster to other clients, and nothing of it is left in the end', async () => {
+test('a testing cluster serves other clients by its kubeconfig and leaves no file', async () => {
   const cluster = await Cluster.start({ nodes: 1, clock: 'real' })
   const before = held()
   const [path, same] = await Promise.all([cluster.kubeconfig(), cluster.kubeconfig()])
@@ -51,7 +51,7 @@ test('a kubeconfig opens the cluster to other clients, and nothing of it is left
   assert.equal(await isRefused(server), true)
 })
 
-test('a cluster that stops ends the watches of other clients', async () => {
+test('a stopping testing cluster ends the watches of other clients', async () => {
   const cluster = await Cluster.start({ clock: 'real' })
   const config = configOf(await cluster.kubeconfig())
   const ended = Promise.withResolvers<'ended'>()
@@ -67,7 +67,7 @@ test('a cluster that stops ends the watches of other clients', async () => {
   assert.equal(await ended.promise, 'ended')
 })
 
-test('clusters with a kubeconfig each are two clusters', async () => {
+test('two testing clusters with kubeconfigs are separate', async () => {
   await using east = await Cluster.start({ clock: 'real' })
   await using west = await Cluster.start({ clock: 'real' })
   const [first, second] = await Promise.all([east.kubeconfig(), west.kubeconfig()])
@@ -84,7 +84,7 @@ test('clusters with a kubeconfig each are two clusters', async () => {
   await assert.rejects(mixed.makeApiClient(k8s.CoreV1Api).listNode(), { code: 401 })
 })
 
-test('the embedded store is on disk while the cluster lives', async () => {
+test('the embedded store of a testing cluster is removed with it', async () => {
   const cluster = await Cluster.start({ nodes: 2, clock: 'real', store: 'embedded' })
   const folder = dirname(await cluster.kubeconfig())
   assert.ok(existsSync(`${folder}/store`))

@@ -24,10 +24,9 @@ test('k8ts up serves the API, keeps its state through SIGTERM and SIGKILL, and e
   const created = await first.ask(namespaces, { method: 'POST', headers }, '{"metadata": {"name": "mine"}}')
   assert.equal(created.status, 201, created.text)
   const watch = await first.open(`${namespaces}?watch=1`)
-  const { code, ms } = await stop(first, 'SIGTERM')
-  assert.equal(code, 0)
-  assert.ok(ms < 8_000, `it took ${ms} ms`)
+  assert.equal(await stop(first, 'SIGTERM'), 0)
   assert.match(await textOf(watch), /"mine"/)
+  assert.ok(watch.complete, 'the watch is ended, not cut off after the grace period')
   for (const signal of ['SIGKILL', 'SIGINT'] as const) {
     const again = await up(t, folder)
     assert.equal((await again.ask(`${namespaces}/mine`)).status, 200)
@@ -35,7 +34,7 @@ test('k8ts up serves the API, keeps its state through SIGTERM and SIGKILL, and e
   }
 })
 
-test('the files of a cluster are private, and a client without a certificate sees nothing but its health', async t => {
+test('cluster files have mode 0600, and anonymous clients may read health only', async t => {
   const folder = await temporaryFolder(t)
   const cluster = await up(t, folder, '--store', 'memory')
   for (const name of ['admin.conf', 'pki/ca.key', 'pki/apiserver.key']) {
@@ -83,7 +82,7 @@ test('unsupported and contradicting flags exit with 2', () => {
   check('--no-node --fly', /--fly/)
 })
 
-test('k8ts up stops quietly with code 0 when the reader of its output has gone', async t => {
+test('k8ts up exits with 0 when its output is closed', async t => {
   const folder = await temporaryFolder(t)
   const child = spawn(script, ['up', '--no-node', '--data-dir', folder, '--port', '0', '--store', 'memory'])
   t.after(() => child.kill('SIGKILL'))
@@ -95,7 +94,7 @@ test('k8ts up stops quietly with code 0 when the reader of its output has gone',
   assert.equal(errors, '')
 })
 
-test('SIGTERM stops a start that hangs', async t => {
+test('SIGTERM stops k8ts up while it waits for etcd', async t => {
   const folder = await temporaryFolder(t)
   const child = spawn(script, [
     'up',

@@ -242,7 +242,7 @@ test('finalizers of built-in kinds', () => {
   ])
 })
 
-test('domains and what they prefix', () => {
+test('domain prefixes of names are validated', () => {
   const accept = (errors: readonly FieldError[]): void => assert.deepEqual(errors, [])
   const refuse = (errors: readonly FieldError[], text: string): void => {
     assert.equal(formatFieldErrors(errors), text)

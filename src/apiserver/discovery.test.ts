@@ -5,8 +5,8 @@ import { decodeProtobuf } from '#/api/protobuf.ts'
 import type { Resource } from '#/api/resource.ts'
 import { Scheme } from '#/api/scheme.ts'
 import { Discovery } from './discovery.ts'
-import { requestInfo } from './request-info.ts'
-import type { ApiRequest, ApiResponse } from './request.ts'
+import type { ApiResponse } from './request.ts'
+import { testRequest, type TestRequestOptions } from './test-request.ts'
 
 const options = {
   build: { version: '0.1.0' },
@@ -46,27 +46,12 @@ const custom: Resource = {
 const aggregated = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
 const aggregatedBeta = aggregated.replace('v=v2', 'v=v2beta1')
 
-interface Asked {
-  readonly method?: string
-  readonly headers?: Readonly<Record<string, string>>
+interface Asked extends TestRequestOptions {
   readonly from?: Discovery
 }
 
-function ask(path: string, asked: Asked = {}): ApiResponse | undefined {
-  const { method = 'GET', headers = {}, from = discovery } = asked
-  const query = new URLSearchParams()
-  const request: ApiRequest = {
-    method,
-    path,
-    query,
-    headers,
-    body: { bytes: () => Promise.resolve(new Uint8Array()) },
-    signal: new AbortController().signal,
-    peer: { address: '' },
-  }
-  const info = requestInfo(method, path, query)
-  assert.ok(info)
-  return from.handle({ request, info })
+function ask(path: string, { from = discovery, ...options }: Asked = {}): ApiResponse | undefined {
+  return from.handle(testRequest(path, options))
 }
 
 function bytesOf(response: ApiResponse | undefined): Buffer {

@@ -6,34 +6,18 @@ import type { Field, Schema, StructSchema } from '#/api/schema.ts'
 import { Scheme } from '#/api/scheme.ts'
 import { OpenApi, type OpenApiOptions } from './openapi.ts'
 import { Document } from './openapi/gnostic-messages.ts'
-import { requestInfo } from './request-info.ts'
-import type { ApiRequest, ApiResponse } from './request.ts'
+import type { ApiResponse } from './request.ts'
+import { testRequest, type TestRequestOptions } from './test-request.ts'
 
 const options: OpenApiOptions = { build: { version: '0.1.0' }, clock: { turn: () => Promise.resolve() } }
 const openApi = new OpenApi(new Scheme(defaultResources()), options)
 
-interface Asked {
-  readonly method?: string
-  readonly headers?: Readonly<Record<string, string>>
+interface Asked extends TestRequestOptions {
   readonly from?: OpenApi
 }
 
-function ask(url: string, asked: Asked = {}): Promise<ApiResponse> | undefined {
-  const { method = 'GET', headers = {}, from = openApi } = asked
-  const [path = '', search] = url.split('?')
-  const query = new URLSearchParams(search)
-  const request: ApiRequest = {
-    method,
-    path,
-    query,
-    headers,
-    body: { bytes: () => Promise.resolve(new Uint8Array()) },
-    signal: new AbortController().signal,
-    peer: { address: '' },
-  }
-  const info = requestInfo(method, path, query)
-  assert.ok(info)
-  return from.handle({ request, info, receivedMs: Date.UTC(2026, 0, 1) })
+function ask(url: string, { from = openApi, ...options }: Asked = {}): Promise<ApiResponse> | undefined {
+  return from.handle({ ...testRequest(url, options), receivedMs: Date.UTC(2026, 0, 1) })
 }
 
 type Facts = Readonly<Record<string, unknown>>

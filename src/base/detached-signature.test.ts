@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { signDetached } from './detached-signature.ts'
 
-test('a signature is the one that others make of the same text and secret', () => {
+test('a detached signature equals that of another implementation', () => {
   // kubeadm computes this signature itself and compares it with the one found in the cluster-info ConfigMap.
   const signature = signDetached('', { keyId: 'joshua', secret: 'my voice is my passcode' })
   const expected = 'eyJhbGciOiJIUzI1NiIsImtpZCI6Impvc2h1YSJ9..7Ui1ALizW4jXphVUB7xUqC9vLYLL9RZeOFfVLoB7Tgk'
   assert.equal(signature, expected)
 })
 
-test('another text, name or secret has another signature', () => {
+test('a detached signature depends on text, name and secret', () => {
   const secret = { keyId: 'a', secret: 'b' }
   const all = [
     signDetached('text', secret),

@@ -58,7 +58,7 @@ test("flags follow pflag's syntax", () => {
   check('-n x -n=y', { name: 'y' })
 })
 
-test('errors of a command line are one line', () => {
+test('flag errors are one line', () => {
   check('--fly', 'unknown flag: --fly')
   check('--__proto__ x', 'unknown flag: --__proto__')
   check('--constructor=x', 'unknown flag: --constructor')

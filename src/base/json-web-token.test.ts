@@ -34,7 +34,7 @@ describe('tokens', () => {
     }
   }
 
-  test('are verified by the key that signed them, and by no other', () => {
+  test('tokens are verified only by the key that signed them', () => {
     check('rsa', 'RS256')
     check('p256', 'ES256')
     check('p384', 'ES384')
@@ -59,7 +59,7 @@ describe('tokens', () => {
     assert.ok(verify('sha256', Buffer.from(`${head}.${body}`), given, Buffer.from(tail!, 'base64url')))
   })
 
-  test('of other RSA algorithms are read too', () => {
+  test('tokens of other RSA algorithms are verified', () => {
     for (const [alg, digest] of [
       ['RS384', 'sha384'],
       ['PS256', 'sha256'],
@@ -74,7 +74,7 @@ describe('tokens', () => {
     }
   })
 
-  test('with an algorithm that needs no key, or a shared one, are none', () => {
+  test('tokens with algorithm none or HMAC are rejected', () => {
     const [, body = '', tail = ''] = signed('rsa').split('.')
     const headers = [
       { alg: 'none' },
@@ -107,7 +107,7 @@ describe('tokens', () => {
     }
   })
 
-  test('keep members that are named like those of every object to themselves', () => {
+  test('token claims named like Object members are own properties', () => {
     const odd = '{"__proto__":{"sub":"admin"},"constructor":1}'
     const token = decodeToken(`${encode({ alg: 'ES256' })}.${encode(odd)}.${encode('x')}`)
     assert.equal(token?.claims['sub'], undefined)
@@ -115,7 +115,7 @@ describe('tokens', () => {
   })
 })
 
-test('a token that differs in one character is another, and none at all when it is cut', () => {
+test('a changed or truncated token is rejected', () => {
   const original = signed('p256')
   const { publicKey } = keys.p256
   const alphabet = fc.constantFrom(...Array.from('ABCXYZabcxyz0189-_.=+/ \0é'))
@@ -131,7 +131,7 @@ test('a token that differs in one character is another, and none at all when it 
   )
 })
 
-test('whatever the text, nothing is thrown', () => {
+test('verifying random text never throws', () => {
   const { publicKey } = keys.p256
   const part = fc.oneof(
     fc.string(),
@@ -152,7 +152,7 @@ test('whatever the text, nothing is thrown', () => {
   assert.equal(decodeToken(`${encode({ alg: 'ES256' })}.${encode(deep)}.${encode('x')}`), undefined)
 })
 
-test('of a published set only keys that can verify tokens are taken', () => {
+test('only signature keys of a JWKS are used', () => {
   const good = toJsonWebKey({ keyId: 'good', key: keys.p256.publicKey })
   const check = (set: unknown, ids: readonly string[]): void => {
     assert.deepEqual(

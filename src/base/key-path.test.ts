@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { forEachPrefix, prefixEnd } from './key-path.ts'
 
-test('the end of a prefix is after every key below it and before every other that is', () => {
+test('prefixEnd is after every key below the prefix and before all later keys', () => {
   const end = prefixEnd('/a/b/')
   for (const key of ['/a/b/', '/a/b/c', '/a/b/~', '/a/b/c/d']) assert.ok(key < end, key)
   for (const key of ['/a/b0', '/a/bc', '/a/c/']) assert.ok(key >= end, key)

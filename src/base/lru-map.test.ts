@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { LruMap } from './lru-map.ts'
 
-test('at the bound the entry goes that was not looked at for longest', () => {
+test('at its bound the LRU map evicts the least recently used entry', () => {
   const map = new LruMap<string, number>(2)
   map.set('a', 1)
   map.set('b', 2)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MetricsRegistry } from './metrics.ts'
 
-test('counters, gauges, histograms and readings in the text format', () => {
+test('counters, gauges, histograms and collected values are written in the text format', () => {
   const registry = new MetricsRegistry()
   const requests = registry.counter({ name: 'requests_total', help: 'Requests.', labels: ['verb', 'code'] })
   requests.with('GET', '200').add()
@@ -42,7 +42,7 @@ read{which="b"} NaN
   )
 })
 
-test('a metric without series has no lines, and a series that is removed is gone', () => {
+test('a metric without series has no lines, and removed series disappear', () => {
   const registry = new MetricsRegistry()
   const gauge = registry.gauge({ name: 'a', help: 'A.', labels: ['x'] })
   const empty = registry.render()
@@ -52,7 +52,7 @@ test('a metric without series has no lines, and a series that is removed is gone
   assert.equal(registry.render(), empty)
 })
 
-test('past the bound everything new is counted in one series', () => {
+test('new label values over the bound share one series', () => {
   const registry = new MetricsRegistry()
   const counter = registry.counter({ name: 'a', help: 'A.', labels: ['x', 'y'], seriesMax: 2 })
   for (let index = 0; index < 100; index++) counter.with(String(index), 'z').add()
@@ -65,7 +65,7 @@ test('past the bound everything new is counted in one series', () => {
   ])
 })
 
-test('values and labels must be as many, and a name is given once', () => {
+test('label values must match label names, and metric names are unique', () => {
   const registry = new MetricsRegistry()
   const counter = registry.counter({ name: 'a', help: 'A.', labels: ['x'] })
   assert.throws(() => counter.with(), /0 values for 1 labels/)

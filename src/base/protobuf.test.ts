@@ -113,7 +113,7 @@ test('the bytes are those of the specification', () => {
   check(Sparse.encode({ a: 0, d: [1, 2] }), '080020012002')
 })
 
-test('lists of numbers are read packed or not, and wide numbers stay exact', () => {
+test('repeated numbers are read packed and unpacked, and 64-bit numbers stay exact', () => {
   const Numbers = message({ list: [4, 'int32', 'repeated'] })
   assert.deepEqual(Numbers.decode(hex('2001 2202 0203 2004')), { list: [1, 2, 3, 4] })
   const Wide = message({ a: [1, 'uint64'], b: [2, 'int64'] })
@@ -121,7 +121,7 @@ test('lists of numbers are read packed or not, and wide numbers stay exact', () 
   assert.deepEqual(Wide.decode(wide), { a: 2n ** 64n - 1n, b: -1 })
 })
 
-test('what is absent is zero, left out, or undefined, as the message has it', () => {
+test('absent protobuf fields are zero, omitted or undefined by their declaration', () => {
   assert.deepEqual(Point.decode(hex('')), { x: 0, y: 0 })
   assert.deepEqual(Choice.decode(hex('')), { text: undefined, number: undefined, point: undefined })
   const labels = map('string', 'string')
@@ -132,13 +132,13 @@ test('what is absent is zero, left out, or undefined, as the message has it', ()
   assert.deepEqual(Places.decode(hex('0a00')), { m: { '': { x: 0, y: 0 } } })
 })
 
-test('of a choice the last one counts, and two are refused when writing', () => {
+test('of a oneof the last field wins, and encoding two fails', () => {
   const both = Buffer.concat([Choice.encode({ text: 'a' }), Choice.encode({ number: 0 })])
   assert.deepEqual(Choice.decode(both), { text: undefined, number: 0, point: undefined })
   assert.throws(() => Choice.encode({ text: 'a', number: 1 }), ProtobufError)
 })
 
-test('a message that comes in parts is merged', () => {
+test('repeated occurrences of a submessage are merged', () => {
   assert.deepEqual(Choice.decode(hex('1a020802 1a021004')).point, { x: 1, y: 2 })
 })
 
@@ -158,7 +158,7 @@ test('a converted type has its own form, also when the conversion encodes a mess
   assert.equal(Wrapped.decode(hex('')).place, undefined)
 })
 
-test('unknown fields are passed over, groups and wrong wire types included', () => {
+test('unknown fields, groups and wrong wire types are skipped', () => {
   const unknown = '9a0103616263 a00105 a9010000000000000000 b501 00000000 bb01 c00105 c301c401 bc01'
   assert.deepEqual(Point.decode(hex(`0802 ${unknown} 1004`)), { x: 1, y: 2 })
   assert.deepEqual(Point.decode(hex('0a0161 1004')), { x: 0, y: 2 })
@@ -189,7 +189,7 @@ test('invalid protobuf bytes are rejected with an error that names the field', (
   check('21000000', /unexpected end of input/)
 })
 
-test('depth is bounded when reading and when writing', () => {
+test('nesting depth is bounded when decoding and encoding', () => {
   let tree: Tree = { name: 'leaf', children: [] }
   for (let depth = 0; depth < 100; depth++) tree = { name: '', children: [tree] }
   assert.deepEqual(Tree.decode(Tree.encode(tree)), tree)
@@ -232,7 +232,7 @@ test('random bytes give a value or a ProtobufError and no prototype changes', ()
   assert.equal(Object.getPrototypeOf(labels), Object.prototype)
 })
 
-test('a value that does not fit its type is refused by name', () => {
+test('encoding a value of the wrong type fails and names the field', () => {
   const check = (value: object, field: RegExp): void => {
     const complaint = (error: unknown): boolean => error instanceof ProtobufError && field.test(error.message)
     assert.throws(() => Everything.encode(value), complaint)

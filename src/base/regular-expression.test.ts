@@ -62,7 +62,7 @@ test("invalid regular expressions are rejected with Go's messages", () => {
   check('(a)'.repeat(2_000), 'expression too large')
 })
 
-test('matches are leftmost, and of those that begin there the preferred', () => {
+test('matches are leftmost-first', () => {
   /**
    * Expected: `start-end` of the match and of each group, or `-` for no match; `.` for a group that did not
    * participate.
@@ -140,12 +140,12 @@ test('matches are leftmost, and of those that begin there the preferred', () => 
   check('x*', '', '0-0 ')
 })
 
-test('the names of groups come in their order', () => {
+test('group names are listed in order', () => {
   const { groupNames } = compileRegularExpression('(?P<a>x)(y)(?:z)(?<a>w)')
   assert.deepEqual(groupNames, ['', 'a', '', 'a'])
 })
 
-test('all matches do not overlap, and an empty one does not touch another', () => {
+test('successive matches do not overlap', () => {
   const check = (pattern: string, text: string, expected: string, countMax = 100): void => {
     const found = compileRegularExpression(pattern).matchAll(text, countMax)
     assert.equal(found.map(({ start, end }) => `${start}-${end}`).join(' '), expected, pattern)
@@ -161,7 +161,7 @@ test('all matches do not overlap, and an empty one does not touch another', () =
   check('(?m)^', 'a\nb', '0-0 2-2')
 })
 
-test('what the engine makes of a pattern is what we make of it', () => {
+test('matches agree with the JavaScript engine', () => {
   const atom = fc.constantFrom(
     'a',
     'b',
@@ -209,7 +209,7 @@ test('what the engine makes of a pattern is what we make of it', () => {
   )
 })
 
-test('groups capture what they capture in the engine', () => {
+test('captures agree with the JavaScript engine', () => {
   const part = fc.constantFrom('(a|b)', '(a+)', '(b*)', '(?:(a)|(b))', '(?:xa)*', '(\\w)', '(a|ab)', '(.*?)')
   const pattern = fc.array(part, { minLength: 1, maxLength: 4 }).map(each => each.join(''))
   const text = fc.string({ unit: fc.constantFrom('a', 'b', 'x', ' '), maxLength: 10 })
@@ -223,7 +223,7 @@ test('groups capture what they capture in the engine', () => {
   )
 })
 
-test('patterns that make other engines explode end at once', () => {
+test('patterns with catastrophic backtracking are matched in linear time', () => {
   const long = 'a'.repeat(100_000)
   for (const pattern of [
     '(a+)+$',
@@ -240,13 +240,13 @@ test('patterns that make other engines explode end at once', () => {
   assert.equal(compileRegularExpression('a*').match(long)?.end, 100_000)
 })
 
-test('a search that would take too long fails', () => {
+test('a search over the step limit fails', () => {
   const expression = compileRegularExpression('(?:a.*b|a)')
   assert.throws(() => expression.matchAll('a'.repeat(30_000), Infinity), RegularExpressionError)
   assert.equal(expression.matchAll('a'.repeat(300), Infinity).length, 300)
 })
 
-test('the states that a text needs are forgotten before they are too many', () => {
+test('cached automaton states are bounded', () => {
   const expression = compileRegularExpression('[ab]*a[ab]{14}c')
   let seed = 1
   let text = ''
@@ -258,7 +258,7 @@ test('the states that a text needs are forgotten before they are too many', () =
   assert.equal(expression.test(`${text}a${'b'.repeat(14)}c`), true)
 })
 
-test('deep, long and hostile patterns throw nothing else', () => {
+test('deep, long and hostile patterns throw only syntax errors', () => {
   const hostile = [
     '(?:'.repeat(50_000),
     '['.repeat(10_000),

@@ -36,7 +36,7 @@ test('every bit of the bytes varies', () => {
   }
 })
 
-test('a whole number below nothing cannot be drawn', () => {
+test('an invalid bound of a random integer is rejected', () => {
   for (const below of [0, -1, 1.5, Number.NaN, Infinity, 2 ** 60]) {
     assert.throws(() => new SeededRandom('').integer(below), /cannot draw/)
   }

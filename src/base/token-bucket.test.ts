@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { TokenBucket } from './token-bucket.ts'
 
-test('a burst at once, then one for each refill', () => {
+test('a token bucket allows its burst, then one per refill', () => {
   const bucket = new TokenBucket({ burst: 3, perSecond: 1 / 300 }, 0)
   assert.deepEqual(
     [0, 0, 0, 0, 299_000].map(now => bucket.take(now)),
@@ -14,7 +14,7 @@ test('a burst at once, then one for each refill', () => {
   )
 })
 
-test('it never holds more than the burst', () => {
+test('a token bucket never holds more than its burst', () => {
   const bucket = new TokenBucket({ burst: 2, perSecond: 10 }, 0)
   assert.deepEqual(
     [1e9, 1e9, 1e9].map(now => bucket.take(now)),

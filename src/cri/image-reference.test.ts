@@ -4,7 +4,7 @@ import { ImageReferenceError, normalizeImage, parseImageReference } from './imag
 
 const sha = 'a'.repeat(64)
 
-test('a name becomes the one that registries know', () => {
+test('image references are normalized to registry names', () => {
   const cases: Readonly<Record<string, string>> = {
     'busybox': 'docker.io/library/busybox:latest',
     'busybox:1.36': 'docker.io/library/busybox:1.36',
@@ -23,7 +23,7 @@ test('a name becomes the one that registries know', () => {
   for (const [text, expected] of Object.entries(cases)) assert.equal(normalizeImage(text), expected, text)
 })
 
-test('what names no image is refused with words that are known', () => {
+test("invalid image references are rejected with Docker's messages", () => {
   const format = 'invalid reference format'
   const cases: Readonly<Record<string, string>> = {
     '': format,
@@ -55,7 +55,7 @@ test('what names no image is refused with words that are known', () => {
   }
 })
 
-test('a hostile name takes no long time', () => {
+test('long malformed image references are rejected without backtracking', () => {
   const names = ['a-'.repeat(100_000), 'a.'.repeat(100_000), 'a/'.repeat(100_000), `a:${'b'.repeat(1e6)}`]
   for (const text of names) assert.throws(() => parseImageReference(text), ImageReferenceError)
 })

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { ociArchive } from './oci-archive.ts'
 
-test('an archive leads from its index to every file, by digests that are right', () => {
+test('every blob of an OCI archive is reachable from its index by a correct digest', () => {
   const archive = ociArchive({
     reference: 'example.com/team/app:v1',
     architecture: 'arm64',

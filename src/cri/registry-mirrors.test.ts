@@ -11,7 +11,7 @@ import {
   type RegistryFolder,
 } from './registry-mirrors.ts'
 
-test('a mirror is HOST=URL', () => {
+test('a registry mirror is parsed from HOST=URL', () => {
   const check = (text: string, expected: string): void => {
     const { host, url } = parseRegistryMirror(text)
     assert.equal(`${host} ${url}`, expected)
@@ -25,7 +25,7 @@ test('a mirror is HOST=URL', () => {
   check('registry:5000=https://m.example/v2/hub', 'registry:5000 https://m.example/v2/hub')
 })
 
-test('what is wrong with a mirror is said', () => {
+test('invalid registry mirrors are rejected with the reason', () => {
   const check = (text: string, message: string): void => {
     assert.throws(() => parseRegistryMirror(text), new UsageError(message))
   }
@@ -53,7 +53,7 @@ const head =
   '# Written by k8ts up --registry-mirror, which replaces this file at each start. ' +
   'Without this line the file is yours.\n'
 
-test('hosts.toml has the mirrors in order, each once', () => {
+test('hosts.toml lists the mirrors in order and without duplicates', () => {
   const check = (urls: string, ...sections: readonly string[]): void => {
     assert.equal(hostsToml(urls.split(' ')), [head, ...sections].join('\n'))
   }
@@ -66,7 +66,7 @@ test('hosts.toml has the mirrors in order, each once', () => {
   check('https://m.example/v2/hub', section('https://m.example/v2/hub', '  override_path = true\n'))
 })
 
-test('only files of the flag are written and removed', () => {
+test('hosts.toml files are written and removed only for hosts of the flag', () => {
   const written = hostsToml(['https://m.example'])
   /** `a:mine`, `a:ours`, `a:stale` or `a:ca.crt`: what is in the folder of a registry. */
   const folder = (text: string): RegistryFolder => {
@@ -104,7 +104,7 @@ test('only files of the flag are written and removed', () => {
   check('_default', '_default:mine', '_default has _default/hosts.toml')
 })
 
-test('a file of the user is named and kept, and nothing else is changed', async () => {
+test('a hosts.toml of the user is kept and reported, and nothing is written', async () => {
   const simulation = new Simulation({ seed: 1 })
   const { files } = simulation.host('node')
   const folder = '/data/node/containerd/certs.d'

@@ -17,7 +17,7 @@ function shownStep(step: CommandStep): string {
   }
 }
 
-test('a command becomes steps', () => {
+test('simulated commands are parsed into steps', () => {
   const cases: Readonly<Record<string, string>> = {
     'echo hi; sleep 1; sleep 2; exit 3': 'stdout "hi\\n", wait 3000, exit 3',
     'echo -n bye > /dev/termination-log; exit 1': '/dev/termination-log "bye", exit 1',
@@ -41,7 +41,7 @@ test('a command becomes steps', () => {
   ])
 })
 
-test('steps take their time', () => {
+test('simulated commands take the virtual time of their steps', () => {
   assert.deepEqual(
     outcomeOf([{ do: 'wait', ms: 5 }, { do: 'copy' }, { do: 'wait', ms: 2 }, { do: 'exit', code: 1 }]),
     {

@@ -46,7 +46,7 @@ class World {
   }
 }
 
-test('containers do what their command, their script or their pod says', async () => {
+test('simulated containers run their command, script or pod annotation', async () => {
   const world = new World({
     containers: {
       scripted: { exitAfterMs: 2_000, exitCode: 4 },
@@ -87,7 +87,7 @@ test('containers do what their command, their script or their pod says', async (
   assert.ok(await world.simulation.settle(0), 'no timer is pending when nothing is to happen')
 })
 
-test('a container ends when it is told to, or is killed', async () => {
+test('a simulated container exits on SIGTERM or is killed', async () => {
   const world = new World({
     containers: { deaf: { stopMs: Infinity }, slow: { stopMs: 2_000, stopExitCode: 0 } },
   })
@@ -111,7 +111,7 @@ test('a container ends when it is told to, or is killed', async () => {
   assert.equal(await world.stand(id), '137 Error after 1000', 'whoever waits least decides')
 })
 
-test('what a container says is in its log, as runtimes write it, and goes on in a new file', async () => {
+test('simulated containers write CRI logs and continue in a reopened file', async () => {
   const logs = [
     { text: 'one' },
     { text: 'two', stream: 'stderr' as const, afterMs: 1_000 },
@@ -134,7 +134,7 @@ test('what a container says is in its log, as runtimes write it, and goes on in 
   assert.equal(await world.log(status.logPath), 'stdout F hello you\nstderr F no\n')
 })
 
-test('a file that is mounted from the node can be written', async () => {
+test('a simulated container can write a file mounted from the node', async () => {
   const world = new World()
   const mount = {
     readonly: false,
@@ -151,7 +151,7 @@ test('a file that is mounted from the node can be written', async () => {
   assert.equal(Buffer.from(await world.do(world.platform.files.read('/pods/message'))).toString(), 'bye')
 })
 
-test('commands in containers answer, take long, or cannot be started', async () => {
+test('simulated exec commands succeed, time out or fail to start', async () => {
   const execs = {
     'check me': { stdout: 'fine', stderr: 'hm', exitCode: 3 },
     'slow': { afterMs: 5_000 },
@@ -183,7 +183,7 @@ test('commands in containers answer, take long, or cannot be started', async () 
   assert.ok(await world.simulation.settle(0))
 })
 
-test('streams go both ways and no further than they are read', async () => {
+test('simulated exec streams have backpressure in both directions', async () => {
   const world = new World()
   const id = await world.start('it', { command: ['cat'], stdin: true })
   const streams = { stdin: true, stdout: true, stderr: true, tty: false }
@@ -208,7 +208,7 @@ test('streams go both ways and no further than they are read', async () => {
   assert.equal(await world.log(logPath), 'stdout F hello\n')
 })
 
-test('ports answer while their container runs', async () => {
+test('simulated ports accept connections while their container runs', async () => {
   const world = new World({ containers: { it: { ports: { 80: 'echo', 81: { answer: 'hi' } } } } })
   const id = await world.start('it')
   const [{ id: sandboxId } = { id: '' }] = await world.do(world.runtime.listPodSandbox())
@@ -224,7 +224,7 @@ test('ports answer while their container runs', async () => {
   await assert.rejects(ask(80, ''), { reason: 'failed' })
 })
 
-test('images can be pulled, unless their script says otherwise', async () => {
+test('simulated images are pulled unless a script sets credentials, failures or delays', async () => {
   const world = new World({
     images: {
       secret: { auth: { username: 'me', password: 'it' } },
@@ -257,7 +257,7 @@ test('images can be pulled, unless their script says otherwise', async () => {
   )
 })
 
-test('a runtime that is lost, slow or failing says so, and its containers go on', async () => {
+test('the simulated runtime reports faults while its containers keep running', async () => {
   const world = new World()
   const { runtime } = world
   const id = await world.start('it', { command: ['sleep', '5'] })
@@ -288,7 +288,7 @@ test('a runtime that is lost, slow or failing says so, and its containers go on'
   assert.deepEqual(heard, [undefined, 'u0', undefined])
 })
 
-test('a sandbox that is killed takes its containers with it and gives its address back', async () => {
+test('killing a simulated sandbox ends its containers and releases its address', async () => {
   const world = new World({ podCidrs: ['10.0.0.0/30', 'fd00::/64'] })
   const { runtime } = world
   const id = await world.start('it')
@@ -306,7 +306,7 @@ test('a sandbox that is killed takes its containers with it and gives its addres
   assert.deepEqual(await world.do(runtime.listContainers({ podUid: 'u0' })), [])
 })
 
-test('thousands of pods fit and take no time', async () => {
+test('thousands of simulated pods start without virtual time', async () => {
   const world = new World()
   for (let index = 0; index < 3_000; index++) await world.start('it', { command: ['sleep', '60'] })
   assert.equal((await world.do(world.runtime.listContainers())).length, 3_000)
@@ -316,7 +316,7 @@ test('thousands of pods fit and take no time', async () => {
   assert.ok(containers.every(({ state }) => state === 'exited'))
 })
 
-test('pods are reached by their addresses as their scripts say', async () => {
+test('simulated pods are reachable at their addresses as scripted', async () => {
   const world = new World({
     containers: {
       web: { http: { '/': { body: 'hi' }, '/slow': { afterMs: 2_000 }, '*': { status: 404 } } },

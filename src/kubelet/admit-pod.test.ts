@@ -38,61 +38,77 @@ function check(name: string, input: Partial<AdmissionInput>, expected: string): 
 
 const shortOf = "Node didn't have enough resource"
 
-check('what fits is taken', { pod: asking({ cpu: '2', memory: '1Gi' }) }, 'taken')
+check('a pod that fits is admitted', { pod: asking({ cpu: '2', memory: '1Gi' }) }, 'taken')
 check(
-  'processors in thousandths',
+  'CPU over the capacity is rejected, in millicores',
   { pod: asking({ cpu: '1500m' }), otherPods: [asking({ cpu: '600m' })] },
   `OutOfcpu: ${shortOf}: cpu, requested: 1500, used: 600, capacity: 2000`,
 )
 check(
-  'memory in bytes',
+  'memory over the capacity is rejected, in bytes',
   { pod: asking({ memory: '2Gi' }) },
   `OutOfmemory: ${shortOf}: memory, requested: 2147483648, used: 0, capacity: 1073741824`,
 )
 check(
-  'what the node does not have at all',
+  'a resource that the node lacks is rejected',
   { pod: asking({ 'ephemeral-storage': '1' }) },
   `OutOfephemeral-storage: ${shortOf}: ephemeral-storage, requested: 1, used: 0, capacity: 0`,
 )
 check(
-  'what others announce',
+  'an extended resource in use is rejected',
   { pod: asking({ 'example.com/gpu': '1' }), otherPods: [asking({ 'example.com/gpu': '1' })] },
   `OutOfexample.com/gpu: ${shortOf}: example.com/gpu, requested: 1, used: 1, capacity: 1`,
 )
-check('what only the cluster knows', { pod: asking({ 'example.com/licence': '1' }) }, 'taken')
 check(
-  'so many pods and no more',
+  'an extended resource unknown to the node is admitted',
+  { pod: asking({ 'example.com/licence': '1' }) },
+  'taken',
+)
+check(
+  'pods over the maximum are rejected',
   { otherPods: [pod(), pod(), pod()] },
   `OutOfpods: ${shortOf}: pods, requested: 1, used: 3, capacity: 3`,
 )
 const elsewhere =
   "NodeAffinity: Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"
-check('the right labels', { pod: pod({ nodeSelector: { disk: 'ssd' } }) }, 'taken')
-check('the wrong labels', { pod: pod({ nodeSelector: { disk: 'hdd' } }) }, elsewhere)
+check('a matching nodeSelector is admitted', { pod: pod({ nodeSelector: { disk: 'ssd' } }) }, 'taken')
+check(
+  'a nodeSelector that does not match is rejected',
+  { pod: pod({ nodeSelector: { disk: 'hdd' } }) },
+  elsewhere,
+)
 const affinity = (values: readonly string[]): PodSpec['affinity'] & object => {
   const matchExpressions = [{ key: 'disk', operator: 'In', values }]
   const needed = { nodeSelectorTerms: [{ matchExpressions }] }
   return { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: needed } }
 }
-check('affinity that holds', { pod: pod({ affinity: affinity(['ssd']) }) }, 'taken')
-check('affinity that does not', { pod: pod({ affinity: affinity(['hdd']) }) }, elsewhere)
+check('a matching node affinity is admitted', { pod: pod({ affinity: affinity(['ssd']) }) }, 'taken')
 check(
-  'a node that is not known yet',
+  'a node affinity that does not match is rejected',
+  { pod: pod({ affinity: affinity(['hdd']) }) },
+  elsewhere,
+)
+check(
+  'affinity is not checked before the node is known',
   { pod: pod({ nodeSelector: { disk: 'hdd' } }), node: undefined },
   'taken',
 )
 const taken =
   "NodePorts: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"
 const port80 = { hostPort: 80 }
-check('a port that is free', { pod: listening(port80), otherPods: [listening({ hostPort: 81 })] }, 'taken')
-check('a port that is taken', { pod: listening(port80), otherPods: [listening(port80)] }, taken)
 check(
-  'a port for another protocol',
+  'a free host port is admitted',
+  { pod: listening(port80), otherPods: [listening({ hostPort: 81 })] },
+  'taken',
+)
+check('a host port in use is rejected', { pod: listening(port80), otherPods: [listening(port80)] }, taken)
+check(
+  'a host port in use with another protocol is admitted',
   { pod: listening(port80), otherPods: [listening({ ...port80, protocol: 'UDP' })] },
   'taken',
 )
 check(
-  'a port of another address',
+  'a host port in use on another host IP is admitted',
   {
     pod: listening({ ...port80, hostIP: '10.0.0.1' }),
     otherPods: [listening({ ...port80, hostIP: '10.0.0.2' })],
@@ -100,33 +116,33 @@ check(
   'taken',
 )
 check(
-  'a port of one address and of all',
+  'a host port in use on all host IPs is rejected',
   { pod: listening({ ...port80, hostIP: '10.0.0.1' }), otherPods: [listening(port80)] },
   taken,
 )
 check(
-  "a port on the node's network",
+  'a host port of a pod with the host network in use is rejected',
   { pod: listening(port80, { hostNetwork: true }), otherPods: [listening(port80)] },
   taken,
 )
 check(
-  'a taint that drives away',
+  'a NoExecute taint without toleration is rejected',
   { pod: pod({ tolerations: [] }) },
   "TaintToleration: Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate",
 )
-check('but not what the node itself runs', { pod: pod({ tolerations: [] }), isStatic: true }, 'taken')
+check('a static pod is admitted despite taints', { pod: pod({ tolerations: [] }), isStatic: true }, 'taken')
 check(
-  'another system',
+  'a pod for another OS is rejected',
   { pod: pod({ os: { name: 'windows' } }) },
   "PodOSNotSupported: Failed to admit pod as the OS field doesn't match node OS",
 )
 check(
-  'a label for another system',
+  'an OS label that does not match is rejected',
   { pod: pod({}, { labels: { 'kubernetes.io/os': 'windows' } }) },
   "PodOSSelectorNodeLabelDoesNotMatch: Failed to admit pod as the `kubernetes.io/os` label doesn't match node label",
 )
 check(
-  'groups that the runtime cannot be strict about',
+  'SupplementalGroupsPolicy Strict without runtime support is rejected',
   { pod: pod({ securityContext: { supplementalGroupsPolicy: 'Strict' } }) },
   'SupplementalGroupsPolicyNotSupported: SupplementalGroupsPolicy=Strict is not supported in this node',
 )
@@ -134,29 +150,41 @@ check(
 const full = { pressures: new Set(['DiskPressure']) }
 const tight = { pressures: new Set(['MemoryPressure']) }
 const memoryToleration = { key: 'node.kubernetes.io/memory-pressure', operator: 'Exists' }
-check('a full disk', full, 'Evicted: The node had condition: [DiskPressure]. ')
-check('a full disk, but the node needs the pod', { ...full, pod: pod({ priority: 2_000_000_000 }) }, 'taken')
-check('a full disk, but the pod is the node itself', { ...full, isStatic: true }, 'taken')
-check('little memory, and nothing asked for', tight, 'Evicted: The node had condition: [MemoryPressure]. ')
-check('little memory, and some asked for', { ...tight, pod: asking({ memory: '1Mi' }) }, 'taken')
+check('a pod is rejected under disk pressure', full, 'Evicted: The node had condition: [DiskPressure]. ')
 check(
-  'little memory, which the pod puts up with',
+  'a critical pod is admitted under disk pressure',
+  { ...full, pod: pod({ priority: 2_000_000_000 }) },
+  'taken',
+)
+check('a static pod is admitted under disk pressure', { ...full, isStatic: true }, 'taken')
+check(
+  'a BestEffort pod is rejected under memory pressure',
+  tight,
+  'Evicted: The node had condition: [MemoryPressure]. ',
+)
+check(
+  'a Burstable pod is admitted under memory pressure',
+  { ...tight, pod: asking({ memory: '1Mi' }) },
+  'taken',
+)
+check(
+  'a pod that tolerates memory pressure is admitted',
   { ...tight, pod: pod({ tolerations: [...tolerations, memoryToleration] }) },
   'taken',
 )
 check(
-  'little memory and a full disk',
+  'a Burstable pod is rejected under memory and disk pressure',
   { pressures: new Set(['MemoryPressure', 'DiskPressure']), pod: asking({ memory: '1Mi' }) },
   'Evicted: The node had condition: [MemoryPressure DiskPressure]. ',
 )
 const sysctls = { securityContext: { sysctls: [{ name: 'kernel.msgmax', value: '1' }] } }
 check(
-  'a setting of the kernel that is not for pods',
+  'an unsafe sysctl is rejected',
   { pod: pod(sysctls) },
   'SysctlForbidden: forbidden sysctl: "kernel.msgmax" not allowlisted',
 )
 check(
-  'a setting of the kernel that the node allows',
+  'an unsafe sysctl that the node allows is admitted',
   { pod: pod(sysctls), allowedUnsafeSysctls: ['kernel.msg*'] },
   'taken',
 )

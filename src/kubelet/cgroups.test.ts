@@ -30,7 +30,7 @@ function cgroupsOn(tree: UnifiedTree): PodCgroups {
   })
 }
 
-test('in version 2 controllers are handed on from group to group, and limits are set', async () => {
+test('with cgroup v2 controllers are enabled down the tree and limits are set', async () => {
   const tree = new UnifiedTree(root, ['cpuset', 'cpu', 'io', 'memory', 'hugetlb', 'pids', 'rdma'])
   const cgroups = cgroupsOn(tree)
   await cgroups.start(share)
@@ -58,7 +58,7 @@ test('in version 2 controllers are handed on from group to group, and limits are
   assert.deepEqual(tree.folders, [root])
 })
 
-test('what the kernel cannot limit is left alone', async () => {
+test('limits of unsupported controllers are skipped', async () => {
   const tree = new UnifiedTree(root, ['cpu', 'memory'])
   const cgroups = cgroupsOn(tree)
   await cgroups.start(share)
@@ -67,7 +67,7 @@ test('what the kernel cannot limit is left alone', async () => {
   assert.equal(tree.content(`${root}${path}/pids.max`), undefined)
 })
 
-test('a group with processes of its own cannot hand on controllers, and the way out is told', async () => {
+test('enabling controllers of a cgroup with processes fails with a hint', async () => {
   const tree = new UnifiedTree(root, ['cpu', 'memory'])
   tree.busy.add(root)
   const message = /cgroup \/sys\/fs\/cgroup contains processes, .*: move the processes into a sibling cgroup/

@@ -6,7 +6,7 @@ import { containerHash, containerOfAnnotations, podOfLabels } from './container-
 
 const context = { attempt: 2, node, machine, resolvConf: 'nameserver 1.1.1.1\nsearch home\n' }
 
-test('a sandbox is what the pod as a whole asks for', () => {
+test('the sandbox configuration has the settings of the pod', () => {
   const pod = podWith({
     containers: [{ name: 'c', ports: [{ containerPort: 80, hostPort: 8080 }] }],
     securityContext: { sysctls: [{ name: 'net.ipv4.tcp_syncookies', value: '1' }] },
@@ -33,7 +33,7 @@ test('a sandbox is what the pod as a whole asks for', () => {
   assert.throws(() => sandboxConfigOf(long, context), { reason: 'CreatePodSandboxError' })
 })
 
-test('a container is what its spec asks for, with what a kubelet needs to know it again', async () => {
+test('the container configuration has the spec and the labels of the kubelet', async () => {
   const preStop = { exec: { command: ['stop'] } }
   const input = inputOf({
     spec: { terminationGracePeriodSeconds: 7 },
@@ -71,7 +71,7 @@ test('a container is what its spec asks for, with what a kubelet needs to know i
   })
 })
 
-test('whatever stands in the way has a reason and a message for people', async () => {
+test("configuration errors have Kubernetes' reason and message", async () => {
   const env = [{ name: 'A', valueFrom: { secretKeyRef: { name: 'none', key: 'k' } } }]
   const message = 'secret "none" not found'
   const wanted = { name: 'ContainerConfigError', reason: 'CreateContainerConfigError', message }

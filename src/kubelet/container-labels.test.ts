@@ -18,7 +18,7 @@ const pod = {
   },
 }
 
-test('labels say whose a container is, whatever labels the pod has', () => {
+test('kubelet labels win over pod labels of the same name', () => {
   assert.deepEqual(podOfLabels(sandboxLabels(pod)), { name: 'web', namespace: 'shop', uid: 'u-1' })
   const own = containerLabels(pod, { name: 'c' })
   assert.deepEqual(podOfLabels(own), { name: 'web', namespace: 'shop', uid: 'u-1', container: 'c' })
@@ -27,7 +27,7 @@ test('labels say whose a container is, whatever labels the pod has', () => {
   assert.equal(podOfLabels({ 'io.kubernetes.pod.name': 'web' }), undefined)
 })
 
-test('the names of labels and annotations are those that tools know', () => {
+test("container labels and annotations have Kubernetes' names", () => {
   const names = [
     'io.kubernetes.container.hash',
     'io.kubernetes.container.restartCount',
@@ -42,7 +42,7 @@ test('the names of labels and annotations are those that tools know', () => {
   assert.deepEqual(Object.keys(containerAnnotations({ ...pod, spec }, container, 1)), names)
 })
 
-test('annotations that are damaged are as if they were not there', () => {
+test('invalid container annotations are ignored', () => {
   const damaged = {
     'io.kubernetes.container.restartCount': 'many',
     'io.kubernetes.pod.deletionGracePeriod': '1e9',

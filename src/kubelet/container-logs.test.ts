@@ -61,7 +61,7 @@ class World {
   }
 }
 
-test('a full log goes on in a new file, and the last ones are kept', async () => {
+test('a full log is rotated, and the newest files are kept', async () => {
   const world = new World()
   await world.write('a'.repeat(99))
   world.start()
@@ -75,7 +75,7 @@ test('a full log goes on in a new file, and the last ones are kept', async () =>
   assert.equal(world.reopened, 3)
 })
 
-test('a large log is compressed in pieces that are one file', async () => {
+test('a large rotated log is compressed as concatenated gzip members', async () => {
   const world = new World()
   await world.write('a'.repeat(300_000))
   world.start()
@@ -84,7 +84,7 @@ test('a large log is compressed in pieces that are one file', async () => {
   assert.deepEqual(await world.contents(), ['0.log ', '0.log.TIME.gz 300000', '0.log.TIME 101'])
 })
 
-test('nothing is lost when the runtime does not answer', async () => {
+test('rotation loses nothing when reopening the log fails', async () => {
   const world = new World()
   world.isBroken = true
   await world.write('a'.repeat(100))
@@ -94,7 +94,7 @@ test('nothing is lost when the runtime does not answer', async () => {
   assert.deepEqual(await world.contents(), ['0.log ', '0.log.TIME 100'])
 })
 
-test('a log that somebody took away is opened again, and one that nobody writes is left alone', async () => {
+test('a removed log file is reopened, and the log of an exited container is not rotated', async () => {
   const world = new World()
   await world.write('a'.repeat(10))
   world.start()

@@ -10,7 +10,7 @@ const values = new Map([
   ['NESTED', '$(VAR)'],
 ])
 
-test('references are expanded, escaped ones and those to nothing stay', () => {
+test('$(VAR) is expanded, escaped and undefined references stay', () => {
   const cases: Readonly<Record<string, string>> = {
     '': '',
     'plain': 'plain',
@@ -44,7 +44,7 @@ test('references are expanded, escaped ones and those to nothing stay', () => {
   }
 })
 
-test('what has no reference and no escape is never changed', () => {
+test('text without references is unchanged', () => {
   const text = fc.string({ unit: fc.constantFrom('$', 'a', '(', ' ') })
   fc.assert(
     fc.property(text, text => {
@@ -57,7 +57,7 @@ test('what has no reference and no escape is never changed', () => {
   )
 })
 
-test('a hostile text costs no more than its length', () => {
+test('expanding a hostile text takes linear time', () => {
   const text = '$('.repeat(500_000)
   assert.equal(
     expandVariables(text, () => undefined),

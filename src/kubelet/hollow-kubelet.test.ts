@@ -21,7 +21,7 @@ function isReady({ status }: Pod): boolean {
   return status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True'
 }
 
-test('a node registers with what it is like and sends heartbeats', async () => {
+test('a hollow node registers with its capacity and sends heartbeats', async () => {
   const taints = [{ key: 'gpu', value: 'yes', effect: 'NoSchedule' }]
   const node = {
     name: 'big',
@@ -46,7 +46,7 @@ test('a node registers with what it is like and sends heartbeats', async () => {
   assert.equal((await renewed()) - before, 10_000)
 })
 
-test('the annotation of a running pod decides whether it is ready', async () => {
+test('an annotation sets the readiness of a hollow pod', async () => {
   await using cluster = await Cluster.start({ nodes: 1 })
   await cluster.client.create(pods, podOf())
   const readyAfter = async (value: string | null): Promise<boolean> => {
@@ -61,7 +61,7 @@ test('the annotation of a running pod decides whether it is ready', async () => 
   assert.equal(await readyAfter(null), true)
 })
 
-test('a pod that is deleted goes at once; who has a finalizer sees how it ended', async () => {
+test('a deleted hollow pod is removed at once, or shows its end while it has a finalizer', async () => {
   await using cluster = await Cluster.start({ nodes: 1 })
   const { client } = cluster
   await client.create(pods, podOf())
@@ -82,7 +82,7 @@ test('a pod that is deleted goes at once; who has a finalizer sees how it ended'
   assert.equal(await client.find(pods, at), undefined)
 })
 
-test('a pod crashes and is restarted as time goes by', async () => {
+test('a scripted hollow pod crashes and is restarted with backoff', async () => {
   await using cluster = await Cluster.start({ nodes: 1 })
   await cluster.client.create(
     pods,
@@ -98,7 +98,7 @@ test('a pod crashes and is restarted as time goes by', async () => {
   assert.deepEqual(counts, [1, 2, 3, 4])
 })
 
-test('a node that stops and comes back goes on where it was', async () => {
+test('a restarted hollow node continues with its pods', async () => {
   await using cluster = await Cluster.start({ nodes: 1 })
   const { client } = cluster
   await client.create(
@@ -122,7 +122,7 @@ test('a node that stops and comes back goes on where it was', async () => {
   assert.equal(containerStatuses[0]?.restartCount, 1, 'it ended while the node was away')
 })
 
-test('who was bound while the node was away gets none of the addresses that others have', async () => {
+test('pods bound while a hollow node was down get unused addresses', async () => {
   await using cluster = await Cluster.start({ nodes: 1 })
   const { client } = cluster
   await client.create(pods, podOf())
@@ -137,7 +137,7 @@ test('who was bound while the node was away gets none of the addresses that othe
   assert.equal(new Set(addresses).size, 2, addresses.join(' '))
 })
 
-test('a node that was given up says with its next heartbeat that it is well', async () => {
+test('the next heartbeat of a hollow node sets Ready to True again', async () => {
   await using cluster = await Cluster.start({ nodes: 1 })
   const readiness = async (): Promise<string | undefined> => {
     const { status } = await cluster.client.get(nodes, { name: 'node-1' })
@@ -151,7 +151,7 @@ test('a node that was given up says with its next heartbeat that it is well', as
   assert.equal(await readiness(), 'True')
 })
 
-test('pods on the network of the node have its address', async () => {
+test('hollow pods with the host network have the address of the node', async () => {
   await using cluster = await Cluster.start({ nodes: 1 })
   await cluster.client.create(pods, podOf({ spec: { hostNetwork: true } }))
   await cluster.settle()

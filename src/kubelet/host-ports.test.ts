@@ -14,7 +14,7 @@ function mappings(ports: readonly ContainerPort[], spec: Partial<PodSpec> = {}):
     .join(' ')
 }
 
-test('ports of the node lead to the pod where the spec says so', () => {
+test('host ports are mapped to container ports', () => {
   const dns = { containerPort: 53, hostPort: 53 }
   assert.equal(mappings([{ containerPort: 80 }]), '')
   assert.equal(mappings([{ containerPort: 80, hostPort: 8080 }]), '8080>80/TCP')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hugePageAmounts, hugePageResource, pageSizeText } from './huge-pages.ts'
 
-test('sizes of huge pages have a name in the kernel and one in Kubernetes', () => {
+test('huge page sizes have kernel and Kubernetes names', () => {
   const cases: readonly (readonly [number, string, string])[] = [
     [64 * 1024, '64KB', 'hugepages-64Ki'],
     [2 * 1024 ** 2, '2MB', 'hugepages-2Mi'],
@@ -16,7 +16,7 @@ test('sizes of huge pages have a name in the kernel and one in Kubernetes', () =
   }
 })
 
-test('amounts are found by the size of the pages', () => {
+test('huge page amounts are found by page size', () => {
   const list = { 'cpu': '1', 'hugepages-2Mi': '8Mi', 'hugepages-1Gi': '2Gi', 'hugepages-odd': '1' }
   assert.deepEqual(
     [...hugePageAmounts(list)],

@@ -93,7 +93,7 @@ const refusal =
 const isThere = (image: string): string =>
   `Pulled: Container image "${image}" already present on machine and can be accessed by the pod`
 
-test('an image is pulled as its policy says', async () => {
+test('imagePullPolicy decides whether an image is pulled', async () => {
   const world = new World({ here: { isPresent: true }, slow: { pullMs: 1_234, sizeBytes: 4_711 } })
   const pulled = 'in 1.234s (T including waiting). Image size: 4711 bytes.'
   assert.deepEqual(await world.story('here'), [isThere('here'), '=> docker.io/library/here:latest'])
@@ -118,7 +118,7 @@ test('an image is pulled as its policy says', async () => {
   assert.equal(world.pulls, 2)
 })
 
-test('a name that is none is refused', async () => {
+test('an invalid image name is rejected with InvalidImageName', async () => {
   const world = new World()
   const text = 'Failed to apply default image tag "A/B::": couldn\'t parse image name "A/B::": '
   const reason = 'invalid reference format: repository name (B) must be lowercase'
@@ -129,7 +129,7 @@ test('a name that is none is refused', async () => {
   ])
 })
 
-test('a pull that failed is tried again later and later', async () => {
+test('a failed pull is retried with exponential backoff', async () => {
   const world = new World({ gone: { pullError: 'not found' } })
   const name = 'docker.io/library/gone:latest'
   const message = `failed to pull and unpack image "${name}": failed to resolve reference "${name}": not found`
@@ -158,7 +158,7 @@ test('a pull that failed is tried again later and later', async () => {
   assert.equal(await world.ensure('gone'), name)
 })
 
-test('runtimes say what went wrong in words of CRI', async () => {
+test('pull errors of runtimes are mapped to CRI reasons', async () => {
   const world = new World()
   const cases = {
     RegistryUnavailable:
@@ -177,7 +177,7 @@ test('runtimes say what went wrong in words of CRI', async () => {
   )
 })
 
-test('the secrets of the pod are tried one after the other', async () => {
+test('pull secrets are tried in order', async () => {
   const world = new World({ 'quay.io/me/it:1': { auth } })
   const image = 'quay.io/me/it:1'
   assert.equal(await world.ensure(image), `ErrImagePull: ${refusal}`)
@@ -193,7 +193,7 @@ test('the secrets of the pod are tried one after the other', async () => {
   assert.equal(world.pulls, 3)
 })
 
-test('an image that was pulled with a secret is for those who have it, after a restart too', async () => {
+test('an image pulled with a secret is available to pods with that secret only, also after a restart', async () => {
   const world = new World({ 'quay.io/me/it:1': { auth }, 'here': { isPresent: true } })
   const image = 'quay.io/me/it:1'
   world.secret('default/right', 'me', 'secret')
@@ -215,7 +215,7 @@ test('an image that was pulled with a secret is for those who have it, after a r
   }
 })
 
-test('of an image whose pull was cut off nobody knows whose it is, unless it was there before', async () => {
+test('an image whose pull was interrupted needs credentials unless it was present before', async () => {
   for (const isPresent of [false, true]) {
     const image = 'quay.io/me/it:1'
     const world = new World({ [image]: { auth, isPresent, pullMs: Infinity } })
@@ -239,7 +239,7 @@ test('of an image whose pull was cut off nobody knows whose it is, unless it was
   }
 })
 
-test('pods that need the same image share its pull, and only so many are pulled at a time', async () => {
+test('pods share the pull of an image, and parallel pulls are bounded', async () => {
   const world = new World({ a: { pullMs: 1_000 }, b: { pullMs: 1_000 }, c: { pullMs: 1_000 } }, 2)
   const startMs = world.simulation.nowMs
   const ends: string[] = []
@@ -260,7 +260,7 @@ test('pods that need the same image share its pull, and only so many are pulled 
   assert.equal(world.pulls, 3)
 })
 
-test('a pull that nobody waits for is given up', async () => {
+test('a pull is aborted when no pod waits for it', async () => {
   const world = new World({ a: { pullMs: Infinity }, b: { pullMs: 1_000 } }, 1)
   const abort = new AbortController()
   const container = { name: 'it', image: 'a', imagePullPolicy: 'Always' }
@@ -280,7 +280,7 @@ test('a pull that nobody waits for is given up', async () => {
   assert.equal(await world.ensure('b'), 'docker.io/library/b:latest')
 })
 
-test('images that nobody uses go when the disk is full', async () => {
+test('unused images are removed when the disk is full', async () => {
   const pause = 'registry.k8s.io/pause:3.10'
   const world = new World({
     [pause]: { isPresent: true, sizeBytes: 30 },

@@ -20,7 +20,7 @@ const spec: PodSpec = {
 /** More calls than starting and removing the pod takes, including background work. */
 const callsMax = 400
 
-test('a kubelet may die at any call: the pod comes to run, once, and goes without a trace', async t => {
+test('a kubelet that crashes at any runtime call starts the pod exactly once', async t => {
   let deaths = 0
   for (let calls = 0; calls < callsMax; calls++) {
     const node = await TestKubelet.start(t, options)
@@ -49,7 +49,7 @@ test('a kubelet may die at any call: the pod comes to run, once, and goes withou
   assert.ok(deaths > 20 && deaths < callsMax, `${deaths} deaths`)
 })
 
-test('and while it removes it', async t => {
+test('a kubelet that crashes at any runtime call removes a deleted pod completely', async t => {
   let deaths = 0
   for (let calls = 0; calls < callsMax; calls++) {
     const node = await TestKubelet.start(t, options)

@@ -8,7 +8,7 @@ const web = { name: 'web', image: 'i' }
 const present = { images: { i: { isPresent: true } } }
 const local = { ...web, imagePullPolicy: 'IfNotPresent' }
 
-test('a pod runs, everybody is told so, and its status is written once', async t => {
+test('a pod runs with events, and its status is written once', async t => {
   const node = await TestKubelet.start(t, present)
   assert.equal(await nodeOf(node), 'True')
   const written = node.follow(t, 'p')
@@ -24,7 +24,7 @@ test('a pod runs, everybody is told so, and its status is written once', async t
   assert.equal(status?.hostIP, '192.0.2.1')
 })
 
-test('what is slow is shown meanwhile', async t => {
+test('the status shows progress while the runtime is slow', async t => {
   const node = await TestKubelet.start(t, { images: { i: { pullMs: 5_000 } } })
   const written = node.follow(t, 'p')
   await node.create('p', { containers: [web] })
@@ -33,7 +33,7 @@ test('what is slow is shown meanwhile', async t => {
   assert.deepEqual(written, ['Pending', 'Pending web=ContainerCreating', 'Running ready web=running'])
 })
 
-test('a container that keeps ending is started again, later and later', async t => {
+test('a crashing container is restarted with exponential backoff', async t => {
   const node = await TestKubelet.start(t, {
     ...present,
     containers: { web: { exitAfterMs: 1_000, exitCode: 3 } },
@@ -54,7 +54,7 @@ test('a container that keeps ending is started again, later and later', async t 
   assert.match(told ?? '', /^BackOff: Back-off restarting failed container web in pod p_default\(/)
 })
 
-test('a job runs to its end and leaves its container to be looked at', async t => {
+test('a pod with restartPolicy Never succeeds and keeps its exited container', async t => {
   const node = await TestKubelet.start(t, { ...present, containers: { web: { exitAfterMs: 3_000 } } })
   const written = node.follow(t, 'p')
   await node.create('p', { restartPolicy: 'Never', containers: [local] })
@@ -67,7 +67,7 @@ test('a job runs to its end and leaves its container to be looked at', async t =
   assert.equal(await node.runtimeState(), '0/0')
 })
 
-test('init containers, then sidecars, then the others; and in reverse at the end', async t => {
+test('init containers, sidecars and containers start in order and stop in reverse', async t => {
   const node = await TestKubelet.start(t, {
     ...present,
     containers: { init: { exitAfterMs: 2_000 }, side: { stopMs: 0 }, web: { stopMs: 1_000 } },
@@ -90,7 +90,7 @@ test('init containers, then sidecars, then the others; and in reverse at the end
   assert.equal(await node.see('p'), 'gone')
 })
 
-test('a pod that is deleted has the time that it asks for', async t => {
+test('a deleted pod is terminated with its grace period', async t => {
   const node = await TestKubelet.start(t, { ...present, containers: { web: { stopMs: Infinity } } })
   const written = node.follow(t, 'p')
   await node.create('p', { terminationGracePeriodSeconds: 20, containers: [local] })
@@ -103,7 +103,7 @@ test('a pod that is deleted has the time that it asks for', async t => {
   assert.ok((await node.events('p')).includes('Killing: Stopping container web'))
 })
 
-test('or less, when somebody becomes impatient', async t => {
+test('a second deletion shortens the grace period of a pod', async t => {
   const node = await TestKubelet.start(t, { ...present, containers: { web: { stopMs: Infinity } } })
   await node.create('p', { terminationGracePeriodSeconds: 600, containers: [local] })
   await node.delete('p')
@@ -114,7 +114,7 @@ test('or less, when somebody becomes impatient', async t => {
   assert.equal(await node.runtimeState(), '0/0')
 })
 
-test('or the same, when it was removed from the API already', async t => {
+test('a pod removed from the API is terminated with its grace period', async t => {
   const node = await TestKubelet.start(t, { ...present, containers: { web: { stopMs: Infinity } } })
   await node.create('p', { terminationGracePeriodSeconds: 5, containers: [local] })
   await node.delete('p', 0)
@@ -123,7 +123,7 @@ test('or the same, when it was removed from the API already', async t => {
   assert.equal(await node.runtimeState(), '0/0')
 })
 
-test('hooks run after the start and before the stop', async t => {
+test('postStart and preStop hooks run', async t => {
   const execs = { 'hook start': { afterMs: 2_000 }, 'hook stop': { afterMs: 4_000 } }
   const node = await TestKubelet.start(t, { ...present, containers: { web: { execs, stopMs: 0 } } })
   const lifecycle = {
@@ -141,7 +141,7 @@ test('hooks run after the start and before the stop', async t => {
   assert.equal(await node.see('p'), 'gone')
 })
 
-test('a hook that fails ends the container, and another that fails does not', async t => {
+test('a failing postStart hook ends the container, a failing preStop hook does not', async t => {
   const execs = { '*': { exitCode: 1, stderr: 'secret' } }
   const node = await TestKubelet.start(t, { ...present, containers: { web: { execs, stopMs: 0 } } })
   const lifecycle = { postStart: { exec: { command: ['fail'] } } }
@@ -161,7 +161,7 @@ test('a hook that fails ends the container, and another that fails does not', as
   assert.ok((await node.events('q')).includes('FailedPreStopHook: PreStopHook failed'))
 })
 
-test('the end of one container may be a new beginning for all', async t => {
+test('restartAllContainers restarts all containers of a pod', async t => {
   const scripts = { web: [{ exitAfterMs: 3_000, exitCode: 7 }, {}], init: { exitAfterMs: 100 } }
   const node = await TestKubelet.start(t, { ...present, containers: scripts })
   const rules = [{ action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [7] } }]
@@ -185,7 +185,7 @@ test('the end of one container may be a new beginning for all', async t => {
   ])
 })
 
-test('a pod may be active for so long and no longer', async t => {
+test('a pod fails after activeDeadlineSeconds', async t => {
   const node = await TestKubelet.start(t, { ...present, containers: { web: { stopMs: 0 } } })
   await node.create('p', { activeDeadlineSeconds: 30, containers: [local] })
   await node.advance(28)
@@ -197,7 +197,7 @@ test('a pod may be active for so long and no longer', async t => {
   assert.ok(told.includes('DeadlineExceeded: Pod was active on the node longer than the specified deadline'))
 })
 
-test('a kubelet that starts finds what runs, and changes nothing', async t => {
+test('a restarted kubelet adopts running containers without a change', async t => {
   const node = await TestKubelet.start(t, present)
   await node.create('p', { containers: [local] })
   const before = await node.find('p')
@@ -209,7 +209,7 @@ test('a kubelet that starts finds what runs, and changes nothing', async t => {
   assert.equal(await node.runtimeState(), '1/1 web#0 running')
 })
 
-test('what ended while it was away is seen', async t => {
+test('a restarted kubelet reports containers that exited meanwhile', async t => {
   const node = await TestKubelet.start(t, present)
   await node.create('p', { restartPolicy: 'Never', containers: [local] })
   const id = await node.runningId('web')
@@ -220,7 +220,7 @@ test('what ended while it was away is seen', async t => {
   assert.equal(await node.see('p'), 'Failed web=Error:5')
 })
 
-test('what was deleted while it was away is removed', async t => {
+test('a restarted kubelet removes pods that were deleted meanwhile', async t => {
   const node = await TestKubelet.start(t, present)
   await node.create('p', { containers: [local] })
   await node.create('q', { containers: [local] })
@@ -235,7 +235,7 @@ test('what was deleted while it was away is removed', async t => {
   assert.deepEqual(await node.plane.run(node.platform.files.list('/node/logs/pods')), [])
 })
 
-test('a sandbox that dies is replaced, with its containers', async t => {
+test('a dead sandbox is replaced with its containers', async t => {
   const node = await TestKubelet.start(t, present)
   await node.create('p', { containers: [local] })
   const [sandbox] = await node.plane.run(node.runtime.listPodSandbox())
@@ -249,7 +249,7 @@ test('a sandbox that dies is replaced, with its containers', async t => {
   )
 })
 
-test('another image is another container', async t => {
+test('changing the image replaces the container', async t => {
   const images = { ...present.images, other: { isPresent: true } }
   const node = await TestKubelet.start(t, { images, containers: { web: { stopMs: 0 } } })
   await node.create('p', { containers: [local] })
@@ -262,7 +262,7 @@ test('another image is another container', async t => {
   assert.ok(told.includes('Killing: Container web definition changed, will be restarted'), told.join('\n'))
 })
 
-test('an image that does not exist is tried again and again', async t => {
+test('pulling a missing image is retried with backoff', async t => {
   const node = await TestKubelet.start(t, { images: { i: { pullError: 'not found', pullFailures: 2 } } })
   await node.create('p', { containers: [web] })
   assert.equal(await node.see('p'), 'Pending web=ErrImagePull')
@@ -273,7 +273,7 @@ test('an image that does not exist is tried again and again', async t => {
   assert.ok((await node.events('p')).some(text => text.startsWith('Failed: Error: ErrImagePull')))
 })
 
-test('what a container needs may come later', async t => {
+test('a container starts once its missing secret or config map exists', async t => {
   const node = await TestKubelet.start(t, present)
   const envFrom = [{ configMapRef: { name: 'settings' } }]
   await node.create('p', { containers: [{ ...local, envFrom }] })
@@ -287,7 +287,7 @@ test('what a container needs may come later', async t => {
   assert.equal(await node.see('p'), 'Running ready web=running')
 })
 
-test('a container that cannot be made or started says why', async t => {
+test('a container that cannot be created or started has the reason in its status', async t => {
   const node = await TestKubelet.start(t, {
     ...present,
     containers: { made: { createError: 'no room' }, started: { startError: 'no such file' } },
@@ -301,7 +301,7 @@ test('a container that cannot be made or started says why', async t => {
   assert.ok((await node.events('p')).includes('Failed: Error: no room'))
 })
 
-test('a sandbox that cannot be made is tried again', async t => {
+test('creating a sandbox is retried after a failure', async t => {
   const node = await TestKubelet.start(t, present)
   node.runtime.faults.fail('runPodSandbox', new CriError('failed', 'no addresses left'))
   await node.create('p', { containers: [local] })
@@ -315,7 +315,7 @@ test('a sandbox that cannot be made is tried again', async t => {
   assert.equal(await node.see('p'), 'Running ready web=running')
 })
 
-test('what cannot be killed is killed later, and people are told', async t => {
+test('killing a container is retried after a failure, with an event', async t => {
   const node = await TestKubelet.start(t, { ...present, containers: { web: { stopMs: 0 } } })
   await node.create('p', { containers: [local] })
   node.runtime.faults.fail('stopContainer', new CriError('failed', 'it does not want to'), 2)
@@ -331,7 +331,7 @@ test('what cannot be killed is killed later, and people are told', async t => {
   assert.equal(await node.runtimeState(), '0/0')
 })
 
-test('a pod that is deleted while it begins leaves nothing', async t => {
+test('a pod deleted during its start leaves nothing', async t => {
   for (const method of ['runPodSandbox', 'createContainer', 'startContainer'] as const) {
     const node = await TestKubelet.start(t, present)
     node.runtime.faults.delay(method, 5_000)
@@ -345,7 +345,7 @@ test('a pod that is deleted while it begins leaves nothing', async t => {
   }
 })
 
-test('a runtime that is away for a while is no reason for anything', async t => {
+test('an unavailable runtime causes no restart and no status change', async t => {
   const node = await TestKubelet.start(t, present)
   await node.create('p', { containers: [local] })
   const id = await node.runningId('web')
@@ -359,7 +359,7 @@ test('a runtime that is away for a while is no reason for anything', async t => 
   assert.equal(await node.plane.run(node.runtime.containerStatus(id)).then(({ state }) => state), 'running')
 })
 
-test('an API server that is away for a while hears later what happened', async t => {
+test('statuses are written after the API server was unavailable', async t => {
   const node = await TestKubelet.start(t, { ...present, containers: { job: { exitAfterMs: 20_000 } } })
   await node.create('p', { restartPolicy: 'Never', containers: [{ ...local, name: 'job' }] })
   node.isApiAway = true
@@ -371,7 +371,7 @@ test('an API server that is away for a while hears later what happened', async t
   assert.equal(await node.see('p'), 'Succeeded job=Completed:0')
 })
 
-test('a container for debugging joins a pod that runs', async t => {
+test('an ephemeral container is started in a running pod', async t => {
   const node = await TestKubelet.start(t, {
     ...present,
     containers: { debug: { exitAfterMs: 3_000, exitCode: 1 } },
@@ -389,7 +389,7 @@ test('a container for debugging joins a pod that runs', async t => {
   assert.equal(await node.see('p'), 'Running ready web=running debug=Error:1')
 })
 
-test('a node takes no more than it has', async t => {
+test('the kubelet rejects pods that exceed the capacity of the node or do not match its labels', async t => {
   const node = await TestKubelet.start(t, { ...present, settings: { podsMax: 2 } })
   const greedy = { ...local, resources: { requests: { cpu: '3' } } }
   await node.create('a', { containers: [greedy] })
@@ -409,7 +409,7 @@ test('a node takes no more than it has', async t => {
   assert.equal(await node.see('b'), 'gone')
 })
 
-test('while nothing happens the kubelet asks the runtime for nothing about pods', async t => {
+test('an idle kubelet makes no runtime calls for pods', async t => {
   const node = await TestKubelet.start(t, present)
   await node.create('p', { containers: [local] })
   await node.advance(5)
@@ -423,7 +423,7 @@ test('while nothing happens the kubelet asks the runtime for nothing about pods'
   assert.equal(asked, 0)
 })
 
-test('probes: what does not live is started again, what is not ready is not', async t => {
+test('a failing liveness probe restarts a container, a failing readiness probe does not', async t => {
   const execs = { alive: { exitCode: 1 }, ready: { exitCode: 0 } }
   const node = await TestKubelet.start(t, { ...present, containers: { web: { execs, stopMs: 0 } } })
   const probes = {
@@ -442,7 +442,7 @@ test('probes: what does not live is started again, what is not ready is not', as
   assert.ok(told.includes('Killing: Container web failed liveness probe, will be restarted'), told.join('\n'))
 })
 
-test('a volume that cannot be had is waited for, and people are told', async t => {
+test('a pod waits for a volume that cannot be mounted, with an event', async t => {
   const node = await TestKubelet.start(t, present)
   const volumes = [{ name: 'v', configMap: { name: 'settings' } }]
   const volumeMounts = [{ name: 'v', mountPath: '/v' }]
@@ -461,7 +461,7 @@ test('a volume that cannot be had is waited for, and people are told', async t =
   assert.equal(await node.see('p'), 'Running ready web=running')
 })
 
-test('last words of a container are in its status', async t => {
+test('the termination message of a container is in its status', async t => {
   const files = { '/dev/termination-log': 'it broke' }
   const node = await TestKubelet.start(t, {
     ...present,

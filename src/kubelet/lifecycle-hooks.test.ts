@@ -55,13 +55,13 @@ function recording(asked: Asked): HttpConnect {
 
 async function* emptyBody(): AsyncGenerator<Uint8Array> {}
 
-test('a command runs in the container, and its code counts', async () => {
+test('an exec hook runs in the container and fails with a nonzero exit code', async () => {
   const handler = { exec: { command: ['sh', '-c', 'true'] } }
   assert.equal(await run(handler), 'id: sh -c true 0 ms')
   assert.equal(await run(handler, { exitCode: 3 }), 'command sh -c true exited with 3: outerr')
 })
 
-test('a request goes to the pod, and any answer will do', async () => {
+test('an HTTP hook sends a request to the pod and accepts any response', async () => {
   const check = async (
     httpGet: NonNullable<LifecycleHandler['httpGet']>,
     expected: string,
@@ -76,10 +76,10 @@ test('a request goes to the pod, and any answer will do', async () => {
   assert.match(await run({ httpGet: { port: 80 } }, { addresses: [] }), /pod has no IP/)
 })
 
-test('time passes', async () => {
+test('a sleep hook waits for its seconds', async () => {
   assert.equal(await run({ sleep: { seconds: 7 } }), '7000 ms')
 })
 
-test('what is no hook is refused', async () => {
+test('a hook without an action is rejected', async () => {
   assert.equal(await run({ tcpSocket: { port: 80 } }), 'invalid handler: tcpSocket')
 })

@@ -37,7 +37,7 @@ async function found(files: Readonly<Record<string, string>>, cgroupVersion: 1 |
   return simulation.run(read())
 }
 
-test('a machine without anything special', async () => {
+test('machine info of a minimal machine is read', async () => {
   const machine = await found({}, 1)
   assert.deepEqual(
     [machine.canLimitSwap, machine.hugePageSizes, machine.maskedPaths, machine.cgroupVersion],
@@ -52,7 +52,7 @@ test('a machine without anything special', async () => {
   assert.equal(machine.allocatable['cpu'], '3500m')
 })
 
-test('huge pages, heat of processors and control of swap are found', async () => {
+test('huge pages, thermal throttle paths and swap accounting are found', async () => {
   const common = {
     '/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages': '1\n',
     '/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages': '512\n',
@@ -73,7 +73,7 @@ test('huge pages, heat of processors and control of swap are found', async () =>
   assert.equal((await found(swap, 2)).canLimitSwap, true)
 })
 
-test('pods together may use all but what is reserved', async () => {
+test('allocatable limits are capacity minus reservations', async () => {
   const share = nodeAllocatableLimits(await found({}, 2), node)
   assert.deepEqual(share, { cpuMilli: 3_500, memoryBytes: 7 * gibi, pids: 4_193_304 })
   const { pids } = nodeAllocatableLimits(await found({}, 2), { ...node, systemReserved: {} })

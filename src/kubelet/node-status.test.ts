@@ -111,7 +111,7 @@ function conditionsOf({ status }: Node): string {
 
 const well = 'MemoryPressure=False DiskPressure=False PIDPressure=False Ready=True'
 
-test('a node registers as itself, with what it has, and renews its lease', async t => {
+test('a node registers with its capacity and renews its lease', async t => {
   const taints = [{ key: 'gpu', value: 'yes', effect: 'NoSchedule' }]
   const subject = await startNode(t, {
     labels: { disk: 'fast' },
@@ -152,7 +152,7 @@ test('a node registers as itself, with what it has, and renews its lease', async
   assert.equal(owned.metadata.ownerReferences?.[0]?.uid, node.metadata.uid)
 })
 
-test('nothing is written while nothing changes, but every five minutes', async t => {
+test('an unchanged node status is written every five minutes only', async t => {
   const subject = await startNode(t)
   const first = await subject.node()
   await subject.advance(280_000)
@@ -167,7 +167,7 @@ test('nothing is written while nothing changes, but every five minutes', async t
   assert.deepEqual(since(reported), since(first))
 })
 
-test('pressure comes with the readings, and lasts a while', async t => {
+test('pressure conditions follow observed signals with a transition period', async t => {
   const subject = await startNode(t)
   await subject.setMemory(99 * 1024 ** 2)
   subject.disk.freeBytes = 14 * gibi
@@ -190,7 +190,7 @@ test('pressure comes with the readings, and lasts a while', async t => {
   }
 })
 
-test('a node without a runtime is not ready, and is again as soon as it can be', async t => {
+test('a node is not ready while its runtime is unavailable', async t => {
   const subject = await startNode(t)
   const ready = async (): Promise<NodeCondition | undefined> =>
     (await subject.node()).status?.conditions?.at(-1)
@@ -212,7 +212,7 @@ test('a node without a runtime is not ready, and is again as soon as it can be',
   assert.equal((await ready())?.message, 'node is shutting down')
 })
 
-test('a node that others gave up or deleted makes itself known again', async t => {
+test('a node that was marked unknown or deleted reports its status again', async t => {
   const subject = await startNode(t, { labels: { disk: 'fast' } })
   await subject.changeStatus(nodes, name, node => ({
     ...node,
@@ -240,7 +240,7 @@ test('a node that others gave up or deleted makes itself known again', async t =
   assert.equal(lease.metadata.ownerReferences?.[0]?.uid, again.metadata.uid)
 })
 
-test('a node that starts again is the one it was, with its labels set right', async t => {
+test('a restarted kubelet keeps its node and reconciles its labels', async t => {
   const subject = await startNode(t)
   const before = await subject.node()
   await subject.stop()
@@ -261,7 +261,7 @@ test('a node that starts again is the one it was, with its labels set right', as
   assert.equal(conditionsOf(after), well)
 })
 
-test('two addresses of one type, and their change, are written', async t => {
+test('node addresses of one type and their changes are written', async t => {
   const subject = await startNode(t, { addresses: ['192.0.2.7', 'fd00::7'] })
   const addresses = async (): Promise<string> => {
     const { status } = await subject.node()

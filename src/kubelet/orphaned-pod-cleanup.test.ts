@@ -5,7 +5,7 @@ import { Simulation } from '#/platform/simulated.ts'
 import { kubeletConfiguration } from './kubelet-configuration.ts'
 import { OrphanedPodCleanup } from './orphaned-pod-cleanup.ts'
 
-test('a sweep during which the kubelet stops is the last, and nothing is waited for after it', async () => {
+test('orphaned pod cleanup ends without a further wait when the kubelet stops', async () => {
   const simulation = new Simulation({ seed: 1 })
   const platform = simulation.host('node')
   const stopping = new AbortController()

@@ -33,7 +33,7 @@ const cluster = 'shop.svc.cluster.local svc.cluster.local cluster.local'
 const inCluster = `10.96.0.10 | ${cluster} home office | ndots:5`
 const onHost = '1.1.1.1 2.2.2.2 | home office cluster.local | timeout:3 rotate'
 
-test('the policy says where a pod asks for names', () => {
+test('dnsPolicy selects the name servers of a pod', () => {
   const cases: readonly (readonly [Partial<PodSpec>, string])[] = [
     [{}, inCluster],
     [{ dnsPolicy: 'ClusterFirst' }, inCluster],
@@ -46,7 +46,7 @@ test('the policy says where a pod asks for names', () => {
   for (const [spec, expected] of cases) assert.equal(notation(dns(spec)), expected, JSON.stringify(spec))
 })
 
-test('what the pod says is added, and goes before for options', () => {
+test('dnsConfig is merged, and its options win', () => {
   const dnsConfig = {
     nameservers: ['10.96.0.10', '9.9.9.9'],
     searches: ['home', 'extra'],
@@ -61,7 +61,7 @@ test('what the pod says is added, and goes before for options', () => {
   assert.deepEqual(onNode.config.options, ['timeout:9', 'rotate'])
 })
 
-test('a node without cluster DNS says so and falls back to its own', () => {
+test('ClusterFirst without cluster DNS falls back to the node with an event', () => {
   const found = dns({}, { clusterDNS: [] })
   assert.equal(notation(found), onHost)
   assert.deepEqual(found.warnings, [
@@ -75,7 +75,7 @@ test('a node without cluster DNS says so and falls back to its own', () => {
   assert.deepEqual(dns({ dnsPolicy: 'Default' }, { clusterDNS: [] }).warnings, [])
 })
 
-test('a node without a file of its own leads nowhere', () => {
+test('without a resolv.conf of the node a pod has no name servers', () => {
   const settings = { resolvConf: '', addresses: ['192.168.0.7', 'fd00::7'] }
   assert.equal(notation(dns({ dnsPolicy: 'Default' }, settings, '')), '127.0.0.1 ::1 | . | ')
   assert.equal(
@@ -84,7 +84,7 @@ test('a node without a file of its own leads nowhere', () => {
   )
 })
 
-test('what resolvers do not take is left out, and people are told', () => {
+test('name servers and search domains over the limits are dropped with an event', () => {
   const servers = dns({ dnsConfig: { nameservers: ['1.0.0.1', '1.0.0.2', '1.0.0.3'] } })
   assert.deepEqual(servers.config.servers, ['10.96.0.10', '1.0.0.1', '1.0.0.2'])
   assert.deepEqual(servers.warnings, [

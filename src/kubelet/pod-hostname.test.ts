@@ -14,7 +14,7 @@ function names(spec: Partial<PodSpec>, name?: string): string {
   return `${found.hostname} ${found.domain || '-'} ${kernelHostname(pod, found)}`
 }
 
-test('a pod is called by its name, its hostname and its subdomain', () => {
+test('the hostname is derived from name, hostname and subdomain', () => {
   const inside = 'in.shop.svc.cluster.local'
   assert.equal(names({}), 'web - web')
   assert.equal(names({ hostname: 'front' }), 'front - front')
@@ -24,13 +24,13 @@ test('a pod is called by its name, its hostname and its subdomain', () => {
   assert.equal(names({ hostnameOverride: 'a.b.example', subdomain: 'in' }), 'a.b.example - a.b.example')
 })
 
-test('long names are cut so that the kernel takes them and they stay names', () => {
+test('long hostnames are truncated to valid names', () => {
   const cut = 'x'.repeat(62)
   assert.equal(names({}, `${cut}-.tail`), `${cut} - ${cut}`)
   assert.equal(names({}, 'y'.repeat(70)), `${'y'.repeat(63)} - ${'y'.repeat(63)}`)
 })
 
-test('what is no name is refused', () => {
+test('an invalid hostname is rejected', () => {
   const check = (spec: Partial<PodSpec>, message: RegExp): void =>
     assert.throws(() => names(spec), { message })
   check({ hostname: 'A_B' }, /^pod Hostname "A_B" is not a valid DNS label: /)

@@ -28,7 +28,7 @@ const hostAliases = [
 ]
 const aliases = '\n# Entries added by HostAliases.\n1.2.3.4\ta\tb.c\n5.6.7.8\td\n'
 
-test('a pod finds itself in its /etc/hosts, and its aliases', () => {
+test('/etc/hosts has the addresses of the pod and its host aliases', () => {
   assert.equal(hosts({}), `${fixed}10.244.1.5\tweb\nfd00::5\tweb\n`)
   assert.equal(
     hosts({}, 'in.shop.svc.x'),
@@ -37,13 +37,13 @@ test('a pod finds itself in its /etc/hosts, and its aliases', () => {
   assert.equal(hosts({ hostAliases }), `${fixed}10.244.1.5\tweb\nfd00::5\tweb\n${aliases}`)
 })
 
-test("on the node's network it is the file of the node", () => {
+test('a pod with the host network gets the /etc/hosts of the node', () => {
   const header = '# Kubernetes-managed hosts file (host network).\n127.0.0.1\tlocalhost\n'
   assert.equal(hosts({ hostNetwork: true }), header)
   assert.equal(hosts({ hostNetwork: true, hostAliases }), header + aliases)
 })
 
-test('a container has it unless it mounts its own or there is no address yet', () => {
+test('/etc/hosts is mounted unless the container mounts its own or the pod has no address', () => {
   const pod = { metadata: {}, spec: { containers: [] } }
   assert.equal(hasHostsFile(pod, { name: 'c' }, ['1.1.1.1']), true)
   assert.equal(hasHostsFile(pod, { name: 'c' }, []), false)

@@ -50,7 +50,7 @@ const settings = (name: string, value: string, immutable = false) => ({
 })
 const secretOf = (name: string) => ({ metadata: { namespace: 'default', name }, data: { key: 'dmFsdWU=' } })
 
-test('pods hear of changes of what they use, and of nothing else', async t => {
+test('pods are synced for changes of the objects they reference only', async t => {
   const { plane, objects, told, createPod, uidOf } = await start(t)
   await plane.create(configMaps, settings('used', '1'))
   await plane.create(configMaps, settings('other', '1'))
@@ -70,7 +70,7 @@ test('pods hear of changes of what they use, and of nothing else', async t => {
   assert.deepEqual(told, ['a b', 'b'])
 })
 
-test('a pod hears when what it uses comes to be, and when it goes', async t => {
+test('a pod is synced when a referenced object is created or deleted', async t => {
   const { plane, objects, told, createPod } = await start(t)
   const pod = await createPod('a', { volumes: [{ name: 'v', secret: { secretName: 'late' } }] })
   objects.registerPod(pod)
@@ -85,7 +85,7 @@ test('a pod hears when what it uses comes to be, and when it goes', async t => {
   assert.equal(await plane.run(objects.secret('default', 'late')), undefined)
 })
 
-test('what cannot change is not watched any more', async t => {
+test('immutable objects are not watched', async t => {
   const { plane, objects, told, createPod } = await start(t)
   await plane.create(configMaps, settings('fixed', '1', true))
   const pod = await createPod('a', configVolume('fixed'))
@@ -99,7 +99,7 @@ test('what cannot change is not watched any more', async t => {
   assert.equal((await plane.run(objects.configMap('default', 'fixed')))?.data?.['key'], '1')
 })
 
-test('a node may read what its own pods use, and nothing of others', async t => {
+test('the kubelet reads only objects referenced by its own pods', async t => {
   const { plane, objects, createPod } = await start(t)
   for (const name of ['own', 'foreign', 'unused']) await plane.create(secrets, secretOf(name))
   const secretVolume = (secretName: string): Partial<PodSpec> => ({
@@ -115,7 +115,7 @@ test('a node may read what its own pods use, and nothing of others', async t => 
   }
 })
 
-test('a pod that uses something else from now on hears of that', async t => {
+test('a pod that references another object is synced for that one', async t => {
   const { plane, objects, told, createPod } = await start(t)
   for (const name of ['one', 'two']) await plane.create(configMaps, settings(name, '1'))
   const pod = await createPod('a', configVolume('one'))
@@ -165,7 +165,7 @@ const references: readonly (readonly [title: string, spec: Partial<PodSpec>, exp
   ],
 ]
 
-test('the config maps and secrets that a pod uses are those that its spec names', () => {
+test('references of a pod are all config maps and secrets in its spec', () => {
   for (const [title, spec, expected] of references) {
     const found = referencesOf({ metadata: {}, spec: { containers: [container], ...spec } })
     const shown = [

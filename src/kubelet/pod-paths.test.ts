@@ -11,7 +11,7 @@ import {
 
 const node = { rootDirectory: '/node', cgroupRoot: '/k8ts-0' }
 
-test('things of a pod are below the folder of the node', () => {
+test('paths of a pod are below the kubelet root directory', () => {
   assert.equal(podFolder(node, 'u-1'), '/node/pods/u-1')
   assert.equal(hostsFilePath(node, 'u-1'), '/node/pods/u-1/etc-hosts')
   assert.equal(terminationMessagePath(node, 'u-1', 'c', 2), '/node/pods/u-1/containers/c/2')
@@ -19,7 +19,7 @@ test('things of a pod are below the folder of the node', () => {
   assert.equal(podLogFolder({ podLogsDir: '/logs' }, { metadata }), '/logs/shop_web_u-1')
 })
 
-test('the control group of a pod is that of its class', () => {
+test('the cgroup of a pod is below that of its QoS class', () => {
   const pod = (qosClass: string): string =>
     podCgroup(node, { metadata: { uid: 'u-1' }, status: { qosClass } })
   assert.equal(pod('Guaranteed'), '/k8ts-0/kubepods/podu-1')
@@ -28,7 +28,7 @@ test('the control group of a pod is that of its class', () => {
   assert.equal(podCgroupOf({ cgroupRoot: '/' }, 'Guaranteed', 'u-1'), '/kubepods/podu-1')
 })
 
-test('a uid that would lead elsewhere is refused', () => {
+test('a pod UID with path separators is rejected', () => {
   for (const uid of ['', '.', '..', '../x', 'a/b', '/']) {
     assert.throws(() => podFolder(node, uid), { name: 'AssertionError' }, uid)
     assert.throws(() => podCgroupOf(node, 'Burstable', uid), { name: 'AssertionError' }, uid)

@@ -36,22 +36,30 @@ const waiting = (reason: string, message = ''): StatusInput['waiting'] =>
 
 const cases: readonly Case[] = [
   { name: 'a new pod is pending', observed: nothingObserved, expected: 'Pending web=ContainerCreating!' },
-  { name: 'and with a sandbox', containers: [], expected: 'Pending web=ContainerCreating!' },
   {
-    name: 'with init containers all wait for the first',
+    name: 'a pod with a sandbox and no container is pending',
+    containers: [],
+    expected: 'Pending web=ContainerCreating!',
+  },
+  {
+    name: 'with init containers all containers are PodInitializing',
     spec: { initContainers: [{ name: 'init', image: 'i' }] },
     containers: [],
     expected: 'Pending init=PodInitializing! web=PodInitializing!',
   },
-  { name: 'then it runs', containers: [{}], expected: 'Running ready web=running' },
   {
-    name: 'when its hook has run',
+    name: 'a pod with a running container is running and ready',
+    containers: [{}],
+    expected: 'Running ready web=running',
+  },
+  {
+    name: 'a container whose postStart hook runs is ContainerCreating',
     containers: [{}],
     input: { starting: new Set(['web']) },
     expected: 'Pending web=ContainerCreating!',
   },
   {
-    name: 'one that is not begun holds the others',
+    name: 'a pod with a container not yet started is pending',
     spec: { containers: [web, { name: 'b', image: 'i' }] },
     containers: [{}],
     expected: 'Pending b=ContainerCreating! web=running',
@@ -60,7 +68,7 @@ const cases: readonly Case[] = [
   ...['ErrImagePull', 'ImagePullBackOff', 'InvalidImageName', 'ErrImageNeverPull', 'ImageInspectError'].map(
     reason => {
       return {
-        name: `an image that is not there is ${reason}`,
+        name: `a failed pull is waiting with reason ${reason}`,
         containers: [],
         input: { waiting: waiting(reason, 'why') },
         expected: `Pending web=${reason}(why)!`,
@@ -69,7 +77,7 @@ const cases: readonly Case[] = [
   ),
   ...['CreateContainerConfigError', 'CreateContainerError'].map(reason => {
     return {
-      name: `a container that cannot be made is ${reason}`,
+      name: `a container that cannot be created is waiting with reason ${reason}`,
       containers: [],
       input: { waiting: waiting(reason, 'why') },
       expected: `Pending web=${reason}(why)!`,
@@ -82,19 +90,19 @@ const cases: readonly Case[] = [
     expected: 'Running web=RunContainerError(no such file)!<StartError:128',
   },
   {
-    name: 'a container that keeps ending is CrashLoopBackOff',
+    name: 'a container in backoff is CrashLoopBackOff',
     containers: [ended(1, { attempt: 3 })],
     input: { waiting: waiting('CrashLoopBackOff', 'back-off') },
     expected: 'Running web=CrashLoopBackOff(back-off)!*3<Error:1',
   },
   {
-    name: 'a container that runs waits for nothing',
+    name: 'a running container has no waiting reason',
     containers: [{}],
     input: { waiting: waiting('ErrImagePull') },
     expected: 'Running ready web=running',
   },
   {
-    name: 'a container that will not run again does not wait',
+    name: 'a container that is not restarted stays terminated',
     spec: { restartPolicy: 'Never' },
     containers: [ended(1)],
     input: { waiting: waiting('CrashLoopBackOff'), stage: 'terminated' },
@@ -102,50 +110,50 @@ const cases: readonly Case[] = [
   },
   // Exits.
   {
-    name: 'what ends well is Completed',
+    name: 'a container with exit code 0 is Completed',
     spec: { restartPolicy: 'Never' },
     containers: [ended(0)],
     input: { stage: 'terminated' },
     expected: 'Succeeded web=Completed:0!',
   },
   {
-    name: 'what fails is an Error',
+    name: 'a container with another exit code is Error',
     spec: { restartPolicy: 'Never' },
     containers: [ended(3)],
     input: { stage: 'terminated' },
     expected: 'Failed web=Error:3!',
   },
   {
-    name: 'what needs too much is OOMKilled',
+    name: 'a container over its memory limit is OOMKilled',
     containers: [ended(137, { reason: 'OOMKilled' })],
     expected: 'Running web=OOMKilled:137!',
   },
   {
-    name: 'last words are kept',
+    name: 'a terminated container has its termination message',
     containers: [ended(1, { message: 'it broke' })],
     expected: 'Running web=Error:1(it broke)!',
   },
   {
-    name: 'the end before is the last state',
+    name: 'lastState is the previous termination',
     containers: [{ attempt: 1 }, ended(2)],
     expected: 'Running ready web=running*1<Error:2',
   },
   {
-    name: 'a pod fails with one of its containers',
+    name: 'a terminated pod with a failed container is Failed',
     spec: { restartPolicy: 'Never', containers: [web, { name: 'b', image: 'i' }] },
     containers: [ended(0), ended(1, { name: 'b', id: 'b' })],
     input: { stage: 'terminated' },
     expected: 'Failed b=Error:1! web=Completed:0!',
   },
   {
-    name: 'no pod has ended while something of it may run',
+    name: 'a pod is running until its containers are known to have stopped',
     spec: { restartPolicy: 'Never' },
     containers: [ended(0)],
     input: { stage: 'terminating', previous: { phase: 'Running' } },
     expected: 'Running web=Completed:0!',
   },
   {
-    name: 'a phase that is over stays',
+    name: 'a final phase does not change',
     containers: [{}],
     input: {
       previous: { phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory.' },
@@ -153,26 +161,26 @@ const cases: readonly Case[] = [
     expected: 'Failed(Evicted: The node was low on resource: memory.) web=running',
   },
   {
-    name: 'why a pod failed is said when it has ended',
+    name: 'the reason of a failure is set when the pod has terminated',
     containers: [ended(137)],
     input: { stage: 'terminated', failure: { reason: 'DeadlineExceeded', message: 'too long' } },
     expected: 'Failed(DeadlineExceeded: too long) web=Error:137!',
   },
   {
-    name: 'and not before',
+    name: 'the reason of a failure is not set while the pod runs',
     containers: [{}],
     input: { stage: 'terminating', failure: { reason: 'DeadlineExceeded', message: 'too long' } },
     expected: 'Running ready web=running',
   },
   // Lost containers and sandboxes.
   {
-    name: 'a container that is gone has ended somehow',
+    name: 'a missing container is ContainerStatusUnknown in lastState',
     containers: [],
     input: { previous: { phase: 'Running', containerStatuses: [runningStatus()] } },
     expected: 'Running web=ContainerCreating!*1<ContainerStatusUnknown:137',
   },
   {
-    name: 'and is said to when the pod ends',
+    name: 'a missing container of a terminated pod is ContainerStatusUnknown',
     observed: nothingObserved,
     input: { stage: 'terminated', previous: { phase: 'Running', containerStatuses: [runningStatus()] } },
     expected:
@@ -180,7 +188,7 @@ const cases: readonly Case[] = [
       '<ContainerStatusUnknown:137',
   },
   {
-    name: 'what has ended stays so when it is removed',
+    name: 'a terminated container keeps its state when it is removed',
     spec: { restartPolicy: 'Never' },
     observed: nothingObserved,
     input: { stage: 'terminated', previous: { phase: 'Succeeded', containerStatuses: [endedStatus(0)] } },
@@ -188,66 +196,66 @@ const cases: readonly Case[] = [
   },
   // Probes.
   {
-    name: 'a probe that has not spoken: not ready',
+    name: 'a container without a readiness result is not ready',
     spec: { containers: [{ ...web, readinessProbe: {} }] },
     containers: [{}],
     expected: 'Running web=running!',
   },
   {
-    name: 'a probe says ready',
+    name: 'a container with a successful readiness probe is ready',
     spec: { containers: [{ ...web, readinessProbe: {} }] },
     containers: [{}],
     input: { probes: () => ({ readiness: 'success' }) },
     expected: 'Running ready web=running',
   },
   {
-    name: 'what was ready before the kubelet was restarted is',
+    name: 'a container that was ready before a kubelet restart stays ready',
     spec: { containers: [{ ...web, readinessProbe: {} }] },
     containers: [{}],
     input: { previous: { phase: 'Running', containerStatuses: [runningStatus()] } },
     expected: 'Running ready web=running',
   },
   {
-    name: 'unless it is another container by now',
+    name: 'a replaced container is not ready after a kubelet restart',
     spec: { containers: [{ ...web, readinessProbe: {} }] },
     containers: [{ id: 'other', attempt: 1 }],
     input: { previous: { phase: 'Running', containerStatuses: [runningStatus()] } },
     expected: 'Running web=running!*1',
   },
   {
-    name: 'what has not started up is not ready',
+    name: 'a container without startup is not ready',
     spec: { containers: [{ ...web, startupProbe: {} }] },
     containers: [{}],
     expected: 'Running web=running!',
   },
   // Init containers.
   {
-    name: 'an init container runs',
+    name: 'a pod with a running init container is pending',
     spec: { initContainers: [{ name: 'init', image: 'i' }] },
     containers: [{ name: 'init' }],
     expected: 'Pending init=running! web=PodInitializing!',
   },
   {
-    name: 'an init container is done',
+    name: 'a completed init container is ready',
     spec: { initContainers: [{ name: 'init', image: 'i' }] },
     containers: [{}, ended(0, { name: 'init', id: 'init' })],
     expected: 'Running ready init=Completed:0 web=running',
   },
   {
-    name: 'an init container fails and is repeated',
+    name: 'a pod with a failing init container is pending',
     spec: { initContainers: [{ name: 'init', image: 'i' }] },
     containers: [ended(1, { name: 'init' })],
     expected: 'Pending init=Error:1! web=PodInitializing!',
   },
   {
-    name: 'an init container fails for good',
+    name: 'a pod whose init container failed with restartPolicy Never is Failed',
     spec: { initContainers: [{ name: 'init', image: 'i' }], restartPolicy: 'Never' },
     containers: [ended(1, { name: 'init' })],
     input: { stage: 'terminated' },
     expected: 'Failed init=Error:1! web=PodInitializing!',
   },
   {
-    name: 'an init container that the runtime has forgotten is done when the others have begun',
+    name: 'a missing init container is Completed when containers have started',
     spec: { initContainers: [{ name: 'init', image: 'i' }] },
     containers: [{}],
     expected:
@@ -255,19 +263,19 @@ const cases: readonly Case[] = [
       'initialized, treat it as exited normally) web=running',
   },
   {
-    name: 'a sidecar that starts again does not take the pod back',
+    name: 'a restarting sidecar does not set the pod to pending',
     spec: { initContainers: [{ name: 'side', image: 'i', restartPolicy: 'Always', startupProbe: {} }] },
     containers: [{}, { name: 'side', id: 'side' }],
     expected: 'Running side=running! web=running',
   },
   {
-    name: 'before that it does',
+    name: 'a sidecar without startup keeps the pod pending before containers have started',
     spec: { initContainers: [{ name: 'side', image: 'i', restartPolicy: 'Always', startupProbe: {} }] },
     containers: [{ name: 'side', id: 'side' }],
     expected: 'Pending side=running! web=PodInitializing!',
   },
   {
-    name: 'a container for debugging is shown beside the others',
+    name: 'an ephemeral container has its own status',
     spec: { ephemeralContainers: [{ name: 'debug', image: 'i' }] },
     containers: [{}, { name: 'debug', id: 'debug' }],
     expected: 'Running ready web=running debug=running!',
@@ -278,7 +286,7 @@ for (const each of cases) {
   test(`podStatus: ${each.name}`, () => assert.equal(show(podStatus(inputOf(each))), each.expected))
 }
 
-test('podStatus: nothing changes while nothing happens', () => {
+test('podStatus: computing the status again changes nothing', () => {
   for (const each of cases) {
     const input = inputOf(each)
     const previous = podStatus(input)
@@ -286,7 +294,7 @@ test('podStatus: nothing changes while nothing happens', () => {
   }
 })
 
-test('podStatus: conditions say what is missing', () => {
+test('podStatus: conditions list the unready containers', () => {
   const of = (each: Partial<Case>): string =>
     showConditions(podStatus(inputOf({ name: '', expected: '', ...each })))
   assert.equal(
@@ -317,7 +325,7 @@ test('podStatus: conditions say what is missing', () => {
   )
 })
 
-test('podStatus: gates of others keep a pod from being ready', () => {
+test('podStatus: unmet readiness gates keep a pod unready', () => {
   const spec = { readinessGates: [{ conditionType: 'example.com/open' }] }
   const gate = (status?: string): string => {
     const input = inputOf({ name: '', expected: '', spec, containers: [{}] })
@@ -331,7 +339,7 @@ test('podStatus: gates of others keep a pod from being ready', () => {
   assert.equal(gate('True'), 'True')
 })
 
-test('podStatus: a condition changes its time with its status', () => {
+test('podStatus: the transition time changes with the condition status', () => {
   const input = inputOf({ name: '', expected: '', containers: [] })
   const first = podStatus(input)
   const running = inputOf({ name: '', expected: '', containers: [{}] })
@@ -344,7 +352,7 @@ test('podStatus: a condition changes its time with its status', () => {
   assert.equal(second.startTime, first.startTime)
 })
 
-test('podStatus: addresses, resources and identity', () => {
+test('podStatus: the status has addresses, resources and QoS class', () => {
   const resources = { requests: { cpu: '100m' }, limits: { memory: '64Mi' } }
   const mounts = [
     { name: 'data', mountPath: '/data' },
@@ -387,7 +395,7 @@ test('podStatus: addresses, resources and identity', () => {
   })
 })
 
-test('podStatus: a container has what it was given, whatever it is to have', () => {
+test('podStatus: allocated resources are those applied, not those requested', () => {
   const [before, after] = [{ requests: { cpu: '1' } }, { requests: { cpu: '2' } }]
   const check = (input: Case['input'], shown: typeof before, isResizing: boolean): void => {
     const spec = { containers: [{ ...web, resources: after }] }
@@ -404,20 +412,20 @@ test('podStatus: a container has what it was given, whatever it is to have', () 
   check({}, after, false)
 })
 
-test('podStatus: on the network of the node the pod has its addresses', () => {
+test('podStatus: a pod with the host network has the addresses of the node', () => {
   const observed = { sandboxes: [{ id: 's', attempt: 0, isReady: true, addresses: [] }], containers: [] }
   const { podIP } = podStatus(inputOf({ name: '', expected: '', spec: { hostNetwork: true }, observed }))
   assert.equal(podIP, '192.0.2.1')
 })
 
-test('podStatus: many last words together are not too long', () => {
+test('podStatus: termination messages are bounded in total', () => {
   const message = 'ä'.repeat(10_000)
   const status = podStatus(inputOf({ name: '', expected: '', containers: [ended(1, { message })] }))
   const said = status.containerStatuses?.[0]?.state?.terminated?.message ?? ''
   assert.equal(Buffer.byteLength(said), 12 * 1024)
 })
 
-test('rejectedStatus: a pod that is not taken has failed', () => {
+test('rejectedStatus: a rejected pod has phase Failed', () => {
   const status = rejectedStatus(
     { metadata: {} },
     { reason: 'OutOfcpu', message: "Node didn't have enough" },

@@ -10,7 +10,7 @@ function podOf(name: string, spec: Partial<PodSpec> = {}): Pod {
   }
 }
 
-test('only what stays inside the pod is let through, unless the node allows more', () => {
+test('only safe sysctls are allowed unless the node allows others', () => {
   const refused = (name: string, why: string): string => `forbidden sysctl: "${name}" ${why}`
   const cases: readonly (readonly [string, Partial<PodSpec>, readonly string[], string | undefined])[] = [
     ['net.ipv4.tcp_syncookies', {}, [], undefined],
@@ -42,7 +42,7 @@ test('only what stays inside the pod is let through, unless the node allows more
   assert.equal(forbiddenSysctl({ metadata: {}, spec: { containers: [] } }, []), undefined)
 })
 
-test('names are passed on with dots', () => {
+test('sysctl names are normalized to dots', () => {
   assert.deepEqual(sysctlsOf(podOf('net/ipv4/conf/eth0.100/forwarding')), {
     'net.ipv4.conf.eth0/100.forwarding': '1',
   })

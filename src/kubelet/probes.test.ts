@@ -85,7 +85,7 @@ function probe(command: string, more: Partial<Probe> = {}): Probe {
   return { exec: { command: [command] }, periodSeconds: 10, timeoutSeconds: 1, ...more }
 }
 
-test('answers count from their thresholds on', async () => {
+test('probe results apply after their thresholds', async () => {
   const cases: readonly [given: Partial<Probe>, answers: Answer[], expected: string][] = [
     [{}, ['ok'], '0r 0=,,success 10r 20r'],
     [{ successThreshold: 2 }, ['ok'], '0r 10r 10=,,success 20r'],
@@ -109,7 +109,7 @@ test('answers count from their thresholds on', async () => {
   }
 })
 
-test('a container that is not alive is asked no more', async () => {
+test('a container that fails its liveness probe is not probed again', async () => {
   const world = new World()
   world.answers['l'] = ['ok', 'bad']
   const trace = await world.run({ livenessProbe: probe('l', { failureThreshold: 2 }) }, 600)
@@ -118,7 +118,7 @@ test('a container that is not alive is asked no more', async () => {
   assert.ok(await world.simulation.settle(0), 'no timer is pending')
 })
 
-test('nothing else is asked before a container has started', async () => {
+test('other probes wait for the startup probe', async () => {
   const world = new World()
   world.answers['s'] = ['bad', 'bad', 'bad', 'ok']
   world.answers['r'] = ['bad']
@@ -131,7 +131,7 @@ test('nothing else is asked before a container has started', async () => {
   assert.equal(trace, '0s 1s 2s 3s 3=success,, 3r 3=success,,failure 5l 5=success,success,failure 13r')
 })
 
-test('a container that does not start in time is given up', async () => {
+test('a failing startup probe kills the container', async () => {
   const world = new World()
   world.answers['s'] = ['bad']
   const container = { startupProbe: probe('s', { failureThreshold: 2 }), livenessProbe: probe('l') }
@@ -139,7 +139,7 @@ test('a container that does not start in time is given up', async () => {
   assert.ok(await world.simulation.settle(0))
 })
 
-test('a container that has started before the kubelet is not asked for it again, and probes are spread', async () => {
+test('a restarted kubelet skips startup probes of started containers and spreads probes', async () => {
   const world = new World()
   await world.simulation.advance(100_000)
   const startedMs = world.platform.clock.now() - 200_000
@@ -150,7 +150,7 @@ test('a container that has started before the kubelet is not asked for it again,
   assert.ok(Number.parseFloat(asked) > 0, 'some time within the period')
 })
 
-test('another container of the same name begins anew', async () => {
+test('a replaced container is probed from the beginning', async () => {
   const world = new World()
   world.answers['r'] = ['ok']
   const container = { readinessProbe: probe('r') }
@@ -165,7 +165,7 @@ test('another container of the same name begins anew', async () => {
   assert.ok(await world.simulation.settle(0))
 })
 
-test('a pod that goes is asked only whether it is ready', async () => {
+test('a terminating pod runs readiness probes only', async () => {
   const world = new World()
   const container = {
     livenessProbe: probe('l', { failureThreshold: 1 }),
@@ -183,7 +183,7 @@ test('a pod that goes is asked only whether it is ready', async () => {
   assert.ok(await world.simulation.settle(0))
 })
 
-test('what was asked of a container that is gone is forgotten', async () => {
+test('probe results of removed containers are dropped', async () => {
   const world = new World()
   world.answers['r'] = ['late']
   await world.run({ readinessProbe: probe('r', { timeoutSeconds: 10, failureThreshold: 1 }) }, 5)
@@ -192,7 +192,7 @@ test('what was asked of a container that is gone is forgotten', async () => {
   assert.deepEqual([world.trace, world.events], [['0r'], []])
 })
 
-test('messages say what was wrong', async () => {
+test('probe failure messages name the cause', async () => {
   const world = new World()
   world.answers['r'] = ['late', 'error', 'error', 'error', 'bad']
   await world.run({ readinessProbe: probe('r') }, 25)
@@ -203,7 +203,7 @@ test('messages say what was wrong', async () => {
   ])
 })
 
-test('a command is expanded with what the container says itself', async () => {
+test('a probe command is expanded with the environment of the container', async () => {
   const world = new World()
   const env = [
     { name: 'A', value: 'x' },
@@ -213,7 +213,7 @@ test('a command is expanded with what the container says itself', async () => {
   assert.deepEqual(world.trace[0], '0x--$(C)-$(A)')
 })
 
-test('only containers that go on running are probed', () => {
+test('sidecars are probed, init containers are not', () => {
   const world = new World()
   const readinessProbe = probe('r')
   const pod: Pod = {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { nodePlatform } from '#/platform/node.ts'
 import { Semaphore } from './semaphore.ts'
 
-test('so many at a time, in order, whatever becomes of them', async () => {
+test('the semaphore bounds concurrency in order, also after failures', async () => {
   const slots = new Semaphore(2)
   const begun: number[] = []
   const ends = Array.from({ length: 5 }, () => Promise.withResolvers<number>())

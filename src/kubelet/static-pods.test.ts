@@ -18,7 +18,7 @@ spec:
 `
 }
 
-test('a pod of a manifest runs and has a mirror', async t => {
+test('a static pod runs and has a mirror pod', async t => {
   const node = await TestKubelet.start(t, options)
   await node.writeManifest('web.yaml', manifest())
   await node.advance(2)
@@ -31,7 +31,7 @@ test('a pod of a manifest runs and has a mirror', async t => {
   assert.equal(node.kubelet.pod('default', 'web-n1')?.metadata.uid, annotations['kubernetes.io/config.hash'])
 })
 
-test('its mirror is made anew when somebody deletes it, and the pod goes on', async t => {
+test('a deleted mirror pod is recreated while the static pod keeps running', async t => {
   const node = await TestKubelet.start(t, options)
   await node.writeManifest('web.yaml', manifest())
   await node.advance(2)
@@ -45,7 +45,7 @@ test('its mirror is made anew when somebody deletes it, and the pod goes on', as
   assert.equal(await node.runningId('web'), id)
 })
 
-test('a manifest that changes is another pod, in the place of the old one', async t => {
+test('a changed manifest replaces the static pod', async t => {
   const node = await TestKubelet.start(t, options)
   await node.writeManifest('web.yaml', manifest())
   await node.advance(2)
@@ -56,7 +56,7 @@ test('a manifest that changes is another pod, in the place of the old one', asyn
   assert.equal(await node.runtimeState(), '1/1 web#0 running')
 })
 
-test('one that is removed takes its pod and its mirror with it', async t => {
+test('removing a manifest removes the static pod and its mirror pod', async t => {
   const node = await TestKubelet.start(t, options)
   await node.writeManifest('web.yaml', manifest())
   await node.advance(2)
@@ -66,7 +66,7 @@ test('one that is removed takes its pod and its mirror with it', async t => {
   assert.equal(await node.runtimeState(), '0/0')
 })
 
-test('one that is damaged stays as it was', async t => {
+test('a static pod with a damaged manifest keeps running', async t => {
   const node = await TestKubelet.start(t, options)
   await node.writeManifest('web.yaml', manifest())
   await node.advance(2)
@@ -76,7 +76,7 @@ test('one that is damaged stays as it was', async t => {
   assert.equal(await node.see('web-n1'), 'Running ready web=running')
 })
 
-test('a kubelet that was restarted finds pods of manifests again', async t => {
+test('a restarted kubelet adopts static pods', async t => {
   const node = await TestKubelet.start(t, options)
   await node.writeManifest('web.yaml', manifest())
   await node.advance(2)
@@ -87,7 +87,7 @@ test('a kubelet that was restarted finds pods of manifests again', async t => {
   assert.equal((await node.plane.run(node.plane.client.list(pods))).items.length, 1)
 })
 
-test('what a node itself must run does not wait for the API server, which may be among it', async t => {
+test('static pods start without the API server', async t => {
   const node = await TestKubelet.start(t, { ...options, isApiAway: true })
   await node.writeManifest('web.yaml', manifest())
   await node.advance(5)
@@ -98,7 +98,7 @@ test('what a node itself must run does not wait for the API server, which may be
   assert.equal(await node.runtimeState(), '1/1 web#0 running')
 })
 
-test('parseManifest: what is no pod is refused', () => {
+test('parseManifest: other kinds and invalid pods are rejected', () => {
   const check = (text: string, expected: RegExp): void => {
     assert.throws(() => parseManifest(Buffer.from(text), { path: '/m/x.yaml', nodeName: 'n1' }), expected)
   }
@@ -110,7 +110,7 @@ test('parseManifest: what is no pod is refused', () => {
   check(manifest().replace('name: web,', 'name: WEB,'), /invalid pod/)
 })
 
-test('parseManifest: the same text in the same file is the same pod', () => {
+test('parseManifest: the UID is derived from content and file', () => {
   const parse = (text: string, path = '/m/x.yaml'): string | undefined => {
     return parseManifest(Buffer.from(text), { path, nodeName: 'n1' }).metadata.uid
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { Simulation } from './simulated.ts'
 
-test('time passes only for those who wait, and far more than real time', async () => {
+test('virtual time passes only while sleeping', async () => {
   const simulation = new Simulation({ seed: 1 })
   const { clock } = simulation.host('a')
   const start = clock.now()
@@ -16,7 +16,7 @@ test('time passes only for those who wait, and far more than real time', async (
   assert.equal(simulation.nowMs, 400_000)
 })
 
-test('everything that follows from a timer happens before the next one fires', async () => {
+test('all consequences of a virtual timer run before the next fires', async () => {
   const simulation = new Simulation({ seed: 1 })
   const { clock } = simulation.host('a')
   const order: string[] = []
@@ -33,7 +33,7 @@ test('everything that follows from a timer happens before the next one fires', a
   assert.deepEqual(order, ['first', 'follows', 'second'])
 })
 
-test('a turn takes no time and lets everything else that is due go first', async () => {
+test('a simulated turn takes no time and runs after everything that is due', async () => {
   const simulation = new Simulation({ seed: 1 })
   const { clock } = simulation.host('a')
   const order: string[] = []
@@ -42,7 +42,7 @@ test('a turn takes no time and lets everything else that is due go first', async
   assert.deepEqual([order, simulation.nowMs], [['timer', 'turn'], 0])
 })
 
-test('a sleep can be aborted, before it begins or later, and a cancelled timer is forgotten', async () => {
+test('a simulated sleep can be aborted, and a cancelled timer does not fire', async () => {
   const simulation = new Simulation({ seed: 1 })
   const { clock } = simulation.host('a')
   const reason = new Error('enough')
@@ -56,7 +56,7 @@ test('a sleep can be aborted, before it begins or later, and a cancelled timer i
   assert.equal(simulation.nowMs, 10)
 })
 
-test('what a callback throws comes out of run, and the simulation can go on', async () => {
+test('run rejects with the error of a callback, and the simulation can continue', async () => {
   const simulation = new Simulation({ seed: 1 })
   const { clock } = simulation.host('a')
   clock.setTimer(1, () => {
@@ -68,7 +68,7 @@ test('what a callback throws comes out of run, and the simulation can go on', as
   assert.equal(simulation.nowMs, 5)
 })
 
-test('run gives what the promise gives', async () => {
+test('run resolves or rejects as its promise', async () => {
   const simulation = new Simulation({ seed: 1 })
   const { clock } = simulation.host('a')
   assert.equal(await simulation.run(clock.sleep(1).then(() => 'value')), 'value')
@@ -81,7 +81,7 @@ test('run detects a deadlock: a pending promise without a timer', async () => {
   await assert.rejects(simulation.run(new Promise<void>(() => {})), /deadlock: the promise is pending/)
 })
 
-test('one run at a time', async () => {
+test('concurrent calls of run are rejected', async () => {
   const simulation = new Simulation({ seed: 1 })
   const running = simulation.run(simulation.clock.sleep(10))
   await assert.rejects(simulation.run(5), /running already/)
@@ -100,7 +100,7 @@ test('settle runs until nothing is pending, and fails without an end', async () 
   assert(simulation.nowMs <= 10_002)
 })
 
-test('a crashed host stays where it is: no timer, file, message or log; its signal is aborted', async () => {
+test('a crashed host has no timer, file operation, message or log, and its signal is aborted', async () => {
   const simulation = new Simulation({ seed: 1 })
   const host = simulation.host('a')
   const { signal } = host
@@ -124,7 +124,7 @@ test('a crashed host stays where it is: no timer, file, message or log; its sign
   assert.deepEqual(did, ['new life'])
 })
 
-test('a host restarts after it crashed, not before and not in the same moment', async () => {
+test('a host can be restarted only after its crash has completed', async () => {
   const host = new Simulation({ seed: 1 }).host('a')
   assert.throws(() => host.restart(), /up already/)
   host.crash()

@@ -38,16 +38,16 @@ async function failing(options: {
   return lines
 }
 
-test('the same failure is logged at once, then with pauses that grow to five minutes', async () => {
+test('a repeated failure is logged at once, then with pauses growing to five minutes', async () => {
   const lines = await failing({ stepMs: 500, endMs: 1_000_000 })
   assert.deepEqual(lines, ['0s+0', '1s+1', '5s+7', '21s+31', '85s+127', '341s+511', '641s+599', '941s+599'])
 })
 
-test('a failure that has stopped for longer than the longest pause is new again', async () => {
+test('a failure after a quiet period is logged at once again', async () => {
   assert.deepEqual(await failing({ stepMs: 301_000, endMs: 700_000 }), ['0s+0', '301s+0', '602s+0'])
 })
 
-test('each failure has its own pauses, and only the latest thousand are remembered', async () => {
+test('each failure has its own pauses, for the latest thousand failures', async () => {
   const between = (keys: number): Promise<readonly string[]> =>
     failing({ stepMs: 0.1, endMs: 0.1 * (keys + 1), key: count => `failure ${count % keys}` })
   assert.equal((await between(1_000)).length, 1_000)

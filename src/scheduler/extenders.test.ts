@@ -124,10 +124,10 @@ test('an extender binds pods, and its error is reported', async t => {
 
 const failures: readonly [string, unknown, string][] = [
   ['cannot be reached', undefined, 'connection refused'],
-  ['answers with an error', 500, 'failed filter with extender at URL http://outside/v1/filter, code 500'],
-  ['says that it failed', { Error: 'out of order' }, 'out of order'],
+  ['responds with an error', 500, 'failed filter with extender at URL http://outside/v1/filter, code 500'],
+  ['reports a failure', { Error: 'out of order' }, 'out of order'],
   [
-    'names a node that nobody asked about',
+    'returns a node that was not in the request',
     { NodeNames: ['x'] },
     'extender "http://outside/v1" claims a filtered node "x" which is not found in the input node list',
   ],

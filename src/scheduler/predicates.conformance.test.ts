@@ -11,7 +11,7 @@ async function isUnschedulable(cluster: TestCluster, name: string): Promise<bool
   return !spec?.nodeName && condition?.status === 'False' && condition.reason === 'Unschedulable'
 }
 
-test('Scheduler, resource limits: pods whose requests exceed what machines have left are not scheduled', async t => {
+test('Scheduler, resource limits: pods whose requests exceed the free capacity are not scheduled', async t => {
   const cluster = await startTestCluster(t)
   await cluster.addNodes(nodeOf('a', { cpu: '2' }), nodeOf('b', { cpu: '4' }))
   // Every node is filled to 70 percent, as in the conformance suite.
@@ -29,7 +29,7 @@ test('Scheduler, resource limits: pods whose requests exceed what machines have 
   })
 })
 
-test('Scheduler, resource limits: what running a pod costs counts', async t => {
+test('Scheduler, resource limits: pod overhead counts', async t => {
   const cluster = await startTestCluster(t)
   await cluster.addNodes(nodeOf('a', { others: { 'example.com/beardsecond': '1000' } }))
   const overhead = { 'example.com/beardsecond': '250' }

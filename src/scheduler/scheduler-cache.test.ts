@@ -40,7 +40,7 @@ test('an assumed pod counts on its node until the informer has it or it is forgo
   assert.deepEqual(placesIn(cache.snapshot()), { a: '', b: '' })
 })
 
-test('pods of nodes that do not exist yet, or come back, are kept', () => {
+test('pods of nodes that are added later or again are kept', () => {
   const cache = new SchedulerCache()
   cache.setPod(onNode(podNamed('p'), 'a'))
   assert.deepEqual(placesIn(cache.snapshot()), {})

@@ -23,7 +23,7 @@ for (const from of [0, 1_000, 2_000]) {
 /** Regression seeds: each one revealed a bug that the others did not. */
 const seedsOfOld = [1_287, 1_369, 2_085, 5_306, 6_065]
 
-test('seeds of earlier violations give none', async () => {
+test('seeds of earlier violations give no violation', async () => {
   for (const seed of seedsOfOld) {
     const { violations } = await simulateControlPlane(seed, { controllers })
     assert.deepEqual(violations, [], `npm run simulate -- --seed ${seed}`)

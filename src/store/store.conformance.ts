@@ -60,66 +60,63 @@ function writes(check: Check): void {
     assert.equal(await store.get(`${prefix}b`), undefined)
   })
 
-  check(
-    'an update keeps the revision of creation and a new life of the key does not',
-    async (store, prefix) => {
-      const key = `${prefix}a`
-      const created = await create(store, key, 'one')
-      const updated = await update(store, key, 'two', created)
-      assert.deepEqual(show(await store.get(key)), {
-        key,
-        value: 'two',
-        revision: updated,
-        createRevision: created,
-      })
-      const deleted = await remove(store, key, updated)
-      assert.ok(deleted > updated)
-      assert.equal(await store.get(key), undefined)
-      const again = await create(store, key, 'three')
-      assert.deepEqual(show(await store.get(key)), {
-        key,
-        value: 'three',
-        revision: again,
-        createRevision: again,
-      })
-    },
-  )
-
-  check('a write that lost a race changes nothing and says what stands in the way', async (store, prefix) => {
+  check('an update keeps the create revision, a recreated key does not', async (store, prefix) => {
     const key = `${prefix}a`
-    const gone = { written: false, current: undefined }
-    assert.deepEqual(await store.update(key, bytes('x'), { expectedRevision: 7 }), gone)
-    assert.deepEqual(await store.delete(key, { expectedRevision: 7 }), gone)
-    const first = await create(store, key, 'one')
-    const revision = await update(store, key, 'two', first)
-    const current = await store.get(key)
-    assert.deepEqual(await store.create(key, bytes('x')), { written: false, current })
-    assert.deepEqual(await store.update(key, bytes('x'), { expectedRevision: first }), {
-      written: false,
-      current,
+    const created = await create(store, key, 'one')
+    const updated = await update(store, key, 'two', created)
+    assert.deepEqual(show(await store.get(key)), {
+      key,
+      value: 'two',
+      revision: updated,
+      createRevision: created,
     })
-    assert.deepEqual(await store.delete(key, { expectedRevision: first }), { written: false, current })
-    assert.equal(current?.revision, revision)
-    assert.deepEqual(show(await store.get(key)), { key, value: 'two', revision, createRevision: first })
+    const deleted = await remove(store, key, updated)
+    assert.ok(deleted > updated)
+    assert.equal(await store.get(key), undefined)
+    const again = await create(store, key, 'three')
+    assert.deepEqual(show(await store.get(key)), {
+      key,
+      value: 'three',
+      revision: again,
+      createRevision: again,
+    })
   })
 
   check(
-    'empty values, bytes that are no text, and large values come back as they were',
+    'a write with an outdated revision changes nothing and returns the current entry',
     async (store, prefix) => {
-      const values = [
-        new Uint8Array(),
-        Uint8Array.from({ length: 256 }, (_, index) => index),
-        new Uint8Array(1_000_000).fill(7),
-      ]
-      for (const [index, value] of values.entries()) {
-        await store.create(`${prefix}${index}`, value)
-        const entry = await store.get(`${prefix}${index}`)
-        assert.ok(entry && Buffer.from(value).equals(entry.value))
-      }
+      const key = `${prefix}a`
+      const gone = { written: false, current: undefined }
+      assert.deepEqual(await store.update(key, bytes('x'), { expectedRevision: 7 }), gone)
+      assert.deepEqual(await store.delete(key, { expectedRevision: 7 }), gone)
+      const first = await create(store, key, 'one')
+      const revision = await update(store, key, 'two', first)
+      const current = await store.get(key)
+      assert.deepEqual(await store.create(key, bytes('x')), { written: false, current })
+      assert.deepEqual(await store.update(key, bytes('x'), { expectedRevision: first }), {
+        written: false,
+        current,
+      })
+      assert.deepEqual(await store.delete(key, { expectedRevision: first }), { written: false, current })
+      assert.equal(current?.revision, revision)
+      assert.deepEqual(show(await store.get(key)), { key, value: 'two', revision, createRevision: first })
     },
   )
 
-  check('a value over the limit is refused and nothing is written', async (store, prefix) => {
+  check('empty, binary and large values are returned unchanged', async (store, prefix) => {
+    const values = [
+      new Uint8Array(),
+      Uint8Array.from({ length: 256 }, (_, index) => index),
+      new Uint8Array(1_000_000).fill(7),
+    ]
+    for (const [index, value] of values.entries()) {
+      await store.create(`${prefix}${index}`, value)
+      const entry = await store.get(`${prefix}${index}`)
+      assert.ok(entry && Buffer.from(value).equals(entry.value))
+    }
+  })
+
+  check('a value over the size limit is rejected', async (store, prefix) => {
     await assert.rejects(store.create(`${prefix}a`, new Uint8Array(20_000_000)), failsWith('too-large'))
     assert.equal(await store.get(`${prefix}a`), undefined)
     await create(store, `${prefix}a`, 'small')
@@ -127,7 +124,7 @@ function writes(check: Check): void {
 }
 
 function lists(check: Check): void {
-  check('a list has the keys below its prefix, in order, and no others', async (store, prefix) => {
+  check('a list has exactly the keys below its prefix, in order', async (store, prefix) => {
     for (const key of [
       'pods/b',
       'pods/a/x',
@@ -152,7 +149,7 @@ function lists(check: Check): void {
   })
 
   check(
-    'pages of a list at one revision together are that state, whatever is written between them',
+    'pages of a list at one revision are consistent despite writes between them',
     async (store, prefix) => {
       const names = Array.from({ length: 25 }, (_, index) => `k${String(index).padStart(2, '0')}`)
       for (const name of names) await create(store, prefix + name, name)
@@ -176,7 +173,7 @@ function lists(check: Check): void {
 
 function revisions(check: Check): void {
   check(
-    'earlier states can be read until they are compacted, the current state always',
+    'earlier revisions can be read until they are compacted, the current one always',
     async (store, prefix) => {
       const key = `${prefix}a`
       const first = await create(store, key, 'one')
@@ -201,14 +198,14 @@ function revisions(check: Check): void {
     },
   )
 
-  check('a revision that is not written yet cannot be read or compacted', async (store, prefix) => {
+  check('a future revision cannot be read or compacted', async (store, prefix) => {
     const future = (await store.revision()) + 1_000
     await assert.rejects(store.get(`${prefix}a`, { revision: future }), failsWith('future-revision'))
     await assert.rejects(store.list({ prefix, revision: future }), failsWith('future-revision'))
     await assert.rejects(store.compact(future), failsWith('future-revision'))
   })
 
-  check('compacting again, and further back, changes nothing', async (store, prefix) => {
+  check('compacting at an earlier revision changes nothing', async (store, prefix) => {
     const first = await create(store, `${prefix}a`, 'one')
     const second = await update(store, `${prefix}a`, 'two', first)
     await store.compact(second)
@@ -221,7 +218,7 @@ function revisions(check: Check): void {
 
 function races(check: Check): void {
   check(
-    'of many creations of one key at once just one succeeds, and the others see it',
+    'of concurrent creations of one key one succeeds, and the others get its entry',
     async (store, prefix) => {
       const results = await Promise.all(
         Array.from({ length: 32 }, (_, index) => store.create(`${prefix}a`, bytes(String(index)))),
@@ -236,7 +233,7 @@ function races(check: Check): void {
   )
 
   check(
-    'counting with compare-and-set from many writers loses no count and repeats no revision',
+    'concurrent compare-and-set increments lose no count and repeat no revision',
     async (store, prefix) => {
       const key = `${prefix}counter`
       await create(store, key, '0')
@@ -271,7 +268,7 @@ function races(check: Check): void {
 
 function watches(check: Check): void {
   check(
-    'a watch gives every change below its prefix after its revision, once and in order',
+    'a watch yields every change below its prefix after its revision, once and in order',
     async (store, prefix, t) => {
       const first = await create(store, `${prefix}w/a`, '1')
       await create(store, `${prefix}other`, 'x')
@@ -290,7 +287,7 @@ function watches(check: Check): void {
     },
   )
 
-  check('a watch of one key sees that key only', async (store, prefix, t) => {
+  check('a watch of one key yields events of that key only', async (store, prefix, t) => {
     const watch = startWatch(t, store, `${prefix}a`, await store.revision())
     await create(store, `${prefix}a/b`, 'below')
     await create(store, `${prefix}ab`, 'beside')
@@ -299,42 +296,36 @@ function watches(check: Check): void {
     assert.deepEqual(watch.events.map(showEvent), [`put a it ${revision}`])
   })
 
-  check(
-    'a watch that goes on after any batch misses nothing and repeats nothing',
-    async (store, prefix, t) => {
-      const start = await store.revision()
-      const expected: number[] = []
-      for (let index = 0; index < 30; index++) expected.push(await create(store, `${prefix}${index}`, 'x'))
-      const whole = startWatch(t, store, prefix, start)
-      await whole.until(events => events.length >= 30)
-      for (const after of [start, ...expected]) {
-        const rest = expected.filter(revision => revision > after)
-        const resumed = startWatch(t, store, prefix, after)
-        await resumed.until(events => events.length >= rest.length)
-        assert.deepEqual(
-          resumed.events.map(event => event.revision),
-          rest,
-        )
-        resumed.stop()
-      }
-    },
-  )
-
-  check(
-    'progress can be asked for and comes without events when there are none',
-    async (store, prefix, t) => {
-      const watch = startWatch(t, store, `${prefix}quiet/`, await store.revision())
-      const revision = await create(store, `${prefix}elsewhere`, 'x')
-      await watch.untilRevision(revision)
-      assert.equal(watch.events.length, 0)
-      const own = await create(store, `${prefix}quiet/a`, 'x')
-      await watch.until(events => events.length > 0)
+  check('a watch resumed after any batch misses nothing and repeats nothing', async (store, prefix, t) => {
+    const start = await store.revision()
+    const expected: number[] = []
+    for (let index = 0; index < 30; index++) expected.push(await create(store, `${prefix}${index}`, 'x'))
+    const whole = startWatch(t, store, prefix, start)
+    await whole.until(events => events.length >= 30)
+    for (const after of [start, ...expected]) {
+      const rest = expected.filter(revision => revision > after)
+      const resumed = startWatch(t, store, prefix, after)
+      await resumed.until(events => events.length >= rest.length)
       assert.deepEqual(
-        watch.events.map(event => event.revision),
-        [own],
+        resumed.events.map(event => event.revision),
+        rest,
       )
-    },
-  )
+      resumed.stop()
+    }
+  })
+
+  check('requestProgress yields a batch without events', async (store, prefix, t) => {
+    const watch = startWatch(t, store, `${prefix}quiet/`, await store.revision())
+    const revision = await create(store, `${prefix}elsewhere`, 'x')
+    await watch.untilRevision(revision)
+    assert.equal(watch.events.length, 0)
+    const own = await create(store, `${prefix}quiet/a`, 'x')
+    await watch.until(events => events.length > 0)
+    assert.deepEqual(
+      watch.events.map(event => event.revision),
+      [own],
+    )
+  })
 
   check('an aborted watch ends without an error', async (store, prefix) => {
     const controller = new AbortController()
@@ -346,7 +337,7 @@ function watches(check: Check): void {
     await ended
   })
 
-  check('a failed write is not seen by watchers', async (store, prefix, t) => {
+  check('a failed write causes no watch event', async (store, prefix, t) => {
     const revision = await create(store, `${prefix}a`, '1')
     const watch = startWatch(t, store, prefix, revision)
     await store.create(`${prefix}a`, bytes('2'))
@@ -357,7 +348,7 @@ function watches(check: Check): void {
   })
 
   check(
-    'a watch from a compacted revision says so, one from the compaction itself goes on',
+    'a watch from a compacted revision fails, one from the compact revision succeeds',
     async (store, prefix, t) => {
       const first = await create(store, `${prefix}a`, '1')
       const second = await update(store, `${prefix}a`, '2', first)
@@ -378,7 +369,7 @@ function watches(check: Check): void {
 }
 
 function slowWatches(check: Check): void {
-  check('a reader that falls far behind still gets everything, once and in order', async (store, prefix) => {
+  check('a slow watcher gets every event, once and in order', async (store, prefix) => {
     const controller = new AbortController()
     const watch = store.watch({ prefix, afterRevision: await store.revision(), signal: controller.signal })
     const iterator = watch[Symbol.asyncIterator]()
@@ -403,7 +394,7 @@ function slowWatches(check: Check): void {
   })
 
   check(
-    'a reader that compaction overtakes gets all there was or an error, never a gap',
+    'a watcher overtaken by compaction gets all events or an error, never a gap',
     async (store, prefix) => {
       const start = await create(store, `${prefix}a`, 'x')
       const controller = new AbortController()
@@ -431,7 +422,7 @@ function slowWatches(check: Check): void {
 }
 
 function expiry(check: Check, ttlMs: number): void {
-  check('a key with a time to live removes itself, and watchers see it go', async (store, prefix, t) => {
+  check('a key with a TTL expires with a delete event', async (store, prefix, t) => {
     const watch = startWatch(t, store, prefix, await store.revision())
     const result = await store.create(`${prefix}a`, bytes('short'), { ttlMs })
     assert.ok(result.written)
@@ -443,7 +434,7 @@ function expiry(check: Check, ttlMs: number): void {
     assert.equal(await store.get(`${prefix}a`), undefined)
   })
 
-  check('an update without a time to live makes the key stay', async (store, prefix, t) => {
+  check('an update without a TTL removes the expiry of a key', async (store, prefix, t) => {
     const watch = startWatch(t, store, prefix, await store.revision())
     const kept = await store.create(`${prefix}kept`, bytes('short'), { ttlMs })
     assert.ok(kept.written)
@@ -458,23 +449,20 @@ function expiry(check: Check, ttlMs: number): void {
 }
 
 function model(check: Check, runs: number): void {
-  check(
-    'random histories leave what a plain model of them says, at every revision',
-    async (store, prefix, t) => {
-      const action = fc.record({
-        kind: fc.constantFrom('create', 'update', 'delete', 'stale'),
-        key: fc.constantFrom('a', 'b', 'c/d', 'c/e'),
-        value: fc.string({ maxLength: 8 }),
-      })
-      let run = 0
-      await fc.assert(
-        fc.asyncProperty(fc.array(action, { maxLength: 30 }), async actions => {
-          await checkHistory(t, store, `${prefix}${run++}/`, actions)
-        }),
-        { numRuns: runs },
-      )
-    },
-  )
+  check('random histories agree with a reference model at every revision', async (store, prefix, t) => {
+    const action = fc.record({
+      kind: fc.constantFrom('create', 'update', 'delete', 'stale'),
+      key: fc.constantFrom('a', 'b', 'c/d', 'c/e'),
+      value: fc.string({ maxLength: 8 }),
+    })
+    let run = 0
+    await fc.assert(
+      fc.asyncProperty(fc.array(action, { maxLength: 30 }), async actions => {
+        await checkHistory(t, store, `${prefix}${run++}/`, actions)
+      }),
+      { numRuns: runs },
+    )
+  })
 }
 
 interface ModelAction {

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { HttpClientResponse, HttpConnect } from '#/platform/http-client.ts'
 import { nodePlatform } from '#/platform/node.ts'
+import { waitUntilStable } from '../../tests/wait-until.ts'
 import { connectCommand } from './command-client.ts'
 import { acceptCommand, readCommandOptions, type AcceptCommandOptions } from './command-server.ts'
 import { UpgradedConnection } from './connection/upgraded-connection.ts'
@@ -109,7 +110,7 @@ const endedStatus = JSON.stringify({
   details: { causes: [{ reason: 'ExitCode', message: '3' }] },
 })
 
-test('a command over WebSocket: every protocol, from the greeting to the exit code', async () => {
+test('exec over WebSocket works with every subprotocol', async () => {
   const check = async (protocol: string, end: string): Promise<void> => {
     const process = new TestProcess()
     const { connectHttp, results } = serve(() => process)
@@ -143,7 +144,7 @@ test('a command over WebSocket: every protocol, from the greeting to the exit co
   await check('', ended)
 })
 
-test('the fifth version ends stdin by itself, and sizes of the terminal get through', async () => {
+test('v5.channel.k8s.io closes stdin alone and sends resize events', async () => {
   const process = echoProcess({ type: 'exited', code: 0 })
   const { connectHttp } = serve(() => process, { options: terminal })
   const { socket, heard } = await converse(connectHttp, 'v5.channel.k8s.io')
@@ -158,7 +159,7 @@ test('the fifth version ends stdin by itself, and sizes of the terminal get thro
   ])
 })
 
-test('the fifth version is told nothing before it is known to read', async () => {
+test('v5.channel.k8s.io sends nothing before the client answers a ping', async () => {
   const process = new TestProcess()
   const { connectHttp } = serve(() => process)
   const upgraded = await upgradeTo(connectHttp, {
@@ -181,7 +182,7 @@ test('the fifth version is told nothing before it is known to read', async () =>
   connection.destroy()
 })
 
-test('a command over SPDY: every protocol', async () => {
+test('exec over SPDY works with every protocol version', async () => {
   const check = async (protocol: string, end: string): Promise<void> => {
     const { connectHttp } = serve(() => echoProcess({ type: 'exited', code: 3 }))
     const headers = { 'upgrade': 'SPDY/3.1', 'x-stream-protocol-version': ['nobody.knows', protocol] }
@@ -225,7 +226,7 @@ async function outcome(process: CommandProcess): Promise<[Buffer, string, Comman
   return [stdout, stderr.toString(), result]
 }
 
-test('our client and our server carry any input there and back', async () => {
+test('client and server echo any input over exec', async () => {
   const input = fc.array(fc.uint8Array({ maxLength: 100_000, size: 'max' }), { maxLength: 10 })
   const code = fc.integer({ min: 0, max: 255 })
   await fc.assert(
@@ -244,7 +245,7 @@ test('our client and our server carry any input there and back', async () => {
   )
 })
 
-test('a command that cannot be started, and one that fails, tell why', async () => {
+test('a command that fails or cannot be started is reported with the reason', async () => {
   const { connectHttp, results } = serve(() => {
     throw new Error('no such container')
   })
@@ -255,7 +256,7 @@ test('a command that cannot be started, and one that fails, tell why', async () 
   assert.deepEqual(results, [failed])
 })
 
-test('a terminal over SPDY has sizes and no stderr', async () => {
+test('a TTY over SPDY has resize events and no stderr', async () => {
   const far = new TestProcess()
   const { connectHttp } = serve(() => far, { options: terminal })
   await using process = await connectCommand({ connectHttp, clock, url, streams: terminal })
@@ -271,7 +272,7 @@ test('a terminal over SPDY has sizes and no stderr', async () => {
   assert.deepEqual(await process.result, { type: 'exited', code: 0 })
 })
 
-test('a process whose client goes away is disposed, over either protocol', async () => {
+test('the process of a disconnected client is disposed over both protocols', async () => {
   const [first, second] = [new TestProcess(), new TestProcess()]
   const spdy = serve(() => first)
   const process = await connectCommand({ connectHttp: spdy.connectHttp, clock, url, streams: all })
@@ -289,7 +290,7 @@ test('a process whose client goes away is disposed, over either protocol', async
   assert.deepEqual(results, [{ type: 'failed', message: 'client disconnected' }])
 })
 
-test('a client that does not read slows the process down, and nothing piles up', async () => {
+test('an exec client that does not read applies backpressure to the process', async () => {
   const far = new TestProcess()
   let written = 0
   const { connectHttp } = serve(() => ({
@@ -305,11 +306,7 @@ test('a client that does not read slows the process down, and nothing piles up',
     [Symbol.asyncDispose]: () => far[Symbol.asyncDispose](),
   }))
   await using process = await connectCommand({ connectHttp, clock, url, streams: all })
-  let before = -1
-  while (before !== written) {
-    before = written
-    await clock.sleep(20)
-  }
+  await waitUntilStable(() => written)
   assert.ok(written < 200, `${written} pieces are on their way`)
   assert.equal((await outcome(process))[0].length, 1_000 * 32_768)
 })
@@ -349,7 +346,7 @@ test('requests that cannot be served are refused with a status and a reason', as
   )
 })
 
-test('a client of SPDY that does not open its streams in time is cut off', async () => {
+test('a SPDY client that does not create its streams in time is disconnected', async () => {
   const { connectHttp, clients } = serve(() => new TestProcess(), { streamCreationTimeoutMs: 20 })
   const upgraded = await upgradeTo(
     connectHttp,
@@ -363,7 +360,7 @@ test('a client of SPDY that does not open its streams in time is cut off', async
   assert.deepEqual(clients, [undefined])
 })
 
-test('a connection on which nothing happens is closed after a while', async () => {
+test('an idle exec connection is closed', async () => {
   const process = new TestProcess()
   const { connectHttp } = serve(() => process, { idleTimeoutMs: 30 })
   const { heard } = await converse(connectHttp, 'v4.channel.k8s.io')
@@ -371,7 +368,7 @@ test('a connection on which nothing happens is closed after a while', async () =
   await process.disposed.promise
 })
 
-test('hostile messages end the connection', async () => {
+test('malformed exec messages end the connection', async () => {
   const check = async (...messages: Uint8Array[]): Promise<void> => {
     const process = new TestProcess()
     const { connectHttp } = serve(() => process)
@@ -391,7 +388,7 @@ test('hostile messages end the connection', async () => {
   await heard.catch(() => undefined)
 })
 
-test('whatever comes after the handshake, the connection ends and the process with it', async () => {
+test('random bytes after the handshake end the connection and its process', async () => {
   const websocket = {
     'upgrade': 'websocket',
     'sec-websocket-version': '13',
@@ -431,7 +428,7 @@ const beginnings = [
   Uint8Array.of(0, 0, 0, 1, 1, 0, 0, 2, 1, 2),
 ]
 
-test('a kubelet is told by its query which streams there are', () => {
+test('the query of a kubelet request selects the streams', () => {
   const check = (query: string, expected: CommandOptions | undefined): void =>
     assert.deepEqual(readCommandOptions(new URLSearchParams(query)), expected)
   check('input=1&output=1&error=1', all)

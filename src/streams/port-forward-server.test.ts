@@ -62,7 +62,7 @@ async function closed(stream: Duplex): Promise<void> {
   if (!stream.closed) await new Promise<void>(resolve => void stream.once('close', resolve))
 }
 
-test('a port over SPDY: bytes both ways, each direction to its end', async () => {
+test('port-forward over SPDY transfers data in both directions and half-closes', async () => {
   const served = serve()
   const connection = await connectPortForward({ ...served, clock, url, port: 80 })
   const pod = await podAt(served, 80)
@@ -74,7 +74,7 @@ test('a port over SPDY: bytes both ways, each direction to its end', async () =>
   await Promise.all([closed(connection), closed(pod), served.ended])
 })
 
-test('a port that nobody listens on says so, and a connection that breaks is closed at both ends', async () => {
+test('port-forward reports a closed port and closes both ends of a broken connection', async () => {
   const refused = await connectPortForward({ ...serve(), clock, url, port: 9999 })
   await assert.rejects(read(refused), /port 9999: connection refused/)
   const broken = serve()
@@ -108,7 +108,7 @@ async function openWebSocket(connectHttp: HttpConnect, protocol: string, path = 
   })
 }
 
-test('SPDY inside of a WebSocket: several connections, with and without request ids', async () => {
+test('port-forward with SPDY over WebSocket serves several connections', async () => {
   const served = serve()
   const socket = await openWebSocket(served.connectHttp, 'SPDY/3.1+portforward.k8s.io')
   const wire = new UpgradedConnection({ connection: new WebSocketTunnel(socket), clock })
@@ -132,7 +132,7 @@ test('SPDY inside of a WebSocket: several connections, with and without request 
   await served.ended
 })
 
-test('streams that make no connection are refused, and a lonely one is told', async () => {
+test('invalid and incomplete port-forward streams are rejected or reported', async () => {
   const served = serve({ streamCreationTimeoutMs: 20 })
   const socket = await openWebSocket(served.connectHttp, 'SPDY/3.1+portforward.k8s.io')
   const wire = new UpgradedConnection({ connection: new WebSocketTunnel(socket), clock })
@@ -154,7 +154,7 @@ test('streams that make no connection are refused, and a lonely one is told', as
   await spdy.close()
 })
 
-test('the old form: two channels for each port, which begin with its number', async () => {
+test('port-forward over the older WebSocket protocol has two channels for each port', async () => {
   const check = async (protocol: string): Promise<void> => {
     const served = serve()
     const isText = protocol.includes('base64')

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { constants, createDeflate, createInflate, type Deflate } from 'node:zlib'
 import fc from 'fast-check'
 import { nodePlatform } from '#/platform/node.ts'
+import { waitUntilStable } from '../../tests/wait-until.ts'
 import type { Channel } from './connection/channel.ts'
 import { unreadBytesMax } from './connection/receive-window.ts'
 import { UpgradedConnection } from './connection/upgraded-connection.ts'
@@ -15,23 +16,13 @@ import { headerBytesMax, HeaderReader, HeaderWriter } from './spdy/header-compre
 import { headerDictionary } from './spdy/header-dictionary.ts'
 import { SpdyError } from './spdy/spdy-error.ts'
 import { SpdyConnection, streamsMax, type SpdyStream } from './spdy.ts'
+import { cut } from './test-cut.ts'
 
 const { clock } = nodePlatform({ log: { level: 'error', format: 'text' } })
 
 function parse(pieces: readonly Uint8Array[]): SpdyPiece[] {
   const parser = new SpdyFrameParser()
   return pieces.flatMap(piece => [...parser.parse(piece)])
-}
-
-function cut(bytes: Uint8Array, sizes: readonly number[]): Uint8Array[] {
-  const pieces: Uint8Array[] = []
-  let at = 0
-  for (let index = 0; at < bytes.length; index++) {
-    const size = sizes[index % sizes.length]!
-    pieces.push(bytes.subarray(at, at + size))
-    at += size
-  }
-  return pieces
 }
 
 const sizes = fc.array(fc.integer({ min: 1, max: 500 }), { minLength: 1, maxLength: 5 })
@@ -42,7 +33,7 @@ const headersArbitrary = fc.dictionary(
   { maxKeys: 6 },
 )
 
-test('data is read as it was written, however the connection cuts it', () => {
+test('SPDY frames are read independent of chunk boundaries', () => {
   const frame = fc.record({
     id: fc.integer({ min: 1, max: 2 ** 31 - 1 }),
     bytes: fc.uint8Array({ maxLength: 300 }),
@@ -71,7 +62,7 @@ test('data is read as it was written, however the connection cuts it', () => {
   )
 })
 
-test('headers survive the way, and any implementation of zlib reads what we write', async () => {
+test('SPDY headers survive a round trip and are readable by zlib', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(headersArbitrary, { minLength: 1, maxLength: 5 }), async all => {
       const writer = new HeaderWriter()
@@ -105,7 +96,7 @@ function compressor(): (block: Uint8Array) => Promise<Uint8Array> {
   }
 }
 
-test('headers that are compressed over several blocks are read', async () => {
+test('SPDY headers compressed in several blocks are read', async () => {
   const compress = compressor()
   const reader = new HeaderReader()
   for (const streamtype of ['error', 'stdin', 'stdout', 'stderr', 'resize']) {
@@ -118,7 +109,7 @@ test('headers that are compressed over several blocks are read', async () => {
   reader.close()
 })
 
-test('headers that are spoiled, cut off or grow too large are refused', async () => {
+test('damaged, truncated and oversized SPDY headers are rejected', async () => {
   const check = async (block: Uint8Array): Promise<void> => {
     const reader = new HeaderReader()
     await assert.rejects(async () => readHeaderBlock(await reader.read(block)), SpdyError)
@@ -135,7 +126,7 @@ test('headers that are spoiled, cut off or grow too large are refused', async ()
   assert.throws(() => readHeaderBlock(Buffer.from('ffffffff', 'hex')), SpdyError)
 })
 
-test('random bytes are refused or wait for more, and nothing else happens', () => {
+test('random bytes are rejected or incomplete, without another error', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), sizes, (bytes, cuts) => {
       const plausible = bytes.length > 2 ? Buffer.concat([Uint8Array.of(0x80, 3, 0), bytes]) : bytes
@@ -184,7 +175,7 @@ function connect(accepts: (stream: SpdyStream) => boolean = () => true): Ends {
   return { client, server, streams }
 }
 
-test('streams carry headers and bytes both ways, and each direction ends by itself', async () => {
+test('SPDY streams carry headers and data in both directions and half-close', async () => {
   const { client, server, streams } = connect()
   const { channel, id } = await client.open({ streamtype: 'data' })
   const [stream] = streams
@@ -202,7 +193,7 @@ test('streams carry headers and bytes both ways, and each direction ends by itse
   await server.close()
 })
 
-test('many streams at once do not mix', async () => {
+test('concurrent SPDY streams do not mix', async () => {
   const { client } = connect(({ headers, channel }) => {
     channel.pipe(channel)
     return headers['name'] !== ''
@@ -219,7 +210,7 @@ test('many streams at once do not mix', async () => {
   await client.close()
 })
 
-test('a stream that is refused, and one that is given up', async () => {
+test('SPDY streams can be refused and reset', async () => {
   const { client, streams } = connect(({ headers }) => headers['kind'] !== 'bad')
   await assert.rejects(client.open({ kind: 'bad' }), /reset by the peer/)
   const { channel } = await client.open({ kind: 'good' })
@@ -233,7 +224,7 @@ test('a stream that is refused, and one that is given up', async () => {
   await client.close()
 })
 
-test('when the connection breaks, readers fail; after a goodbye they are at the end', async () => {
+test('readers fail when a SPDY connection breaks, and end after GOAWAY', async () => {
   const broken = connect()
   await broken.client.open({})
   const failing = assert.rejects(whole(broken.streams[0]!.channel))
@@ -247,7 +238,7 @@ test('when the connection breaks, readers fail; after a goodbye they are at the 
   await assert.rejects(parted.client.open({}), /closed/)
 })
 
-test('what a peer has said before it hung up is heard, however late', async () => {
+test('data received before a disconnect is still readable', async () => {
   const [near, far] = duplexPair()
   const client = new SpdyConnection({
     wire: new UpgradedConnection({ connection: far, clock }),
@@ -272,7 +263,7 @@ test('what a peer has said before it hung up is heard, however late', async () =
   await running
 })
 
-test('a stream that nobody reads stops the sender, and goes on when somebody does', async () => {
+test('an unread SPDY stream blocks the sender until it is read', async () => {
   const { client, streams } = connect()
   const { channel } = await client.open({})
   let sentBytes = 0
@@ -282,11 +273,7 @@ test('a stream that nobody reads stops the sender, and goes on when somebody doe
     for (; sentBytes < totalBytes; sentBytes += piece.length) await channel.send(piece)
     channel.end()
   })()
-  let before = -1
-  while (before !== sentBytes) {
-    before = sentBytes
-    await clock.sleep(20)
-  }
+  await waitUntilStable(() => sentBytes)
   assert.ok(sentBytes >= unreadBytesMax && sentBytes < totalBytes / 2, `${sentBytes} bytes were sent`)
   assert.equal((await whole(streams[0]!.channel)).length, totalBytes)
   await sending
@@ -304,7 +291,7 @@ function bare(onStream: (stream: SpdyStream) => boolean = () => true): {
   return { connection: near, running }
 }
 
-test('pings are answered, settings and windows are not', async () => {
+test('SPDY pings are answered, SETTINGS and WINDOW_UPDATE are not', async () => {
   const { connection, running } = bare()
   connection.write(controlBytes(4, [0]))
   connection.write(controlBytes(9, [1, 65_536]))
@@ -319,7 +306,7 @@ test('pings are answered, settings and windows are not', async () => {
   await running
 })
 
-test('a peer that does not read the answers to what it sends is not read either', async () => {
+test('a SPDY peer that does not read responses is not read from', async () => {
   const writer = new HeaderWriter()
   const check = async (frame: (count: number) => Uint8Array): Promise<void> => {
     const [near, far] = duplexPair()
@@ -328,10 +315,7 @@ test('a peer that does not read the answers to what it sends is not read either'
     const frames = Array.from({ length: 20_000 }, (_, count) => frame(count))
     near.write(Buffer.concat(frames))
     const waiting = (): number => far.writableLength + near.readableLength
-    for (let before = -1; before !== waiting();) {
-      before = waiting()
-      await clock.sleep(100)
-    }
+    await waitUntilStable(waiting)
     assert.ok(waiting() > 0 && waiting() < 200_000, `${waiting()} bytes wait to be read`)
     near.destroy()
     wire.destroy()
@@ -341,7 +325,7 @@ test('a peer that does not read the answers to what it sends is not read either'
   await check(count => openBytes(count * 2 + 1, writer.write(headerBlock({}))))
 })
 
-test('hostile frames end the connection with a goodbye, and never more than that', async () => {
+test('malformed SPDY frames end the connection with GOAWAY', async () => {
   const check = async (...frames: Uint8Array[]): Promise<void> => {
     const { connection, running } = bare()
     connection.end(Buffer.concat(frames))
@@ -359,7 +343,7 @@ test('hostile frames end the connection with a goodbye, and never more than that
   await check(openBytes(1, good.write(headerBlock({}))), openBytes(3, Buffer.from('garbage')))
 })
 
-test('streams with numbers of ours or from the past, and too many streams, are refused', async () => {
+test('invalid stream ids and excess SPDY streams are rejected', async () => {
   const { connection, running } = bare()
   const writer = new HeaderWriter()
   const open = (id: number): boolean => connection.write(openBytes(id, writer.write(headerBlock({}))))

@@ -8,6 +8,7 @@ import { frameBytes } from './web-socket/frame-bytes.ts'
 import { FrameParser, messageBytesMax, opcodes, type WebSocketEvent } from './web-socket/frame-parser.ts'
 import { WebSocketError } from './web-socket/web-socket-error.ts'
 import { WebSocket } from './web-socket.ts'
+import { cut } from './test-cut.ts'
 
 const { clock } = nodePlatform({ log: { level: 'error', format: 'text' } })
 const key = Uint8Array.of(0x37, 0xfa, 0x21, 0x3d)
@@ -16,17 +17,6 @@ const key = Uint8Array.of(0x37, 0xfa, 0x21, 0x3d)
 function parse(pieces: readonly Uint8Array[], isMasked: boolean): WebSocketEvent[] {
   const parser = new FrameParser({ isMasked })
   return pieces.flatMap(piece => [...parser.parse(Uint8Array.from(piece))])
-}
-
-function cut(bytes: Uint8Array, sizes: readonly number[]): Uint8Array[] {
-  const pieces: Uint8Array[] = []
-  let at = 0
-  for (let index = 0; at < bytes.length; index++) {
-    const size = sizes[index % sizes.length]!
-    pieces.push(bytes.subarray(at, at + size))
-    at += size
-  }
-  return pieces
 }
 
 /** Complete messages and control frames. */
@@ -64,7 +54,7 @@ const frames = fc.array(
 )
 const sizes = fc.array(fc.integer({ min: 1, max: 2_000 }), { minLength: 1, maxLength: 5 })
 
-test('frames are read as they were written, however the connection cuts them', () => {
+test('WebSocket frames are read independent of chunk boundaries', () => {
   fc.assert(
     fc.property(frames, sizes, fc.boolean(), (sent, cuts, isMasked) => {
       const bytes = Buffer.concat(
@@ -78,7 +68,7 @@ test('frames are read as they were written, however the connection cuts them', (
   )
 })
 
-test('the examples of the specification are read', () => {
+test('the WebSocket examples of RFC 6455 are parsed', () => {
   const check = (hex: string, isMasked: boolean, ...expected: string[]): void =>
     assert.deepEqual(whole(parse([Buffer.from(hex.replaceAll(' ', ''), 'hex')], isMasked)), expected)
   const hello = Buffer.from('Hello').toString('hex')
@@ -90,7 +80,7 @@ test('the examples of the specification are read', () => {
   check('01 03 48 65 6c 89 00 80 02 6c 6f', false, 'ping ', `text ${hello}`)
 })
 
-test('what the protocol forbids is told apart from what is only cut off', () => {
+test('WebSocket protocol errors are distinguished from incomplete frames', () => {
   const refused = (hex: string, code: number, isMasked = false): void => {
     const bytes = Buffer.from(hex.replaceAll(' ', ''), 'hex')
     assert.throws(
@@ -114,7 +104,7 @@ test('what the protocol forbids is told apart from what is only cut off', () => 
   assert.deepEqual(parse([Buffer.from('81', 'hex')], false), [])
 })
 
-test('a message in many pieces is bounded as a whole', () => {
+test('a fragmented WebSocket message is bounded in total', () => {
   const parser = new FrameParser({ isMasked: false })
   const half = new Uint8Array(messageBytesMax / 2)
   const head = (opcode: number, isFinal: boolean): Uint8Array => {
@@ -129,7 +119,7 @@ test('a message in many pieces is bounded as a whole', () => {
   assert.throws(() => [...parser.parse(Uint8Array.of(0x80, 1, 0))], { code: 1009 })
 })
 
-test('random bytes are refused or wait for more, and nothing else happens', () => {
+test('random bytes are rejected or incomplete, without another error', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), sizes, fc.boolean(), (bytes, cuts, isMasked) => {
       try {
@@ -164,7 +154,7 @@ async function messages(socket: WebSocket): Promise<string[]> {
   return whole(events)
 }
 
-test('two ends exchange messages and part in peace', async () => {
+test('WebSocket ends exchange messages and close cleanly', async () => {
   const { client, server } = connect()
   const seen = messages(server)
   const answers = messages(client)
@@ -178,7 +168,7 @@ test('two ends exchange messages and part in peace', async () => {
   assert.ok(server.signal.aborted && client.signal.aborted)
 })
 
-test('a ping is answered, and a peer that breaks the protocol is told why', async () => {
+test('WebSocket pings are answered, and protocol errors get a close code', async () => {
   const [near, far] = duplexPair()
   const server = new WebSocket({ wire: new UpgradedConnection({ connection: far, clock }) })
   const reading = assert.rejects(messages(server), WebSocketError)
@@ -194,7 +184,7 @@ test('a ping is answered, and a peer that breaks the protocol is told why', asyn
   assert.equal(Buffer.from(events[1]!.bytes).readUInt16BE(), 1002)
 })
 
-test('a connection that breaks is an error for who reads', async () => {
+test('reading from a broken WebSocket connection fails', async () => {
   const { client, server } = connect()
   const reading = assert.rejects(messages(server))
   client.destroy()

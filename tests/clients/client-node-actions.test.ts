@@ -24,7 +24,7 @@ function codeOf(error: unknown): number | undefined {
   return error instanceof k8s.ApiException ? error.code : undefined
 }
 
-test('a workload is scaled through its scale', async () => {
+test('client-node scales a workload through the scale subresource', async () => {
   const place = { namespace, name: 'scaled' }
   await apps.createNamespacedDeployment({ namespace, body: sampleOf(k8s.V1Deployment, 'scaled') })
   const scale = await apps.readNamespacedDeploymentScale(place)
@@ -46,7 +46,7 @@ test('a workload is scaled through its scale', async () => {
   assert.equal(patched.spec?.replicas ?? 0, 0)
 })
 
-test('the status is written through its own path, and nothing else is', async () => {
+test('client-node writes status only through the status subresource', async () => {
   const networking = config.makeApiClient(k8s.NetworkingV1Api)
   const place = { namespace, name: 'front' }
   const made = await networking.createNamespacedIngress({ namespace, body: sampleOf(k8s.V1Ingress, 'front') })
@@ -63,7 +63,7 @@ test('the status is written through its own path, and nothing else is', async ()
   assert.deepEqual(again.status, written.status)
 })
 
-test('a pod is bound, gets a debug container, is resized and evicted', async () => {
+test('client-node binds, debugs, resizes and evicts a pod', async () => {
   const place = { namespace, name: 'busy' }
   await core.createNamespacedPod({ namespace, body: sampleOf(k8s.V1Pod, 'busy') })
   const target = { apiVersion: 'v1', kind: 'Node', name: 'n1' }
@@ -94,7 +94,7 @@ test('a pod is bound, gets a debug container, is resized and evicted', async () 
   await assert.rejects(core.readNamespacedPod(place), error => codeOf(error) === 404)
 })
 
-test('services get addresses and ports of their own and give them back', async () => {
+test('cluster IPs and node ports of services are allocated and released', async () => {
   const networking = config.makeApiClient(k8s.NetworkingV1Api)
   const body = sampleOf(k8s.V1Service, 'one')
   const typed = changed(body, { spec: changed(body.spec!, { type: 'NodePort' }) })
@@ -113,7 +113,7 @@ test('services get addresses and ports of their own and give them back', async (
   assert.equal((await core.createNamespacedService({ namespace, body: same })).spec?.clusterIP, address)
 })
 
-test('a signing request is approved, a namespace finalized', async () => {
+test('client-node approves a CSR and finalizes a namespace', async () => {
   const certificates = config.makeApiClient(k8s.CertificatesV1Api)
   const request = await certificates.createCertificateSigningRequest({
     body: sampleOf(k8s.V1CertificateSigningRequest, 'asked'),
@@ -131,7 +131,7 @@ test('a signing request is approved, a namespace finalized', async () => {
   await assert.rejects(core.readNamespace({ name: 'ended' }), error => codeOf(error) === 404)
 })
 
-test('reviews answer who somebody is and what he may do', async () => {
+test('client-node reviews return the user and its permissions', async () => {
   const authorization = config.makeApiClient(k8s.AuthorizationV1Api)
   const authentication = config.makeApiClient(k8s.AuthenticationV1Api)
   const resourceAttributes = { namespace, verb: 'create', resource: 'pods' }
@@ -149,7 +149,7 @@ test('reviews answer who somebody is and what he may do', async () => {
   assert.equal(self.status?.userInfo?.username, 'kubernetes-admin')
 })
 
-test('objects of any kind go through the API of objects', async () => {
+test('KubernetesObjectApi of client-node handles objects of any kind', async () => {
   const objects = k8s.KubernetesObjectApi.makeApiClient(config)
   const header = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { namespace, name: 'any' } }
   const body = changed(sampleOf(k8s.V1Deployment, 'any'), header)
@@ -179,7 +179,7 @@ test('objects of any kind go through the API of objects', async () => {
   await assert.rejects(objects.read(header), error => codeOf(error) === 404)
 })
 
-test('the API of custom objects does not care which group it talks to', async () => {
+test('CustomObjectsApi of client-node works with any group', async () => {
   const custom = config.makeApiClient(k8s.CustomObjectsApi)
   const place = { group: 'apps', version: 'v1', namespace, plural: 'deployments' }
   const body = sampleOf(k8s.V1Deployment, 'plain')
@@ -194,7 +194,7 @@ test('the API of custom objects does not care which group it talks to', async ()
   await custom.deleteNamespacedCustomObject({ ...place, name: 'plain' })
 })
 
-test('the server is alive and ready', async () => {
+test('client-node reads livez and readyz', async () => {
   const health = new k8s.Health(config)
   assert.deepEqual([await health.livez({}), await health.readyz({})], [true, true])
 })

@@ -37,7 +37,7 @@ function nameOf(object: k8s.KubernetesObject): string {
   return object.metadata?.name ?? ''
 }
 
-test('an informer knows what is there and hears of every change', async () => {
+test('an informer of client-node lists the objects and gets every event', async () => {
   await create('before', { set: 'informed' })
   const informer = k8s.makeInformer<k8s.V1ConfigMap>(
     config,
@@ -71,7 +71,7 @@ test('an informer knows what is there and hears of every change', async () => {
   }
 })
 
-test('a watch begins with what is there, says so, and goes on', async () => {
+test('a watch of client-node sends initial events, the bookmark and later events', async () => {
   await create('one', { set: 'streamed' })
   const heard = new Happenings()
   const query = {
@@ -93,7 +93,7 @@ test('a watch begins with what is there, says so, and goes on', async () => {
   assert.equal(await heard.next(), 'end')
 })
 
-test('a watch from a version replays what came after it, and ends when its time is over', async () => {
+test('a watch from a resourceVersion replays later events and ends at its timeout', async () => {
   const first = await create('old', { set: 'replayed' })
   await core.deleteNamespacedConfigMap({ namespace, name: 'old' })
   await create('new', { set: 'replayed' })
@@ -113,7 +113,7 @@ test('a watch from a version replays what came after it, and ends when its time 
   )
 })
 
-test('a watch from something that is no version is refused with its status', async () => {
+test('a watch from an invalid resourceVersion fails with a Status', async () => {
   const heard = new Happenings()
   await new k8s.Watch(config).watch(
     path,

@@ -62,7 +62,7 @@ function deployment(name: string, image: string): k8s.V1Deployment {
   }
 }
 
-test('the classes of groups and of their versions find what is served, and 404 where nothing is', async () => {
+test('client-node API classes find served groups, and get 404 for others', async () => {
   const all = await config.makeApiClient(k8s.ApisApi).getAPIVersions()
   // The client has classes only for the built-in groups.
   const groups = all.groups.filter(({ name }) => name !== 'metrics.k8s.io')
@@ -83,7 +83,7 @@ test('the classes of groups and of their versions find what is served, and 404 w
   assert.match((await config.makeApiClient(k8s.VersionApi).getCode()).gitVersion, /^v1\.36\.\d+\+k8ts\./)
 })
 
-test('every method that lists, lists', async () => {
+test('every list method of client-node succeeds', async () => {
   const listed = new Set<string>()
   for (const each of apiClasses(config, /V\d\w*Api$/)) {
     if (!(await isServed(each.call('getAPIResources')))) continue
@@ -100,7 +100,7 @@ test('every method that lists, lists', async () => {
   assert.ok(listed.size >= samples.length, `${listed.size} kinds are listed`)
 })
 
-test('there is a sample of every kind that can be stored', async () => {
+test('the samples cover every kind that can be stored', async () => {
   const kinds: string[] = []
   for (const each of apiClasses(config, /V\d\w*Api$/)) {
     if (!(await isServed(each.call('getAPIResources')))) continue
@@ -111,7 +111,7 @@ test('there is a sample of every kind that can be stored', async () => {
   assert.deepEqual(kinds.sort(), samples.map(({ apiVersion, kind }) => `${apiVersion} ${kind}`).sort())
 })
 
-test('objects of every kind are created, read, replaced, patched, listed and deleted', async t => {
+test('client-node creates, reads, replaces, patches, lists and deletes objects of every kind', async t => {
   const home = await namespace('samples')
   const classes = new Map(apiClasses(config, /V\d\w*Api$/).map(each => [each.name, each]))
   for (const sample of samples) {
@@ -181,7 +181,7 @@ interface Stored extends k8s.KubernetesObject {
 
 type List = k8s.KubernetesListObject<Stored>
 
-test('patches of all four types do what they are for', async () => {
+test('client-node sends patches of all four types', async () => {
   const home = await namespace('patches')
   const place = { namespace: home, name: 'web' }
   await apps.createNamespacedDeployment({ namespace: home, body: deployment('web', 'nginx:1.27') })
@@ -224,7 +224,7 @@ test('patches of all four types do what they are for', async () => {
   assert.ok((await apps.patchNamespacedDeployment(made, serverSideApply)).metadata?.uid)
 })
 
-test('a list comes in pages of one state, whatever happens meanwhile', async () => {
+test('pages of a list are consistent during concurrent writes', async () => {
   const home = await namespace('pages')
   const names = Array.from({ length: 25 }, (_, index) => `item-${String(index).padStart(2, '0')}`)
   const labels = { paged: 'yes' }
@@ -264,7 +264,7 @@ test('a list comes in pages of one state, whatever happens meanwhile', async () 
   )
 })
 
-test('errors carry a status that says what and why', async () => {
+test('errors carry a Status with reason and message', async () => {
   const missing = await failure(core.readNamespacedPod({ namespace: 'default', name: 'nope' }))
   assert.deepEqual(
     [missing.code, missing.reason, missing.message],

@@ -14,13 +14,17 @@ describe('kubectl', { skip, concurrency: 3 }, async () => {
   for (const file of await readdir(transcripts)) {
     const transcript = new URL(file, transcripts)
     const steps = await stepsOf(transcript, version!)
-    test(`does what ${file} says`, { skip: steps.length === 0 && 'kubectl is too old' }, async () => {
-      await using session = await Session.start(cluster, file.replace(/\.txt$/, ''))
-      await performTranscript(session, transcript, steps)
-    })
+    test(
+      `the output of kubectl is as in ${file}`,
+      { skip: steps.length === 0 && 'kubectl is too old' },
+      async () => {
+        await using session = await Session.start(cluster, file.replace(/\.txt$/, ''))
+        await performTranscript(session, transcript, steps)
+      },
+    )
   }
 
-  test('get --watch shows what happens as it happens', async () => {
+  test('kubectl get --watch shows changes as they happen', async () => {
     await using session = await Session.start(cluster, 'watch')
     await session.run('kubectl create configmap first && kubectl label configmap first shown=yes')
     await using watch = session.follow('kubectl get configmaps --watch --output-watch-events -l shown=yes')
@@ -39,7 +43,7 @@ describe('kubectl', { skip, concurrency: 3 }, async () => {
     assert.deepEqual([await next(), await next()], ['ADDED seen 1 ...', 'DELETED seen 1 ...'])
   })
 
-  test('wait ends when what it waits for is so', async () => {
+  test('kubectl wait ends when its condition is met', async () => {
     await using session = await Session.start(cluster, 'wait')
     const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'waited-for' } }
     await session.run(`echo '${JSON.stringify(node)}' | kubectl create -f -`)

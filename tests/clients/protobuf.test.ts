@@ -132,7 +132,7 @@ test('errors are statuses in protobuf', async () => {
 
 type Body = Uint8Array | string
 
-test('bodies that are not what they should be are refused', async () => {
+test('malformed protobuf bodies are rejected', async () => {
   const check = async (
     body: Body,
     status: number,
@@ -223,7 +223,7 @@ test('metadata alone comes in protobuf, and tables in JSON', async () => {
   assert.equal((JSON.parse(table.body.toString()) as KubernetesObject).kind, 'Table')
 })
 
-test('subresources speak protobuf in their own kinds', async () => {
+test('subresources are encoded in protobuf with their own kinds', async () => {
   const pod = samples.find(({ kind }) => kind === 'Pod')!
   const pods = pathOf(pod)
   await send('POST', pods, { ...pod, metadata: { name: 'busy' } })

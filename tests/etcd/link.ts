@@ -6,6 +6,7 @@ export class Link {
   readonly #target: { readonly host: string; readonly port: number }
   readonly #pairs = new Set<readonly [near: Socket, far: Socket]>()
   #loses: 'nothing' | 'answers' | 'everything' = 'nothing'
+  #droppedBytes = 0
 
   private constructor(endpoint: string) {
     const [host = '', port] = endpoint.split(':')
@@ -25,6 +26,12 @@ export class Link {
 
   lose(what: 'answers' | 'everything'): void {
     this.#loses = what
+    this.#droppedBytes = 0
+  }
+
+  /** Bytes sent to the member and dropped since `lose` was called. */
+  get droppedBytes(): number {
+    return this.#droppedBytes
   }
 
   /** Closes all connections; new ones drop nothing. */
@@ -42,7 +49,10 @@ export class Link {
     const far = connect({ ...this.#target, noDelay: true })
     const pair = [near, far] as const
     this.#pairs.add(pair)
-    near.on('data', chunk => this.#loses === 'everything' || far.write(chunk))
+    near.on('data', chunk => {
+      if (this.#loses === 'everything') this.#droppedBytes += chunk.length
+      else far.write(chunk)
+    })
     far.on('data', chunk => this.#loses !== 'nothing' || near.write(chunk))
     for (const socket of pair) {
       socket.on('error', () => undefined)

@@ -7,24 +7,17 @@ import {
   type OutgoingHttpHeaders,
 } from 'node:http2'
 import { request as httpsRequest, type RequestOptions } from 'node:https'
-import { after, before, test, type TestContext } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { after, test, type TestContext } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import type { ApiRequest, ApiResponse, StreamChunk } from '#/api/transport.ts'
 import { Server } from '#/apiserver/server.ts'
 import type { HttpLimits } from '#/platform/http.ts'
 import { nodePlatform, serveHttp } from '#/platform/node.ts'
 import type { Platform } from '#/platform/platform.ts'
-import { testCertificates, type TestCertificates } from './test-certificates.ts'
+import { waitUntil, waitUntilStable } from '../wait-until.ts'
+import { testCertificates } from './test-certificates.ts'
 
-let certificates: TestCertificates
-const cleanUps: (() => unknown)[] = []
-before(async () => {
-  certificates = await testCertificates({ after: action => cleanUps.push(action as () => unknown) })
-})
-after(async () => {
-  for (const cleanUp of cleanUps) await cleanUp()
-})
+const certificates = await testCertificates({ after } as Pick<TestContext, 'after'>)
 
 /** The server's log output. */
 const logged: string[] = []
@@ -115,7 +108,7 @@ async function askBoth(
   return [second, await ask1(server, { path, method, headers }, body)]
 }
 
-test('a request arrives with its path, query, headers, body and client', async t => {
+test('a request has its path, query, headers, body and peer', async t => {
   const server = await start(t, async ({ method, path, query, headers, body, peer }) => {
     const bytes = Buffer.from(await body.bytes(1_000)).toString()
     const who = [peer.address, peer.certificate?.commonName, peer.certificate?.organizations]
@@ -152,7 +145,7 @@ test('a request arrives with its path, query, headers, body and client', async t
   assert.deepEqual(JSON.parse(proxied.body.toString()).slice(0, 3), ['GET', '/api', [['x', '1']]])
 })
 
-test('an answer has its type, its length, an audit id, warnings, and is never cached', async t => {
+test('a response has content type, length, audit ID, warnings and no-cache headers', async t => {
   const server = await start(t, async ({ path }) => {
     const warning = ['299 - "a"', '299 - "b"']
     return path === '/empty' ? { status: 204 } : text('hello', { status: 201, headers: { warning } })
@@ -177,7 +170,7 @@ test('an answer has its type, its length, an audit id, warnings, and is never ca
   }
 })
 
-test('HEAD gets the headers of GET and no body, of values and of streams', async t => {
+test('HEAD returns the headers of GET without a body', async t => {
   const server = await start(t, async ({ path }) => {
     return path === '/stream'
       ? streaming(async function* () {
@@ -195,7 +188,7 @@ test('HEAD gets the headers of GET and no body, of values and of streams', async
   }
 })
 
-test('answers beyond 128 KiB are compressed for clients that accept it, and only those', async t => {
+test('responses over 128 KiB are compressed for clients that accept gzip only', async t => {
   const server = await start(t, async ({ path }) => text(Buffer.alloc(Number(path.slice(1)), 'kubernetes ')))
   const check = async (sizeBytes: number, accept: string, isCompressed: boolean): Promise<void> => {
     const question = { headers: { 'accept-encoding': accept } }
@@ -214,7 +207,7 @@ test('answers beyond 128 KiB are compressed for clients that accept it, and only
   await check(1_000_000, 'identity', false)
 })
 
-test('a body of 50 MB is refused with a Status while others are served', async t => {
+test('a body of 50 MB is rejected with a Status while other requests are served', async t => {
   const server = await start(t, async ({ method, body }) => {
     if (method === 'GET') return text('served')
     try {
@@ -234,7 +227,7 @@ test('a body of 50 MB is refused with a Status while others are served', async t
   }
 })
 
-test('what fails behind the pipeline is said in general and logged in particular', async t => {
+test('an internal error is returned as a general Status and logged with its details', async t => {
   const failures: Record<string, Handle> = {
     '/handler': () => Promise.reject(new Error('the password is hunter2')),
     '/bytes': async () => {
@@ -271,7 +264,7 @@ function aborted(signal: AbortSignal): Promise<unknown> {
   return signal.aborted ? Promise.resolve() : once(signal, 'abort')
 }
 
-test('streams arrive as they come, the head before the first chunk', async t => {
+test('stream chunks are sent as they come, the header before the first chunk', async t => {
   const { promise: told, resolve: tell } = Promise.withResolvers<void>()
   const server = await start(t, async () =>
     streaming(async function* () {
@@ -287,7 +280,7 @@ test('streams arrive as they come, the head before the first chunk', async t => 
   assert.equal((await ask1(server)).body.toString(), 'abc')
 })
 
-test('a stream that fails is visibly broken', async t => {
+test('a failing stream is reset', async t => {
   const server = await start(t, async () =>
     streaming(async function* () {
       yield ['a']
@@ -300,7 +293,7 @@ test('a stream that fails is visibly broken', async t => {
   await assert.rejects(ask1(server), /aborted|socket hang up/)
 })
 
-test('the signal tells when the client is gone', async t => {
+test('the signal of a request is aborted when the client disconnects', async t => {
   let seen = 0
   const server = await start(t, async ({ signal }) => {
     seen += 1
@@ -310,19 +303,21 @@ test('the signal tells when the client is gone', async t => {
   })
   const client = session(t, server)
   const cancelled = client.request({ ':path': '/' })
-  while (seen < 1) await sleep(2)
+  await waitUntil(() => seen === 1)
   cancelled.close(8)
-  while (seen < 11) await sleep(2)
+  await waitUntil(() => seen === 11)
   client.request({ ':path': '/' }).on('error', silent)
-  while (seen < 12) await sleep(2)
+  await waitUntil(() => seen === 12)
   client.destroy()
-  while (seen < 22) await sleep(2)
+  await waitUntil(() => seen === 22)
 })
 
-test('stopping ends streams cleanly, lets requests finish and then takes no more', async t => {
+test('stopping the server ends streams cleanly and waits for running requests', async t => {
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
   let isReleased = false
+  let arrived = 0
   const server = await start(t, async ({ path, signal }) => {
+    arrived++
     if (path === '/slow') {
       await released
       return text(`done ${signal.aborted}`)
@@ -337,7 +332,7 @@ test('stopping ends streams cleanly, lets requests finish and then takes no more
   const slow = ask2(client, { ':path': '/slow' })
   const streams = Array.from({ length: 20 }, () => readStream(client.request({ ':path': '/watch' })))
   const first = ask1(server, { path: '/watch' })
-  await sleep(50)
+  await waitUntil(() => arrived === 2 + streams.length)
   const stopped = server.stop(5_000).then(() => isReleased)
   assert.deepEqual(
     await Promise.all(streams),
@@ -356,29 +351,30 @@ async function readStream(stream: ClientHttp2Stream): Promise<string> {
   return (await stream.setEncoding('utf8').toArray()).join('')
 }
 
-test('a slow reader slows its source down and nobody else', async t => {
+test('a slow reader holds back its own stream only', async t => {
   let made = 0
+  let isEnded = false
   const server = await start(
     t,
     async ({ path }) => {
       if (path !== '/endless') return text('served')
       const chunk = 'x'.repeat(64 * 1024)
       return streaming(async function* () {
-        for (; ; made += 1) yield [chunk]
+        try {
+          for (; ; made += 1) yield [chunk]
+        } finally {
+          isEnded = true
+        }
       })
     },
     { stallTimeoutMs: 200 },
   )
   const stream = session(t, server).request({ ':path': '/endless' })
   await once(stream, 'response')
-  await sleep(100)
-  const before = made
-  assert.ok(before < 50, `${before} chunks were made for a client that reads nothing`)
+  await waitUntilStable(() => made)
+  assert.ok(made < 50, `${made} chunks were made for a client that reads nothing`)
   assert.equal((await ask1(server)).body.toString(), 'served')
   const [error] = await once(stream, 'error')
   assert.match(error.message, /INTERNAL_ERROR/)
-  await sleep(20)
-  const afterwards = made
-  await sleep(20)
-  assert.equal(made, afterwards)
+  await waitUntil(() => isEnded)
 })

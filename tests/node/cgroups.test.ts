@@ -84,45 +84,41 @@ const guaranteed = podOf('11', { requests: half, limits: half })
 const burstable = podOf('22', { requests: { cpu: '250m' } })
 const bestEffort = podOf('33', {})
 
-test(
-  'pods have groups by their class, with their limits, and a process can be put into them',
-  { skip },
-  async t => {
-    const { cgroups, node, machine, read } = await start(t)
-    const path = await cgroups.ensure(guaranteed)
-    assert.equal(path, `${node.cgroupRoot}/kubepods/pod11`)
-    assert.equal(await read(path, 'memory.limit_in_bytes', 'memory.max'), String(64 * 1024 ** 2))
-    assert.equal(
-      await read(path, 'cpu.cfs_quota_us', 'cpu.max'),
-      cgroupVersion === 1 ? '50000' : '50000 100000',
-    )
-    assert.equal(await read(path, 'pids.max', 'pids.max'), '500')
-    assert.equal(
-      await read(await cgroups.ensure(burstable), 'cpu.shares', 'cpu.weight'),
-      cgroupVersion === 1 ? '256' : '10',
-    )
-    assert.equal(await cgroups.ensure(bestEffort), `${node.cgroupRoot}/kubepods/besteffort/pod33`)
-    await cgroups.updateQosCgroups([guaranteed, burstable, bestEffort])
-    const classPath = `${node.cgroupRoot}/kubepods/burstable`
-    assert.equal(await read(classPath, 'cpu.shares', 'cpu.weight'), cgroupVersion === 1 ? '256' : '10')
-    const all = await read(`${node.cgroupRoot}/kubepods`, 'memory.limit_in_bytes', 'memory.max')
-    assert.ok(Math.abs(Number(all) - machine.memoryBytes) < 1024 ** 2, 'all pods together have what there is')
-    assert.deepEqual(await cgroups.list(), ['11', '22', '33'])
+test('pod cgroups are created by QoS class with their limits, and accept processes', { skip }, async t => {
+  const { cgroups, node, machine, read } = await start(t)
+  const path = await cgroups.ensure(guaranteed)
+  assert.equal(path, `${node.cgroupRoot}/kubepods/pod11`)
+  assert.equal(await read(path, 'memory.limit_in_bytes', 'memory.max'), String(64 * 1024 ** 2))
+  assert.equal(
+    await read(path, 'cpu.cfs_quota_us', 'cpu.max'),
+    cgroupVersion === 1 ? '50000' : '50000 100000',
+  )
+  assert.equal(await read(path, 'pids.max', 'pids.max'), '500')
+  assert.equal(
+    await read(await cgroups.ensure(burstable), 'cpu.shares', 'cpu.weight'),
+    cgroupVersion === 1 ? '256' : '10',
+  )
+  assert.equal(await cgroups.ensure(bestEffort), `${node.cgroupRoot}/kubepods/besteffort/pod33`)
+  await cgroups.updateQosCgroups([guaranteed, burstable, bestEffort])
+  const classPath = `${node.cgroupRoot}/kubepods/burstable`
+  assert.equal(await read(classPath, 'cpu.shares', 'cpu.weight'), cgroupVersion === 1 ? '256' : '10')
+  const all = await read(`${node.cgroupRoot}/kubepods`, 'memory.limit_in_bytes', 'memory.max')
+  assert.ok(Math.abs(Number(all) - machine.memoryBytes) < 1024 ** 2, 'all pods together have what there is')
+  assert.deepEqual(await cgroups.list(), ['11', '22', '33'])
 
-    const child = spawn('sleep', ['1000'])
-    t.after(() => child.kill('SIGKILL'))
-    for (const controller of cgroupVersion === 2 ? ['cpu'] : ['cpu', 'cpuset', 'memory', 'pids']) {
-      await writeFile(join(folderOf(controller), path, 'cgroup.procs'), String(child.pid))
-    }
-    const ended = once(child, 'exit')
-    await cgroups.remove('11')
-    const [, signal] = (await ended) as [number | null, string | null]
-    assert.equal(signal, 'SIGKILL', 'what still ran was ended')
-    assert.deepEqual(await cgroups.list(), ['22', '33'])
-  },
-)
+  const child = spawn('sleep', ['1000'])
+  t.after(() => child.kill('SIGKILL'))
+  for (const controller of cgroupVersion === 2 ? ['cpu'] : ['cpu', 'cpuset', 'memory', 'pids']) {
+    await writeFile(join(folderOf(controller), path, 'cgroup.procs'), String(child.pid))
+  }
+  const ended = once(child, 'exit')
+  await cgroups.remove('11')
+  const [, signal] = (await ended) as [number | null, string | null]
+  assert.equal(signal, 'SIGKILL', 'what still ran was ended')
+  assert.deepEqual(await cgroups.list(), ['22', '33'])
+})
 
-test('what is there is adopted, and what changed is set anew', { skip }, async t => {
+test('existing pod cgroups are adopted, and changed limits are updated', { skip }, async t => {
   const { cgroups, node, machine, read } = await start(t)
   const path = await cgroups.ensure(guaranteed)
   const again = new PodCgroups({ platform, linux, node, hugePageSizes: machine.hugePageSizes })
@@ -136,25 +132,29 @@ test('what is there is adopted, and what changed is set anew', { skip }, async t
   assert.equal(await read(path, 'memory.limit_in_bytes', 'memory.max'), String(64 * 1024 ** 2), 'made again')
 })
 
-test('processes of a pod are killed, also in groups below, and the group stays', { skip }, async t => {
-  const { cgroups, node } = await start(t)
-  const path = await cgroups.ensure(bestEffort)
-  const below = join(folderOf('pids'), path, 'container')
-  await mkdir(below)
-  const child = spawn('sleep', ['1000'])
-  t.after(() => child.kill('SIGKILL'))
-  await writeFile(join(below, 'cgroup.procs'), String(child.pid))
-  const ended = once(child, 'exit')
-  await cgroups.killProcesses('22')
-  assert.equal(child.signalCode, null, 'another pod is left alone')
-  await cgroups.killProcesses('33')
-  const [, signal] = (await ended) as [number | null, string | null]
-  assert.equal(signal, 'SIGKILL')
-  assert.deepEqual(await cgroups.list(), ['33'])
-  assert.equal(path, `${node.cgroupRoot}/kubepods/besteffort/pod33`)
-})
+test(
+  'killing a pod cgroup kills its processes and those of child cgroups, and keeps the cgroup',
+  { skip },
+  async t => {
+    const { cgroups, node } = await start(t)
+    const path = await cgroups.ensure(bestEffort)
+    const below = join(folderOf('pids'), path, 'container')
+    await mkdir(below)
+    const child = spawn('sleep', ['1000'])
+    t.after(() => child.kill('SIGKILL'))
+    await writeFile(join(below, 'cgroup.procs'), String(child.pid))
+    const ended = once(child, 'exit')
+    await cgroups.killProcesses('22')
+    assert.equal(child.signalCode, null, 'another pod is left alone')
+    await cgroups.killProcesses('33')
+    const [, signal] = (await ended) as [number | null, string | null]
+    assert.equal(signal, 'SIGKILL')
+    assert.deepEqual(await cgroups.list(), ['33'])
+    assert.equal(path, `${node.cgroupRoot}/kubepods/besteffort/pod33`)
+  },
+)
 
-test('groups of containers below a pod go with it, and what is gone is no failure', { skip }, async t => {
+test('removing a pod cgroup removes child cgroups, and removing it again succeeds', { skip }, async t => {
   const { cgroups } = await start(t)
   const path = await cgroups.ensure(burstable)
   await mkdir(join(folderOf('memory'), path, 'container/nested'), { recursive: true })
@@ -166,7 +166,7 @@ test('groups of containers below a pod go with it, and what is gone is no failur
   assert.deepEqual(await cgroups.list(), [])
 })
 
-test('many pods at once get their groups and lose them', { skip }, async t => {
+test('many pod cgroups are created and removed concurrently', { skip }, async t => {
   const { cgroups } = await start(t)
   const pods = Array.from({ length: 30 }, (_, index) =>
     podOf(`many-${index}`, index % 2 ? { requests: half } : {}),
@@ -182,27 +182,23 @@ const noUnified = (await exists(join(unifiedFolder, 'cgroup.controllers')))
   ? skip
   : 'there is no tree of version 2 beside'
 
-test(
-  'a tree of version 2 takes pods, kills what is in them and lets them go',
-  { skip: noUnified },
-  async t => {
-    const cgroupRoot = `/${machineWideName()}`
-    const node = kubeletConfiguration({ name: 'n', addresses: [], rootDirectory: '/tmp', cgroupRoot })
-    const asVersion2 = { ...linux, machine: { ...linux.machine, cgroupVersion: 2 as const } }
-    const cgroups = new PodCgroups({ platform, linux: asVersion2, node, hugePageSizes: [], unifiedFolder })
-    t.after(async () => {
-      await cgroups.removeAll()
-      assert.equal(await exists(join(unifiedFolder, cgroupRoot)), false, 'nothing is left')
-    })
-    await cgroups.start({ cpuMilli: 1_000, memoryBytes: 1024 ** 3, pids: -1 })
-    const path = await cgroups.ensure(guaranteed)
-    const child = spawn('sleep', ['1000'])
-    t.after(() => child.kill('SIGKILL'))
-    await writeFile(join(unifiedFolder, path, 'cgroup.procs'), String(child.pid))
-    const ended = once(child, 'exit')
-    await cgroups.remove('11')
-    const [, signal] = (await ended) as [number | null, string | null]
-    assert.equal(signal, 'SIGKILL')
-    assert.deepEqual(await cgroups.list(), [])
-  },
-)
+test('with cgroup v2 pod cgroups are created, killed and removed', { skip: noUnified }, async t => {
+  const cgroupRoot = `/${machineWideName()}`
+  const node = kubeletConfiguration({ name: 'n', addresses: [], rootDirectory: '/tmp', cgroupRoot })
+  const asVersion2 = { ...linux, machine: { ...linux.machine, cgroupVersion: 2 as const } }
+  const cgroups = new PodCgroups({ platform, linux: asVersion2, node, hugePageSizes: [], unifiedFolder })
+  t.after(async () => {
+    await cgroups.removeAll()
+    assert.equal(await exists(join(unifiedFolder, cgroupRoot)), false, 'nothing is left')
+  })
+  await cgroups.start({ cpuMilli: 1_000, memoryBytes: 1024 ** 3, pids: -1 })
+  const path = await cgroups.ensure(guaranteed)
+  const child = spawn('sleep', ['1000'])
+  t.after(() => child.kill('SIGKILL'))
+  await writeFile(join(unifiedFolder, path, 'cgroup.procs'), String(child.pid))
+  const ended = once(child, 'exit')
+  await cgroups.remove('11')
+  const [, signal] = (await ended) as [number | null, string | null]
+  assert.equal(signal, 'SIGKILL')
+  assert.deepEqual(await cgroups.list(), [])
+})

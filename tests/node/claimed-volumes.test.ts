@@ -84,7 +84,7 @@ async function volumeOf({ volumes, signal }: TestVolumes, pod: Pod) {
 }
 
 test(
-  "a claim on the cluster's own provisioner is a folder that pods can write, and that outlives them",
+  'a claim of the built-in provisioner is a writable directory that outlives its pods',
   { skip: needsRoot },
   async t => {
     const setup = await startTestVolumes(t)
@@ -104,7 +104,7 @@ test(
   },
 )
 
-test('claims that cannot be used say why', { skip: needsRoot }, async t => {
+test('mounting an unusable claim fails with the reason', { skip: needsRoot }, async t => {
   const setup = await startTestVolumes(t)
   const local = { local: { path: setup.folder } }
   await createClaim(setup, 'pending', { spec: { ...local, nodeAffinity: onNode('n1') }, phase: 'Pending' })
@@ -145,7 +145,7 @@ test('claims that cannot be used say why', { skip: needsRoot }, async t => {
 })
 
 test(
-  'a local folder is mounted for each pod, with its group, and read-only where that is asked for',
+  'a local volume is mounted for each pod with its fsGroup, and read-only when requested',
   { skip: needsRoot },
   async t => {
     const setup = await startTestVolumes(t)
@@ -185,7 +185,7 @@ async function createDevice(t: TestContext, { linux, folder }: TestVolumes): Pro
 }
 
 test(
-  'a device gets a filesystem once, is mounted once for all pods, and is unmounted after the last',
+  'a device is formatted once, mounted once for all pods and unmounted after the last',
   { skip: needsRoot },
   async t => {
     const setup = await startTestVolumes(t)
@@ -209,7 +209,7 @@ test(
   },
 )
 
-test('a device with something else on it is not written over', { skip: needsRoot }, async t => {
+test('a device with another filesystem is not formatted', { skip: needsRoot }, async t => {
   const setup = await startTestVolumes(t)
   const device = await createDevice(t, setup)
   await setup.linux.run(['mkfs.ext4', '-q', device])
@@ -226,7 +226,7 @@ test('a device with something else on it is not written over', { skip: needsRoot
 })
 
 test(
-  'a device for which the node lacks mkfs is refused with the name of it',
+  'mounting a device without its mkfs program fails and names the program',
   { skip: needsRoot },
   async t => {
     const setup = await startTestVolumes(t)
@@ -243,32 +243,28 @@ test(
   },
 )
 
-test(
-  'a raw device is given to containers as it is, and only local ones are',
-  { skip: needsRoot },
-  async t => {
-    const setup = await startTestVolumes(t)
-    const device = await createDevice(t, setup)
-    const spec = { nodeAffinity: onNode('n1'), volumeMode: 'Block' }
-    await createClaim(setup, 'raw', { spec: { ...spec, local: { path: device } } })
-    await createClaim(setup, 'host', { spec: { ...spec, hostPath: { path: device } } })
-    const container = { name: 'main', image: 'image', volumeDevices: [{ name: 'v', devicePath: '/dev/x' }] }
-    const pod = await setup.createPod(claiming('raw', { containers: [container] }))
-    assert.deepEqual(await volumeOf(setup, pod), {
-      name: 'v',
-      hostPath: device,
-      readonly: false,
-      isBlock: true,
-    })
-    const other = await setup.createPod(claiming('host', { containers: [container] }))
-    assert.match(
-      await messageOf(setup, other),
-      /^MapVolume\.FindMapperPluginBySpec failed for volume "pv-host" : /,
-    )
-  },
-)
+test('only local raw block volumes are passed to containers', { skip: needsRoot }, async t => {
+  const setup = await startTestVolumes(t)
+  const device = await createDevice(t, setup)
+  const spec = { nodeAffinity: onNode('n1'), volumeMode: 'Block' }
+  await createClaim(setup, 'raw', { spec: { ...spec, local: { path: device } } })
+  await createClaim(setup, 'host', { spec: { ...spec, hostPath: { path: device } } })
+  const container = { name: 'main', image: 'image', volumeDevices: [{ name: 'v', devicePath: '/dev/x' }] }
+  const pod = await setup.createPod(claiming('raw', { containers: [container] }))
+  assert.deepEqual(await volumeOf(setup, pod), {
+    name: 'v',
+    hostPath: device,
+    readonly: false,
+    isBlock: true,
+  })
+  const other = await setup.createPod(claiming('host', { containers: [container] }))
+  assert.match(
+    await messageOf(setup, other),
+    /^MapVolume\.FindMapperPluginBySpec failed for volume "pv-host" : /,
+  )
+})
 
-test("a volume that is made for a pod is that pod's only", { skip: needsRoot }, async t => {
+test('an ephemeral volume claim must be owned by its pod', { skip: needsRoot }, async t => {
   const setup = await startTestVolumes(t)
   const ephemeral = {
     volumeClaimTemplate: {
@@ -288,7 +284,7 @@ test("a volume that is made for a pod is that pod's only", { skip: needsRoot }, 
   )
 })
 
-test('a volume for one pod at a time is refused to a second one', { skip: needsRoot }, async t => {
+test('a ReadWriteOncePod volume is not mounted for a second pod', { skip: needsRoot }, async t => {
   const setup = await startTestVolumes(t)
   await createClaim(setup, 'single', {
     spec: { hostPath: { path: setup.folder }, accessModes: ['ReadWriteOncePod'] },

@@ -51,7 +51,7 @@ for (const transport of transports) {
   })
 }
 
-test('a terminal in a container has the sizes that it is told', { skip: containersMissing }, async t => {
+test('a TTY in a container gets the resize events of kubectl', { skip: containersMissing }, async t => {
   const { runtime } = node!
   const { id } = await runContainer(t, ['sleep', '100000'])
   const until = (size: string): string => `until [ "$(stty size)" = "${size}" ]; do sleep 0.05; done`

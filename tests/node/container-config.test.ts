@@ -160,53 +160,57 @@ after(async () => {
   await place.containerd[Symbol.asyncDispose]()
 })
 
-test('a container has its variables, names, files and groups', { skip }, async () => {
-  const running = await runPod(place, 'plain', {
-    hostname: 'front',
-    subdomain: 'inner',
-    hostAliases: [{ ip: '192.0.2.9', hostnames: ['alias.example'] }],
-    securityContext: {
-      fsGroup: 4242,
-      sysctls: [{ name: 'net.ipv4.ip_local_port_range', value: '3000 4000' }],
-    },
-  })
-  const [address] = running.addresses
-  const script = [
-    'echo $MODE $ADDRESS $LIMIT',
-    'hostname',
-    'grep -c "inner.shop.svc.cluster.local" /etc/hosts',
-    'grep alias.example /etc/hosts',
-    'cat /etc/resolv.conf',
-    'id -G',
-    'cat /proc/sys/net/ipv4/ip_local_port_range',
-    'grep -E ":memory:|^0::" /proc/self/cgroup | grep -o "kubepods/.*/pod[^/]*" | head -1',
-    'echo -n done > /dev/termination-log',
-  ].join('; ')
-  const { said, exitCode, words } = await runScript(place, running, script, {
-    env: [
-      { name: 'MODE', value: 'fast' },
-      { name: 'ADDRESS', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
-      { name: 'LIMIT', valueFrom: { resourceFieldRef: { resource: 'limits.memory', divisor: '1Mi' } } },
-    ],
-    resources: { limits: { memory: '64Mi', cpu: '1' }, requests: { memory: '32Mi' } },
-    lines: 10,
-  })
-  assert.deepEqual(said, [
-    `fast ${address} 64`,
-    'front',
-    '1',
-    '192.0.2.9\talias.example',
-    'search shop.svc.cluster.local svc.cluster.local cluster.local home',
-    'nameserver 10.96.0.10',
-    'options ndots:5',
-    '0 4242',
-    '3000\t4000',
-    'kubepods/besteffort/poduid-plain',
-  ])
-  assert.deepEqual([exitCode, words], [0, 'done'])
-})
+test(
+  'a container gets its environment variables, hostname, files and supplemental groups',
+  { skip },
+  async () => {
+    const running = await runPod(place, 'plain', {
+      hostname: 'front',
+      subdomain: 'inner',
+      hostAliases: [{ ip: '192.0.2.9', hostnames: ['alias.example'] }],
+      securityContext: {
+        fsGroup: 4242,
+        sysctls: [{ name: 'net.ipv4.ip_local_port_range', value: '3000 4000' }],
+      },
+    })
+    const [address] = running.addresses
+    const script = [
+      'echo $MODE $ADDRESS $LIMIT',
+      'hostname',
+      'grep -c "inner.shop.svc.cluster.local" /etc/hosts',
+      'grep alias.example /etc/hosts',
+      'cat /etc/resolv.conf',
+      'id -G',
+      'cat /proc/sys/net/ipv4/ip_local_port_range',
+      'grep -E ":memory:|^0::" /proc/self/cgroup | grep -o "kubepods/.*/pod[^/]*" | head -1',
+      'echo -n done > /dev/termination-log',
+    ].join('; ')
+    const { said, exitCode, words } = await runScript(place, running, script, {
+      env: [
+        { name: 'MODE', value: 'fast' },
+        { name: 'ADDRESS', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
+        { name: 'LIMIT', valueFrom: { resourceFieldRef: { resource: 'limits.memory', divisor: '1Mi' } } },
+      ],
+      resources: { limits: { memory: '64Mi', cpu: '1' }, requests: { memory: '32Mi' } },
+      lines: 10,
+    })
+    assert.deepEqual(said, [
+      `fast ${address} 64`,
+      'front',
+      '1',
+      '192.0.2.9\talias.example',
+      'search shop.svc.cluster.local svc.cluster.local cluster.local home',
+      'nameserver 10.96.0.10',
+      'options ndots:5',
+      '0 4242',
+      '3000\t4000',
+      'kubepods/besteffort/poduid-plain',
+    ])
+    assert.deepEqual([exitCode, words], [0, 'done'])
+  },
+)
 
-test('the kernel holds a container to its limits', { skip }, async () => {
+test('the kernel enforces the resource limits of a container', { skip }, async () => {
   const running = await runPod(place, 'limits')
   const { memoryBytes, cgroupVersion } = place.machine
   const resources = { requests: { cpu: '250m', memory: '32Mi' }, limits: { cpu: '500m', memory: '64Mi' } }
@@ -233,47 +237,51 @@ test('the kernel holds a container to its limits', { skip }, async () => {
   assert.equal(killed.exitCode, 137, 'who takes more memory is killed')
 })
 
-test('users, capabilities and what may be written are what the spec says', { skip }, async () => {
-  const running = await runPod(place, 'secure')
-  const script = [
-    'id -u; id -g',
-    'grep -E "CapEff|NoNewPrivs|^Seccomp:" /proc/self/status | tr -s "\\t " " "',
-    'touch /file 2>&1',
-    'cat /proc/keys 2>&1 | wc -c',
-  ].join('; ')
-  const strict = await runScript(place, running, script, {
-    lines: 7,
-    securityContext: {
-      runAsUser: 1000,
-      runAsGroup: 3000,
-      runAsNonRoot: true,
-      readOnlyRootFilesystem: true,
-      allowPrivilegeEscalation: false,
-      capabilities: { drop: ['ALL'] },
-      seccompProfile: { type: 'RuntimeDefault' },
-    },
-  })
-  assert.deepEqual(strict.said, [
-    '1000',
-    '3000',
-    'CapEff: 0000000000000000',
-    'NoNewPrivs: 1',
-    'Seccomp: 2',
-    'touch: /file: Read-only file system',
-    '0',
-  ])
-  const loose = await runScript(place, running, script, {
-    lines: 6,
-    securityContext: { capabilities: { add: ['NET_ADMIN'] } },
-  })
-  assert.deepEqual(loose.said.slice(0, 2), ['0', '0'])
-  assert.deepEqual(loose.said.slice(3), ['NoNewPrivs: 0', 'Seccomp: 0', '0'])
-  assert.equal(BigInt(`0x${loose.said[2]?.split(' ')[1]}`) & (1n << 12n), 1n << 12n, 'NET_ADMIN')
-  const refused = runScript(place, running, 'true', { securityContext: { runAsNonRoot: true } })
-  await assert.rejects(refused, /container has runAsNonRoot and image will run as root/)
-})
+test(
+  'the security context sets users, capabilities and the read-only root filesystem',
+  { skip },
+  async () => {
+    const running = await runPod(place, 'secure')
+    const script = [
+      'id -u; id -g',
+      'grep -E "CapEff|NoNewPrivs|^Seccomp:" /proc/self/status | tr -s "\\t " " "',
+      'touch /file 2>&1',
+      'cat /proc/keys 2>&1 | wc -c',
+    ].join('; ')
+    const strict = await runScript(place, running, script, {
+      lines: 7,
+      securityContext: {
+        runAsUser: 1000,
+        runAsGroup: 3000,
+        runAsNonRoot: true,
+        readOnlyRootFilesystem: true,
+        allowPrivilegeEscalation: false,
+        capabilities: { drop: ['ALL'] },
+        seccompProfile: { type: 'RuntimeDefault' },
+      },
+    })
+    assert.deepEqual(strict.said, [
+      '1000',
+      '3000',
+      'CapEff: 0000000000000000',
+      'NoNewPrivs: 1',
+      'Seccomp: 2',
+      'touch: /file: Read-only file system',
+      '0',
+    ])
+    const loose = await runScript(place, running, script, {
+      lines: 6,
+      securityContext: { capabilities: { add: ['NET_ADMIN'] } },
+    })
+    assert.deepEqual(loose.said.slice(0, 2), ['0', '0'])
+    assert.deepEqual(loose.said.slice(3), ['NoNewPrivs: 0', 'Seccomp: 0', '0'])
+    assert.equal(BigInt(`0x${loose.said[2]?.split(' ')[1]}`) & (1n << 12n), 1n << 12n, 'NET_ADMIN')
+    const refused = runScript(place, running, 'true', { securityContext: { runAsNonRoot: true } })
+    await assert.rejects(refused, /container has runAsNonRoot and image will run as root/)
+  },
+)
 
-test('a profile of the node forbids what it says', { skip }, async () => {
+test('a localhost seccomp profile is enforced', { skip }, async () => {
   const running = await runPod(place, 'seccomp')
   const path = join(place.node.rootDirectory, 'seccomp/profiles/no-folders.json')
   await mkdir(dirname(path), { recursive: true })
@@ -287,28 +295,24 @@ test('a profile of the node forbids what it says', { skip }, async () => {
   assert.equal((await runScript(place, running, 'mkdir /tmp-folder')).exitCode, 0)
 })
 
-test(
-  'processes of a pod see one another when they share, and those of the node when they are there',
-  { skip },
-  async () => {
-    const shared = await runPod(place, 'shared', { shareProcessNamespace: true })
-    const names = await runScript(place, shared, 'cat /proc/1/comm; true', { lines: 1 })
-    assert.notDeepEqual(names.said, ['sh'], 'the first process is that of the sandbox')
-    const alone = await runPod(place, 'alone')
-    assert.deepEqual((await runScript(place, alone, 'cat /proc/1/comm; true', { lines: 1 })).said, ['sh'])
-    const host = await runPod(place, 'host', { hostNetwork: true, hostPID: true })
-    assert.deepEqual(host.addresses, [])
-    const script = 'readlink /proc/self/ns/net; readlink /proc/self/ns/pid; head -1 /etc/hosts'
-    const { said } = await runScript(place, host, script, { lines: 3 })
-    assert.deepEqual(said, [
-      await readlink('/proc/self/ns/net'),
-      await readlink('/proc/self/ns/pid'),
-      '# Kubernetes-managed hosts file (host network).',
-    ])
-  },
-)
+test('shareProcessNamespace and hostPID make other processes visible', { skip }, async () => {
+  const shared = await runPod(place, 'shared', { shareProcessNamespace: true })
+  const names = await runScript(place, shared, 'cat /proc/1/comm; true', { lines: 1 })
+  assert.notDeepEqual(names.said, ['sh'], 'the first process is that of the sandbox')
+  const alone = await runPod(place, 'alone')
+  assert.deepEqual((await runScript(place, alone, 'cat /proc/1/comm; true', { lines: 1 })).said, ['sh'])
+  const host = await runPod(place, 'host', { hostNetwork: true, hostPID: true })
+  assert.deepEqual(host.addresses, [])
+  const script = 'readlink /proc/self/ns/net; readlink /proc/self/ns/pid; head -1 /etc/hosts'
+  const { said } = await runScript(place, host, script, { lines: 3 })
+  assert.deepEqual(said, [
+    await readlink('/proc/self/ns/net'),
+    await readlink('/proc/self/ns/pid'),
+    '# Kubernetes-managed hosts file (host network).',
+  ])
+})
 
-test('who fails without a word is asked for the end of his log', { skip }, async () => {
+test('FallbackToLogsOnError takes the termination message from the log', { skip }, async () => {
   const running = await runPod(place, 'words')
   const failed = await runScript(place, running, 'echo first; echo it broke; exit 3', {
     lines: 2,

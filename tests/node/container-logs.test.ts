@@ -8,11 +8,12 @@ import { containerConfig, sandboxConfig } from '#/cri/test-configs.ts'
 import { ContainerLogs } from '#/kubelet/container-logs.ts'
 import { containersMissing, TestContainerd } from './test-containerd.ts'
 import { busyboxReference } from './test-images.ts'
+import { waitUntil } from '../wait-until.ts'
 
 /** Endless numbered lines with padding, so that files fill up. */
 const talk = `i=0; while :; do i=$((i+1)); echo "$i ${'x'.repeat(50)}"; usleep 500; done`
 
-test('a log that is rotated while it is written loses nothing', { skip: containersMissing }, async () => {
+test('rotating a log while it is written loses no line', { skip: containersMissing }, async () => {
   await using node = await TestContainerd.start()
   const { runtime, platform, linux, cgroupParent } = node
   const logFolder = join(node.folder, 'logs')
@@ -23,8 +24,11 @@ test('a log that is rotated while it is written loses nothing', { skip: containe
   const containerId = await runtime.createContainer({ sandboxId, sandbox, config })
   await runtime.startContainer(containerId)
   const path = join(logFolder, config.logPath)
+  // Names of rotated files have a resolution of one second.
+  let rotations = 0
+  const clock = { ...platform.clock, now: () => platform.clock.now() + rotations * 1_000 }
   const logs = new ContainerLogs({
-    platform,
+    platform: { ...platform, clock },
     files: linux.files,
     runtime,
     // A high limit, so that no file is deleted.
@@ -49,11 +53,11 @@ test('a log that is rotated while it is written loses nothing', { skip: containe
     const written = contents.join('').split('\n').slice(0, -1)
     return { names, numbers: written.map(line => Number(line.split(' ')[3])) }
   }
-  while ((await readdir(folder)).length < 4) {
+  await waitUntil(async () => {
     await logs.rotate(signal)
-    // File names have a resolution of one second.
-    await platform.clock.sleep(1_100)
-  }
+    rotations++
+    return (await readdir(folder)).length >= 4
+  })
   await runtime.stopContainer(containerId, 0)
   const { names, numbers } = await said()
   assert.deepEqual(

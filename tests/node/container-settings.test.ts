@@ -7,7 +7,7 @@ import type { ContainerConfig, ContainerSecurity, Mount, SandboxConfig, SandboxS
 import { containerConfig, sandboxConfig } from '#/cri/test-configs.ts'
 import { containersMissing, TestContainerd } from './test-containerd.ts'
 
-describe('settings of containers', { skip: containersMissing }, () => {
+describe('container settings', { skip: containersMissing }, () => {
   let node: TestContainerd
   let pods = 0
   before(async () => {
@@ -62,7 +62,7 @@ describe('settings of containers', { skip: containersMissing }, () => {
     return { security: { ...containerConfig('').security, ...more } }
   }
 
-  test('environment, folder and arguments', async () => {
+  test('the container gets its environment, working directory and arguments', async () => {
     const environment = [
       { name: 'PLAIN', value: 'one two' },
       { name: 'UNICODE', value: 'größe = $PLAIN' },
@@ -73,14 +73,14 @@ describe('settings of containers', { skip: containersMissing }, () => {
     assert.equal(text, '/var/www\none two|größe = $PLAIN||\nit works')
   })
 
-  test('users and groups', async () => {
+  test('the container runs with its user and groups', async () => {
     const given = security({ runAsUser: 1_234, runAsGroup: 4_321, supplementalGroups: [7, 8] })
     assert.equal(await run(given, 'id -u; id -g; id -G'), '1234\n4321\n4321 7 8')
     assert.equal(await run(security({ runAsUsername: 'user' }), 'id -u; id -g'), '1000\n1000')
     assert.equal(await run(security({ runAsUser: 0 }), 'id -u'), '0')
   })
 
-  test('capabilities, privileges and a root that is read-only', async () => {
+  test('capabilities, no_new_privs and a read-only root filesystem apply', async () => {
     const effective = "sed -n 's/^CapEff:\\s*//p' /proc/self/status"
     const bits = async (more: Partial<ContainerSecurity>) =>
       BigInt(`0x${await run(security(more), effective)}`)
@@ -96,7 +96,7 @@ describe('settings of containers', { skip: containersMissing }, () => {
     assert.equal(await run({}, facts), '0')
   })
 
-  test('a privileged container may what others may not', async () => {
+  test('a privileged container has all capabilities and devices', async () => {
     const sandbox = await podWith({ privileged: true })
     const id = await start(sandbox, 'it', security({ privileged: true }))
     assert.equal(await ask(id, 'mkdir /m; mount -t tmpfs none /m && echo mounted'), 'mounted')
@@ -106,7 +106,7 @@ describe('settings of containers', { skip: containersMissing }, () => {
     )
   })
 
-  test('seccomp and paths that are hidden', async () => {
+  test('seccomp, masked and read-only paths apply', async () => {
     const mode = "sed -n 's/^Seccomp:\\s*//p' /proc/self/status"
     assert.equal(await run(security({ seccomp: { type: 'RuntimeDefault' } }), mode), '2')
     assert.equal(await run(security({ seccomp: { type: 'Unconfined' } }), mode), '0')
@@ -120,7 +120,7 @@ describe('settings of containers', { skip: containersMissing }, () => {
     assert.match(await run(hidden, script), /^0\n.*Read-only file system/)
   })
 
-  test('mounts: writable, read-only, files, and what is mounted later', async () => {
+  test('mounts are writable or read-only, can be files, and propagate later mounts', async () => {
     const folder = join(node.folder, 'volume')
     await mkdir(join(folder, 'late'), { recursive: true })
     await writeFile(join(folder, 'file'), 'content\n')
@@ -163,12 +163,12 @@ describe('settings of containers', { skip: containersMissing }, () => {
     await node.linux.mounts.unmount(join(folder, 'late'))
   })
 
-  test('devices', async () => {
+  test('devices of the spec are available in the container', async () => {
     const devices = [{ hostPath: '/dev/null', containerPath: '/dev/nothing', permissions: 'rwm' }]
     assert.equal(await run({ devices }, 'echo x > /dev/nothing; ls -l /dev/nothing | cut -c1'), 'c')
   })
 
-  test('the pod has its own name, name servers and settings of the kernel', async () => {
+  test('the pod has its hostname, resolv.conf and sysctls', async () => {
     const dns = { servers: ['10.9.8.7'], searches: ['a.example', 'b.example'], options: ['ndots:5'] }
     const sysctls = { 'net.ipv4.ip_local_port_range': '2000 3000', 'kernel.shm_rmid_forced': '1' }
     const id = await start(await pod({ hostname: 'its-name', dns, sysctls }), 'it', {})
@@ -183,7 +183,7 @@ describe('settings of containers', { skip: containersMissing }, () => {
     assert.equal((await ask(id, read)).replaceAll(/\s+/g, ' '), '2000 3000 1')
   })
 
-  test('processes are seen by whom they should', async () => {
+  test('PID namespace modes determine which processes are visible', async () => {
     const count = 'ls -d /proc/[0-9]* | wc -l'
     const own = await pod()
     const first = await start(own, 'first', {})
@@ -202,7 +202,7 @@ describe('settings of containers', { skip: containersMissing }, () => {
     assert.ok(Number(await ask(two, count)) > Number(await ask(second, count)))
   })
 
-  test('a pod in the networks and names of the node', async () => {
+  test('a pod with the host network has the network and hostname of the node', async () => {
     const namespaces = { network: 'node', pid: 'node', ipc: 'node' } as const
     const host = await podWith({ namespaces }, { hostname: '' })
     const id = await start(host, 'it', security({ namespaces }))
@@ -213,7 +213,7 @@ describe('settings of containers', { skip: containersMissing }, () => {
     assert.equal(await ask(id, `test -d /proc/${process.pid} && echo seen`), 'seen')
   })
 
-  test('a port of the node leads to one of the pod', async () => {
+  test('a host port forwards to the container port', async () => {
     const hostPort = 20_000 + (process.pid % 10_000)
     const portMappings = [{ protocol: 'TCP', containerPort: 8_080, hostPort, hostIp: '' }] as const
     const command = ['nc', '-ll', '-p', '8080', '-e', 'cat']
@@ -224,7 +224,7 @@ describe('settings of containers', { skip: containersMissing }, () => {
     assert.match(rules, new RegExp(`--dport ${hostPort} .*--to-destination ${addresses[0]}:8080`))
   })
 
-  test('limits stand in the control groups, and follow when they change', async () => {
+  test('resource limits are set in the cgroup and updated on change', async () => {
     const resources = { cpuShares: 300, cpuPeriod: 100_000, cpuQuota: 50_000, memoryLimitBytes: 33_554_432 }
     const id = await start(await pod(), 'it', { resources: { ...resources, oomScoreAdj: 500 } })
     const isUnified = node.linux.machine.cgroupVersion === 2
@@ -244,7 +244,7 @@ describe('settings of containers', { skip: containersMissing }, () => {
     assert.deepEqual(await Promise.all(files.map(read)), second)
   })
 
-  test('a terminal has a size, and one stream for all that is said', async () => {
+  test('a TTY has a size and merges stdout and stderr', async () => {
     const id = await start(await pod(), 'it', {})
     const streams = { stdin: true, stdout: true, stderr: true, tty: true }
     await using shell = await node.runtime.exec(id, ['sh'], streams)

@@ -3,7 +3,9 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { Containerd } from '#/cri/containerd.ts'
 import { connectHttp, loadGrpc, nodePlatform } from '#/platform/node.ts'
+import type { Clock } from '#/platform/platform.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
+import { waitUntil } from '../wait-until.ts'
 import { TestCriServer, type CriServerOptions, type ServedContainer } from './test-cri-server.ts'
 
 const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
@@ -11,7 +13,7 @@ const connectGrpc = await loadGrpc()
 const [created, running, exited] = [0, 1, 2]
 const deleted = 3
 
-test('events of CRI are told by the pod they name, or by that of their container', async t => {
+test('a CRI event reports the pod that it names, and a full resync when it names none', async t => {
   const world = await World.start(t, { hasCriEvents: true, hasContainerdEvents: true })
   world.server.containers.set('c1', () => container('c1', 'u1', running))
   await using changes = world.follow()
@@ -23,7 +25,7 @@ test('events of CRI are told by the pod they name, or by that of their container
   await changes.tells(undefined)
 })
 
-test('a container whose end CRI does not tell yet is not told of before', async t => {
+test('an exit event is reported only after the CRI status shows the exit', async t => {
   const world = await World.start(t, { hasContainerdEvents: true })
   let asked = 0
   let state = created
@@ -41,17 +43,19 @@ test('a container whose end CRI does not tell yet is not told of before', async 
   assert.equal(state, exited)
 })
 
-test('an end that CRI never tells is told of all the same', async t => {
+test('an exit event is reported after some time even if the CRI status never shows the exit', async t => {
   const world = await World.start(t, { hasContainerdEvents: true })
   world.server.containers.set('c1', () => container('c1', 'u1', running))
-  await using changes = world.follow()
+  const clock = new ManualClock()
+  await using changes = world.follow(clock)
   await changes.tells(undefined)
   await world.subscribed()
   world.server.tellExit({ containerId: 'c1', id: 'c1' })
+  clock.skip()
   await changes.tells('u1')
 })
 
-test('the removal of a container whose pod is gone concerns no pod', async t => {
+test('a deletion event of an unknown container reports no pod', async t => {
   const world = await World.start(t, { hasCriEvents: true })
   await using changes = world.follow()
   await changes.tells(undefined)
@@ -61,7 +65,7 @@ test('the removal of a container whose pod is gone concerns no pod', async t => 
   assert.equal(await changes.next(), 'u9')
 })
 
-test('of containerd 1.7, which loses events of CRI, those of containerd are followed', async t => {
+test('containerd 1.7, which loses CRI events, is followed by its own events', async t => {
   for (const [runtimeVersion, expected] of [
     ['v1.7.24', 0],
     ['1.7.24~ds1', 0],
@@ -79,10 +83,11 @@ test('of containerd 1.7, which loses events of CRI, those of containerd are foll
 /** As containerd from 1.7 on tells of a container that ended while it was away. */
 const lost = { state: exited, exitCode: 255, reason: 'Unknown' }
 
-test('an exit code that CRI has lost is that of the event of the shim', async t => {
+test('an exit code lost by CRI is recovered from the exit event of the shim', async t => {
   const world = await World.start(t, { hasCriEvents: true, hasContainerdEvents: true })
   world.server.readySandboxes.add('s1')
-  await using changes = world.follow()
+  const clock = new ManualClock()
+  await using changes = world.follow(clock)
   const codes = [
     ['c1', 0, 'Unknown', 'Completed'],
     ['c2', 3, 'Unknown', 'Error'],
@@ -91,7 +96,7 @@ test('an exit code that CRI has lost is that of the event of the shim', async t 
   await changes.tells(undefined)
   await world.followsExits()
   for (const [id, exitStatus, said, expected] of codes) {
-    const finishedAt = BigInt(Date.now()) * 1_000_000n
+    const finishedAt = BigInt(clock.now()) * 1_000_000n
     world.server.containers.set(id, () => ({
       ...container(id, 'u1', exited),
       ...lost,
@@ -99,8 +104,7 @@ test('an exit code that CRI has lost is that of the event of the shim', async t 
       finishedAt,
     }))
     const asked = changes.runtime.containerStatus(id)
-    // The question is on its way when the event comes.
-    await platform.clock.sleep(50)
+    await waitUntil(() => clock.sleeps(exitEventMs))
     world.server.tellExit({ containerId: id, id, exitStatus, exitedAt: { seconds: 7, nanos: 5 } })
     for (const status of [await asked, await changes.runtime.containerStatus(id)]) {
       assert.deepEqual(
@@ -111,11 +115,13 @@ test('an exit code that CRI has lost is that of the event of the shim', async t 
   }
 })
 
-test('an exit code that no event can tell any more is not waited for', async t => {
+test('a status with an unrecoverable exit code is returned without waiting', async t => {
   const world = await World.start(t, { hasCriEvents: true, hasContainerdEvents: true })
-  const finishedAt = BigInt(Date.now()) * 1_000_000n
+  // A call that returns does not wait: this clock stands still.
+  const clock = new ManualClock()
+  const finishedAt = BigInt(clock.now()) * 1_000_000n
   const old = finishedAt - 60_000_000_000n
-  await using changes = world.follow()
+  await using changes = world.follow(clock)
   await changes.tells(undefined)
   await world.followsExits()
   const cases = [
@@ -127,52 +133,51 @@ test('an exit code that no event can tell any more is not waited for', async t =
     world.server.readySandboxes.clear()
     if (isReady) world.server.readySandboxes.add('s1')
     world.server.containers.set('c1', () => ({ ...container('c1', 'u1', exited), ...status }))
-    const beganMs = performance.now()
     const found = await changes.runtime.containerStatus('c1')
     assert.deepEqual([found.exitCode, found.reason], [255, status.reason], why)
-    assert.ok(performance.now() - beganMs < 1_000, why)
   }
 })
 
-test('without an event a lost exit code is what CRI reports, after a wait that can be aborted', async t => {
+test('without an exit event a status keeps the code of CRI, after a wait that can be aborted', async t => {
   const world = await World.start(t, { hasCriEvents: true, hasContainerdEvents: true })
   world.server.readySandboxes.add('s1')
-  await using changes = world.follow()
+  const clock = new ManualClock()
+  await using changes = world.follow(clock)
   await changes.tells(undefined)
   await world.followsExits()
-  const finishedAt = BigInt(Date.now() - 5_500) * 1_000_000n
+  const finishedAt = BigInt(clock.now() - 2_000) * 1_000_000n
   world.server.containers.set('c1', () => ({ ...container('c1', 'u1', exited), ...lost, finishedAt }))
-  const status = await changes.runtime.containerStatus('c1')
-  assert.deepEqual([status.exitCode, status.reason], [255, 'Unknown'])
-  world.server.containers.set('c2', () => ({
-    ...container('c2', 'u1', exited),
-    ...lost,
-    finishedAt: BigInt(Date.now()) * 1_000_000n,
-  }))
-  const signal = AbortSignal.timeout(50)
-  await assert.rejects(changes.runtime.containerStatus('c2', { signal }), error => error === signal.reason)
+  const status = changes.runtime.containerStatus('c1')
+  await waitUntil(() => clock.sleeps(exitEventMs - 2_000))
+  clock.wake(exitEventMs - 2_000)
+  const { exitCode, reason } = await status
+  assert.deepEqual([exitCode, reason], [255, 'Unknown'])
+  const abortion = new AbortController()
+  const aborted = changes.runtime.containerStatus('c1', { signal: abortion.signal })
+  await waitUntil(() => clock.sleeps(exitEventMs - 2_000))
+  abortion.abort(new Error('enough'))
+  await assert.rejects(aborted, /enough/)
 })
 
-test('where there are no events lists are compared', async t => {
+test('a runtime without events is followed by relisting', async t => {
   const world = await World.start(t, {})
   let state = running
   world.server.containers.set('c1', () => container('c1', 'u1', state))
-  await using changes = world.follow()
+  const clock = new ManualClock()
+  await using changes = world.follow(clock)
   await changes.tells(undefined)
-  // Twice, so that the first list was certainly taken before.
-  for (const [uid, next] of [
-    ['u1', exited],
-    ['u1', running],
-  ] as const) {
-    await platform.clock.sleep(1_500)
-    state = next
-    await changes.tells(uid)
+  const changesBy = async (change: () => void): Promise<void> => {
+    await waitUntil(() => clock.sleeps(relistMs))
+    change()
+    clock.wake(relistMs)
+    await changes.tells('u1')
   }
-  world.server.containers.clear()
-  await changes.tells('u1')
+  await changesBy(() => (state = exited))
+  await changesBy(() => (state = running))
+  await changesBy(() => world.server.containers.clear())
 })
 
-test('a runtime that was away and is back says that anything may have changed', async t => {
+test('a restarted runtime is reported as a full resync', async t => {
   const world = await World.start(t, { hasCriEvents: true })
   await using changes = world.follow()
   await changes.tells(undefined)
@@ -184,14 +189,22 @@ test('a runtime that was away and is back says that anything may have changed', 
   await changes.tells('u1')
 })
 
-test('whoever follows before the runtime is there hears of it when it is', async t => {
+test('following starts with a full resync when the runtime becomes available later', async t => {
   const folder = await temporaryFolder(t)
   const socketPath = join(folder, 'cri.sock')
-  await using runtime = Containerd.connect({ platform, connectGrpc, connectHttp, socketPath })
+  const clock = new ManualClock()
+  await using runtime = Containerd.connect({
+    platform: { ...platform, clock },
+    connectGrpc,
+    connectHttp,
+    socketPath,
+  })
   const end = new AbortController()
   const changes = runtime.containerEvents(end.signal)[Symbol.asyncIterator]()
   const first = changes.next()
-  await platform.clock.sleep(300)
+  // The attempts to list, to follow events and to follow exits have failed.
+  await waitUntil(() => clock.sleeping === 3)
+  clock.skip()
   await using _server = await TestCriServer.start({ socketPath })
   assert.deepEqual(await first, { value: undefined, done: false })
   end.abort()
@@ -226,20 +239,82 @@ class World {
 
   /** Events of CRI are followed, or those of containerd as changes and for the exits of tasks. */
   async subscribed(): Promise<void> {
-    for (;;) {
+    await waitUntil(() => {
       const { cri, containerd } = this.server.subscribers
-      if (cri > 0 || containerd > 1) return
-      await platform.clock.sleep(5)
-    }
+      return cri > 0 || containerd > 1
+    })
   }
 
   async followsExits(): Promise<void> {
-    while (this.server.subscribers.containerd === 0) await platform.clock.sleep(5)
+    await waitUntil(() => this.server.subscribers.containerd > 0)
   }
 
-  follow(): Changes {
+  follow(clock: Clock = platform.clock): Changes {
     const { socketPath } = this.#options
-    return new Changes(Containerd.connect({ platform, connectGrpc, connectHttp, socketPath }))
+    const options = { platform: { ...platform, clock }, connectGrpc, connectHttp, socketPath }
+    return new Changes(Containerd.connect(options))
+  }
+}
+
+/** Time in which a shim sends the event of an exit again. */
+const exitEventMs = 6_000
+
+/** Period of relisting without events. */
+const relistMs = 1_000
+
+/** Stands still; a sleep ends when the test wakes it or its signal is aborted. */
+class ManualClock implements Clock {
+  #isSkipping = false
+  readonly #sleeps = new Set<{ readonly delayMs: number; readonly wake: () => void }>()
+
+  now(): number {
+    return 1_700_000_000_000
+  }
+
+  monotonicMs(): number {
+    return 0
+  }
+
+  setTimer(): { cancel: () => void } {
+    return { cancel: () => undefined }
+  }
+
+  async turn(): Promise<void> {
+    await platform.clock.turn()
+  }
+
+  async sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted()
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const sleep = { delayMs, wake: resolve }
+    const abort = (): void => reject(signal?.reason as Error)
+    this.#sleeps.add(sleep)
+    if (this.#isSkipping) setImmediate(resolve)
+    signal?.addEventListener('abort', abort)
+    try {
+      await promise
+    } finally {
+      this.#sleeps.delete(sleep)
+      signal?.removeEventListener('abort', abort)
+    }
+  }
+
+  get sleeping(): number {
+    return this.#sleeps.size
+  }
+
+  sleeps(delayMs: number): boolean {
+    return [...this.#sleeps].some(each => each.delayMs === delayMs)
+  }
+
+  wake(delayMs: number): void {
+    for (const sleep of this.#sleeps) if (sleep.delayMs === delayMs) sleep.wake()
+  }
+
+  /** From now on sleeps end at once. */
+  skip(): void {
+    this.#isSkipping = true
+    for (const { wake } of this.#sleeps) wake()
   }
 }
 

@@ -16,6 +16,7 @@ import { dnsServiceAccount, ensureDnsRbac, ensureDnsService } from '#/dns/ensure
 import { temporaryFolder } from '../temporary-folder.ts'
 import { startTestApiServer, type TestApiServer } from './test-api-server.ts'
 import { startTestNameServer } from './test-name-server.ts'
+import { waitUntil } from '../wait-until.ts'
 
 interface TestDns {
   readonly api: TestApiServer
@@ -71,11 +72,10 @@ async function startDns(t: TestContext, more: Partial<ClusterDnsOptions> = {}): 
 
 /** Retries until the change has propagated. */
 async function eventually<T>(ask: () => Promise<T>, expected: T): Promise<void> {
-  for (;;) {
+  await waitUntil(async () => {
     const answer = await ask().catch((error: NodeJS.ErrnoException) => error.code as T)
-    if (JSON.stringify(answer) === JSON.stringify(expected)) return
-    await new Promise(resolve => setTimeout(resolve, 10))
-  }
+    return JSON.stringify(answer) === JSON.stringify(expected)
+  })
 }
 
 function failsWith(code: string): (error: NodeJS.ErrnoException) => boolean {
@@ -109,7 +109,7 @@ async function askUdp({ host, port }: TestDns['address'], bytes: Uint8Array): Pr
 
 const headless = { clusterIP: 'None' }
 
-test('services, endpoints and addresses are found, and follow what the API says', async t => {
+test('services, endpoints and PTR names resolve and follow the API', async t => {
   const { resolver, service, api } = await startDns(t)
   await service('web', { clusterIP: '10.96.0.20', clusterIPs: ['10.96.0.20'] }, [
     { addresses: ['10.244.0.9'] },
@@ -144,7 +144,7 @@ test('services, endpoints and addresses are found, and follow what the API says'
   await eventually(() => resolver.resolve4('web.default.svc.cluster.local'), 'ENOTFOUND' as never)
 })
 
-test('more endpoints than fit come over TCP, and each gets its turn to be the first', async t => {
+test('responses too large for UDP are served over TCP, with rotated endpoints', async t => {
   const { resolver, service, address } = await startDns(t)
   const addresses = Array.from({ length: 200 }, (_, index) => `10.244.${index >> 7}.${(index & 127) + 1}`)
   await service(
@@ -167,7 +167,7 @@ test('more endpoints than fit come over TCP, and each gets its turn to be the fi
   assert.deepEqual(sizes, [28, 28, 73, 73])
 })
 
-test('other names are asked for elsewhere, once for all who want to know, and remembered', async t => {
+test('external names are forwarded once for concurrent queries and cached', async t => {
   const first = Promise.withResolvers<undefined>()
   const server = await startTestNameServer(t, ({ questions: [question] }) => {
     if (question?.name === 'none.test') return { responseCode: 3 }
@@ -193,7 +193,7 @@ test('other names are asked for elsewhere, once for all who want to know, and re
   assert.deepEqual(server.asked.slice(2), Array<string>(3).fill('udp waiting.test 1'))
 })
 
-test('a server that is silent, refuses or makes things up is passed over', async t => {
+test('an upstream server that is silent, refuses or sends forged responses is skipped', async t => {
   const silent = await startTestNameServer(t, () => undefined)
   const refusing = await startTestNameServer(t, () => ({ responseCode: 5 }))
   const lying = await startTestNameServer(t, ({ id, questions: [question] }) => ({
@@ -214,7 +214,7 @@ test('a server that is silent, refuses or makes things up is passed over', async
   await assert.rejects(resolver.resolve4('some.test'), failsWith('EREFUSED'))
 })
 
-test('an answer that is cut is asked for again over TCP, by whoever wanted to know', async t => {
+test('a truncated upstream response is retried over TCP', async t => {
   const server = await startTestNameServer(t, ({ questions: [question] }) => {
     const data = (index: number): readonly Uint8Array[] => [Buffer.from([192, 0, 2, index])]
     return {
@@ -230,7 +230,7 @@ test('an answer that is cut is asked for again over TCP, by whoever wanted to kn
   assert.deepEqual(server.asked, ['udp many.test 1', 'tcp many.test 1'])
 })
 
-test('names that stand for others are followed, inside and outside, but not in circles', async t => {
+test('CNAMEs are followed inside and outside of the cluster domain, but not in loops', async t => {
   const server = await startTestNameServer(t, ({ questions: [question] }) => {
     return { answers: [{ ...question!, ttlSeconds: 60, data: [Buffer.from([192, 0, 2, 1])] }] }
   })
@@ -254,14 +254,14 @@ test('names that stand for others are followed, inside and outside, but not in c
   assert.equal(responseCode, 2)
 })
 
-test('without a server to ask, other names fail and ours do not', async t => {
+test('without upstream servers only names of the cluster resolve', async t => {
   const resolvConf = join(await temporaryFolder(t), 'resolv.conf')
   const { resolver } = await startDns(t, { upstream: { resolvConf } })
   await assert.rejects(resolver.resolve4('some.test'), failsWith('ESERVFAIL'))
   assert.deepEqual(await resolver.resolveTxt('dns-version.cluster.local'), [['1.1.0']])
 })
 
-test('a question that comes back to us ends', async t => {
+test('a forwarding loop ends', async t => {
   const servers: { host: string; port: number }[] = []
   const { address } = await startDns(t, { upstream: { servers } })
   servers.push(address)
@@ -269,7 +269,7 @@ test('a question that comes back to us ends', async t => {
   assert.equal(responseCode, 2)
 })
 
-test('questions that nobody answers are refused as they should be', async t => {
+test('unsupported DNS queries get their response codes', async t => {
   const { address, service, resolver } = await startDns(t)
   await service('web', { clusterIP: '10.96.0.20', clusterIPs: ['10.96.0.20'] })
   await eventually(() => resolver.resolve4('web.default.svc.cluster.local'), ['10.96.0.20'])
@@ -295,7 +295,7 @@ test('questions that nobody answers are refused as they should be', async t => {
   assert.equal((await askUdp(address, malformed)).responseCode, 1)
 })
 
-test('whatever is sent, others are answered', async t => {
+test('malformed packets do not affect other clients', async t => {
   const { address, resolver, service } = await startDns(t)
   await service('web', { clusterIP: '10.96.0.20', clusterIPs: ['10.96.0.20'] })
   const name = 'web.default.svc.cluster.local'
@@ -319,7 +319,7 @@ test('whatever is sent, others are answered', async t => {
   assert.deepEqual(await resolver.resolve4(name), ['10.96.0.20'])
 })
 
-test('several questions on one connection, in pieces, and one whose client sends no more', async t => {
+test('a TCP connection serves several queries, in pieces, and after a half-close', async t => {
   const { address, resolver, service } = await startDns(t)
   await service('web', { clusterIP: '10.96.0.20', clusterIPs: ['10.96.0.20'] })
   const name = 'web.default.svc.cluster.local'
@@ -345,7 +345,7 @@ test('several questions on one connection, in pieces, and one whose client sends
   assert.deepEqual(new Set(ids), new Set([1, 2, 3]))
 })
 
-test('nothing is said about the cluster before all of it is known', async t => {
+test('names of the cluster fail until the informers have synced', async t => {
   const api = await startTestApiServer(t)
   const dns = new ClusterDns({
     platform: api.platform,
@@ -366,7 +366,7 @@ test('nothing is said about the cluster before all of it is known', async t => {
   await running
 })
 
-test('an address that is taken is said by its name', async t => {
+test('listening on an address in use fails and names the address', async t => {
   const { address, api } = await startDns(t)
   const dns = new ClusterDns({
     platform: api.platform,
@@ -381,7 +381,7 @@ test('an address that is taken is said by its name', async t => {
   await assert.rejects(dns.boundAddresses, why)
 })
 
-test('the service for DNS is made once, follows its address, and leaves that of somebody else alone', async t => {
+test('the kube-dns service is created once, follows its address, and a foreign one is left unchanged', async t => {
   const { client } = await startTestApiServer(t)
   const options = { clusterIp: '10.96.0.10', address: '10.214.0.1', port: 53, nodeName: 'n1' }
   const at = { namespace: 'kube-system', name: 'kube-dns' }

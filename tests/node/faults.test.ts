@@ -30,7 +30,7 @@ test('a node with fifty pods', { skip: containersMissing }, async t => {
   await traces.remember()
   assert.equal(await pageOf(service), 'it works\n')
 
-  await t.test('k8ts is killed: pods go on, and it goes on with them', async () => {
+  await t.test('after SIGKILL of k8ts the pods keep running and are adopted', async () => {
     const lives = livesOf(await cluster.pods())
     // Requests made just before the kill are completed after the restart.
     const doomed = ['pod-0', 'pod-1', 'pod-2']
@@ -56,7 +56,7 @@ test('a node with fifty pods', { skip: containersMissing }, async t => {
     assert.equal(await pageOf(service), 'it works\n')
   })
 
-  await t.test('containerd is killed: it is started again, and nothing else', async () => {
+  await t.test('after SIGKILL of containerd only containerd is restarted', async () => {
     const lives = livesOf(await cluster.pods())
     const path = join(cluster.folders.containerd, 'containerd.pid')
     const pid = await readFile(path, 'utf8')
@@ -67,7 +67,7 @@ test('a node with fifty pods', { skip: containersMissing }, async t => {
     assert.notEqual(await readFile(path, 'utf8'), pid)
   })
 
-  await t.test('a shim is killed: its pod starts again, and no other', async () => {
+  await t.test('after SIGKILL of a shim only its pod is restarted', async () => {
     const lives = livesOf(await cluster.pods())
     const { pid, socket } = await shimOf(cluster, await cluster.pod('pod-10'))
     process.kill(pid, 'SIGKILL')
@@ -77,7 +77,7 @@ test('a node with fifty pods', { skip: containersMissing }, async t => {
     await rm(socket, { force: true })
   })
 
-  await t.test('a pause container is killed: its pod starts again, and no other', async () => {
+  await t.test('after SIGKILL of a pause container only its pod is restarted', async () => {
     const lives = livesOf(await cluster.pods())
     const { socket } = await shimOf(cluster, await cluster.pod('pod-11'))
     process.kill(await pauseOf(cluster, await cluster.pod('pod-11')), 'SIGKILL')
@@ -87,7 +87,7 @@ test('a node with fifty pods', { skip: containersMissing }, async t => {
     await rm(socket, { force: true })
   })
 
-  await t.test('k8ts is stopped: nothing runs any more, and all comes back with it', async () => {
+  await t.test('stopping k8ts ends all processes, and the next start recreates the pods', async () => {
     const lives = livesOf(await cluster.pods())
     await traces.remember()
     await cluster.stop()
@@ -102,13 +102,13 @@ test('a node with fifty pods', { skip: containersMissing }, async t => {
     assert.equal(await pageOf(service), 'it works\n')
   })
 
-  await t.test('pods that are deleted leave nothing', async () => {
+  await t.test('deleting all pods leaves no process, mount or file', async () => {
     await cluster.client.deleteCollection(pods, { namespace })
     await cluster.until(all => all.length === 0)
     await traces.become(before)
   })
 
-  await t.test('a cluster that is removed leaves nothing, whatever ran', async () => {
+  await t.test('k8ts down leaves no process, mount or file', async () => {
     const again = kinds.map((_, index) => `again-${index}`)
     for (const [index, name] of again.entries()) await cluster.client.create(pods, podOf(name, index))
     await cluster.untilReady(again)

@@ -32,25 +32,31 @@ test('a full disk', { skip: containersMissing }, async t => {
   )
   const name = await untilUnderPressure(cluster)
 
-  await t.test('pods are kept away, and told so', async () => {
-    await client.create(pods, podOf('given', 'true', { nodeName: name }))
-    await client.create(pods, podOf('late', 'true'))
-    const [given] = await until(cluster, 'given', ({ status }) => status?.phase === 'Failed')
-    assert.equal(given?.status?.reason, 'Evicted')
-    assert.match(given?.status?.message ?? '', /The node had condition: \[DiskPressure\]/)
-    const [late] = await until(cluster, 'late', ({ status }) => status?.conditions?.[0]?.status === 'False')
-    assert.equal(late?.status?.conditions?.[0]?.reason, 'Unschedulable')
-  })
+  await t.test(
+    'under disk pressure the kubelet rejects new pods and the scheduler assigns none',
+    async () => {
+      await client.create(pods, podOf('given', 'true', { nodeName: name }))
+      await client.create(pods, podOf('late', 'true'))
+      const [given] = await until(cluster, 'given', ({ status }) => status?.phase === 'Failed')
+      assert.equal(given?.status?.reason, 'Evicted')
+      assert.match(given?.status?.message ?? '', /The node had condition: \[DiskPressure\]/)
+      const [late] = await until(cluster, 'late', ({ status }) => status?.conditions?.[0]?.status === 'False')
+      assert.equal(late?.status?.conditions?.[0]?.reason, 'Unschedulable')
+    },
+  )
 
-  await t.test('what has to run anyway waits and says why', async () => {
-    await client.create(pods, podOf('needed', 'sleep 1000000 & wait', { ...critical, ...settings }))
-    const said = await untilTold(cluster, 'needed', ['FailedMount', 'FailedCreatePodSandBox'])
-    for (const message of said) assert.match(message, /no space left on device/)
-    const reasonOf = ({ status }: Pod) => status?.containerStatuses?.[0]?.state?.waiting?.reason
-    await until(cluster, 'needed', pod => reasonOf(pod) === 'ContainerCreating')
-  })
+  await t.test(
+    'on a full disk a critical pod waits with events for the failed mount and sandbox',
+    async () => {
+      await client.create(pods, podOf('needed', 'sleep 1000000 & wait', { ...critical, ...settings }))
+      const said = await untilTold(cluster, 'needed', ['FailedMount', 'FailedCreatePodSandBox'])
+      for (const message of said) assert.match(message, /no space left on device/)
+      const reasonOf = ({ status }: Pod) => status?.containerStatuses?.[0]?.state?.waiting?.reason
+      await until(cluster, 'needed', pod => reasonOf(pod) === 'ContainerCreating')
+    },
+  )
 
-  await t.test('what runs goes on, and all is well when there is room', async () => {
+  await t.test('running pods survive a full disk, and a waiting pod starts when there is space', async () => {
     await client.delete(pods, { namespace, name: 'filler' })
     await until(cluster, 'needed', ({ status }) => status?.phase === 'Running')
     const { status } = await cluster.pod('early')
@@ -58,7 +64,7 @@ test('a full disk', { skip: containersMissing }, async t => {
     assert.equal(status?.containerStatuses?.[0]?.ready, true)
   })
 
-  await t.test('nothing is left of it', async () => {
+  await t.test('pods deleted after a full disk leave no process, mount or file', async () => {
     await client.deleteCollection(pods, { namespace })
     await cluster.until(all => all.length === 0)
     await traces.become(before)

@@ -54,7 +54,7 @@ function pullImages(): void {
     assert.equal(typeof byDigest === 'object' && byDigest.id, image.id)
   })
 
-  test('an image that is not in the registry is said to be not there', async () => {
+  test('pulling a missing image fails with not found', async () => {
     const { ensure, told } = kubelet(world!.node)
     assert.match(
       await refusal(ensure('open.example/team/it:2')),
@@ -67,7 +67,7 @@ function pullImages(): void {
     )
   })
 
-  test('a private image is for those who have a secret', async () => {
+  test('a private image needs a pull secret', async () => {
     const image = 'private.example/team/it:1'
     const node = kubelet(world!.node, {
       right: registryUser,
@@ -81,7 +81,7 @@ function pullImages(): void {
     assert.deepEqual(await node.ensure(image, ['right']), pulled)
   })
 
-  test('images that nobody uses are removed when the disk is full', async () => {
+  test('image garbage collection removes unused images when the disk is full', async () => {
     const { runtime } = world!.node
     const node = kubelet(world!.node, { right: registryUser }, 0)
     await node.ensure('private.example/team/other:1', ['right'])

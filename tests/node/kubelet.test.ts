@@ -18,78 +18,70 @@ function shell(name: string, script: string, more: Partial<Container> = {}): Con
 /** Exits on SIGTERM. */
 const patient = 'trap "exit 0" TERM; sleep 1000 & wait'
 
-test(
-  'a pod with all that pods have: it runs, is looked after, and goes without a trace',
-  { skip },
-  async t => {
-    const node = await TestNode.start(t)
-    const before = await leftovers(node)
-    await node.client.create(configMaps, {
-      metadata: { namespace: 'default', name: 'settings' },
-      data: { color: 'blue' },
-    })
-    const volumeMounts = [
-      { name: 'shared', mountPath: '/shared' },
-      { name: 'settings', mountPath: '/settings' },
-    ]
-    await node.run('web', {
-      volumes: [
-        { name: 'shared', emptyDir: {} },
-        { name: 'settings', configMap: { name: 'settings' } },
-      ],
-      initContainers: [
-        shell('init', 'echo from-init > /shared/init', { volumeMounts }),
-        shell('side', `echo side > /shared/side; ${patient}`, { volumeMounts, restartPolicy: 'Always' }),
-      ],
-      containers: [
-        shell('web', `cat /shared/init /shared/side /settings/color; echo "$GREETING $POD_IP"; ${patient}`, {
-          volumeMounts,
-          env: [
-            { name: 'GREETING', value: 'hello' },
-            { name: 'POD_IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
-          ],
-          resources: { requests: { cpu: '50m', memory: '32Mi' }, limits: { memory: '64Mi' } },
-          readinessProbe: { exec: { command: ['test', '-e', '/shared/started'] }, periodSeconds: 1 },
-          lifecycle: {
-            postStart: { exec: { command: ['sh', '-c', 'echo yes > /shared/started'] } },
-            preStop: { exec: { command: ['sh', '-c', 'echo bye > /proc/1/fd/1'] } },
-          },
-        }),
-      ],
-    })
-    const pod = await node.untilRunning('web')
-    const { status } = pod
-    assert.equal(status?.qosClass, 'Burstable')
-    assert.deepEqual(
-      status?.initContainerStatuses?.map(({ name, state, ready }) => [
-        name,
-        state?.terminated?.reason,
-        ready,
-      ]),
-      [
-        ['init', 'Completed', true],
-        ['side', undefined, true],
-      ],
-    )
-    assert.equal(await logOf(node, pod, 'web'), `from-init\nside\nbluehello ${status?.podIP}\n`)
-    const told = await node.events('web')
-    const reasons = told.map(text => text.split(':')[0]).filter(reason => reason !== 'MissingClusterDNS')
-    const started = ['Pulled', 'Created', 'Started']
-    assert.deepEqual(reasons, [...started, ...started, ...started])
-    await node.delete('web')
-    assert.ok((await node.events('web')).includes('Killing: Stopping container web'))
-    await nothingIsLeft(node, before)
-  },
-)
+test('a pod with volumes, probes and hooks runs and is removed without a trace', { skip }, async t => {
+  const node = await TestNode.start(t)
+  const before = await leftovers(node)
+  await node.client.create(configMaps, {
+    metadata: { namespace: 'default', name: 'settings' },
+    data: { color: 'blue' },
+  })
+  const volumeMounts = [
+    { name: 'shared', mountPath: '/shared' },
+    { name: 'settings', mountPath: '/settings' },
+  ]
+  await node.run('web', {
+    volumes: [
+      { name: 'shared', emptyDir: {} },
+      { name: 'settings', configMap: { name: 'settings' } },
+    ],
+    initContainers: [
+      shell('init', 'echo from-init > /shared/init', { volumeMounts }),
+      shell('side', `echo side > /shared/side; ${patient}`, { volumeMounts, restartPolicy: 'Always' }),
+    ],
+    containers: [
+      shell('web', `cat /shared/init /shared/side /settings/color; echo "$GREETING $POD_IP"; ${patient}`, {
+        volumeMounts,
+        env: [
+          { name: 'GREETING', value: 'hello' },
+          { name: 'POD_IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
+        ],
+        resources: { requests: { cpu: '50m', memory: '32Mi' }, limits: { memory: '64Mi' } },
+        readinessProbe: { exec: { command: ['test', '-e', '/shared/started'] }, periodSeconds: 1 },
+        lifecycle: {
+          postStart: { exec: { command: ['sh', '-c', 'echo yes > /shared/started'] } },
+          preStop: { exec: { command: ['sh', '-c', 'echo bye > /proc/1/fd/1'] } },
+        },
+      }),
+    ],
+  })
+  const pod = await node.untilRunning('web')
+  const { status } = pod
+  assert.equal(status?.qosClass, 'Burstable')
+  assert.deepEqual(
+    status?.initContainerStatuses?.map(({ name, state, ready }) => [name, state?.terminated?.reason, ready]),
+    [
+      ['init', 'Completed', true],
+      ['side', undefined, true],
+    ],
+  )
+  assert.equal(await logOf(node, pod, 'web'), `from-init\nside\nbluehello ${status?.podIP}\n`)
+  const told = await node.events('web')
+  const reasons = told.map(text => text.split(':')[0]).filter(reason => reason !== 'MissingClusterDNS')
+  const started = ['Pulled', 'Created', 'Started']
+  assert.deepEqual(reasons, [...started, ...started, ...started])
+  await node.delete('web')
+  assert.ok((await node.events('web')).includes('Killing: Stopping container web'))
+  await nothingIsLeft(node, before)
+})
 
-test('what dies comes back, and what lives is left alone', { skip }, async t => {
+test('containers, sandboxes and runtimes that die are restarted', { skip }, async t => {
   const node = await TestNode.start(t)
   const before = await leftovers(node)
   await node.run('web', { containers: [shell('web', patient)] })
   const first = await node.untilRunning('web')
   const [own] = first.status?.containerStatuses ?? []
 
-  await t.test('a kubelet that starts finds the container', async () => {
+  await t.test('a restarted kubelet adopts the running container', async () => {
     await node.stopKubelet()
     node.startKubelet()
     await node.run('other', { containers: [shell('other', patient)] })
@@ -99,14 +91,14 @@ test('what dies comes back, and what lives is left alone', { skip }, async t => 
     assert.equal(found.status?.containerStatuses?.[0]?.restartCount, 0)
   })
 
-  await t.test('so it does after a containerd that was killed', async () => {
+  await t.test('the kubelet adopts the running container after containerd was killed', async () => {
     process.kill(node.containerd.containerd.pid ?? 0, 'SIGKILL')
     await node.run('later', { containers: [shell('later', patient)] })
     await node.untilRunning('later')
     assert.equal((await node.get('web')).status?.containerStatuses?.[0]?.containerID, own?.containerID)
   })
 
-  await t.test('a pause container that was killed takes the pod down, and it comes back', async () => {
+  await t.test('a pod whose pause container was killed is restarted', async () => {
     const [sandbox] = await node.containerd.runtime.listPodSandbox({ podUid: first.metadata.uid ?? '' })
     process.kill(await firstProcess(node, sandbox?.id ?? ''), 'SIGKILL')
     const back = await node.until('web', ({ status }) => {
@@ -121,7 +113,7 @@ test('what dies comes back, and what lives is left alone', { skip }, async t => 
     )
   })
 
-  await t.test('so does a pod whose shim was killed', async () => {
+  await t.test('a pod whose shim was killed is restarted', async () => {
     const later = await node.get('later')
     const [sandbox] = await node.containerd.runtime.listPodSandbox({ podUid: later.metadata.uid ?? '' })
     const [shim] = await processesWith(`-id\0${sandbox?.id}`)
@@ -142,7 +134,7 @@ test('what dies comes back, and what lives is left alone', { skip }, async t => 
   await nothingIsLeft(node, before)
 })
 
-test('containers that end say how', { skip }, async t => {
+test('the pod status has the exit codes and reasons of containers', { skip }, async t => {
   const node = await TestNode.start(t)
   const before = await leftovers(node)
   const ended = async (name: string, container: Container): Promise<string> => {
@@ -169,7 +161,7 @@ test('containers that end say how', { skip }, async t => {
   await nothingIsLeft(node, before)
 })
 
-test('what cannot be had is said in the status', { skip }, async t => {
+test('missing images, secrets and programs are waiting reasons in the pod status', { skip }, async t => {
   const node = await TestNode.start(t)
   const before = await leftovers(node)
   const waits = async (name: string, spec: Pod['spec'] & object): Promise<string> => {
@@ -196,7 +188,7 @@ test('what cannot be had is said in the status', { skip }, async t => {
   await nothingIsLeft(node, before)
 })
 
-test('a pod of a manifest, on the network of the node', { skip }, async t => {
+test('a static pod with the host network runs', { skip }, async t => {
   const node = await TestNode.start(t)
   const before = await leftovers(node)
   const manifests = join(node.settings.rootDirectory, 'manifests')
@@ -213,7 +205,7 @@ test('a pod of a manifest, on the network of the node', { skip }, async t => {
   await nothingIsLeft(node, before)
 })
 
-test('many pods at once run and go', { skip }, async t => {
+test('many pods run and are deleted concurrently', { skip }, async t => {
   const node = await TestNode.start(t)
   const before = await leftovers(node)
   const names = Array.from({ length: 20 }, (_, index) => `many-${index}`)

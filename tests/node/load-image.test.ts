@@ -22,7 +22,7 @@ describe('images in containerd', { skip: containersMissing }, () => {
   })
   after(() => node[Symbol.asyncDispose]())
 
-  test('an archive is loaded, compressed or not, again and again, and says what was in it', async () => {
+  test('loading an archive, compressed or not, is idempotent and returns the image names', async () => {
     const reference = 'example.com/some/app:v1'
     const config = { user: '1000:1000', workingDir: '/tmp', exposedPorts: ['80/tcp'] }
     const archive = await testImage({ reference, config })
@@ -32,7 +32,7 @@ describe('images in containerd', { skip: containersMissing }, () => {
     assert.deepEqual([image?.tags, image?.uid, image?.isPinned], [[reference], 1_000, false])
   })
 
-  test('an archive of `docker save` has several names for one image', async () => {
+  test('an archive of `docker save` may have several names for one image', async () => {
     const layer = tar([{ type: 'file', path: 'hello', content: Buffer.from('hello') }])
     const config = JSON.stringify({
       architecture: node.linux.machine.architecture,
@@ -56,7 +56,7 @@ describe('images in containerd', { skip: containersMissing }, () => {
     assert.ok(one && one.id === two?.id)
   })
 
-  test('what is no archive of images is refused, and nothing is left of it', async () => {
+  test('loading a file that is no image archive fails and leaves nothing', async () => {
     const before = await node.runtime.listImages()
     const nameless = await testImage({ reference: 'latest' })
     const cut = (await testImage({ reference: 'example.com/cut:1' })).subarray(0, 5_000)
@@ -73,7 +73,7 @@ describe('images in containerd', { skip: containersMissing }, () => {
     assert.deepEqual(names(await node.runtime.listImages()), names(before))
   })
 
-  test('the pause image is made once and must not be removed as unused', async () => {
+  test('the pause image is created once and pinned', async () => {
     assert.equal(await ensurePauseImage(node.loader), 'present')
     assert.equal((await node.runtime.imageStatus(pauseImage))?.isPinned, true)
     const pinned = (await node.runtime.listImages()).filter(({ isPinned }) => isPinned)
@@ -85,7 +85,7 @@ describe('images in containerd', { skip: containersMissing }, () => {
     assert.equal(await ensurePauseImage(node.loader), 'loaded')
   })
 
-  test('an image is removed, and is there again once it is loaded again', async () => {
+  test('a removed image is available after it is loaded again', async () => {
     await node.runtime.removeImage(busyboxReference)
     await node.runtime.removeImage(busyboxReference)
     assert.equal(await node.runtime.imageStatus('busybox'), undefined)
@@ -93,7 +93,7 @@ describe('images in containerd', { skip: containersMissing }, () => {
     assert.ok(await node.runtime.imageStatus('busybox'))
   })
 
-  test('an image is pulled from a registry, and one that is not there is not', async () => {
+  test('pulling succeeds for an image in the registry and fails for a missing one', async () => {
     await using registry = await TestRegistry.start({ isPrivate: false })
     const { address } = registry
     await registry.push(node, busyboxReference, 'some/app:v1')
@@ -110,7 +110,7 @@ describe('images in containerd', { skip: containersMissing }, () => {
     })
   })
 
-  test('a registry that wants to know who asks is told', async () => {
+  test('pulling authenticates at a registry that requires it', async () => {
     await using registry = await TestRegistry.start({ isPrivate: true })
     await registry.push(node, busyboxReference, 'secret:v1')
     await registry.serve(node, registry.address)
@@ -125,7 +125,7 @@ describe('images in containerd', { skip: containersMissing }, () => {
   })
 })
 
-test('tar unpacks what we packed: long names, links, modes, owners', async t => {
+test('tar extracts our archives with long names, links, modes and owners', async t => {
   const folder = await temporaryFolder(t)
   const long = `${'long-folder-name/'.repeat(12)}file`
   const content = Buffer.from('content')
@@ -156,7 +156,7 @@ test('tar unpacks what we packed: long names, links, modes, owners', async t => 
   )
 })
 
-test('the same image is the same bytes', () => {
+test('building the same image gives the same bytes', () => {
   const make = () =>
     ociArchive({
       reference: 'example.com/a:1',

@@ -72,7 +72,7 @@ async function stateOf({ linux }: TestNamespace): Promise<readonly string[]> {
   ]
 }
 
-test('pods of a node reach each other, outsiders and ports of the node; removing leaves nothing', async t => {
+test('pods reach each other, external hosts and host ports, and removing the network leaves nothing', async t => {
   const net = await TestNetwork.create(t)
   const { node } = net
   const stranger = await net.addStranger()
@@ -118,7 +118,7 @@ test('pods of a node reach each other, outsiders and ports of the node; removing
   assert.deepEqual(await readdir(join(folder, 'cni.d')), [])
 })
 
-test('pods are forwarded past a chain that drops what it does not know', async t => {
+test('pod traffic is accepted despite a FORWARD policy of DROP', async t => {
   const net = await TestNetwork.create(t)
   const { node } = net
   const stranger = await net.addStranger()
@@ -138,7 +138,7 @@ test('pods are forwarded past a chain that drops what it does not know', async t
   assert.equal(await node.linux.run(['iptables', '-S']), before)
 })
 
-test('clusters side by side take slots of their own and find them again', async t => {
+test('concurrent clusters allocate distinct network slots and keep them', async t => {
   const { node } = await TestNetwork.create(t)
   const [first, second] = [await nodeNetworkOf(t, node), await nodeNetworkOf(t, node)]
   assert.deepEqual([first.network.slot, second.network.slot], [0, 1])

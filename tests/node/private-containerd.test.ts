@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
@@ -10,6 +11,7 @@ import { PrivateContainerd, type PrivateContainerdOptions } from '#/cri/private-
 import { connectHttp, loadGrpc, nodeLinux, nodePlatform } from '#/platform/node.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { cniBinFolder, containersMissing, processesWith } from './test-containerd.ts'
+import { waitUntil } from '../wait-until.ts'
 
 const skip = containersMissing
 const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
@@ -22,7 +24,7 @@ async function optionsFor(t: TestContext): Promise<PrivateContainerdOptions> {
   return { platform, linux, connectGrpc, connectHttp, folder: join(folder, 'containerd'), cni }
 }
 
-test('several containerds run side by side and know nothing of each other', { skip }, async t => {
+test('several private containerds run side by side in isolation', { skip }, async t => {
   await using one = await PrivateContainerd.start(await optionsFor(t))
   await using two = await PrivateContainerd.start(await optionsFor(t))
   await using runtime = one.connect()
@@ -34,27 +36,23 @@ test('several containerds run side by side and know nothing of each other', { sk
   assert.notEqual(one.pid, two.pid)
 })
 
-test(
-  'a containerd that is killed again and again comes back, and one that is stopped does not',
-  { skip },
-  async t => {
-    const options = await optionsFor(t)
-    const containerd = await PrivateContainerd.start({ ...options, platform: quiet })
-    const seen = new Set([containerd.pid])
-    for (let count = 0; count < 3; count++) {
-      process.kill(containerd.pid!, 'SIGKILL')
-      while (seen.has(containerd.pid)) await platform.clock.sleep(10)
-      seen.add(containerd.pid)
-    }
-    await using runtime = containerd.connect()
-    await answers(() => runtime.version())
-    await containerd[Symbol.asyncDispose]()
-    assert.deepEqual(await processesWith(options.folder), [])
-    await assert.rejects(runtime.version(), { name: 'CriError', reason: 'unavailable' })
-  },
-)
+test('a killed containerd is restarted, a stopped one is not', { skip }, async t => {
+  const options = await optionsFor(t)
+  const containerd = await PrivateContainerd.start({ ...options, platform: quiet })
+  const seen = new Set([containerd.pid])
+  for (let count = 0; count < 3; count++) {
+    process.kill(containerd.pid!, 'SIGKILL')
+    await waitUntil(() => !seen.has(containerd.pid))
+    seen.add(containerd.pid)
+  }
+  await using runtime = containerd.connect()
+  await answers(() => runtime.version())
+  await containerd[Symbol.asyncDispose]()
+  assert.deepEqual(await processesWith(options.folder), [])
+  await assert.rejects(runtime.version(), { name: 'CriError', reason: 'unavailable' })
+})
 
-test('a new containerd on the same folder has the images of the last', { skip }, async t => {
+test('a new containerd on the same directory has the images of the previous one', { skip }, async t => {
   const options = await optionsFor(t)
   for (const expected of ['loaded', 'present', 'present']) {
     await using containerd = await PrivateContainerd.start(options)
@@ -64,7 +62,7 @@ test('a new containerd on the same folder has the images of the last', { skip },
   }
 })
 
-test('a containerd that its master left behind is killed', { skip }, async t => {
+test('an orphaned containerd is killed', { skip }, async t => {
   const options = await optionsFor(t)
   const first = await PrivateContainerd.start(options)
   await first[Symbol.asyncDispose]()
@@ -81,7 +79,7 @@ test('a containerd that its master left behind is killed', { skip }, async t => 
   assert.equal((await runtime.version()).name, 'containerd')
 })
 
-test('a containerd that cannot start says why', { skip }, async t => {
+test('a containerd that cannot start is reported with the reason', { skip }, async t => {
   const options = await optionsFor(t)
   await mkdir(join(options.folder, 'root'), { recursive: true })
   await writeFile(join(options.folder, 'root', 'io.containerd.metadata.v1.bolt'), 'in the way')
@@ -97,13 +95,13 @@ test('a containerd that cannot start says why', { skip }, async t => {
   )
 })
 
-test('a launcher that fails is told as it is', { skip }, async t => {
+test('a failing launcher is reported with its error', { skip }, async t => {
   const options = await optionsFor(t)
   const launcher = ['sh', '-c', 'echo "containerd: no such network" >&2; exit 1', 'sh']
   await assert.rejects(PrivateContainerd.start({ ...options, launcher }), /cannot start: no such network/)
 })
 
-test('whoever gives up while it starts leaves no process behind', { skip }, async t => {
+test('aborting the start of containerd leaves no process', { skip }, async t => {
   const options = await optionsFor(t)
   const reason = new Error('enough')
   const giveUp = new AbortController()
@@ -113,7 +111,7 @@ test('whoever gives up while it starts leaves no process behind', { skip }, asyn
   assert.deepEqual(await processesWith(options.folder), [])
 })
 
-test('where no overlay can be had images are copied', { skip }, async t => {
+test('the native snapshotter is used where overlayfs is not available', { skip }, async t => {
   const options = await optionsFor(t)
   const folder = join(options.folder, '..')
   for (const name of ['lower', 'upper', 'work', 'merged']) await mkdir(join(folder, name))
@@ -131,12 +129,12 @@ test('where no overlay can be had images are copied', { skip }, async t => {
   }
 })
 
-test('its log is a file that only we may read', { skip }, async t => {
+test('the containerd log has mode 0600', { skip }, async t => {
   const options = await optionsFor(t)
   await using containerd = await PrivateContainerd.start(options)
   const path = join(containerd.folder, 'containerd.log')
   // The log appears at once, with an error about the missing network.
-  while (!(await stat(path).catch(() => undefined))) await platform.clock.sleep(20)
+  await waitUntil(() => existsSync(path))
   assert.equal((await stat(path)).mode & 0o777, 0o600)
   assert.match(await readFile(path, 'utf8'), /level=/)
 })
@@ -144,13 +142,13 @@ test('its log is a file that only we may read', { skip }, async t => {
 const quiet = { ...platform, log: { ...platform.log, warn: () => undefined, error: () => undefined } }
 
 async function answers(ask: () => Promise<unknown>): Promise<void> {
-  for (;;) {
+  await waitUntil(async () => {
     try {
       await ask()
-      return
+      return true
     } catch (error) {
       assert.ok(error instanceof CriError && error.reason === 'unavailable', String(error))
-      await platform.clock.sleep(20)
+      return false
     }
-  }
+  })
 }

@@ -49,7 +49,7 @@ async function listening(t: TestContext, server: Server): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-test('a status from 200 to 399 is a success', async t => {
+test('an HTTP probe succeeds with a status from 200 to 399', async t => {
   const port = await listening(
     t,
     createServer((request, response) => {
@@ -74,7 +74,7 @@ test('a status from 200 to 399 is a success', async t => {
   }
 })
 
-test('a probe says who asks, unless it is told otherwise', async t => {
+test('an HTTP probe sends a User-Agent header unless the probe sets one', async t => {
   const heard: Record<string, unknown>[] = []
   const port = await listening(
     t,
@@ -105,7 +105,7 @@ test('a probe says who asks, unless it is told otherwise', async t => {
   assert.match(unknown, /^errored; Unhealthy: errored and resulted in unknown state: port "none" not found$/)
 })
 
-test('a redirect is followed on the same host, ten times at most', async t => {
+test('an HTTP probe follows at most ten redirects on the same host', async t => {
   let elsewhere = 0
   const other = await listening(
     t,
@@ -137,7 +137,7 @@ test('a redirect is followed on the same host, ten times at most', async t => {
   assert.equal(elsewhere, 1)
 })
 
-test('certificates are not looked at, and HTTP/2 is spoken where there is some', async t => {
+test('an HTTPS probe does not verify certificates and negotiates HTTP/2', async t => {
   const { server } = await testCertificates(t, ['elsewhere.example'])
   const versions: string[] = []
   const answer: RequestListener = ({ httpVersion }, response) => {
@@ -160,7 +160,7 @@ test('certificates are not looked at, and HTTP/2 is spoken where there is some',
   )
 })
 
-test('servers that do not answer as they should', { timeout: 60_000 }, async t => {
+test('an HTTP probe fails for invalid or incomplete responses', { timeout: 60_000 }, async t => {
   const silent = await listening(
     t,
     createTcpServer(socket => t.after(() => socket.destroy())),
@@ -206,7 +206,7 @@ test('servers that do not answer as they should', { timeout: 60_000 }, async t =
   assert.equal(await get(broken), 'errored; Unhealthy: errored and resulted in failure state: unexpected EOF')
 })
 
-test('nobody listens', async t => {
+test('a probe fails when the port is closed', async t => {
   const server = createTcpServer()
   const port = await listening(t, server)
   await new Promise(resolve => server.close(resolve))
@@ -223,7 +223,7 @@ test('nobody listens', async t => {
   )
 })
 
-test('a connection is all that a TCP probe asks for', async t => {
+test('a TCP probe succeeds when a connection is accepted', async t => {
   const ended = Promise.withResolvers<void>()
   const server = createTcpServer(socket => {
     socket.on('error', () => ended.resolve()).on('close', () => ended.resolve())
@@ -235,7 +235,7 @@ test('a connection is all that a TCP probe asks for', async t => {
   await ended.promise
 })
 
-test('gRPC servers are asked for their health', { timeout: 60_000 }, async t => {
+test('a gRPC probe queries the health service', { timeout: 60_000 }, async t => {
   const health = (statuses: Readonly<Record<string, number>>): grpc.Server => {
     const server = new grpc.Server()
     const asIs = (bytes: Buffer): Buffer => bytes

@@ -9,6 +9,7 @@ import { removeNftablesRules, type ProxyNetwork } from '#/proxy/nftables.ts'
 import { ServiceProxy } from '#/proxy/proxy.ts'
 import { startTestApiServer, type TestApiServer } from './test-api-server.ts'
 import { TestNetwork, type TestNamespace } from './test-network.ts'
+import { waitUntil } from '../wait-until.ts'
 
 const network: ProxyNetwork = {
   table: 'k8ts0-proxy',
@@ -115,14 +116,8 @@ function at(address: string, nodeName = 'n1'): Endpoint {
   return { addresses: [address], nodeName, conditions: { ready: true, serving: true, terminating: false } }
 }
 
-/** Retries until the answer matches, up to the timeout of the test runner. */
 async function eventually(ask: () => Promise<string>, expected: RegExp): Promise<void> {
-  let answer = await ask()
-  while (!expected.test(answer)) {
-    await new Promise(resolve => setTimeout(resolve, 20))
-    answer = await ask()
-  }
-  assert.match(answer, expected)
+  await waitUntil(async () => expected.test(await ask()))
 }
 
 async function answers(count: number, ask: () => Promise<string>): Promise<ReadonlySet<string>> {
@@ -143,7 +138,7 @@ describe('services on a real node', () => {
     for (const end of ends.toReversed()) await end()
   })
 
-  test('pods, the node and strangers reach a cluster IP; pods are seen by their own address', async () => {
+  test('pods, the node and external clients reach a cluster IP; the source address of pods is kept', async () => {
     const { a, stranger, net } = world
     await world.service('one', { clusterIP: '10.96.0.20' }, [at(pods.b)])
     for (const protocol of ['tcp', 'udp'] as const) {
@@ -154,7 +149,7 @@ describe('services on a real node', () => {
     }
   })
 
-  test('every endpoint gets its share, and a pod reaches itself', async () => {
+  test('connections are spread over all endpoints, and a pod reaches itself through its service', async () => {
     const { a, stranger } = world
     await world.service('both', { clusterIP: '10.96.0.21' }, [at(pods.a), at(pods.b)])
     await eventually(() => stranger.agent.ask('tcp', '10.96.0.21:80'), /^[ab] /)
@@ -166,7 +161,7 @@ describe('services on a real node', () => {
     assert(seen.has(`b ${pods.a}`))
   })
 
-  test('a service without endpoints refuses, on all its addresses, from inside and outside', async () => {
+  test('connections to a service without endpoints are refused on all its addresses', async () => {
     const { a, stranger, net } = world
     const spec = { type: 'NodePort', clusterIP: '10.96.0.22', externalIPs: ['192.0.2.22'] }
     const ports = [
@@ -189,7 +184,7 @@ describe('services on a real node', () => {
     await eventually(() => stranger.agent.ask('udp', '192.0.2.22:80'), /^b /)
   })
 
-  test('node ports are on every address of the node but loopback, whoever asks', async () => {
+  test('node ports are open on every node address except loopback', async () => {
     const { a, b, stranger, net } = world
     const ports = [{ name: 'tcp', port: 80, nodePort: 30023 }]
     await world.service('port', { type: 'NodePort', clusterIP: '10.96.0.23', ports }, [at(pods.b)])
@@ -200,7 +195,7 @@ describe('services on a real node', () => {
     assert.equal(await net.node.agent.ask('tcp', '127.0.0.1:30023'), 'ECONNREFUSED')
   })
 
-  test('with the policy Local strangers keep their address, and are dropped without an endpoint here', async () => {
+  test('externalTrafficPolicy Local keeps the source address and drops without a local endpoint', async () => {
     const { a, stranger, net } = world
     const ports = [{ name: 'tcp', port: 80, nodePort: 30024 }]
     const spec = { type: 'NodePort', clusterIP: '10.96.0.24', externalTrafficPolicy: 'Local', ports }
@@ -214,7 +209,7 @@ describe('services on a real node', () => {
     assert.match(await net.node.agent.ask('tcp', '198.51.100.1:30024'), /^b /)
   })
 
-  test('an address of a load balancer serves those whom the service lets in', async () => {
+  test('a load balancer IP accepts clients in loadBalancerSourceRanges only', async () => {
     const { stranger, other, net } = world
     const { client } = world.api
     const spec = {
@@ -237,7 +232,7 @@ describe('services on a real node', () => {
     }
   })
 
-  test('an endpoint may be the node itself', async () => {
+  test('an endpoint may be an address of the node', async () => {
     const { a, net } = world
     const metadata = { namespace: 'default', name: 'api' }
     await world.api.client.create(services, {
@@ -254,7 +249,7 @@ describe('services on a real node', () => {
     assert.match(await net.node.agent.ask('tcp', '10.96.0.26:443'), /^node /)
   })
 
-  test('a client comes back to the same endpoint, also after the proxy was started anew', async () => {
+  test('session affinity keeps the endpoint of a client, also after a restart of the proxy', async () => {
     const { a, stranger } = world
     const spec = { clusterIP: '10.96.0.27', sessionAffinity: 'ClientIP' }
     await world.service('sticky', spec, [at(pods.a), at(pods.b)])
@@ -271,7 +266,7 @@ describe('services on a real node', () => {
     assert.match(await stranger.agent.ask('tcp', '10.96.0.27:80'), left)
   })
 
-  test('a flow of UDP that never falls silent goes to another endpoint when its own is gone', async () => {
+  test('a continuous UDP flow moves to another endpoint when its endpoint is removed', async () => {
     const { stranger } = world
     await world.service('flow', { clusterIP: '10.96.0.28' }, [at(pods.a)])
     const ask = (): Promise<string> =>
@@ -283,7 +278,7 @@ describe('services on a real node', () => {
     await eventually(ask, /^ECONNREFUSED$/)
   })
 
-  test('a service of both families', async () => {
+  test('a dual-stack service is reachable over IPv4 and IPv6', async () => {
     const { a, stranger, net } = world
     const clusterIPs = ['10.96.0.29', 'fd00:96::29']
     const spec = { clusterIP: '10.96.0.29', clusterIPs, ipFamilyPolicy: 'RequireDualStack', type: 'NodePort' }
@@ -298,7 +293,7 @@ describe('services on a real node', () => {
     assert.match(await a.agent.ask('tcp', '10.96.0.29:80'), /^b /)
   })
 
-  test('load balancers are told whether the node has endpoints', async () => {
+  test('healthCheckNodePort reports whether the node has local endpoints', async () => {
     const spec = { type: 'LoadBalancer', clusterIP: '10.96.0.30', externalTrafficPolicy: 'Local' }
     await world.service('checked', spec, [at(pods.a), at(pods.b, 'n2')])
     const { client } = world.api
@@ -321,7 +316,7 @@ describe('services on a real node', () => {
     await eventually(ask, /^closed$/)
   })
 
-  test('rules that somebody else removed are written again with the next change', async () => {
+  test('rules removed by another program are restored with the next change', async () => {
     const { a, net } = world
     await world.service('kept', { clusterIP: '10.96.0.31' }, [at(pods.a)])
     await eventually(() => a.agent.ask('tcp', '10.96.0.31:80', { timeoutMs: 300 }), /^a /)
@@ -336,7 +331,7 @@ describe('services on a real node', () => {
     await eventually(() => a.agent.ask('tcp', '10.96.0.32:80', { timeoutMs: 300 }), /^ECONNREFUSED$/)
   })
 
-  test('no connection fails while endpoints and services come and go', async () => {
+  test('no connection fails while endpoints and services are added and removed', async () => {
     const { a, stranger } = world
     await world.service('steady', { clusterIP: '10.96.0.33' }, [at(pods.a)])
     await eventually(() => a.agent.ask('tcp', '10.96.0.33:80'), /^a /)
@@ -366,7 +361,7 @@ describe('services on a real node', () => {
   })
 })
 
-test('all rules go with the table, and nothing being there is fine', async t => {
+test('cleanup removes the table, and succeeds when there is none', async t => {
   const { node } = await TestNetwork.create(t)
   const { platform, clientAs, client } = await startTestApiServer(t)
   const stopping = new AbortController()

@@ -15,7 +15,7 @@ import { registryMissing, TestRegistry } from './test-registry.ts'
 const skip = containersMissing || registryMissing
 
 test(
-  'a pod runs with an image that its mirror has, and the next start without the flag forgets it',
+  'a pod runs with an image of a registry mirror, and a start without the flag removes the mirror',
   { skip },
   async t => {
     const registry = await TestRegistry.start({ isPrivate: false })

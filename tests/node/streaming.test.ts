@@ -9,13 +9,13 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { after, describe, test } from 'node:test'
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { kubectl, startKubectl } from '../streaming/kubectl.ts'
 import { ask } from '../streaming/raw-upgrade.ts'
 import { StreamingCluster } from '../streaming/streaming-cluster.ts'
 import { kubectlVersion } from '../clients/kubectl/session.ts'
 import { containersMissing, TestContainerd } from './test-containerd.ts'
+import { waitUntil } from '../wait-until.ts'
 
 const skip = containersMissing || ((await kubectlVersion()) === undefined && 'kubectl is not installed')
 
@@ -38,7 +38,7 @@ describe('real containers', { skip }, async () => {
   for (const [name, environment] of Object.entries(protocols)) {
     const run = (words: readonly string[], input = '') => kubectl(cluster, words, { input, environment })
 
-    test(`over ${name} a command has its streams, its input and its code`, async () => {
+    test(`kubectl exec over ${name} has stdin, stdout, stderr and the exit code`, async () => {
       const script = 'cat; echo error >&2; exit 7'
       assert.deepEqual(await run(['exec', '-i', 'web', '--', 'sh', '-c', script], 'in\n'), {
         code: 7,
@@ -50,7 +50,7 @@ describe('real containers', { skip }, async () => {
       assert.match(missing.stderr, /no such file or directory/)
     })
 
-    test(`over ${name} files are copied both ways`, async () => {
+    test(`kubectl cp over ${name} copies files in both directions`, async () => {
       const bytes = randomBytes(20_000_000)
       const path = join(folder, `sent-${name}`)
       await writeFile(path, bytes)
@@ -63,7 +63,7 @@ describe('real containers', { skip }, async () => {
       assert.equal(sha256(await readFile(`${path}-back`)), sha256(bytes))
     })
 
-    test(`over ${name} a terminal is one, of the size that it has`, async () => {
+    test(`kubectl exec -t over ${name} has a TTY of the requested size`, async () => {
       // The terminal size arrives after the command has started.
       const script = 'tty; until stty size | grep "33 77"; do sleep 0.1; done; exit 5'
       const words = ['kubectl', 'exec', '-it', 'web', '--', 'sh', '-c', script]
@@ -79,7 +79,7 @@ describe('real containers', { skip }, async () => {
       assert.match(printed, /33 77/)
     })
 
-    test(`over ${name} a port of the pod answers`, async () => {
+    test(`kubectl port-forward over ${name} reaches a port of the pod`, async () => {
       const server = `server-${name.toLowerCase()}`
       await node.run(server, [{ name: 'main', command: ['nc', '-ll', '-p', '8080', '-e', 'cat'] }])
       const child = startKubectl(cluster, ['port-forward', `pod/${server}`, ':8080'], environment)
@@ -95,7 +95,7 @@ describe('real containers', { skip }, async () => {
       await once(child, 'exit')
     })
 
-    test(`over ${name} the main process is attached to`, async () => {
+    test(`kubectl attach over ${name} reaches the main process`, async () => {
       const copier = `copier-${name.toLowerCase()}`
       await node.run(copier, [{ name: 'main', command: ['cat'], stdin: true }])
       const child = startKubectl(cluster, ['attach', '-i', copier], environment)
@@ -106,7 +106,7 @@ describe('real containers', { skip }, async () => {
     })
   }
 
-  test('logs are those that the runtime writes, followed to the end', async () => {
+  test('kubectl logs shows the log of the runtime and follows it to the exit of the container', async () => {
     // Streams are read concurrently, so the order between stdout and stderr is not preserved.
     const { stdout } = await kubectl(cluster, ['logs', 'web'])
     assert.deepEqual(stdout.split('\n').sort(), ['', 'begin', 'error'])
@@ -119,7 +119,7 @@ describe('real containers', { skip }, async () => {
     assert.equal((await kubectl(cluster, ['logs', 'counter', '--tail=1'])).stdout, 'line 3\n')
   })
 
-  test('what containers use is told', async () => {
+  test('the kubelet serves the usage of containers in summary, resource and cAdvisor metrics', async () => {
     const { port } = cluster.kubelet.address
     const identity = cluster.certificates.kubeletClient
     const get = async (path: string): Promise<string> =>
@@ -131,10 +131,10 @@ describe('real containers', { skip }, async () => {
     }
     let { summary, main } = await read()
     // containerd updates disk usage every ten seconds.
-    for (let tries = 0; tries < 60 && (main?.rootfs?.usedBytes ?? 0) <= 20_000_000; tries++) {
-      await pause(500)
+    await waitUntil(async () => {
       ;({ summary, main } = await read())
-    }
+      return (main?.rootfs?.usedBytes ?? 0) > 20_000_000
+    })
     assert.ok(main && main.memory.workingSetBytes > 0 && main.cpu.usageCoreNanoSeconds > 0)
     assert.ok(main.cpu.usageNanoCores !== undefined && main.rootfs && main.rootfs.usedBytes > 20_000_000)
     assert.ok(summary.node.memory.workingSetBytes > main.memory.workingSetBytes)

@@ -26,7 +26,7 @@ function partOf({ volumes }: TestVolumes, pod: Pod, subPath: string, index = 0):
 }
 
 test(
-  'a part of a volume is what is there, or a folder that is made for the same people',
+  'a subPath is the existing entry, or a directory created with the mode of its parent',
   { skip: needsRoot },
   async t => {
     const setup = await startTestVolumes(t)
@@ -54,7 +54,7 @@ test(
   },
 )
 
-test('a key of a config map is a part of it', { skip: needsRoot }, async t => {
+test('a subPath can be a key of a config map', { skip: needsRoot }, async t => {
   const setup = await startTestVolumes(t)
   await setup.client.create(configMaps, {
     metadata: { namespace: 'default', name: 'c' },
@@ -64,7 +64,7 @@ test('a key of a config map is a part of it', { skip: needsRoot }, async t => {
   assert.equal(await readFile(await partOf(setup, pod, 'key'), 'utf8'), 'value')
 })
 
-test('no part of a volume is outside of it', { skip: needsRoot }, async t => {
+test('a subPath outside of its volume is rejected', { skip: needsRoot }, async t => {
   const setup = await startTestVolumes(t)
   const { pod, path } = await preparedPod(setup, { name: 'v', emptyDir: {} })
   await writeFile(join(setup.folder, 'secret'), 'of the node')
@@ -93,39 +93,35 @@ const swapping = `
 const triesMax = 2_000
 const timesMin = 30
 
-test(
-  'a container that swaps folders and links never gets out of its volume',
-  { skip: needsRoot },
-  async t => {
-    const setup = await startTestVolumes(t)
-    const { pod, path } = await preparedPod(setup, { name: 'v', emptyDir: {} })
-    await mkdir(join(setup.folder, 'x'))
-    for (const name of ['secret', 'x/secret']) await writeFile(join(setup.folder, name), 'of the node')
-    const hostile = spawn('perl', ['-e', swapping, path, setup.folder], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    const ended = once(hostile, 'exit')
-    const outcomes = { mounted: 0, refused: 0, vanished: 0 }
-    try {
-      await once(hostile.stdout, 'data')
-      for (
-        let tries = 0;
-        tries < triesMax && Math.min(outcomes.mounted, outcomes.refused) < timesMin;
-        tries += 1
-      ) {
-        const outcome = await tryPart(setup, pod, tries)
-        outcomes[outcome] += 1
-      }
-    } finally {
-      hostile.kill('SIGKILL')
-      await ended
+test('replacing a subPath by a symbolic link never leads out of the volume', { skip: needsRoot }, async t => {
+  const setup = await startTestVolumes(t)
+  const { pod, path } = await preparedPod(setup, { name: 'v', emptyDir: {} })
+  await mkdir(join(setup.folder, 'x'))
+  for (const name of ['secret', 'x/secret']) await writeFile(join(setup.folder, name), 'of the node')
+  const hostile = spawn('perl', ['-e', swapping, path, setup.folder], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = once(hostile, 'exit')
+  const outcomes = { mounted: 0, refused: 0, vanished: 0 }
+  try {
+    await once(hostile.stdout, 'data')
+    for (
+      let tries = 0;
+      tries < triesMax && Math.min(outcomes.mounted, outcomes.refused) < timesMin;
+      tries += 1
+    ) {
+      const outcome = await tryPart(setup, pod, tries)
+      outcomes[outcome] += 1
     }
-    t.diagnostic(JSON.stringify(outcomes))
-    assert.ok(outcomes.mounted > 0 && outcomes.refused > 0, 'both were seen')
-    assert.deepEqual(await readdir(setup.folder), ['secret', 'x'], 'nothing was made outside')
-    assert.deepEqual(await readdir(join(setup.folder, 'x')), ['secret'])
-  },
-)
+  } finally {
+    hostile.kill('SIGKILL')
+    await ended
+  }
+  t.diagnostic(JSON.stringify(outcomes))
+  assert.ok(outcomes.mounted > 0 && outcomes.refused > 0, 'both were seen')
+  assert.deepEqual(await readdir(setup.folder), ['secret', 'x'], 'nothing was made outside')
+  assert.deepEqual(await readdir(join(setup.folder, 'x')), ['secret'])
+})
 
 async function tryPart(
   setup: TestVolumes,
@@ -143,7 +139,7 @@ async function tryPart(
   }
 }
 
-test('files in volumes are read without leaving them', { skip: needsRoot }, async t => {
+test('files in volumes are read without following links out of them', { skip: needsRoot }, async t => {
   const setup = await startTestVolumes(t)
   const { path } = await preparedPod(setup, { name: 'v', emptyDir: {} })
   const read = (name: string): Promise<string | undefined> => setup.volumes.readFile({ hostPath: path }, name)
@@ -158,7 +154,7 @@ test('files in volumes are read without leaving them', { skip: needsRoot }, asyn
   await assert.rejects(read('large'), /is larger than/)
 })
 
-test('all that a pod had is gone after a crash, and nothing else', { skip: needsRoot }, async t => {
+test('after a crash all mounts of a pod are removed, and nothing else', { skip: needsRoot }, async t => {
   const setup = await startTestVolumes(t)
   const { linux, node, signal } = setup
   const { pod, path } = await preparedPod(setup, { name: 'v', emptyDir: { medium: 'Memory' } })
@@ -181,7 +177,7 @@ test('all that a pod had is gone after a crash, and nothing else', { skip: needs
   await assert.rejects(restarted.unmount('', signal), /uid/)
 })
 
-test('a folder of the node that is behind a link works as any other', { skip: needsRoot }, async t => {
+test('a host path behind a symbolic link is mounted', { skip: needsRoot }, async t => {
   const setup = await startTestVolumes(t)
   const { platform, linux, client, objects, signal } = setup
   await mkdir(join(setup.folder, 'real'))
@@ -199,7 +195,7 @@ test('a folder of the node that is behind a link works as any other', { skip: ne
 })
 
 test(
-  'a full disk fails the pod in words, and what was begun can be taken away',
+  'a full disk fails the mount with the reason, and the incomplete volume can be removed',
   { skip: needsRoot },
   async t => {
     const setup = await startTestVolumes(t)
@@ -218,23 +214,19 @@ test(
   },
 )
 
-test(
-  'whatever is asked of one pod at the same time happens one after the other',
-  { skip: needsRoot },
-  async t => {
-    const setup = await startTestVolumes(t)
-    const { volumes, signal } = setup
-    const { pod } = await preparedPod(setup, { name: 'v', emptyDir: { medium: 'Memory' } })
-    await volumes.unmount(uidOf(pod), signal)
-    const all = [1, 2, 3, 4].map(() => volumes.mount(pod, signal))
-    await Promise.all([...all, volumes.refresh(pod, signal)])
-    assert.equal((await setup.mounts()).length, 1)
-    await Promise.all([volumes.unmount(uidOf(pod), signal), volumes.unmount(uidOf(pod), signal)])
-    assert.deepEqual([await setup.mounts(), await volumes.podsWithVolumes()], [[], []])
-  },
-)
+test('concurrent volume operations of one pod are serialized', { skip: needsRoot }, async t => {
+  const setup = await startTestVolumes(t)
+  const { volumes, signal } = setup
+  const { pod } = await preparedPod(setup, { name: 'v', emptyDir: { medium: 'Memory' } })
+  await volumes.unmount(uidOf(pod), signal)
+  const all = [1, 2, 3, 4].map(() => volumes.mount(pod, signal))
+  await Promise.all([...all, volumes.refresh(pod, signal)])
+  assert.equal((await setup.mounts()).length, 1)
+  await Promise.all([volumes.unmount(uidOf(pod), signal), volumes.unmount(uidOf(pod), signal)])
+  assert.deepEqual([await setup.mounts(), await volumes.podsWithVolumes()], [[], []])
+})
 
-test('what is given up halfway leaves nothing behind', { skip: needsRoot }, async t => {
+test('an aborted mount leaves nothing', { skip: needsRoot }, async t => {
   const setup = await startTestVolumes(t)
   const { volumes, signal } = setup
   const names = ['a', 'b', 'c']

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
 import { loadImages, program } from './container-cluster.ts'
+import { waitUntil } from '../wait-until.ts'
 
 const run = promisify(execFile)
 
@@ -31,15 +32,11 @@ async function up(t: TestContext): Promise<Detached> {
   return { folder, kubectl, k8ts }
 }
 
-async function eventually(what: () => Promise<boolean>): Promise<void> {
-  const endMs = performance.now() + 30_000
-  while (!(await what().catch(() => false))) {
-    assert(performance.now() < endMs, `it does not come true: ${what.toString()}`)
-    await new Promise(resolve => setTimeout(resolve, 200))
-  }
+async function eventually(condition: () => Promise<boolean>): Promise<void> {
+  await waitUntil(() => condition().catch(() => false))
 }
 
-test('two clusters run side by side in the background, and know nothing of each other', async t => {
+test('two clusters run side by side in the background in isolation', async t => {
   const [one, other] = await Promise.all([up(t), up(t)])
   await Promise.all([one, other].map(({ folder }) => loadImages(folder)))
   const addresses = await Promise.all([one, other].map(({ kubectl }) => addressOfWeb(kubectl)))
@@ -66,7 +63,7 @@ async function addressOfWeb(kubectl: Detached['kubectl']): Promise<string> {
   return address
 }
 
-test('a manifest in the folder runs, has a mirror in the API, and ends with the file', async t => {
+test('a static pod runs with its manifest file and has a mirror pod', async t => {
   const { folder, kubectl } = await up(t)
   await loadImages(folder)
   const path = join(folder, 'manifests', 'hello.yaml')
@@ -98,7 +95,7 @@ spec:
   await eventually(async () => (await inPod('get', 'pods', '-o', 'name')) === '')
 })
 
-test('down removes all that the cluster had', async t => {
+test('k8ts down removes processes, mounts and files of the cluster', async t => {
   const { folder, kubectl, k8ts } = await up(t)
   await loadImages(folder)
   await addressOfWeb(kubectl)

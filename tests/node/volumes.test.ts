@@ -47,7 +47,7 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64')
 const uidOf = (pod: Pod): string => pod.metadata.uid ?? ''
 
 test(
-  "an empty folder is everybody's, its group's when there is one, and outlives the kubelet",
+  'an emptyDir is world-writable or has the fsGroup, and outlives the kubelet',
   { skip: needsRoot },
   async t => {
     const setup = await startTestVolumes(t)
@@ -83,7 +83,7 @@ test(
 )
 
 test(
-  'a folder in memory is limited, outlives the kubelet and goes with the pod',
+  'an emptyDir in memory has its size limit, outlives the kubelet and is removed with the pod',
   { skip: needsRoot },
   async t => {
     const setup = await startTestVolumes(t)
@@ -108,7 +108,7 @@ test(
 )
 
 test(
-  'media that do not exist, or that nobody asked for, are refused in words',
+  'an unknown or unrequested emptyDir medium is rejected with the reason',
   { skip: needsRoot },
   async t => {
     const setup = await startTestVolumes(t)
@@ -122,7 +122,7 @@ test(
   },
 )
 
-test('huge pages are mounted in the size that containers ask for', { skip: needsRoot }, async t => {
+test('an emptyDir of huge pages has the page size that containers request', { skip: needsRoot }, async t => {
   const setup = await startTestVolumes(t)
   const resources = { requests: { 'hugepages-2Mi': '2Mi' }, limits: { 'hugepages-2Mi': '2Mi', 'cpu': '1' } }
   const pod = await setup.createPod({
@@ -168,7 +168,7 @@ async function createSources({ client }: TestVolumes): Promise<void> {
 }
 
 test(
-  'volumes hold what the API has, with the modes that are asked for, secrets in memory only',
+  'config map and secret volumes have their files and modes, and secrets are in memory only',
   { skip: needsRoot },
   async t => {
     const setup = await startTestVolumes(t)
@@ -202,7 +202,7 @@ test(
   },
 )
 
-test('what is in volumes follows the API at once and as a whole', { skip: needsRoot }, async t => {
+test('config map and secret volumes are updated atomically', { skip: needsRoot }, async t => {
   const setup = await startTestVolumes(t)
   const { client, volumes, signal, objects } = setup
   const data = (value: string): Readonly<Record<string, string>> => ({ first: value, last: value })
@@ -246,7 +246,7 @@ test('what is in volumes follows the API at once and as a whole', { skip: needsR
 })
 
 test(
-  'a volume that is up to date stays as it is, also after a restart of the kubelet',
+  'an unchanged volume is not rewritten, also after a restart of the kubelet',
   { skip: needsRoot },
   async t => {
     const setup = await startTestVolumes(t)
@@ -264,46 +264,50 @@ test(
   },
 )
 
-test('what a required source lacks is told, and mounted once it is there', { skip: needsRoot }, async t => {
-  const setup = await startTestVolumes(t)
-  const { client, createPod, objects } = setup
-  const pod = await createPod(
-    specOf([
-      { name: 'config', configMap: { name: 'y' } },
-      { name: 'secret', secret: { secretName: 'z', items: [{ key: 'k', path: 'p' }] } },
-      { name: 'maybe', secret: { secretName: 'none', optional: true } },
-      { name: 'all', projected: { sources: [{ secret: { name: 'z' } }, { configMap: { name: 'y' } }] } },
-    ]),
-  )
-  assert.deepEqual(await eventsOf(setup, pod), [
-    'MountVolume.SetUp failed for volume "config" : configmap "y" not found',
-    'MountVolume.SetUp failed for volume "secret" : secret "z" not found',
-    'MountVolume.SetUp failed for volume "all" : [secret "z" not found, configmap "y" not found]',
-  ])
-  const told = new Promise<readonly string[]>(resolve => objects.onChange(resolve))
-  await client.create(configMaps, { metadata: { namespace: 'default', name: 'y' }, data: {} })
-  await client.create(secrets, { metadata: { namespace: 'default', name: 'z' }, data: {} })
-  assert.deepEqual(await told, [uidOf(pod)])
-  assert.deepEqual(await eventsOf(setup, pod), [
-    'MountVolume.SetUp failed for volume "secret" : references non-existent secret key: k',
-  ])
-  await client.patch(
-    secrets,
-    { namespace: 'default', name: 'z' },
-    { type: 'merge', patch: { data: { k: 'eA==' } } },
-  )
-  while ((await eventsOf(setup, pod)).length > 0) await setImmediate()
-  assert.equal(await readFile(join(await pathOf(setup, pod, 'secret'), 'p'), 'utf8'), 'x')
-  await client.create(secrets, { metadata: { namespace: 'default', name: 'none' }, data: { late: 'eA==' } })
-  const maybe = await pathOf(setup, pod, 'maybe')
-  while (!(await readdir(maybe)).includes('late')) {
-    await setup.volumes.refresh(pod, setup.signal)
-    await setImmediate()
-  }
-})
+test(
+  'a missing required source fails the mount with the reason until it exists',
+  { skip: needsRoot },
+  async t => {
+    const setup = await startTestVolumes(t)
+    const { client, createPod, objects } = setup
+    const pod = await createPod(
+      specOf([
+        { name: 'config', configMap: { name: 'y' } },
+        { name: 'secret', secret: { secretName: 'z', items: [{ key: 'k', path: 'p' }] } },
+        { name: 'maybe', secret: { secretName: 'none', optional: true } },
+        { name: 'all', projected: { sources: [{ secret: { name: 'z' } }, { configMap: { name: 'y' } }] } },
+      ]),
+    )
+    assert.deepEqual(await eventsOf(setup, pod), [
+      'MountVolume.SetUp failed for volume "config" : configmap "y" not found',
+      'MountVolume.SetUp failed for volume "secret" : secret "z" not found',
+      'MountVolume.SetUp failed for volume "all" : [secret "z" not found, configmap "y" not found]',
+    ])
+    const told = new Promise<readonly string[]>(resolve => objects.onChange(resolve))
+    await client.create(configMaps, { metadata: { namespace: 'default', name: 'y' }, data: {} })
+    await client.create(secrets, { metadata: { namespace: 'default', name: 'z' }, data: {} })
+    assert.deepEqual(await told, [uidOf(pod)])
+    assert.deepEqual(await eventsOf(setup, pod), [
+      'MountVolume.SetUp failed for volume "secret" : references non-existent secret key: k',
+    ])
+    await client.patch(
+      secrets,
+      { namespace: 'default', name: 'z' },
+      { type: 'merge', patch: { data: { k: 'eA==' } } },
+    )
+    while ((await eventsOf(setup, pod)).length > 0) await setImmediate()
+    assert.equal(await readFile(join(await pathOf(setup, pod, 'secret'), 'p'), 'utf8'), 'x')
+    await client.create(secrets, { metadata: { namespace: 'default', name: 'none' }, data: { late: 'eA==' } })
+    const maybe = await pathOf(setup, pod, 'maybe')
+    while (!(await readdir(maybe)).includes('late')) {
+      await setup.volumes.refresh(pod, setup.signal)
+      await setImmediate()
+    }
+  },
+)
 
 test(
-  'a pod keeps what it has when its source goes, also after a restart of the kubelet',
+  'a mounted volume is kept when its source is deleted, also after a restart of the kubelet',
   { skip: needsRoot },
   async t => {
     const setup = await startTestVolumes(t)
@@ -324,32 +328,36 @@ const tokenVolume: Volume = {
   projected: { sources: [{ serviceAccountToken: { path: 'token', expirationSeconds: 3_607 } }] },
 }
 
-test('a token is for the user of the pod, and is renewed before it expires', { skip: needsRoot }, async t => {
-  const setup = await startTestVolumes(t)
-  const { volumes, signal } = setup
-  const plain = await setup.createPod(specOf([tokenVolume]))
-  assert.equal(await modeOf(join(await pathOf(setup, plain, 'token'), 'token')), '644')
-  const pod = await setup.createPod(
-    specOf([tokenVolume], { securityContext: { runAsUser: 77, fsGroup: 88 } }),
-  )
-  const file = join(await pathOf(setup, pod, 'token'), 'token')
-  const first = await readFile(file, 'utf8')
-  const { uid, gid } = await stat(file)
-  assert.deepEqual([uid, gid, await modeOf(file)], [77, 88, '640'])
-  const leftMs = volumes.nextRefreshMs(pod) ?? 0
-  assert.ok(leftMs > 2_800_000 && leftMs < 2_900_000, String(leftMs))
-  await volumes.refresh(pod, signal)
-  assert.equal(await readFile(file, 'utf8'), first)
-  setup.advance(leftMs + 1)
-  assert.equal(volumes.nextRefreshMs(pod), 0)
-  await volumes.refresh(pod, signal)
-  assert.notEqual(await readFile(file, 'utf8'), first)
-  assert.ok((volumes.nextRefreshMs(pod) ?? 0) > 2_800_000)
-  await volumes.unmount(uidOf(pod), signal)
-  assert.equal(volumes.nextRefreshMs(pod), undefined)
-})
+test(
+  'a service account token belongs to the user of the pod and is rotated before it expires',
+  { skip: needsRoot },
+  async t => {
+    const setup = await startTestVolumes(t)
+    const { volumes, signal } = setup
+    const plain = await setup.createPod(specOf([tokenVolume]))
+    assert.equal(await modeOf(join(await pathOf(setup, plain, 'token'), 'token')), '644')
+    const pod = await setup.createPod(
+      specOf([tokenVolume], { securityContext: { runAsUser: 77, fsGroup: 88 } }),
+    )
+    const file = join(await pathOf(setup, pod, 'token'), 'token')
+    const first = await readFile(file, 'utf8')
+    const { uid, gid } = await stat(file)
+    assert.deepEqual([uid, gid, await modeOf(file)], [77, 88, '640'])
+    const leftMs = volumes.nextRefreshMs(pod) ?? 0
+    assert.ok(leftMs > 2_800_000 && leftMs < 2_900_000, String(leftMs))
+    await volumes.refresh(pod, signal)
+    assert.equal(await readFile(file, 'utf8'), first)
+    setup.advance(leftMs + 1)
+    assert.equal(volumes.nextRefreshMs(pod), 0)
+    await volumes.refresh(pod, signal)
+    assert.notEqual(await readFile(file, 'utf8'), first)
+    assert.ok((volumes.nextRefreshMs(pod) ?? 0) > 2_800_000)
+    await volumes.unmount(uidOf(pod), signal)
+    assert.equal(volumes.nextRefreshMs(pod), undefined)
+  },
+)
 
-test('there is no token without its account', { skip: needsRoot }, async t => {
+test('mounting a token fails without its service account', { skip: needsRoot }, async t => {
   const setup = await startTestVolumes(t)
   const pod = await setup.createPod(specOf([tokenVolume]))
   await setup.client.delete(serviceAccounts, { namespace: 'default', name: 'default' })
@@ -363,7 +371,7 @@ test('there is no token without its account', { skip: needsRoot }, async t => {
   )
 })
 
-test('host paths are what their type says, or are made, or refused', { skip: needsRoot }, async t => {
+test('host paths are checked against their type, created, or rejected', { skip: needsRoot }, async t => {
   const setup = await startTestVolumes(t)
   const at = (name: string): string => join(setup.folder, name)
   await mkdir(at('folder'))
@@ -412,7 +420,7 @@ test('host paths are what their type says, or are made, or refused', { skip: nee
   assert.equal(await readFile(at('file'), 'utf8'), 'kept')
 })
 
-test('a group of the pod changes no file that links lead to', { skip: needsRoot }, async t => {
+test('applying the fsGroup does not follow symbolic links', { skip: needsRoot }, async t => {
   const setup = await startTestVolumes(t)
   const outside = join(setup.folder, 'outside')
   await writeFile(outside, '')
@@ -430,7 +438,7 @@ test('a group of the pod changes no file that links lead to', { skip: needsRoot 
   assert.deepEqual([(await stat(outside)).gid, await modeOf(outside)], [0, '600'])
 })
 
-test('volumes that this node cannot have are refused in words', { skip: needsRoot }, async t => {
+test('unsupported volume types are rejected with the reason', { skip: needsRoot }, async t => {
   const setup = await startTestVolumes(t)
   const pod = await setup.createPod(
     specOf([
@@ -446,7 +454,7 @@ test('volumes that this node cannot have are refused in words', { skip: needsRoo
   ])
 })
 
-test('an image as a volume is left to whoever starts containers', { skip: needsRoot }, async t => {
+test('an image volume is left to the container start', { skip: needsRoot }, async t => {
   const setup = await startTestVolumes(t)
   const image = { reference: 'registry.example.com/data:1', pullPolicy: 'IfNotPresent' }
   const pod = await setup.createPod(specOf([{ name: 'v', image }]))
@@ -454,7 +462,7 @@ test('an image as a volume is left to whoever starts containers', { skip: needsR
   assert.deepEqual(prepared.get('v'), { name: 'v', hostPath: '', readonly: true, imageSource: image })
 })
 
-test('what volumes take is counted, on the disk and in memory', { skip: needsRoot }, async t => {
+test('volume usage is measured on disk and in memory', { skip: needsRoot }, async t => {
   const setup = await startTestVolumes(t)
   await createSources(setup)
   const pod = await setup.createPod(

@@ -61,7 +61,7 @@ test('the examples of the documentation pass', async () => {
   assert.match(output, /^# fail 0$/m)
 })
 
-test('the program runs', async () => {
+test('the program of the package runs', async () => {
   assert.match(await run(join(installed, 'k8ts'), ['version']), /^k8ts \d+\.\d+\.\d+ /)
 })
 

@@ -203,7 +203,7 @@ for (const { plural, spec, patch } of kinds) {
   })
 }
 
-test('the status of a validating policy is a resource of its own', async t => {
+test('the status of a validating policy is a subresource', async t => {
   const server = await start(t)
   const { request } = server
   await create(server, `${group}/validatingadmissionpolicies`, {

@@ -34,7 +34,7 @@ async function made({ request }: World): Promise<unknown> {
   return body['data']
 }
 
-test('policies come before webhooks, and are asked again when webhooks have changed something', async t => {
+test('policies run before webhooks, and again after webhooks have mutated', async t => {
   for (const [reinvocationPolicy, seen] of [
     ['Never', 'no'],
     ['IfNeeded', 'yes'],
@@ -52,7 +52,7 @@ test('policies come before webhooks, and are asked again when webhooks have chan
   }
 })
 
-test('what a validating policy finds is in the audit log', async t => {
+test('violations of a validating policy with action Audit are in the audit log', async t => {
   const world = await startWorld(t)
   await enforce(
     world,

@@ -15,7 +15,7 @@ async function perform(session: Session, file: string): Promise<void> {
 }
 
 test(
-  'a cluster that is killed in the middle of everything goes on where it was',
+  'a cluster killed in the middle of work continues after its restart',
   { skip: whyNoKubectl },
   async t => {
     const folder = join(await temporaryFolder(t), 'data')

@@ -53,7 +53,7 @@ export function performTranscripts(folder: URL, { concurrency, start }: Transcri
     for (const file of await readdir(folder)) {
       const transcript = new URL(file, folder)
       const steps = await stepsOf(transcript, kubectlMinor!)
-      test(`does what ${file} says`, async () => {
+      test(`the output of kubectl is as in ${file}`, async () => {
         await using session = await Session.start(cluster, file.replace(/\.txt$/, ''))
         // Pods are rejected until the default service account of the namespace exists.
         await session.run('kubectl wait --for=create serviceaccount/default --timeout=10s')

@@ -119,7 +119,7 @@ performScenarios('scheduler-policy', {
   flags: ['--policy-config-file', await file('policy.json', policy)],
 })
 
-test('a wrong file is told of in one line, with code 2', async () => {
+test('an invalid scheduler configuration is reported in one line with exit code 2', async () => {
   const check = async (flag: string, content: string | object | undefined, complaint: RegExp) => {
     const path = content === undefined ? join(folder, 'missing') : await file('wrong.yaml', content)
     const data = join(folder, 'data')

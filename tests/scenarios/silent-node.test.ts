@@ -56,7 +56,7 @@ async function startWithWorkloads(): Promise<Cluster> {
 }
 
 describe('a node that stops', () => {
-  test('is tainted within a minute, and five minutes later its pods are elsewhere', async () => {
+  test('a silent node is tainted within a minute, and its pods are evicted five minutes later', async () => {
     await using cluster = await startWithWorkloads()
     const before = await shown(cluster)
     assert.ok(before.includes('web on node-2: Ready') && before.includes('agent on node-2: Ready'))
@@ -87,7 +87,7 @@ describe('a node that stops', () => {
     for (const reason of ['NodeNotReady', 'TaintManagerEviction']) assert.ok(reasons.has(reason), reason)
   })
 
-  test('is a node like the others when it comes back, and what should have ended ends', async () => {
+  test('a node that returns becomes ready again, and its evicted pods are terminated', async () => {
     await using cluster = await startWithWorkloads()
     const before = await shown(cluster)
     await cluster.stopNode('node-2')
@@ -105,7 +105,7 @@ describe('a node that stops', () => {
     assert.deepEqual(counts(after), counts(before))
   })
 
-  test('keeps its pods when it is back in time', async () => {
+  test('a node that returns before the eviction keeps its pods', async () => {
     await using cluster = await startWithWorkloads()
     const uids = async (): Promise<unknown> => {
       const { items } = await cluster.client.list(pods)
@@ -123,7 +123,7 @@ describe('a node that stops', () => {
     )
   })
 
-  test('takes its pods along when it is deleted', async () => {
+  test('deleting a node deletes its pods', async () => {
     await using cluster = await startWithWorkloads()
     await cluster.stopNode('node-2')
     await cluster.client.delete(nodes, { name: 'node-2' })
@@ -140,7 +140,7 @@ describe('a node that stops', () => {
   })
 })
 
-test('a new node has a pod of every DaemonSet, and takes those that found no place', async () => {
+test('a new node gets DaemonSet pods and unschedulable pods', async () => {
   await using cluster = await Cluster.start({ nodes: [{ capacity: { pods: '2' } }] })
   await cluster.apply(daemons)
   await cluster.settle()

@@ -210,7 +210,7 @@ function readResource(what: string): Readonly<Record<'group' | 'resource' | 'sub
   return { group: dot === -1 ? '' : what.slice(dot + 1), resource, subresource }
 }
 
-test('the reviews of the server agree with the table, of which there are at least 200 cases', async t => {
+test('SubjectAccessReviews agree with the authorization table of at least 200 cases', async t => {
   const { request } = await start(t)
   assert.ok(cases.length >= 200)
   t.diagnostic(`${cases.length} cases`)
@@ -230,7 +230,7 @@ test('the reviews of the server agree with the table, of which there are at leas
   }
 })
 
-test('every user gets the decision of the table', async t => {
+test('requests of every user are decided as in the authorization table', async t => {
   const server = await start(t)
   let tried = 0
   for (const each of cases) {

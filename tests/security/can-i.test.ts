@@ -162,17 +162,17 @@ describe('kubectl auth can-i', { skip }, async () => {
     return kubeconfigWithToken(cluster, name, token.trim())
   }
 
-  test('--list of an administrator is everything', async () => {
+  test('kubectl auth can-i --list of an administrator shows everything', async () => {
     await check(cluster.kubeconfig, 'team', administrator)
   })
 
-  test('--list of a viewer is what view says, in every namespace', async () => {
+  test('kubectl auth can-i --list of a viewer shows the view role in every namespace', async () => {
     const kubeconfig = await kubeconfigFor(cluster, 'vera')
     await check(kubeconfig, 'team', [...authenticated, ...viewer])
     await check(kubeconfig, 'kube-system', [...authenticated, ...viewer])
   })
 
-  test('--list of an editor and an owner of a namespace is edit and admin there, and nothing elsewhere', async () => {
+  test('kubectl auth can-i --list of a namespace editor and admin shows that namespace only', async () => {
     const edith = await kubeconfigFor(cluster, 'edith')
     await check(edith, 'team', [...authenticated, ...editor])
     await check(edith, 'default', authenticated)
@@ -181,12 +181,12 @@ describe('kubectl auth can-i', { skip }, async () => {
     await check(olga, 'default', authenticated)
   })
 
-  test('--list of controllers is what their roles say, and what service accounts have', async () => {
+  test('kubectl auth can-i --list of controllers shows their roles and those of service accounts', async () => {
     await check(await controller('deployment-controller'), 'team', deploymentController)
     await check(await controller('job-controller'), 'team', jobController)
   })
 
-  test('--list of a node is incomplete and says so, and single questions are answered by its pods', async () => {
+  test('kubectl auth can-i --list of a node is marked incomplete, and single checks depend on its pods', async () => {
     const kubeconfig = await kubeconfigFor(cluster, 'system:node:n1', ['system:nodes'])
     await check(kubeconfig, 'team', authenticated)
     assert.match(

@@ -89,7 +89,7 @@ describe("a kubelet's certificate", async () => {
   }
   await make(`${team}/secrets`, secret('nobody'))
 
-  test('reads the secrets, config maps and claims of its own pods and no others', async () => {
+  test('a kubelet reads the secrets, config maps and claims of its own pods only', async () => {
     for (const resource of ['secrets', 'configmaps', 'persistentvolumeclaims']) {
       await check(200, `GET ${team}/${resource}/own`)
       await check(403, `GET ${team}/${resource}/foreign`)
@@ -113,7 +113,7 @@ describe("a kubelet's certificate", async () => {
     assert.doesNotMatch((await kubelet(`GET ${team}/secrets?${other}`)).text, /"data":/)
   })
 
-  test('reads the secrets of a pod for as long as the pod is there', async () => {
+  test('a kubelet reads the secrets of a pod only while the pod exists', async () => {
     await make(`${team}/secrets`, secret('passing'))
     const volumes = [{ name: 's', secret: { secretName: 'passing' } }]
     await check(403, `GET ${team}/secrets/passing`)
@@ -123,7 +123,7 @@ describe("a kubelet's certificate", async () => {
     await check(403, `GET ${team}/secrets/passing`)
   })
 
-  test('sees, changes, evicts and deletes its own pods and no others', async () => {
+  test('a kubelet reads, updates, evicts and deletes its own pods only', async () => {
     await check(200, `GET ${team}/pods/own`)
     await check(403, `GET ${team}/pods/foreign`)
     await check(403, `GET ${team}/pods`)
@@ -149,7 +149,7 @@ describe("a kubelet's certificate", async () => {
     await check(403, `POST ${team}/pods/foreign/eviction`, eviction)
   })
 
-  test('gets tokens for the accounts of its own pods, bound to them', async () => {
+  test('a kubelet gets tokens only for service accounts of its own pods, bound to these pods', async () => {
     const ask = (account: string, boundTo: string | undefined, audience = 'vault'): [string, object] => {
       const boundObjectRef = { apiVersion: 'v1', kind: 'Pod', name: boundTo, uid: uids[boundTo ?? ''] }
       const spec = { audiences: [audience], ...(boundTo && { boundObjectRef }) }
@@ -163,7 +163,7 @@ describe("a kubelet's certificate", async () => {
     await check(403, ...ask('own', 'own', 'https://somebody-else.example'))
   })
 
-  test('changes its own node, but neither another one nor what brings pods to it', async () => {
+  test('a kubelet updates its own node only, and neither its restricted labels nor its taints', async () => {
     const ready = { status: { conditions: [{ type: 'Ready', status: 'True' }] } }
     await check(200, 'GET /api/v1/nodes/mine')
     await check(403, 'GET /api/v1/nodes/other')
@@ -182,7 +182,7 @@ describe("a kubelet's certificate", async () => {
     await check(403, 'DELETE /api/v1/nodes')
   })
 
-  test('cannot use claims that were never checked for it (CVE-2025-4563)', async () => {
+  test('a kubelet cannot create mirror pods with resource claims (CVE-2025-4563)', async () => {
     const owner = { apiVersion: 'v1', kind: 'Node', name: 'mine', uid: uids['mine'], controller: true }
     const mirror = (name: string, spec: object): object => {
       const metadata = { annotations: { 'kubernetes.io/config.mirror': 'x' }, ownerReferences: [owner] }
@@ -202,7 +202,7 @@ describe("a kubelet's certificate", async () => {
     await check(403, `GET ${team}/secrets/nobody`)
   })
 
-  test('cannot make its node the property of nothing, in any form (CVE-2025-5187)', async () => {
+  test('a kubelet cannot add owner references to its node (CVE-2025-5187)', async () => {
     const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'gone', uid: 'gone' }]
     const stored = JSON.parse((await kubelet('GET /api/v1/nodes/mine')).text) as { metadata: object }
     const replaced = { ...stored, metadata: { ...stored.metadata, ownerReferences } }
@@ -221,7 +221,7 @@ describe("a kubelet's certificate", async () => {
     assert.doesNotMatch(text, /ownerReferences"/)
   })
 
-  test('is one only with both the name and the group of nodes', async () => {
+  test('a user is a node only with both the user name prefix and the group of nodes', async () => {
     const path = `GET ${team}/secrets/own`
     for (const [name, groups] of [
       ['system:node:mine', []],

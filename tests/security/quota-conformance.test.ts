@@ -105,7 +105,7 @@ const lives: readonly (readonly [string, string, (name: string) => object, Amoun
 ]
 
 for (const [what, resource, make, counts] of lives) {
-  test(`the life of ${what} is captured by a quota, up to the last`, async t => {
+  test(`a quota captures the life of ${what}`, async t => {
     const { quota, used, create } = await start(t)
     await quota('q', counts)
     assert.equal(await create(resource, make('first')), 'ok')
@@ -115,7 +115,7 @@ for (const [what, resource, make, counts] of lives) {
   })
 }
 
-test('a service that is not allowed is not counted either', async t => {
+test('a service rejected by a quota is not counted', async t => {
   const { quota, used, create } = await start(t)
   await quota('q', { 'services': '5', 'services.nodeports': '0', 'services.loadbalancers': '0' })
   for (const type of ['NodePort', 'LoadBalancer']) {
@@ -129,7 +129,7 @@ test('a service that is not allowed is not counted either', async t => {
   })
 })
 
-test('the life of a pod is captured with all that it asks for', async t => {
+test('a quota captures the life of a pod with all its requests', async t => {
   const { quota, used, create, patch } = await start(t)
   await quota('q', {
     'pods': '5',
@@ -170,7 +170,7 @@ test('the life of a pod is captured with all that it asks for', async t => {
   assert.deepEqual(await used('q'), usage)
 })
 
-test('quotas for pods that ask for nothing and for pods that ask for something count each its own', async t => {
+test('quotas with scopes BestEffort and NotBestEffort count their own pods', async t => {
   const { quota, used, create } = await start(t)
   await quota('best', { pods: '5' }, { scopes: ['BestEffort'] })
   await quota('better', { pods: '5' }, { scopes: ['NotBestEffort'] })
@@ -180,7 +180,7 @@ test('quotas for pods that ask for nothing and for pods that ask for something c
   assert.deepEqual([await used('best'), await used('better')], [{ pods: '1' }, { pods: '1' }])
 })
 
-test('quotas for pods that end by themselves and for pods that do not count each its own', async t => {
+test('quotas with scopes Terminating and NotTerminating count their own pods', async t => {
   const { quota, used, create } = await start(t)
   const hard = {
     'pods': '5',
@@ -215,7 +215,7 @@ test('quotas for pods that end by themselves and for pods that do not count each
   assert.deepEqual([await used('lasting'), await used('ending')], [some, some])
 })
 
-test('a quota is created, updated, found by its labels, patched and deleted', async t => {
+test('a quota is created, updated, listed by label, patched and deleted', async t => {
   const { request, patch } = await start(t)
   const hard = { cpu: '1', memory: '500Mi' }
   const metadata = { name: 'q', labels: { set: 'one' } }
@@ -236,7 +236,7 @@ test('a quota is created, updated, found by its labels, patched and deleted', as
   assert.equal((await request('GET', `${quotas}/q`)).code, 404)
 })
 
-test('the status of a quota changes without its spec, and the spec without the status', async t => {
+test('spec and status of a quota are updated separately', async t => {
   const { request, patch } = await start(t)
   const hard = { cpu: '500m', memory: '500Mi' }
   const made = await request('POST', quotas, { metadata: { name: 'q' }, spec: { hard } })
@@ -270,7 +270,7 @@ const limits = [
   },
 ] as const
 
-test('a limit range gives pods its defaults and refuses what is outside its bounds', async t => {
+test('a limit range sets defaults for pods and rejects values outside its bounds', async t => {
   const { request, create, patch } = await start(t)
   const made = await request('POST', limitRanges, { metadata: { name: 'l' }, spec: { limits } })
   assert.deepEqual(specOf(made), { limits })
@@ -305,7 +305,7 @@ test('a limit range gives pods its defaults and refuses what is outside its boun
   assert.match(await create('pods', large), /^403 /)
 })
 
-test('limit ranges are found in all namespaces, patched, and deleted by their labels', async t => {
+test('limit ranges are listed in all namespaces, patched, and deleted by label', async t => {
   const { request, patch } = await start(t)
   const other = '/api/v1/namespaces/other'
   await request('POST', '/api/v1/namespaces', namespace('other'))

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { ApiException, CoreV1Api, KubeConfig } from '@kubernetes/client-node'
 import { clusterForFile } from '../clients/cluster.ts'
 
-test('fifty creations at once over HTTP make the ten that the quota allows', async () => {
+test('of fifty concurrent creations over HTTP a quota of ten admits ten', async () => {
   const cluster = await clusterForFile()
   const kubeconfig = new KubeConfig()
   kubeconfig.loadFromFile(cluster.kubeconfig)

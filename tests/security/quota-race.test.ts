@@ -8,7 +8,7 @@ import { inWorker } from './in-worker.ts'
 
 const race = new URL('quota-race.ts', import.meta.url)
 
-test('fifty creations at once against a quota of ten make ten, in a thousand seeds', async () => {
+test('of fifty concurrent creations a quota of ten admits ten, in a thousand seeds', async () => {
   const seeds = Array.from({ length: 1_000 }, (_, index) => index)
   const halves = [seeds.slice(0, 500), seeds.slice(500)]
   const played = await Promise.all(halves.map(half => inWorker<number>(race, { seeds: half })))

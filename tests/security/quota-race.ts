@@ -6,7 +6,7 @@ import { readAdmission } from '#/apiserver/admission.ts'
 import { ApiServer } from '#/apiserver/api-server.ts'
 import { Simulation } from '#/platform/simulated.ts'
 import { MemoryStore } from '#/store/memory.ts'
-import type { Store } from '#/store/store.ts'
+import { delayedStore } from '#/store/test-delayed-store.ts'
 import { apiRequest } from './api-request.ts'
 import { pod } from './users.ts'
 
@@ -33,7 +33,7 @@ class World {
   async start(): Promise<void> {
     const platform = this.#platform
     this.#store = await MemoryStore.open({ platform })
-    const store = this.#slow(this.#store)
+    const store = delayedStore(this.#store, () => this.#delay())
     const admission = await readAdmission(platform.files, { disable: ['ServiceAccount'] })
     for (let index = 0; index < 2; index++) {
       const started = ApiServer.start({ platform, store, build: { version: '0.0.0' }, admission })
@@ -114,27 +114,6 @@ class World {
     const request = apiRequest(method, path, { body: content, headers: { 'content-type': type } })
     const { status, body } = await server.handle(request)
     return { status, value: body?.type === 'value' ? body.value : undefined }
-  }
-
-  #slow(store: Store): Store {
-    const late = async <T>(work: () => Promise<T>): Promise<T> => {
-      await this.#delay()
-      const result = await work()
-      await this.#delay()
-      return result
-    }
-    return {
-      revision: () => store.revision(),
-      get: (key, options) => late(() => store.get(key, options)),
-      list: options => late(() => store.list(options)),
-      create: (key, value, options) => late(() => store.create(key, value, options)),
-      update: (key, value, options) => late(() => store.update(key, value, options)),
-      delete: (key, options) => late(() => store.delete(key, options)),
-      watch: options => store.watch(options),
-      compact: revision => store.compact(revision),
-      compactedRevision: () => store.compactedRevision(),
-      [Symbol.asyncDispose]: () => Promise.resolve(),
-    }
   }
 
   async #delay(): Promise<void> {

@@ -115,7 +115,7 @@ const names: Readonly<Record<string, string>> = {
   clusterrolebindings: 'cluster-admin',
 }
 
-test('what belongs to the cluster is not found under a path of a namespace (CVE-2019-11247)', async t => {
+test('cluster-scoped custom resources are not found under a namespaced path (CVE-2019-11247)', async t => {
   const { as, request } = await start(t)
   const merge = { 'content-type': 'application/merge-patch+json' }
   for (const folder of underNamespace) {
@@ -145,7 +145,7 @@ test('what belongs to the cluster is not found under a path of a namespace (CVE-
   assert.doesNotMatch((await request('GET', '/api/v1/nodes/n1')).text, /taken/)
 })
 
-test('rights in a namespace reach the namespace and no other, however the path is written', async t => {
+test('a role in a namespace gives access to that namespace only, with any spelling of the path', async t => {
   const { as } = await start(t)
   const ask = as(tenant)
   assert.equal((await ask('GET', '/api/v1/namespaces/team/configmaps/own')).code, 200)
@@ -185,7 +185,7 @@ test('rights in a namespace reach the namespace and no other, however the path i
   }
 })
 
-test('a continuation of a list cannot be turned to other places', async t => {
+test('a continue token is valid only for its own resource and namespace', async t => {
   const { as, request } = await start(t)
   for (const name of ['zebra-1', 'zebra-2'])
     await request('POST', '/api/v1/namespaces/team/secrets', secret(name))
@@ -210,7 +210,7 @@ test('a continuation of a list cannot be turned to other places', async t => {
   }
 })
 
-test('the right to read one custom kind gives nothing of another of the group (CVE-2022-3162)', async t => {
+test('access to one custom resource gives no access to another of its group (CVE-2022-3162)', async t => {
   const { as } = await start(t)
   const ask = as(reader)
   const allowed = await ask('GET', `${custom}/widgets`)

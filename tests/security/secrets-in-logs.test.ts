@@ -188,7 +188,7 @@ function failingWrites(token: string): readonly (readonly [string, unknown, stri
   ]
 }
 
-test('credentials and secrets are in no log, whatever becomes of the request', async t => {
+test('credentials and secret data appear in no log', async t => {
   const { send, logged, audited } = await start(t)
   const made = async (path: string, body: object): Promise<string> => {
     const { status, text } = await send(`POST ${path}`, { body })

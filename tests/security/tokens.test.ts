@@ -60,7 +60,7 @@ describe('a token of a running cluster', { skip }, async () => {
   }
   await admin('create', 'serviceaccount', 'web')
 
-  test('is verified by another library with the keys that the issuer publishes', async () => {
+  test('a service account token is verified by another library with the published JWKS', async () => {
     const token = await admin('create', 'token', 'web', '--duration', '10m', '--audience', issuer)
     const discovery = JSON.parse((await ask('/.well-known/openid-configuration', token)).body) as Record<
       string,
@@ -96,12 +96,12 @@ describe('a token of a running cluster', { skip }, async () => {
     assert.equal(await works(forged.join('.')), false)
   })
 
-  test('whose keys nobody in particular can read is of no use to them', async () => {
+  test('the JWKS endpoint is not readable without authentication', async () => {
     assert.equal((await ask('/openid/v1/jwks')).status, 403)
     assert.equal((await ask('/.well-known/openid-configuration')).status, 403)
   })
 
-  test('for another audience is not for the API server', async () => {
+  test('a token for another audience is rejected by the API server', async () => {
     const token = await admin('create', 'token', 'web', '--audience', 'vault')
     assert.equal(await works(token), false)
     const review = await kubeconfig.makeApiClient(AuthenticationV1Api).createTokenReview({
@@ -113,7 +113,7 @@ describe('a token of a running cluster', { skip }, async () => {
     )
   })
 
-  test('stops when the pod, secret or node that it is bound to is deleted, and not before', async () => {
+  test('a bound token is invalid once its pod, secret or node is deleted', async () => {
     const nodeName = 'bound'
     await core.createNode({ body: { metadata: { name: nodeName } } })
     await core.createNamespacedSecret({ namespace, body: { metadata: { name: 'bound' } } })
@@ -135,7 +135,7 @@ describe('a token of a running cluster', { skip }, async () => {
     assert.equal(await works(ofAccount), true)
   })
 
-  test('stops when its account is deleted, and stays so when there is one of the name again', async () => {
+  test('a token is invalid once its service account is deleted, also after it is created again', async () => {
     await admin('create', 'serviceaccount', 'short')
     const token = await admin('create', 'token', 'short')
     assert.equal(await works(token), true)
@@ -158,7 +158,7 @@ async function nodeToken(core: CoreV1Api): Promise<string> {
 }
 
 /** Validity by the second, with a virtual clock. */
-test('a token lives from second to second as its expiry says, with a minute for clocks that differ', async t => {
+test('a token expires at the second of its expiry plus one minute of leeway', async t => {
   const simulation = new Simulation({ seed: 4 })
   const platform = simulation.host('api')
   const store = await MemoryStore.open({ platform })

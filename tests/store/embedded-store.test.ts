@@ -43,7 +43,7 @@ test('a store opened again has the same state, history and revision', async t =>
   assert.equal(await write(second, '/registry/b', 'back', 0), revision + 1)
 })
 
-test('what was compacted stays compacted, and revisions go on, after everything was deleted', async t => {
+test('compaction and revisions survive a restart of an empty store', async t => {
   const folder = await temporaryFolder(t)
   const first = await EmbeddedStore.open({ platform, folder })
   const created = await write(first, '/registry/a', '1', 0)
@@ -57,16 +57,16 @@ test('what was compacted stays compacted, and revisions go on, after everything 
   await assert.rejects(second.get('/registry/a', { revision: created }), { reason: 'compacted' })
 })
 
-test('a key whose time ran out while the store was closed goes when it is opened', async t => {
+test('a key that expired while the store was closed is deleted when it is opened', async t => {
   const folder = await temporaryFolder(t)
   const first = await EmbeddedStore.open({ platform, folder })
-  await first.create('/registry/short', Buffer.from('x'), { ttlMs: 30 })
+  await first.create('/registry/short', Buffer.from('x'), { ttlMs: 60_000 })
   await first.create('/registry/long', Buffer.from('x'), { ttlMs: 3_600_000 })
   const afterRevision = await first.revision()
   await first[Symbol.asyncDispose]()
-  await platform.clock.sleep(40)
 
-  const second = await openIn(t, folder)
+  const clock = { ...platform.clock, now: () => platform.clock.now() + 120_000 }
+  const second = await openIn(t, folder, { ...platform, clock })
   for await (const { events } of second.watch({ prefix: '/registry/', afterRevision })) {
     assert.deepEqual(
       events.map(event => `${event.type} ${event.key}`),
@@ -80,7 +80,7 @@ test('a key whose time ran out while the store was closed goes when it is opened
   )
 })
 
-test('a folder that another store has open, or that holds something else, is refused', async t => {
+test('opening a store in use, or a file that is no store, fails', async t => {
   const folder = await temporaryFolder(t)
   const first = await EmbeddedStore.open({ platform, folder })
   await assert.rejects(EmbeddedStore.open({ platform, folder }), /the store is in use by another process/u)
@@ -89,45 +89,42 @@ test('a folder that another store has open, or that holds something else, is ref
   await assert.rejects(EmbeddedStore.open({ platform, folder }), /cannot open the store .*not a database/u)
 })
 
-test(
-  'a snapshot taken while writes go on can be restored, and watchers of the lost future must list ' + 'again',
-  async t => {
-    const folder = await temporaryFolder(t)
-    const store = await openIn(t, join(folder, 'one'))
-    for (let index = 0; index < 2_000; index++) void store.create(`/registry/${index}`, Buffer.alloc(2_000))
-    const before = await write(store, '/registry/last', 'x', 0)
-    const writing = Array.from({ length: 500 }, (_, index) =>
-      store.create(`/registry/during${index}`, Buffer.alloc(2_000)),
-    )
-    await store.saveSnapshot(join(folder, 'snapshot'))
-    await Promise.all(writing)
-    const lost = await store.revision()
+test('a snapshot taken during writes can be restored, and watches of lost revisions must relist', async t => {
+  const folder = await temporaryFolder(t)
+  const store = await openIn(t, join(folder, 'one'))
+  for (let index = 0; index < 2_000; index++) void store.create(`/registry/${index}`, Buffer.alloc(2_000))
+  const before = await write(store, '/registry/last', 'x', 0)
+  const writing = Array.from({ length: 500 }, (_, index) =>
+    store.create(`/registry/during${index}`, Buffer.alloc(2_000)),
+  )
+  await store.saveSnapshot(join(folder, 'snapshot'))
+  await Promise.all(writing)
+  const lost = await store.revision()
 
-    await EmbeddedStore.restoreSnapshot({
-      platform,
-      folder: join(folder, 'two'),
-      snapshot: join(folder, 'snapshot'),
-    })
-    const restored = await openIn(t, join(folder, 'two'))
-    assert.deepEqual((await restored.get('/registry/last'))?.revision, before)
-    assert.ok((await restored.list({ prefix: '/registry/' })).entries.length >= 2_001)
-    assert.ok((await restored.revision()) > lost)
-    await assert.rejects(
-      async () => {
-        for await (const _ of restored.watch({ prefix: '/registry/', afterRevision: lost }))
-          assert.fail('an event')
-      },
-      { reason: 'compacted' },
-    )
-    await write(restored, '/registry/new', 'x', 0)
-    await assert.rejects(
-      EmbeddedStore.restoreSnapshot({ platform, folder: join(folder, 'two'), snapshot: 'x' }),
-      /already contains a store/u,
-    )
-  },
-)
+  await EmbeddedStore.restoreSnapshot({
+    platform,
+    folder: join(folder, 'two'),
+    snapshot: join(folder, 'snapshot'),
+  })
+  const restored = await openIn(t, join(folder, 'two'))
+  assert.deepEqual((await restored.get('/registry/last'))?.revision, before)
+  assert.ok((await restored.list({ prefix: '/registry/' })).entries.length >= 2_001)
+  assert.ok((await restored.revision()) > lost)
+  await assert.rejects(
+    async () => {
+      for await (const _ of restored.watch({ prefix: '/registry/', afterRevision: lost }))
+        assert.fail('an event')
+    },
+    { reason: 'compacted' },
+  )
+  await write(restored, '/registry/new', 'x', 0)
+  await assert.rejects(
+    EmbeddedStore.restoreSnapshot({ platform, folder: join(folder, 'two'), snapshot: 'x' }),
+    /already contains a store/u,
+  )
+})
 
-test('a slow disk holds up writes only: reads, watches and the event loop go on', async t => {
+test('a slow disk delays writes only, not reads, watches or the event loop', async t => {
   const folder = await temporaryFolder(t)
   const store = await EmbeddedStore.open({ platform, folder, syncDelayMs: 20 })
   t.after(() => store[Symbol.asyncDispose]())
@@ -145,7 +142,7 @@ test('a slow disk holds up writes only: reads, watches and the event loop go on'
   assert.ok(reads > 20, `${reads} reads while one write waited for the disk`)
 })
 
-test('when the disk fails the write is not acknowledged and the store says that it is closed', async t => {
+test('after a disk failure the write is not acknowledged and the store is closed', async t => {
   const folder = await temporaryFolder(t)
   const store = await openIn(t, folder)
   await write(store, '/registry/a', '1', 0)
@@ -157,7 +154,7 @@ test('when the disk fails the write is not acknowledged and the store says that 
   await assert.rejects(store.revision(), { reason: 'closed' })
 })
 
-test('the file stays small when the same keys are written again and again', async t => {
+test('the file stays small when the same keys are written repeatedly', async t => {
   const folder = await temporaryFolder(t)
   const store = await openIn(t, folder)
   const clock = { ...platform.clock, monotonicMs: () => virtualMs }
@@ -189,8 +186,8 @@ test('the file stays small when the same keys are written again and again', asyn
   assert.ok((await store.revision()) - (await store.compactedRevision()) < 11_500)
 })
 
-async function openIn(t: TestContext, folder: string): Promise<EmbeddedStore> {
-  const store = await EmbeddedStore.open({ platform, folder })
+async function openIn(t: TestContext, folder: string, on = platform): Promise<EmbeddedStore> {
+  const store = await EmbeddedStore.open({ platform: on, folder })
   t.after(() => store[Symbol.asyncDispose]())
   return store
 }

@@ -11,6 +11,7 @@ import { Audit, type AuditBackend } from '#/apiserver/audit.ts'
 import { nodePlatform } from '#/platform/node.ts'
 import { ask, certificateOf, webSocket, type RawAnswer } from './raw-upgrade.ts'
 import { StreamingCluster } from './streaming-cluster.ts'
+import { waitUntil } from '../wait-until.ts'
 
 interface AuditEvent {
   readonly stage: string
@@ -56,7 +57,7 @@ describe('access', async () => {
   const as = async (name: string, port: number, line: string, headers = {}): Promise<RawAnswer> =>
     ask(cluster, { port, line, headers, identity: await certificateOf(cluster, name) })
 
-  test('who may only read runs nothing, whichever method asks for it', async () => {
+  test('get on pods/exec, attach and portforward does not allow them over WebSocket', async () => {
     await allow('reader', user('reader'), rule('get', 'pods/exec,pods/attach,pods/portforward'))
     await allow('runner', user('runner'), rule('get,create', 'pods/exec'))
     for (const what of ['exec?command=id&stdout=1', 'attach?stdout=1', 'portforward?ports=80']) {
@@ -73,7 +74,7 @@ describe('access', async () => {
     assert.equal(stranger.status, 403)
   })
 
-  test('a request that is no upgrade is told so, and is not passed on', async () => {
+  test('an exec request without an upgrade is rejected with 400', async () => {
     const { status, body } = await as('runner', api, `GET ${pod}/exec?command=id&stdout=1`)
     assert.equal(status, 400)
     assert.match(body, /Upgrade request required/)
@@ -81,7 +82,7 @@ describe('access', async () => {
     assert.match(dry.body, /dryRun is not supported/)
   })
 
-  test('a kubelet knows nobody who does not prove who it is', async () => {
+  test('the kubelet rejects unauthenticated requests with 401', async () => {
     for (const path of [
       '/pods',
       '/healthz',
@@ -102,7 +103,7 @@ describe('access', async () => {
     assert.equal(upgrade.status, 401)
   })
 
-  test('a kubelet lets people see what they may see of its node', async () => {
+  test('the kubelet authorizes requests by the subresources of nodes', async () => {
     await allow('watcher', user('watcher'), rule('get', 'nodes/metrics,nodes/stats,nodes/pods'))
     const check = async (path: string, expected: number, headers = {}): Promise<string> => {
       const { status, body, socket } = await as('watcher', kubelet, path, headers)
@@ -123,7 +124,7 @@ describe('access', async () => {
     )
   })
 
-  test('who may get by the proxy of a node looks, and runs nothing', async () => {
+  test('get on nodes/proxy allows reading logs but not exec', async () => {
     await allow('proxied', user('proxied'), rule('get', 'nodes/proxy'))
     const exec = '/exec/default/web/main?command=id&output=1'
     assert.equal((await as('proxied', kubelet, `GET ${exec}`, webSocket)).status, 403)
@@ -139,7 +140,7 @@ describe('access', async () => {
     }
   })
 
-  test('a kubelet takes tokens that the API server knows', async () => {
+  test('the kubelet authenticates service account tokens by TokenReview', async () => {
     await client.create(namespaces, { metadata: { name: 'monitoring' } })
     await client.create(serviceAccounts, { metadata: { namespace: 'monitoring', name: 'scraper' } })
     await allow(
@@ -158,12 +159,12 @@ describe('access', async () => {
     assert.equal((await scrape('/pods')).status, 403)
   })
 
-  test('the audit log says who was connected to what, when it began and when it ended', async () => {
+  test('the audit log records the start and the end of an exec session', async () => {
     recorded.length = 0
     const { socket } = await as('runner', api, `GET ${pod}/exec?command=id&stdout=1`, webSocket)
-    await until(() => recorded.some(({ stage }) => stage === 'ResponseStarted'))
+    await waitUntil(() => recorded.some(({ stage }) => stage === 'ResponseStarted'))
     socket.destroy()
-    await until(() => recorded.some(({ stage }) => stage === 'ResponseComplete'))
+    await waitUntil(() => recorded.some(({ stage }) => stage === 'ResponseComplete'))
     const own = recorded.filter(({ user: { username } }) => username === 'runner')
     assert.deepEqual(
       own.map(({ stage, verb, objectRef, responseStatus }) => [
@@ -180,8 +181,3 @@ describe('access', async () => {
     )
   })
 })
-
-async function until(isSo: () => boolean): Promise<void> {
-  for (let waits = 0; !isSo() && waits < 400; waits++) await new Promise(resolve => setTimeout(resolve, 10))
-  assert.ok(isSo())
-}

@@ -6,8 +6,9 @@ import { buffer, text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { Exec, KubeConfig, PortForward, type V1Status } from '@kubernetes/client-node'
 import { startPodServer } from './pod-server.ts'
+import { waitUntil } from '../wait-until.ts'
 
-test('exec of @kubernetes/client-node: input to its end, output and status', async t => {
+test('exec of @kubernetes/client-node transfers stdin, output and status', async t => {
   const { kubeconfig, results } = await startPodServer(t)
   const config = new KubeConfig()
   config.loadFromFile(kubeconfig)
@@ -34,11 +35,11 @@ test('exec of @kubernetes/client-node: input to its end, output and status', asy
   assert.equal(said, 'said\n')
   assert.equal(ended.reason, 'NonZeroExitCode')
   assert.deepEqual(ended.details?.causes, [{ reason: 'ExitCode', message: '5' }])
-  while (results.length === 0) await new Promise(resolve => setTimeout(resolve, 5))
+  await waitUntil(() => results.length > 0)
   assert.deepEqual(results, [{ type: 'exited', code: 5 }])
 })
 
-test('port forwarding of @kubernetes/client-node, which is the old form', async t => {
+test('port-forward of @kubernetes/client-node works with its older protocol', async t => {
   const { kubeconfig } = await startPodServer(t)
   const config = new KubeConfig()
   config.loadFromFile(kubeconfig)

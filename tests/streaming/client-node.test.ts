@@ -18,7 +18,7 @@ describe('client-node', async () => {
   await node.run('web', [{ name: 'main', command: ['sh', '-c', 'echo hello; sleep infinity'] }])
   await node.run('server', [{ name: 'server', command: ['sleep', 'infinity'] }])
 
-  test('exec gives both streams and the status', async () => {
+  test('exec of client-node returns stdout, stderr and the status', async () => {
     const [stdout, stderr] = [new PassThrough(), new PassThrough()]
     const { promise, resolve } = Promise.withResolvers<V1Status>()
     const command = ['sh', '-c', 'echo out; echo err >&2; exit 4']
@@ -31,7 +31,7 @@ describe('client-node', async () => {
     assert.deepEqual(status.details?.causes, [{ reason: 'ExitCode', message: '4' }])
   })
 
-  test('exec sends its input and its end', async () => {
+  test('exec of client-node sends stdin and its end', async () => {
     const [stdin, stdout] = [new PassThrough(), new PassThrough()]
     const { promise, resolve } = Promise.withResolvers<V1Status>()
     await new Exec(config).exec('default', 'web', 'main', ['cat'], stdout, null, stdin, false, resolve)
@@ -40,7 +40,7 @@ describe('client-node', async () => {
     assert.equal((await promise).status, 'Success')
   })
 
-  test('attach talks with the main process', async () => {
+  test('attach of client-node exchanges data with the main process', async () => {
     await node.run('copier', [{ name: 'main', command: ['cat'], stdin: true }])
     const [stdin, stdout] = [new PassThrough(), new PassThrough()]
     const socket = await new Attach(config).attach('default', 'copier', 'main', stdout, null, stdin, false)
@@ -50,7 +50,7 @@ describe('client-node', async () => {
     socket.close()
   })
 
-  test('port-forward reaches a port', async () => {
+  test('port-forward of client-node reaches a port of the pod', async () => {
     const [input, output] = [new PassThrough(), new PassThrough()]
     const socket = await new PortForward(config).portForward('default', 'server', [8080], output, null, input)
     input.write('there and back')
@@ -59,7 +59,7 @@ describe('client-node', async () => {
     socket.close()
   })
 
-  test('logs are read and followed', async () => {
+  test('logs of client-node are read and followed', async () => {
     const core = config.makeApiClient(CoreV1Api)
     const read = await core.readNamespacedPodLog({ namespace: 'default', name: 'web', tailLines: 1 })
     assert.equal(read, 'hello\n')

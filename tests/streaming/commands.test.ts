@@ -8,6 +8,7 @@ import type { SimulatedRuntime } from '#/cri/simulated.ts'
 import { kubectl, kubectlBytes, startKubectl } from './kubectl.ts'
 import { StreamingCluster } from './streaming-cluster.ts'
 import { kubectlVersion } from '../clients/kubectl/session.ts'
+import { waitUntil } from '../wait-until.ts'
 
 const skip = (await kubectlVersion()) === undefined && 'kubectl is not installed'
 
@@ -32,7 +33,7 @@ describe('commands', { skip }, async () => {
     const run = (words: readonly string[], input: Uint8Array | string = '') =>
       kubectl(cluster, words, { input, environment })
 
-    test(`over ${name} say what they said, on which stream, and how they ended`, async () => {
+    test(`kubectl exec over ${name} returns stdout, stderr and the exit code`, async () => {
       const script = 'echo out; echo err >&2; exit 3'
       assert.deepEqual(await run(['exec', 'web', '--', 'sh', '-c', script]), {
         code: 3,
@@ -46,7 +47,7 @@ describe('commands', { skip }, async () => {
       })
     })
 
-    test(`over ${name} read what is piped into them, to its end`, async () => {
+    test(`kubectl exec -i over ${name} passes stdin to its end`, async () => {
       assert.deepEqual(await run(['exec', '-i', 'web', '--', 'cat'], 'line\n'), {
         code: 0,
         stdout: 'line\n',
@@ -61,7 +62,7 @@ describe('commands', { skip }, async () => {
       assert.equal(sum(stdout), sum(bytes))
     })
 
-    test(`over ${name} that cannot be run say why`, async () => {
+    test(`kubectl exec over ${name} reports why a command cannot run`, async () => {
       const { code, stderr } = await run(['exec', 'web', '-c', 'other', '--', 'true'])
       assert.notEqual(code, 0)
       assert.match(stderr, /container other is not valid for pod web/)
@@ -73,7 +74,7 @@ describe('commands', { skip }, async () => {
       assert.match(absent.stderr, /no such program/)
     })
 
-    test(`over ${name} attach to the main process`, async () => {
+    test(`kubectl attach over ${name} exchanges data with the main process`, async () => {
       const main = `copier-${name.toLowerCase()}`
       await node.run(main, [{ name: 'main', command: ['cat'], stdin: true }])
       const child = startKubectl(cluster, ['attach', '-i', main], environment)
@@ -85,7 +86,7 @@ describe('commands', { skip }, async () => {
       assert.equal(code, 0)
     })
 
-    test(`over ${name} forward ports, several connections at once`, async () => {
+    test(`kubectl port-forward over ${name} serves several connections concurrently`, async () => {
       const child = startKubectl(cluster, ['port-forward', 'pod/server', ':8080', ':9090'], environment)
       const ports = await portsOf(child.stdout, 2)
       const payload = randomBytes(3_000_000)
@@ -96,7 +97,7 @@ describe('commands', { skip }, async () => {
       await once(child, 'exit')
     })
 
-    test(`over ${name} tell of ports where nobody listens`, async () => {
+    test(`kubectl port-forward over ${name} reports a closed port`, async () => {
       const child = startKubectl(cluster, ['port-forward', 'pod/server', ':7'], environment)
       const ports = await portsOf(child.stdout, 1)
       let said = ''
@@ -104,8 +105,7 @@ describe('commands', { skip }, async () => {
         said += text.toString()
       })
       assert.equal((await exchange(ports.get(7)!, Buffer.from('x'))).length, 0)
-      for (let waits = 0; !said.includes('error forwarding port 7 to pod') && waits < 200; waits++)
-        await pause(25)
+      await waitUntil(() => said.includes('error forwarding port 7 to pod'))
       assert.match(said, /error forwarding port 7 to pod [0-9a-f]+, uid /)
       assert.doesNotMatch(said, /error forwarding port.*error forwarding port/)
       child.kill('SIGTERM')
@@ -113,7 +113,7 @@ describe('commands', { skip }, async () => {
     })
   }
 
-  test('of clients that vanish end, and leave no connection behind', async () => {
+  test('exec sessions of killed clients end and leave no connection', async () => {
     const before = { api: cluster.server.connectionCount, kubelet: cluster.kubelet.connectionCount }
     const children = Object.values(protocols).flatMap(environment =>
       Array.from({ length: 4 }, () => startKubectl(cluster, ['exec', '-i', 'web', '--', 'cat'], environment)),
@@ -124,8 +124,7 @@ describe('commands', { skip }, async () => {
     for (const child of children) child.kill('SIGKILL')
     const isBack = (): boolean =>
       cluster.server.connectionCount <= before.api && cluster.kubelet.connectionCount <= before.kubelet
-    for (let waits = 0; !isBack() && waits < 200; waits++) await pause(50)
-    assert.ok(isBack(), `${cluster.server.connectionCount} ${cluster.kubelet.connectionCount}`)
+    await waitUntil(isBack)
   })
 })
 
@@ -139,8 +138,7 @@ async function portsOf(output: NodeJS.ReadableStream, count: number): Promise<Ma
       ports.set(Number(remote), Number(local))
     }
   })
-  for (let waits = 0; ports.size < count && waits < 400; waits++) await pause(25)
-  assert.equal(ports.size, count, text)
+  await waitUntil(() => ports.size === count)
   return ports
 }
 
@@ -162,8 +160,4 @@ async function exchange(port: number, bytes: Uint8Array): Promise<Buffer> {
 
 function sum(bytes: Uint8Array): string {
   return `${bytes.length} ${createHash('sha256').update(bytes).digest('hex')}`
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise(resolve => setTimeout(resolve, milliseconds))
 }

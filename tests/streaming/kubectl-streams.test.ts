@@ -5,11 +5,12 @@ import { createServer, type AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { hash, Kubectl, kubectlMissing as skip, talk, transports } from './kubectl-session.ts'
 import { startPodServer } from './pod-server.ts'
+import { waitUntil } from '../wait-until.ts'
 
 for (const transport of transports) {
   const { name } = transport
 
-  test(`kubectl exec and attach over ${name}`, { skip }, async t => {
+  test(`kubectl exec and attach over ${name} transfer streams and the exit code`, { skip }, async t => {
     const server = await startPodServer(t)
     const kubectl = new Kubectl(server, transport)
     const plain = await kubectl.run(['exec', 'web', '--', 'sh', '-c', 'echo out; echo err >&2; exit 7'])
@@ -32,17 +33,17 @@ for (const transport of transports) {
     )
   })
 
-  test(`kubectl that is killed takes its command along over ${name}`, { skip }, async t => {
+  test(`killing kubectl ends its command over ${name}`, { skip }, async t => {
     const server = await startPodServer(t)
     const script = 'echo begun; exec sleep 1000'
     const child = new Kubectl(server, transport).start('exec', '-i', 'web', '--', 'sh', '-c', script)
     await once(child.stdout, 'data')
     child.kill('SIGKILL')
-    while (server.results.length === 0) await new Promise(resolve => setTimeout(resolve, 10))
+    await waitUntil(() => server.results.length > 0)
     assert.deepEqual(server.results, [{ type: 'failed', message: 'client disconnected' }])
   })
 
-  test(`kubectl port-forward over ${name}`, { skip }, async t => {
+  test(`kubectl port-forward over ${name} reaches a port`, { skip }, async t => {
     const server = await startPodServer(t)
     const target = createServer({ allowHalfOpen: true }, socket => void socket.pipe(socket))
     target.listen(0, '127.0.0.1')

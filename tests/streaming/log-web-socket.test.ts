@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { ask, certificateOf, webSocket, type RawAnswer } from './raw-upgrade.ts'
 import { StreamingCluster } from './streaming-cluster.ts'
+import { waitUntil } from '../wait-until.ts'
 
 describe('a log over a WebSocket', async () => {
   const cluster = await StreamingCluster.start({ after })
@@ -34,26 +35,26 @@ describe('a log over a WebSocket', async () => {
     ['', '\x82\x06hello\n'],
     ['base64.binary.k8s.io', '\x81\x08aGVsbG8K'],
   ] as const) {
-    test(`is what was said, and then over: ${protocol || 'without a protocol'}`, async () => {
-      await until(async () => (await framesOf(protocol)).startsWith(`${message}${goodbye}`))
+    test(`a log over a WebSocket is sent and then closed: ${protocol || 'without a protocol'}`, async () => {
+      await waitUntil(async () => (await framesOf(protocol)).startsWith(`${message}${goodbye}`))
     })
   }
 
-  test('is refused in a protocol that nobody knows', async () => {
+  test('a log over a WebSocket with an unknown subprotocol is rejected', async () => {
     const { status, body, socket } = await open('v4.channel.k8s.io')
     socket.destroy()
     assert.deepEqual([status, /requested protocol\(s\) are not supported/.test(body)], [403, true])
   })
 
-  test('that is followed ends with its reader, and leaves nothing behind', async () => {
+  test('a followed log over a WebSocket ends with its client and leaves no listener', async () => {
     const { status, socket } = await open('binary.k8s.io', '?follow=true')
     assert.equal(status, 101)
-    await until(() => node.listenerCount === 1)
+    await waitUntil(() => node.listenerCount === 1)
     socket.destroy()
-    await until(() => node.listenerCount === 0 && cluster.kubelet.connectionCount === 0)
+    await waitUntil(() => node.listenerCount === 0 && cluster.kubelet.connectionCount === 0)
   })
 
-  test('that is followed ends when the server stops', async () => {
+  test('a followed log over a WebSocket ends when the server stops', async () => {
     const own = await StreamingCluster.start({ after })
     await own.node.run('web', [{ name: 'main', command: ['sh', '-c', 'echo hello; sleep infinity'] }])
     const headers = { ...webSocket, 'sec-websocket-protocol': 'binary.k8s.io' }
@@ -62,14 +63,6 @@ describe('a log over a WebSocket', async () => {
     const reader = { port: at, line, headers, identity: await certificateOf(own, 'a', ['system:masters']) }
     assert.equal((await ask(own, reader)).status, 101)
     await own.server.stop(60_000)
-    await until(() => own.server.connectionCount === 0 && own.node.listenerCount === 0)
+    await waitUntil(() => own.server.connectionCount === 0 && own.node.listenerCount === 0)
   })
 })
-
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (let waits = 0; waits < 400; waits++) {
-    if (await isSo()) return
-    await new Promise(resolve => setTimeout(resolve, 25))
-  }
-  assert.fail('it does not come to that')
-}

@@ -8,6 +8,7 @@ import type { SimulatedRuntime } from '#/cri/simulated.ts'
 import { kubectl, startKubectl } from './kubectl.ts'
 import { StreamingCluster } from './streaming-cluster.ts'
 import { kubectlVersion } from '../clients/kubectl/session.ts'
+import { waitUntil } from '../wait-until.ts'
 
 const skip = (await kubectlVersion()) === undefined && 'kubectl is not installed'
 
@@ -21,9 +22,9 @@ describe('logs', { skip }, async () => {
   }
   const talk = (text: string): string[] => ['sh', '-c', `${text}; sleep infinity`]
 
-  test('show what was said, as much of it as is asked for', async () => {
+  test('kubectl logs honors tail, limit-bytes, since and timestamps', async () => {
     await node.run('talker', [{ name: 'main', command: talk('echo one; echo two >&2; echo three') }])
-    await until(async () => (await logs('talker')) === 'one\ntwo\nthree\n')
+    await waitUntil(async () => (await logs('talker')) === 'one\ntwo\nthree\n')
     assert.equal(await logs('talker', '--tail=1'), 'three\n')
     assert.equal(await logs('talker', '--tail=0'), '')
     assert.equal(await logs('talker', '--limit-bytes=5'), 'one\nt')
@@ -39,7 +40,7 @@ describe('logs', { skip }, async () => {
     )
   })
 
-  test('say what is wrong in the words that people know', async () => {
+  test("kubectl logs reports errors with Kubernetes' messages", async () => {
     await node.run('two', [
       { name: 'a', command: ['sleep', 'infinity'] },
       { name: 'b', command: ['sleep', 'infinity'] },
@@ -64,23 +65,23 @@ describe('logs', { skip }, async () => {
     assert.match(await raw('container=a&stream=Both'), /Unsupported value: "Both"/)
   })
 
-  test('of one that ended and was started again are those of now, and of before', async () => {
+  test('kubectl logs of a restarted container shows the current log, or the previous with -p', async () => {
     runtime.setScript('again', [
       { exitAfterMs: 1, exitCode: 1, logs: [{ text: 'first' }] },
       { logs: [{ text: 'second' }] },
     ])
     await node.run('again', [{ name: 'again' }])
-    await until(async () => (await logs('again')) === 'first\n')
-    await until(
+    await waitUntil(async () => (await logs('again')) === 'first\n')
+    await waitUntil(
       async () =>
         node.pod('default', 'again')?.status?.containerStatuses?.[0]?.state?.terminated !== undefined,
     )
     await node.restart('again', 'again')
-    await until(async () => (await logs('again')) === 'second\n')
+    await waitUntil(async () => (await logs('again')) === 'second\n')
     assert.equal(await logs('again', '--previous'), 'first\n')
   })
 
-  test('are followed as they are written, over the end of a file, to the end of the container', async () => {
+  test('kubectl logs -f follows the log across rotation until the container exits', async () => {
     const pod = await node.run('followed', [{ name: 'main', command: talk('echo begin') }])
     const { uid } = pod.metadata
     const child = startKubectl(cluster, ['logs', '--follow', 'followed'])
@@ -99,10 +100,10 @@ describe('logs', { skip }, async () => {
     assert.equal(await next(), 'in parts')
     runtime.endContainer(node.containerId(uid!, 'main')!, 0)
     assert.equal(await next(), undefined)
-    await until(async () => node.listenerCount === 0)
+    await waitUntil(async () => node.listenerCount === 0)
   })
 
-  test('of a container that waits for its image say so', async () => {
+  test('kubectl logs of a waiting container reports the waiting reason', async () => {
     const waiting = await node.run('waiting', [{ name: 'main', command: ['sleep', 'infinity'] }])
     const [status] = waiting.status!.containerStatuses!
     const { containerID: _id, ...without } = status!
@@ -121,7 +122,7 @@ describe('logs', { skip }, async () => {
     assert.match(await logs('waiting'), /is waiting to start: trying and failing to pull image/)
   })
 
-  test('many that follow and go away leave nothing open', async () => {
+  test('many kubectl logs -f that are killed leave no listener and no open file', async () => {
     await node.run('busy', [{ name: 'main', command: talk('echo hello') }])
     const before = await openFiles()
     for (let round = 0; round < 3; round++) {
@@ -129,20 +130,12 @@ describe('logs', { skip }, async () => {
       await Promise.all(children.map(child => new Promise(resolve => child.stdout.once('data', resolve))))
       assert.ok(node.listenerCount >= 8)
       for (const child of children) child.kill('SIGKILL')
-      await until(async () => node.listenerCount === 0)
+      await waitUntil(async () => node.listenerCount === 0)
     }
-    await until(async () => (await openFiles()) <= before + 4)
+    await waitUntil(async () => (await openFiles()) <= before + 4)
   })
 })
 
 async function openFiles(): Promise<number> {
   return (await readdir('/proc/self/fd')).length
-}
-
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  for (let waits = 0; waits < 200; waits++) {
-    if (await isSo()) return
-    await new Promise(resolve => setTimeout(resolve, 50))
-  }
-  assert.fail('it never came to this')
 }

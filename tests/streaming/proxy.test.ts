@@ -57,7 +57,7 @@ describe('proxy', { skip }, async () => {
     })
   const web = '/api/v1/namespaces/default/pods/web/proxy'
 
-  test('a pod gets what was asked, and its answer comes back', async () => {
+  test('the proxy passes requests to a pod and returns its response', async () => {
     const headers = {
       'accept': 'text/html',
       'authorization': 'Bearer secret',
@@ -78,7 +78,7 @@ describe('proxy', { skip }, async () => {
     assert.equal(got['access-control-allow-origin'], undefined)
   })
 
-  test('every method is passed on, with its body as it comes', async () => {
+  test('the proxy passes every method with a streamed body', async () => {
     const body = randomBytes(20_000_000)
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
       const { status, text } = await ask(`${web}/sum`, { method, body })
@@ -91,7 +91,7 @@ describe('proxy', { skip }, async () => {
     assert.equal((JSON.parse(empty.text) as Seen).headers['transfer-encoding'], undefined)
   })
 
-  test('large answers come whole, and broken ones are seen to be broken', async () => {
+  test('the proxy passes large responses completely and interrupted ones as interrupted', async () => {
     const { body } = await ask(`${web}/large`)
     assert.equal(sum(body), sum(Buffer.alloc(30_000_000, 'x')))
     await assert.rejects(ask(`${web}/cut`), /aborted|ECONNRESET/)
@@ -99,7 +99,7 @@ describe('proxy', { skip }, async () => {
     assert.equal((await ask(`${web}/teapot`)).status, 418)
   })
 
-  test('redirections and links lead back through the proxy', async () => {
+  test('the proxy rewrites redirects and links to its own path', async () => {
     const root = await ask(`${web}?x=1`)
     assert.deepEqual([root.status, root.headers.location], [301, `${web}/?x=1`])
     const moved = await ask(`${web}/moved`)
@@ -118,7 +118,7 @@ describe('proxy', { skip }, async () => {
     assert.deepEqual(data.body, gzipSync('data'))
   })
 
-  test('ports are asked for by number and by name, with and without TLS', async () => {
+  test('proxy paths name ports by number or name, with and without TLS', async () => {
     const base = '/api/v1/namespaces/default/pods'
     assert.equal((await ask(`${base}/web:${httpPort}/proxy/echo`)).status, 200)
     assert.equal((await ask(`${base}/web:web/proxy/echo`)).status, 200)
@@ -134,7 +134,7 @@ describe('proxy', { skip }, async () => {
     assert.deepEqual([inner.status, /address not allowed/.test(inner.text)], [400, true])
   })
 
-  test('an upgrade is passed on, and what follows goes both ways', async () => {
+  test('the proxy passes an upgrade and streams in both directions', async () => {
     const socket = await upgrade(cluster, identity, `${web}/upgrade`)
     socket.write('hello')
     const [first] = (await once(socket, 'data')) as [Buffer]
@@ -143,7 +143,7 @@ describe('proxy', { skip }, async () => {
     await once(socket, 'close')
   })
 
-  test('a service is one of its pods', async () => {
+  test('the proxy of a service reaches one of its endpoints', async () => {
     const base = '/api/v1/namespaces/default/services'
     await client.create(services, {
       metadata: { namespace: 'default', name: 'web' },
@@ -168,7 +168,7 @@ describe('proxy', { skip }, async () => {
     assert.equal((await ask(`${base}/nobody/proxy/`)).status, 404)
   })
 
-  test('a node is its kubelet, or what else listens there', async () => {
+  test('the proxy of a node reaches its kubelet or another port', async () => {
     const { status, text } = await ask('/api/v1/nodes/node-0/proxy/healthz')
     assert.deepEqual([status, text], [200, 'ok'])
     const summary = await kubectl(cluster, ['get', '--raw', '/api/v1/nodes/node-0/proxy/stats/summary'])
@@ -179,7 +179,7 @@ describe('proxy', { skip }, async () => {
     assert.equal((await ask('/api/v1/nodes/nobody/proxy/')).status, 404)
   })
 
-  test('over HTTP/2 bodies are passed on both ways too', async () => {
+  test('the proxy streams bodies in both directions over HTTP/2', async () => {
     const session = connectHttp2(cluster.url, { ca: certificates.ca.cert, ...identity })
     const stream = session.request({ ':method': 'POST', ':path': `${web}/sum` })
     const body = randomBytes(2_000_000)
@@ -228,8 +228,7 @@ async function respond(request: IncomingMessage, response: ServerResponse): Prom
     case 'large':
       return void response.end(Buffer.alloc(30_000_000, 'x'))
     case 'cut':
-      response.writeHead(200, { 'content-length': 1_000 }).write('some')
-      return void setTimeout(() => response.destroy(), 50)
+      return void response.writeHead(200, { 'content-length': 1_000 }).write('some', () => response.destroy())
     case 'nothing':
       return void response.writeHead(204).end()
     case 'teapot':

@@ -3,6 +3,7 @@ import { connect, type TLSSocket } from 'node:tls'
 import { ensureCertificate, type KeyAndCertificate } from '#/kubeadm/certificates.ts'
 import { nodeCrypto } from '#/platform/node.ts'
 import type { StreamingCluster } from './streaming-cluster.ts'
+import { waitUntil } from '../wait-until.ts'
 
 /** A client certificate for any user. */
 export function certificateOf(
@@ -51,10 +52,7 @@ export async function ask({ certificates }: StreamingCluster, request: RawReques
   socket.on('data', (piece: Buffer) => {
     text += piece.toString('latin1')
   })
-  for (let waits = 0; waits < 400 && !socket.closed; waits++) {
-    if (isWhole(text)) break
-    await new Promise(resolve => setTimeout(resolve, 10))
-  }
+  await waitUntil(() => socket.closed || isWhole(text))
   const [head = '', ...body] = text.split('\r\n\r\n')
   const [, status = '0'] = /^HTTP\/1\.1 (\d+)/.exec(head) ?? []
   return { status: Number(status), head, body: body.join('\r\n\r\n'), socket }

@@ -36,7 +36,7 @@ describe('top', { skip }, async () => {
       .map(line => line.replaceAll(/ +/g, ' ').trim())
   }
 
-  test('pods shows each pod, and each container of it', async () => {
+  test('kubectl top pods shows each pod, and each container with --containers', async () => {
     const [head, one, two] = await lines('top', 'pods')
     assert.equal(head, 'NAME CPU(cores) MEMORY(bytes)')
     assert.match(one ?? '', /^one 2[3-7]\dm 72Mi$/)
@@ -48,14 +48,14 @@ describe('top', { skip }, async () => {
     )
   })
 
-  test('nodes shows each node that tells', async () => {
+  test('kubectl top nodes shows each node with metrics', async () => {
     await client.create(nodes, { metadata: { name: 'silent' }, status: { addresses: [] } })
     const shown = await lines('top', 'nodes')
     assert.match(shown[0] ?? '', /^NAME CPU\(cores\) CPU\S+ MEMORY\(bytes\) MEMORY\S+$/)
     assert.match(shown[1] ?? '', /^node-0 \d+m \d+% \d+Mi \d+%$/)
   })
 
-  test('the kinds are served as others are: by name, by label, as tables and in discovery', async () => {
+  test('PodMetrics and NodeMetrics are served by name, by label, as tables and in discovery', async () => {
     const pod = await client.get(pods, { namespace: 'default', name: 'one' })
     await client.update(pods, { ...pod, metadata: { ...pod.metadata, labels: { app: 'one' } } })
     const labelled = (await get('/namespaces/default/pods?labelSelector=app%3Done')) as List

@@ -83,7 +83,7 @@ test('the audit log has user, request and authorization reason, and no secrets',
   assert.equal(text.includes('/readyz'), false)
 })
 
-test('events go to a webhook, and those that wait are sent when the server stops', async t => {
+test('audit events are sent to a webhook, and buffered ones at shutdown', async t => {
   const folder = await temporaryFolder(t)
   const received: Event[] = []
   const { kubeconfig } = await startJsonService(t, body => {

@@ -3,15 +3,16 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { test, type TestContext } from 'node:test'
-import { keyIdOf, toJsonWebKey } from '#/base/json-web-key.ts'
-import { decodeToken, signToken } from '#/base/json-web-token.ts'
+import { test } from 'node:test'
+import { keyIdOf } from '#/base/json-web-key.ts'
+import { decodeToken } from '#/base/json-web-token.ts'
 import {
   ensureCertificate,
   ensureClusterCertificates,
   type ClusterCertificates,
 } from '#/kubeadm/certificates.ts'
-import { nodeCrypto, nodePlatform, serveHttp } from '#/platform/node.ts'
+import { nodeCrypto, nodePlatform } from '#/platform/node.ts'
+import { startOidcIssuer } from '../oidc-issuer.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { post, up, whoAmI } from './process.ts'
 
@@ -23,41 +24,10 @@ function strangers(folder: string): Promise<ClusterCertificates> {
   return ensureClusterCertificates({ ...machine, folder: join(folder, 'strangers'), serverNames: [] })
 }
 
-interface Issuer {
-  readonly url: string
-  readonly tokenOf: (claims: object) => { readonly authorization: string }
-}
-
-async function startIssuer(t: TestContext, certificates: ClusterCertificates): Promise<Issuer> {
-  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
-  const keyId = keyIdOf(publicKey)
-  const server = await serveHttp({
-    host: '127.0.0.1',
-    port: 0,
-    tls: { ...certificates.apiServer, clientCa: certificates.ca.cert },
-    onExchange: exchange => {
-      const documents: Record<string, object> = {
-        '/.well-known/openid-configuration': { issuer: url, jwks_uri: `${url}/keys` },
-        '/keys': { keys: [toJsonWebKey({ keyId, key: publicKey })] },
-      }
-      exchange.respond(200, { 'content-type': 'application/json' })
-      exchange.end([Buffer.from(JSON.stringify(documents[exchange.target] ?? {}))])
-    },
-  })
-  t.after(() => server.stop(100))
-  const url = `https://localhost:${server.address.port}`
-  const exp = Math.floor(Date.now() / 1_000) + 60
-  const tokenOf: Issuer['tokenOf'] = claims => {
-    const token = signToken({ iss: url, aud: 'k8s', exp, ...claims }, { privateKey, keyId })
-    return { authorization: `Bearer ${token}` }
-  }
-  return { url, tokenOf }
-}
-
-test('tokens of an issuer, and certificates of another authority, name users', async t => {
+test('OIDC tokens and certificates of a client CA authenticate users', async t => {
   const folder = await temporaryFolder(t)
   const certificates = await strangers(folder)
-  const { url, tokenOf } = await startIssuer(t, certificates)
+  const { url, tokenOf } = await startOidcIssuer(t, certificates)
   const authority = join(folder, 'strangers', 'ca.crt')
   const cluster = await up(
     t,
@@ -84,7 +54,7 @@ test('tokens of an issuer, and certificates of another authority, name users', a
 test('AuthenticationConfiguration maps claims with CEL and allows anonymous paths', async t => {
   const folder = await temporaryFolder(t)
   const certificates = await strangers(folder)
-  const { url, tokenOf } = await startIssuer(t, certificates)
+  const { url, tokenOf } = await startOidcIssuer(t, certificates)
   const file = {
     apiVersion: 'apiserver.config.k8s.io/v1',
     kind: 'AuthenticationConfiguration',
@@ -123,7 +93,7 @@ function pem(key: KeyObject): string {
   return key.export({ type: key.type === 'private' ? 'pkcs8' : 'spki', format: 'pem' })
 }
 
-test('tokens of service accounts are signed with the key, and for the audiences, that flags say', async t => {
+test('flags set the signing key and the audiences of service account tokens', async t => {
   const folder = await temporaryFolder(t)
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   await writeFile(join(folder, 'sa.key'), pem(privateKey))

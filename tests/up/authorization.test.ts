@@ -12,7 +12,7 @@ const alice = { authorization: 'Bearer a' }
 const bob = { authorization: 'Bearer b' }
 const pods = '/api/v1/namespaces/default/pods'
 
-test('tokens of a file name users, and a policy file says what they may', async t => {
+test('a token file authenticates users, and an ABAC policy file authorizes them', async t => {
   const folder = await temporaryFolder(t)
   await writeFile(join(folder, 'tokens'), tokens)
   const policies = [
@@ -63,7 +63,7 @@ async function service(
   return { ...started, asked }
 }
 
-test('webhooks of a configuration file decide in their order, each where its conditions hold', async t => {
+test('authorization webhooks of a configuration file run in order under their match conditions', async t => {
   const folder = await temporaryFolder(t)
   await writeFile(join(folder, 'tokens'), tokens)
   const deny = await service(t, ({ spec }) =>

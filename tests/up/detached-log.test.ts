@@ -12,6 +12,7 @@ import { loadKubeconfig, settingsOf } from '#/kubeconfig/kubeconfig.ts'
 import { connectHttp, nodePlatform } from '#/platform/node.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { script } from './process.ts'
+import { waitUntil } from '../wait-until.ts'
 
 const sizeBytesMax = 4 * 1_024 * 1_024
 
@@ -57,11 +58,10 @@ async function createPod(folder: string): Promise<void> {
 }
 
 async function untilRotated(path: string): Promise<string> {
-  const endMs = performance.now() + 30_000
-  for (;;) {
-    const older = await readFile(`${path}.old`, 'utf8').catch(() => '')
-    if (older !== '' && (await stat(path)).size < sizeBytesMax) return older
-    assert.ok(performance.now() < endMs, 'the log is not moved aside')
-    await new Promise(resolve => setTimeout(resolve, 100))
-  }
+  let older = ''
+  await waitUntil(async () => {
+    older = await readFile(`${path}.old`, 'utf8').catch(() => '')
+    return older !== '' && (await stat(path)).size < sizeBytesMax
+  })
+  return older
 }

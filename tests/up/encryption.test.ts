@@ -10,6 +10,7 @@ import { EtcdCluster, etcdMissing } from '../etcd/cluster.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { KeyServicePlugin } from './key-service.ts'
 import { post, stop, up, type Running } from './process.ts'
+import { waitUntil } from '../wait-until.ts'
 
 const secrets = '/api/v1/namespaces/default/secrets'
 const password = 'correct-horse-battery-staple'
@@ -67,42 +68,46 @@ function inEtcd(etcd: EtcdCluster): string {
   return execFileSync('etcdctl', command, { env, encoding: 'latin1' })
 }
 
-test('etcd has no secret in clear, and keys are changed for others', { skip: etcdMissing }, async t => {
-  await using etcd = await EtcdCluster.startPlain(1)
-  const folder = await temporaryFolder(t)
-  const [data, path] = [join(folder, 'data'), join(folder, 'keys.yaml')]
-  const store = ['--store', `etcd://${etcd.endpoints.join(',')}`]
-  const start = (...flags: readonly string[]): Promise<Running> => up(t, data, ...store, ...flags)
-  let cluster = await start()
-  await create(cluster, 'a')
-  await stop(cluster, 'SIGTERM')
-  showsNoSecret(inEtcd(etcd))
-  // Replaces the cluster's key: secrets are rewritten with the first key of the file.
-  const own = await ownKey(data)
-  const [old, young] = [keyOf('old'), keyOf('young')]
-  const rounds = [
-    { first: 'k8s:enc:secretbox:v1:old:', providers: [{ secretbox: { keys: [old] } }, { aesgcm: own }] },
-    {
-      first: 'k8s:enc:aescbc:v1:young:',
-      providers: [{ aescbc: { keys: [young] } }, { secretbox: { keys: [old] } }],
-    },
-    { first: 'k8s:enc:aescbc:v1:young:', providers: [{ aescbc: { keys: [young] } }] },
-  ]
-  for (const { first, providers } of rounds) {
-    await writeFile(path, configuration(...providers))
-    cluster = await start('--encryption-provider-config', path)
-    await readsBack(cluster, 'a')
-    await until(() => inEtcd(etcd).includes(first))
+test(
+  'etcd contains no plaintext secret, and encryption keys can be rotated',
+  { skip: etcdMissing },
+  async t => {
+    await using etcd = await EtcdCluster.startPlain(1)
+    const folder = await temporaryFolder(t)
+    const [data, path] = [join(folder, 'data'), join(folder, 'keys.yaml')]
+    const store = ['--store', `etcd://${etcd.endpoints.join(',')}`]
+    const start = (...flags: readonly string[]): Promise<Running> => up(t, data, ...store, ...flags)
+    let cluster = await start()
+    await create(cluster, 'a')
     await stop(cluster, 'SIGTERM')
     showsNoSecret(inEtcd(etcd))
-    assert.equal(inEtcd(etcd).match(/k8s:enc:/g)?.length, 1)
-  }
-  // Then disables encryption.
-  await writeFile(path, configuration({ identity: {} }, { aescbc: { keys: [young] } }))
-  cluster = await start('--encryption-provider-config', path)
-  await until(() => inEtcd(etcd).includes(encoded))
-  await stop(cluster, 'SIGTERM')
-})
+    // Replaces the cluster's key: secrets are rewritten with the first key of the file.
+    const own = await ownKey(data)
+    const [old, young] = [keyOf('old'), keyOf('young')]
+    const rounds = [
+      { first: 'k8s:enc:secretbox:v1:old:', providers: [{ secretbox: { keys: [old] } }, { aesgcm: own }] },
+      {
+        first: 'k8s:enc:aescbc:v1:young:',
+        providers: [{ aescbc: { keys: [young] } }, { secretbox: { keys: [old] } }],
+      },
+      { first: 'k8s:enc:aescbc:v1:young:', providers: [{ aescbc: { keys: [young] } }] },
+    ]
+    for (const { first, providers } of rounds) {
+      await writeFile(path, configuration(...providers))
+      cluster = await start('--encryption-provider-config', path)
+      await readsBack(cluster, 'a')
+      await waitUntil(() => inEtcd(etcd).includes(first))
+      await stop(cluster, 'SIGTERM')
+      showsNoSecret(inEtcd(etcd))
+      assert.equal(inEtcd(etcd).match(/k8s:enc:/g)?.length, 1)
+    }
+    // Then disables encryption.
+    await writeFile(path, configuration({ identity: {} }, { aescbc: { keys: [young] } }))
+    cluster = await start('--encryption-provider-config', path)
+    await waitUntil(() => inEtcd(etcd).includes(encoded))
+    await stop(cluster, 'SIGTERM')
+  },
+)
 
 async function ownKey(data: string): Promise<unknown> {
   const file = parseYaml(await readFile(join(data, 'pki', 'encryption.yaml'))) as unknown as OwnConfiguration
@@ -113,7 +118,7 @@ interface OwnConfiguration {
   readonly resources: readonly [{ readonly providers: readonly [{ readonly aesgcm: unknown }] }]
 }
 
-test('a key service keeps the key: nothing is read without it, and everything with it', async t => {
+test('with a KMS plugin secrets are readable only while the plugin is available', async t => {
   const folder = await temporaryFolder(t)
   const [data, path, socket] = [join(folder, 'data'), join(folder, 'keys.yaml'), join(folder, 'kms.sock')]
   const kms = { apiVersion: 'v2', name: 'plugin', endpoint: `unix://${socket}`, timeout: '3s' }
@@ -141,8 +146,4 @@ async function startPlugin(t: TestContext, socket: string): Promise<KeyServicePl
   const plugin = await KeyServicePlugin.start(socket)
   t.after(() => plugin[Symbol.asyncDispose]())
   return plugin
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise(resolve => void setTimeout(resolve, 20))
 }

@@ -10,12 +10,13 @@ import { test, type TestContext } from 'node:test'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { startJsonService, type JsonService } from './json-service.ts'
 import { up } from './process.ts'
+import { waitUntil } from '../wait-until.ts'
 
 const seats = 16
 
 const floodRequests = 600
 
-test('while one user floods the server, another waits for no more than a few of its requests', async t => {
+test('while one user floods the server, another user waits for few of its requests', async t => {
   const folder = await temporaryFolder(t)
   const gate = await openGate(t)
   await writeFile(join(folder, 'tokens'), 'f,flooder,1\nq,quiet,2\n')
@@ -41,7 +42,7 @@ test('while one user floods the server, another waits for no more than a few of 
     sent.then(({ status }) => answers.push(status)).catch(() => undefined)
   }
   // Some requests occupy all seats they can get, others are queued, and the rest are rejected.
-  await until(() => answers.includes(429))
+  await waitUntil(() => answers.includes(429))
   const quiet = session()
   for (let index = 0; index < 5; index++) {
     const letThrough = gate.letThrough
@@ -49,7 +50,7 @@ test('while one user floods the server, another waits for no more than a few of 
     void send(quiet, 'q', `/api/v1/namespaces/q${index}/pods`).then(({ headers }) => {
       answer = headers
     })
-    await until(() => answer !== undefined || gate.release())
+    await waitUntil(() => answer !== undefined || gate.release())
     assert.equal(answer?.[':status'], 200)
     assert.ok(
       gate.letThrough - letThrough <= 2 * seats,
@@ -88,10 +89,6 @@ async function openGate(t: TestContext): Promise<Gate> {
       return false
     },
   }
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise(resolve => void setTimeout(resolve, 5))
 }
 
 interface Answer {

@@ -29,7 +29,7 @@ test('an invalid flag is rejected in one line with code 2 before the start', asy
   check('--anonymous-auth=maybe', '--anonymous-auth maybe: must be true or false')
 })
 
-test('an authority that names users may not have proxies of any name', async t => {
+test('the client CA as front-proxy CA requires allowed names', async t => {
   const folder = await temporaryFolder(t)
   const cluster = await up(t, folder, '--store memory')
   await stop(cluster, 'SIGTERM')

@@ -99,11 +99,14 @@ export async function textOf(response: IncomingMessage): Promise<string> {
   return Buffer.concat(await response.toArray()).toString()
 }
 
-export async function stop({ child }: Running, signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL') {
-  const startedMs = performance.now()
+/** The exit code; null after SIGKILL. */
+export async function stop(
+  { child }: Running,
+  signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL',
+): Promise<number | null> {
   child.kill(signal)
   const [code] = await once(child, 'exit')
-  return { code: code as number | null, ms: performance.now() - startedMs }
+  return code as number | null
 }
 
 /** Runs `k8ts up` until it exits. */

@@ -66,7 +66,7 @@ async function startWithBoth(t: Parameters<typeof startWorld>[0], rules: readonl
   return world
 }
 
-test('webhooks hear of every way to write, with the kind that is spoken there', async t => {
+test('webhooks are called for every write operation and subresource with its kind', async t => {
   const world = await startWithBoth(t, [everything])
   const { request } = world
   const check = async (
@@ -204,7 +204,7 @@ test('an AdmissionReview has the user, the object, the operation and the options
   assert.match(JSON.stringify(object!['metadata']['managedFields']), /^\[\{"manager":"me"/u)
 })
 
-test('selectors choose by namespace and by object, before or after', async t => {
+test('webhook selectors match the namespace and the old or the new object', async t => {
   const world = await startWorld(t)
   const { request } = world
   await request('POST', '/api/v1/namespaces', { metadata: { name: 'free', labels: { exempt: 'yes' } } })
@@ -248,7 +248,7 @@ test('selectors choose by namespace and by object, before or after', async t => 
   )
 })
 
-test('rules about one version of a resource hear of the others as that version, unless they are exact', async t => {
+test('matchPolicy Equivalent converts other versions of a resource, Exact does not', async t => {
   const world = await startWorld(t)
   const rules = [rule('horizontalpodautoscalers', ['*'], 'autoscaling', 'v1')]
   await world.configure(
@@ -294,7 +294,7 @@ test('rules about one version of a resource hear of the others as that version, 
   assert.deepEqual([apiVersion, spec!['targetCPUUtilizationPercentage']], ['autoscaling/v1', 50])
 })
 
-test('events of either group are the same to those who ask about one of them', async t => {
+test('rules for Events of one group match those of the other', async t => {
   const world = await startWorld(t)
   await world.configure('validating', 'test', { rules: [rule('events', ['CREATE'], 'events.k8s.io')] })
   const { code, text } = await world.request('POST', '/api/v1/namespaces/default/events', {
@@ -326,7 +326,7 @@ test('webhook configurations are not sent to webhooks', async t => {
   assert.deepEqual(world.hook.asked, [])
 })
 
-test('a dry run goes only to webhooks that have no other effects', async t => {
+test('a dry run calls only webhooks without side effects', async t => {
   const world = await startWorld(t)
   // Old configurations may have values that are no longer valid for new ones.
   const { request } = world
@@ -377,7 +377,7 @@ test('mutations are seen by later webhooks and by reinvocations', async t => {
   assert.equal(hook.asked.length, 3)
 })
 
-test('what is changed is read, filled in and kept within what the path may change', async t => {
+test('mutated objects are decoded, defaulted and limited to the fields of the subresource', async t => {
   const world = await startWorld(t)
   const { request } = world
   const rules = [
@@ -423,7 +423,7 @@ test('what is changed is read, filled in and kept within what the path may chang
   assert.doesNotMatch(JSON.stringify(metadata!['managedFields']), /f:paused/u)
 })
 
-test('a deletion cannot be changed, but refused', async t => {
+test('webhooks can deny but not mutate a deletion', async t => {
   const world = await startWithBoth(t, [rule('configmaps', ['DELETE'])])
   const { request } = world
   await request('POST', configMaps, configMap('m'))
@@ -444,7 +444,7 @@ test('a deletion cannot be changed, but refused', async t => {
   assert.equal((await request('GET', `${configMaps}/m`)).code, 200)
 })
 
-test('an update that was overtaken is looked at again, with what is stored now', async t => {
+test('an update with a conflict is sent to webhooks again with the current object', async t => {
   const world = await startWorld(t)
   const { request, hook } = world
   await request('POST', configMaps, configMap('m', { a: '1' }))

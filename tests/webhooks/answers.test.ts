@@ -150,7 +150,7 @@ const both: readonly Case[] = [
   ],
 ]
 
-test('a webhook that looks at writes lets them in or refuses them, and nothing else', t =>
+test('validating webhooks allow or deny; other responses are errors', t =>
   checkAll(t, 'validating', [
     ...both,
     [
@@ -165,7 +165,7 @@ test('a webhook that looks at writes lets them in or refuses them, and nothing e
     ],
   ]))
 
-test('a webhook that changes writes must say how in a way that can be done', t =>
+test('mutating webhooks must return a valid patch', t =>
   checkAll(t, 'mutating', [
     ...both,
     ['an empty patch', () => patchWith(), 'ok'],
@@ -238,7 +238,7 @@ test('a webhook that changes writes must say how in a way that can be done', t =
     ],
   ]))
 
-test('the old version of reviews is checked less', async t => {
+test('AdmissionReview v1beta1 responses are checked less strictly', async t => {
   const world = await startWorld(t)
   await world.configure('mutating', 'test', { admissionReviewVersions: ['v2', 'v1beta1', 'v1'] })
   world.answers.set('', () => ({
@@ -255,7 +255,7 @@ function patchOf(...operations: readonly object[]): string {
   return Buffer.from(JSON.stringify(operations)).toString('base64')
 }
 
-test("the status of a refusal is the webhook's, with its details", async t => {
+test('a denial has the status and details of the webhook', async t => {
   const world = await startWorld(t)
   await world.configure('validating', 'test', {})
   const details = {

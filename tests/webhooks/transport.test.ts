@@ -16,7 +16,7 @@ async function create({ request }: World, name: string): Promise<string> {
   return code < 300 ? 'ok' : `${code} ${body.message ?? ''}`
 }
 
-test('a service is called by its name, wherever it is', async t => {
+test('a webhook service is called by its DNS name at its resolved address', async t => {
   const world = await startWorld(t)
   const { port } = world.hook
   const { caBundle } = world.hook.clientConfig()
@@ -131,7 +131,7 @@ test('a server does not start with a kubeconfig for webhooks that cannot be read
   await check('x.conf', /kubeConfigFile: Invalid value: "x\.conf": must be an absolute file path/u)
 })
 
-test('ImagePolicyWebhook asks the server of its kubeconfig', async t => {
+test('ImagePolicyWebhook calls the server of its kubeconfig', async t => {
   const { certificates, called, port } = await startHttp2(t)
   const folder = await temporaryFolder(t)
   const path = join(folder, 'images.conf')

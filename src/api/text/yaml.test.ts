@@ -128,7 +128,7 @@ test('a key __proto__ is an ordinary member', () => {
   assert.deepEqual(Object.keys(parseYaml('<<: {__proto__: 1}') as object), ['__proto__'])
 })
 
-test('several documents come one by one, empty ones are left out', () => {
+test('several YAML documents are read one by one without empty ones', () => {
   const read = (text: string) => [...readYamlDocuments(text)].map(({ value }) => value)
   const text = '---\n# nothing\n---\na: 1\n---\n---\nb: 2\n...\n---\n- c\n'
   assert.deepEqual(read(text), [{ a: 1 }, { b: 2 }, ['c']])

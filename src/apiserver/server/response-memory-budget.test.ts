@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { HttpExchange } from '#/platform/http.ts'
-import { nodePlatform } from '#/platform/node.ts'
+import { Simulation } from '#/platform/simulated.ts'
 import { ResponseMemoryBudget } from './response-memory-budget.ts'
 
-const { clock } = nodePlatform({ log: { level: 'error', format: 'text' } })
+const simulation = new Simulation({ seed: 1 })
+const { clock } = simulation
 
 /** The parts of an HttpExchange that the budget uses. */
 class Answer {
@@ -70,7 +71,7 @@ test('a stalled response is aborted while others wait, a progressing one is not'
     }
   }
   const progressing = progress()
-  assert.equal(await budget.enter(next, 50), 'entered')
-  await progressing
+  assert.equal(await simulation.run(budget.enter(next, 50)), 'entered')
+  await simulation.run(progressing)
   assert.deepEqual([stuck.closed, moving.closed], [true, false])
 })

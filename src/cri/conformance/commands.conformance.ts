@@ -4,7 +4,7 @@ import type { Check } from '../cri.conformance.ts'
 import { refuses, start, type Scene } from './test-scene.ts'
 
 export function commandsConformance(check: Check): void {
-  check('a command runs to its end, with what it says and its code', async scene => {
+  check('execSync returns the output and the exit code of a command', async scene => {
     const id = await start(await scene.pod(), 'deaf')
     const result = await scene.runtime.execSync(id, ['sh', '-c', 'echo one; echo two >&2; exit 4'], 60_000)
     assert.deepEqual([text(result.stdout), text(result.stderr), result.exitCode], ['one\n', 'two\n', 4])
@@ -12,13 +12,13 @@ export function commandsConformance(check: Check): void {
     assert.deepEqual([text(quiet.stdout), text(quiet.stderr), quiet.exitCode], ['', '', 0])
   })
 
-  check('a command that takes too long is cut off', async scene => {
+  check('execSync fails when a command exceeds its timeout', async scene => {
     const id = await start(await scene.pod(), 'deaf')
     await refuses(scene.runtime.execSync(id, ['sleep', '100000'], 1_000), 'timeout')
     await refuses(scene.runtime.execSync(id, ['sleep', '100000'], 200), 'timeout')
   })
 
-  check('a command that does not exist fails, and so does any in a container that has ended', async scene => {
+  check('execSync fails for a missing program and in a container that has exited', async scene => {
     const { runtime } = scene
     const id = await start(await scene.pod(), 'deaf')
     await refuses(runtime.execSync(id, ['/no/such/program'], 60_000), 'failed')
@@ -27,7 +27,7 @@ export function commandsConformance(check: Check): void {
     await refuses(runtime.exec(id, ['true'], output), 'failed')
   })
 
-  check('a command that is streamed says what it says and how it ended', async scene => {
+  check('exec streams stdout and stderr and reports the exit code', async scene => {
     const id = await start(await scene.pod(), 'deaf')
     await using process = await scene.runtime.exec(id, ['sh', '-c', 'echo one; echo two >&2; exit 4'], output)
     assert.deepEqual(await outcome(process), ['one\n', 'two\n', { type: 'exited', code: 4 }])
@@ -35,7 +35,7 @@ export function commandsConformance(check: Check): void {
     assert.deepEqual(await outcome(quiet), ['', '', { type: 'exited', code: 0 }])
   })
 
-  check('a command reads its input until that is closed, and goes on then', async scene => {
+  check('exec passes stdin to the command until stdin is closed', async scene => {
     const id = await start(await scene.pod(), 'deaf')
     const streams = { ...output, stdin: true }
     await using process = await scene.runtime.exec(id, ['sh', '-c', 'cat; echo done; exit 7'], streams)
@@ -46,7 +46,7 @@ export function commandsConformance(check: Check): void {
     assert.deepEqual(await outcome(process), expected)
   })
 
-  check('a large input comes back whole', async scene => {
+  check('exec transfers a large stdin and stdout without loss', async scene => {
     const id = await start(await scene.pod(), 'deaf')
     await using process = await scene.runtime.exec(id, ['cat'], { ...output, stdin: true })
     const block = Buffer.alloc(64 * 1_024, 'abcdefgh')
@@ -60,7 +60,7 @@ export function commandsConformance(check: Check): void {
     assert.deepEqual([stderr, result], ['', { type: 'exited', code: 0 }])
   })
 
-  check('several commands run at a time', async scene => {
+  check('several exec sessions run concurrently in one container', async scene => {
     const id = await start(await scene.pod(), 'deaf')
     const codes = [1, 2, 3, 4, 5]
     const results = await Promise.all(
@@ -77,7 +77,7 @@ export function commandsConformance(check: Check): void {
     )
   })
 
-  check('whoever attaches hears what the main process says, and it hears him', async scene => {
+  check('attach streams the output of the main process and passes stdin to it', async scene => {
     const { runtime } = scene
     const id = await start(await scene.pod(), 'copier', { stdin: true, stdinOnce: true })
     await using process = await runtime.attach(id, { ...output, stdin: true })
@@ -89,7 +89,7 @@ export function commandsConformance(check: Check): void {
     await process.result
   })
 
-  check('a port of the pod is reached, and one that nobody listens on is not', async scene => {
+  check('port-forward reaches a listening port of the pod and fails for a closed one', async scene => {
     const pod = await scene.pod()
     await start(pod, 'server')
     assert.equal(await echo(scene, pod.sandboxId, 8_080), 'hello')

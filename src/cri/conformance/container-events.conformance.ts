@@ -4,16 +4,19 @@ import { CriError } from '../cri.ts'
 import { ended, start, startObedient, until, type Scene } from './test-scene.ts'
 
 export function changesConformance(check: Check): void {
-  check('changes begin with anything and go on with the pods of containers that change', async scene => {
-    await using heard = listen(scene)
-    await heard.hears(undefined)
-    const pod = await scene.pod()
-    const id = await start(pod, 'talker')
-    await ended(scene, id)
-    await heard.hears(pod.uid)
-  })
+  check(
+    'container events begin with a full resync and then name the pods of changed containers',
+    async scene => {
+      await using heard = listen(scene)
+      await heard.hears(undefined)
+      const pod = await scene.pod()
+      const id = await start(pod, 'talker')
+      await ended(scene, id)
+      await heard.hears(pod.uid)
+    },
+  )
 
-  check('whoever hears of a pod whose container has ended sees that it has', async scene => {
+  check('an event for an exited container arrives when its status already shows the exit', async scene => {
     const pod = await scene.pod()
     const id = await startObedient(pod)
     const watch = new AbortController()
@@ -37,7 +40,7 @@ export function changesConformance(check: Check): void {
     }
   })
 
-  check('a sandbox that is killed is told of', async scene => {
+  check('an event reports the pod of a killed sandbox', async scene => {
     const pod = await scene.pod()
     await using heard = listen(scene)
     await heard.hears(undefined)
@@ -46,7 +49,7 @@ export function changesConformance(check: Check): void {
     await heard.hears(pod.uid)
   })
 
-  check('changes end when nobody wants them any more', async scene => {
+  check('the stream of container events ends when aborted', async scene => {
     const watch = new AbortController()
     const changes = scene.runtime.containerEvents(watch.signal)[Symbol.asyncIterator]()
     await changes.next()
@@ -56,7 +59,7 @@ export function changesConformance(check: Check): void {
     assert.equal((await given.next()).done, true)
   })
 
-  check('a runtime that comes back has what it had, and says that anything may have changed', async scene => {
+  check('a restarted runtime keeps its containers and requests a full resync', async scene => {
     const { runtime, subject } = scene
     const pod = await scene.pod()
     const id = await start(pod, 'deaf')

@@ -3,7 +3,7 @@ import type { Check } from '../cri.conformance.ts'
 import { create, ended, logLines, refuses, start, startObedient, until } from './test-scene.ts'
 
 export function containersConformance(check: Check): void {
-  check('a container is created, runs and is listed with what it was made of', async scene => {
+  check('a container is created, started and listed with its configuration', async scene => {
     const { runtime } = scene
     const pod = await scene.pod()
     const id = await create(pod, 'deaf')
@@ -30,7 +30,7 @@ export function containersConformance(check: Check): void {
     assert.deepEqual({ ...listed.labels }, { ...running.labels })
   })
 
-  check('containers are listed, all or those of one pod', async scene => {
+  check('listContainers returns all containers or those of one pod', async scene => {
     const [one, two] = [await scene.pod(), await scene.pod()]
     const ids = [await start(one, 'deaf'), await create(one, 'quick'), await start(two, 'deaf')]
     const all = (await scene.runtime.listContainers()).map(({ id }) => id)
@@ -40,7 +40,7 @@ export function containersConformance(check: Check): void {
     assert.deepEqual(await scene.runtime.listContainers({ podUid: 'nobody' }), [])
   })
 
-  check('a container that ends is told with its code, its reason and its times', async scene => {
+  check('the status of an exited container has its exit code, reason and times', async scene => {
     const pod = await scene.pod()
     const failed = await ended(scene, await start(pod, 'talker'))
     assert.deepEqual([failed.exitCode, failed.reason], [3, 'Error'])
@@ -50,7 +50,7 @@ export function containersConformance(check: Check): void {
     assert.deepEqual([completed.exitCode, completed.reason], [0, 'Completed'])
   })
 
-  check('what a container says is in its log, line by line, as it ends', async scene => {
+  check('the log of an exited container has all its output, line by line', async scene => {
     const pod = await scene.pod()
     const { logPath } = await ended(scene, await start(pod, 'talker'))
     const lines = await until(scene, 'both lines are there', async () => {
@@ -60,7 +60,7 @@ export function containersConformance(check: Check): void {
     assert.deepEqual(new Set(lines), new Set(['stdout F one', 'stderr F two']))
   })
 
-  check('a log that was moved away goes on in a new file', async scene => {
+  check('reopenContainerLog continues a rotated log in a new file', async scene => {
     const { runtime, subject } = scene
     const { files } = subject.platform
     const pod = await scene.pod()
@@ -82,7 +82,7 @@ export function containersConformance(check: Check): void {
     assert.deepEqual(await logLines(scene, logPath), ['stdout F after'])
   })
 
-  check('a container is told to end, and killed when it does not listen', async scene => {
+  check('stopContainer sends SIGTERM, and SIGKILL after the grace period', async scene => {
     const { runtime } = scene
     const pod = await scene.pod()
     const obedient = await startObedient(pod)
@@ -97,13 +97,13 @@ export function containersConformance(check: Check): void {
     await runtime.stopContainer(obedient, 0)
   })
 
-  check('a container without grace is killed at once', async scene => {
+  check('stopContainer without a grace period kills at once', async scene => {
     const id = await start(await scene.pod(), 'obedient')
     await scene.runtime.stopContainer(id, 0)
     assert.equal((await scene.runtime.containerStatus(id)).exitCode, 137)
   })
 
-  check('a container that was never started is stopped and removed all the same', async scene => {
+  check('a container that was never started can be stopped and removed', async scene => {
     const { runtime } = scene
     const pod = await scene.pod()
     const id = await create(pod, 'deaf')
@@ -112,7 +112,7 @@ export function containersConformance(check: Check): void {
     assert.deepEqual(await runtime.listContainers({ podUid: pod.uid }), [])
   })
 
-  check('a container is removed while it runs, again and again, and its name is free', async scene => {
+  check('removing a running container is idempotent and frees its name', async scene => {
     const { runtime } = scene
     const pod = await scene.pod()
     const id = await start(pod, 'deaf')
@@ -125,7 +125,7 @@ export function containersConformance(check: Check): void {
     await start(pod, 'deaf')
   })
 
-  check('a program that does not exist cannot be started, and the container says so', async scene => {
+  check('starting a missing program fails, and the container status has the reason', async scene => {
     const id = await create(await scene.pod(), 'absent')
     await refuses(scene.runtime.startContainer(id), 'failed')
     const status = await scene.runtime.containerStatus(id)
@@ -133,7 +133,7 @@ export function containersConformance(check: Check): void {
     assert.notEqual(status.message, '')
   })
 
-  check('a container that takes too much memory is killed, and says so', async scene => {
+  check('a container that exceeds its memory limit is reported as OOMKilled', async scene => {
     const limit = 16 * 1_024 * 1_024
     const resources = { memoryLimitBytes: limit, memorySwapLimitBytes: limit }
     const id = await start(await scene.pod(), 'hungry', { resources })
@@ -144,7 +144,7 @@ export function containersConformance(check: Check): void {
     assert.equal(status.exitCode, 137)
   })
 
-  check('a container runs once, and only where its sandbox runs', async scene => {
+  check('a container can be started once, and only in a ready sandbox', async scene => {
     const { runtime } = scene
     const pod = await scene.pod()
     const once = await start(pod, 'quick')
@@ -155,7 +155,7 @@ export function containersConformance(check: Check): void {
     await refuses(runtime.startContainer(late), 'failed')
   })
 
-  check('resources are changed while it runs', async scene => {
+  check('updateContainerResources changes the limits of a running container', async scene => {
     const { runtime } = scene
     const id = await start(await scene.pod(), 'deaf', { resources: { cpuShares: 128, cpuPeriod: 100_000 } })
     await runtime.updateContainerResources(id, { cpuShares: 256, memoryLimitBytes: 64 * 1_024 * 1_024 })
@@ -163,7 +163,7 @@ export function containersConformance(check: Check): void {
     assert.deepEqual([resources?.cpuShares, resources?.memoryLimitBytes], [256, 64 * 1_024 * 1_024])
   })
 
-  check('what does not exist is not found, and nothing to stop or to remove', async ({ runtime }) => {
+  check('a missing container is not found, and stopping or removing it succeeds', async ({ runtime }) => {
     const id = 'f'.repeat(64)
     const streams = { stdin: false, stdout: true, stderr: true, tty: false }
     await refuses(runtime.podSandboxStatus(id), 'not-found')
@@ -181,7 +181,7 @@ export function containersConformance(check: Check): void {
     await runtime.removePodSandbox(id)
   })
 
-  check('what containers use is told of those that run', async scene => {
+  check('listContainerStats has the usage of running containers', async scene => {
     const { runtime } = scene
     const [pod, other] = [await scene.pod(), await scene.pod()]
     const id = await start(pod, 'deaf')
@@ -201,7 +201,7 @@ export function containersConformance(check: Check): void {
     assert.ok(all.some(({ podUid }) => podUid === other.uid))
   })
 
-  check('a call whose caller has gone away fails with his reason', async scene => {
+  check('an aborted call rejects with the reason of its signal', async scene => {
     const pod = await scene.pod()
     const id = await start(pod, 'deaf')
     const reason = new Error('enough')

@@ -3,7 +3,7 @@ import type { Check } from '../cri.conformance.ts'
 import { create, refuses } from './test-scene.ts'
 
 export function imagesConformance(check: Check): void {
-  check('an image is found by its name, by its short name and by its id', async ({ runtime, subject }) => {
+  check('imageStatus finds an image by name, short name and id', async ({ runtime, subject }) => {
     const image = await runtime.imageStatus(subject.image)
     assert.ok(image)
     assert.match(image.id, /^sha256:[0-9a-f]{64}$/)
@@ -16,7 +16,7 @@ export function imagesConformance(check: Check): void {
     assert.deepEqual(listed, image)
   })
 
-  check('an image that is not there is not found, cannot be used, and need not be removed', async scene => {
+  check('a missing image is not found, cannot be used, and removing it succeeds', async scene => {
     const { runtime } = scene
     const absent = 'example.invalid/no/such/image:1'
     assert.equal(await runtime.imageStatus(absent), undefined)
@@ -26,11 +26,11 @@ export function imagesConformance(check: Check): void {
     await refuses(create(await scene.pod(), 'quick', { image: id }), 'not-found', 'failed')
   })
 
-  check('a name that is none cannot be pulled', async ({ runtime }) => {
+  check('pulling an invalid image reference fails', async ({ runtime }) => {
     await refuses(runtime.pullImage('UPPER/Case:::', undefined), 'failed')
   })
 
-  check('where images are kept is known', async ({ runtime }) => {
+  check('imageFsInfo returns the image filesystem and its usage', async ({ runtime }) => {
     const usage = await runtime.imageFsInfo()
     assert.match(usage.folder, /^\//)
     assert.ok(usage.usedBytes >= 0 && usage.usedInodes >= 0)

@@ -3,7 +3,7 @@ import type { Check } from '../cri.conformance.ts'
 import { refuses, start, until, type Scene } from './test-scene.ts'
 
 export function sandboxesConformance(check: Check): void {
-  check('the runtime tells its name and that pods and networks can be had', async ({ runtime }) => {
+  check('version and status report the runtime name and ready conditions', async ({ runtime }) => {
     const { name, version } = await runtime.version()
     assert.notEqual(name, '')
     assert.notEqual(version, '')
@@ -13,7 +13,7 @@ export function sandboxesConformance(check: Check): void {
     assert.ok(status.handlers.some(handler => handler.name === ''))
   })
 
-  check('a sandbox that runs is told with what it was made of and an address', async scene => {
+  check('podSandboxStatus of a ready sandbox has its configuration and an address', async scene => {
     const { runtime } = scene
     const before = scene.subject.platform.clock.now()
     const { sandbox, sandboxId, uid } = await scene.pod()
@@ -31,7 +31,7 @@ export function sandboxesConformance(check: Check): void {
     assert.deepEqual(listed, summary)
   })
 
-  check('sandboxes are listed, all or those of one pod', async scene => {
+  check('listPodSandbox returns all sandboxes or those of one pod', async scene => {
     const { runtime } = scene
     const [one, two] = [await scene.pod(), await scene.pod()]
     const ids = (await runtime.listPodSandbox()).map(({ id }) => id)
@@ -46,7 +46,7 @@ export function sandboxesConformance(check: Check): void {
     assert.notEqual(statuses[0]!.addresses[0], statuses[1]!.addresses[0])
   })
 
-  check('a second attempt has a sandbox of its own', async scene => {
+  check('a second attempt of a pod gets a new sandbox', async scene => {
     const first = await scene.pod()
     await refuses(scene.runtime.runPodSandbox(first.sandbox), 'failed')
     const metadata = { ...first.sandbox.metadata, attempt: 1 }
@@ -62,7 +62,7 @@ export function sandboxesConformance(check: Check): void {
     )
   })
 
-  check('a sandbox in the network of the node has no address of its own', async scene => {
+  check('a sandbox with the host network has no pod address', async scene => {
     const config = scene.sandboxConfig()
     const namespaces = { ...config.security.namespaces, network: 'node' } as const
     // Runtimes reject a hostname in the node's network namespace.
@@ -71,7 +71,7 @@ export function sandboxesConformance(check: Check): void {
     assert.deepEqual([status.network, status.addresses], ['node', []])
   })
 
-  check('stopping a sandbox ends its containers, again and again, and what is left is told', async scene => {
+  check('stopping a sandbox is idempotent, ends its containers and keeps their statuses', async scene => {
     const { runtime } = scene
     const pod = await scene.pod()
     const id = await start(pod, 'deaf')
@@ -84,7 +84,7 @@ export function sandboxesConformance(check: Check): void {
     assert.equal(listed?.state, 'not-ready')
   })
 
-  check('removing a sandbox removes its containers, again and again', async scene => {
+  check('removing a sandbox is idempotent and removes its containers', async scene => {
     const { runtime } = scene
     const pod = await scene.pod()
     const id = await start(pod, 'deaf')
@@ -98,7 +98,7 @@ export function sandboxesConformance(check: Check): void {
     assert.deepEqual(await runtime.listContainers({ podUid: pod.uid }), [])
   })
 
-  check('a sandbox whose process is killed is not ready any more', async scene => {
+  check('a sandbox whose pause process is killed becomes not ready', async scene => {
     const { sandboxId } = await scene.pod()
     await scene.subject.killSandbox(sandboxId)
     await notReady(scene, sandboxId)

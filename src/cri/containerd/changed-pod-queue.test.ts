@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ChangedPodQueue } from './changed-pod-queue.ts'
 
-test('a pod is told once, however often it changed before anybody asked', async () => {
+test('the changed-pod queue yields a pod once for several changes', async () => {
   const pending = new ChangedPodQueue()
   for (let count = 0; count < 1_000; count++) pending.add(`u${count % 3}`)
   const changes = pending.take(new AbortController().signal)
@@ -13,7 +13,7 @@ test('a pod is told once, however often it changed before anybody asked', async 
   assert.deepEqual(await next, { value: 'u1', done: false })
 })
 
-test('whoever is to look at all is not told of single ones', async () => {
+test('the changed-pod queue yields a full resync instead of single pods', async () => {
   const pending = new ChangedPodQueue()
   pending.add('u1')
   pending.add(undefined)
@@ -24,7 +24,7 @@ test('whoever is to look at all is not told of single ones', async () => {
   assert.deepEqual(await changes.next(), { value: 'u3', done: false })
 })
 
-test('it ends when aborted, waiting or not', async () => {
+test('the changed-pod queue ends when aborted, waiting or not', async () => {
   const pending = new ChangedPodQueue()
   const end = new AbortController()
   const changes = pending.take(end.signal)

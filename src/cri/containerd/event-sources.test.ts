@@ -14,7 +14,7 @@ const cases: readonly [topic: string, containerId: string, id: string, expected:
   ['/images/create', 'c1', '', undefined],
 ]
 
-test('events of containerd are those of containers as a whole', () => {
+test('containerd events are reported for containers, not for exec processes', () => {
   for (const [topic, containerId, id, expected] of cases) {
     const event = { typeUrl: 'any', value: TaskExit.encode({ containerId, id }) }
     const found = taskEventOf(Envelope.encode({ namespace: 'k8s.io', topic, event }))
@@ -23,7 +23,7 @@ test('events of containerd are those of containers as a whole', () => {
   assert.equal(taskEventOf(Envelope.encode({ topic: '/tasks/exit' })), undefined)
 })
 
-test('bytes that are no event are refused as such', () => {
+test('decoding bytes that are no containerd event fails', () => {
   for (const bytes of [[0xff], [0x22, 0x7f, 1], [0x1a, 0x80]])
     assert.throws(() => taskEventOf(Uint8Array.from(bytes)), ProtobufError)
 })

@@ -45,7 +45,7 @@ const cases: readonly [before: string, after: string, changed: string][] = [
   ['a/s=ready b/t=ready c/u=ready', 'b/t=not-ready c/u=ready', 'a b'],
 ]
 
-test('pods that came, went or are different have changed', () => {
+test('added, removed and changed pods have different fingerprints', () => {
   for (const [before, after, changed] of cases) {
     const found = changedPods(fingerprints(before), fingerprints(after)).sort()
     assert.equal(found.join(' '), changed, `${before} -> ${after}`)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { updatedImages } from './image-versions.ts'
 
-test('images that are new or written anew were loaded, but not mere ids', () => {
+test('loaded images are those with a new or changed name, not those known by id only', () => {
   const before = new Map([
     ['example.com/a:1', '1.0'],
     ['example.com/b:1', '1.0'],

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Simulation } from '#/platform/simulated.ts'
 import { BoundedLog } from './bounded-log.ts'
 
-test('a log that is full becomes the older one, and neither grows further', async () => {
+test('the bounded log rotates once when full, and both files stay bounded', async () => {
   const simulation = new Simulation({ seed: 1 })
   const { files } = simulation.host('node')
   const work = async (): Promise<void> => {
@@ -19,7 +19,7 @@ test('a log that is full becomes the older one, and neither grows further', asyn
   await simulation.run(work())
 })
 
-test('the bound holds for what earlier runs have left', async () => {
+test('the bounded log counts the size left by earlier runs', async () => {
   const simulation = new Simulation({ seed: 1 })
   const { files } = simulation.host('node')
   const work = async (): Promise<void> => {
@@ -36,7 +36,7 @@ test('the bound holds for what earlier runs have left', async () => {
   await simulation.run(work())
 })
 
-test('a disk that takes nothing stops nobody', async () => {
+test('the bounded log ignores write failures', async () => {
   const simulation = new Simulation({ seed: 1 })
   const { files } = simulation.host('node')
   const work = async (): Promise<void> => {

@@ -53,7 +53,7 @@ const cases: readonly [version: string, expected: readonly string[]][] = [
   ['3.0', ['io.containerd.cri.v1.runtime.cni: bin_dirs = ["/usr/lib/cni"]']],
 ]
 
-test('each version of containerd has its own places for what we ask of it', () => {
+test('the containerd configuration uses the sections of the installed version', () => {
   for (const [text, expected] of cases) {
     const [major = 0, minor = 0] = text.split('.').map(Number)
     const lines = linesOf({ version: { major, minor } })
@@ -66,7 +66,7 @@ test('each version of containerd has its own places for what we ask of it', () =
   }
 })
 
-test('scores for want of memory are restricted only where the kernel would refuse', () => {
+test('restrict_oom_score_adj is set only where the kernel rejects negative scores', () => {
   for (const major of [1, 2]) {
     for (const canLowerOomScore of [true, false]) {
       const lines = linesOf({ version: { major, minor: 6 }, canLowerOomScore })
@@ -76,7 +76,7 @@ test('scores for want of memory are restricted only where the kernel would refus
   }
 })
 
-test('the version is read off what containerd says', () => {
+test('the containerd version is parsed from its output', () => {
   const versions: readonly [text: string, expected: string | undefined][] = [
     ['containerd github.com/containerd/containerd 1.6.20~ds1 1.6.20~ds1-1+deb12u3', '1.6'],
     ['containerd github.com/containerd/containerd v1.7.27 05044ec0a9a75232cad458027ca83437aae3f4da', '1.7'],

@@ -17,11 +17,11 @@ const cases: readonly [said: string, expected: string][] = [
   ['sh: 1: exec: containerd: not found\n', 'sh: 1: exec: containerd: not found'],
 ]
 
-test('why containerd ended is one line of what it said', () => {
+test('the reason of a containerd exit is one line of its output', () => {
   for (const [said, expected] of cases) assert.equal(failureText(said), expected)
 })
 
-test('of plugins that failed the first is to blame', () => {
+test('the reason of a containerd exit is the first failed plugin', () => {
   const said = [
     'time="now" level=warning msg="failed to load plugin io.containerd.metadata.v1.bolt" error="no space left"',
     'time="now" level=warning msg="failed to load plugin io.containerd.grpc.v1.cri" error="no metadata"',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { planStrays, shimOf, type FirstSeen } from './plan-strays.ts'
 
-test('only what belongs to no container, and has for a while, is removed', () => {
+test('stray shims, bundles and networks are removed only after the grace period', () => {
   const traces = {
     shims: [
       { pid: 1, id: 'known' },
@@ -40,7 +40,7 @@ test('only what belongs to no container, and has for a while, is removed', () =>
   assert.deepEqual(early.remove, { shims: [], bundles: [], networks: [] })
 })
 
-test('a shim is known by its words', () => {
+test('a shim process is recognized by its command line', () => {
   const cases: readonly [words: string, expected: string | undefined][] = [
     ['/usr/bin/containerd-shim-runc-v2 -namespace k8s.io -id abc -address /s', 'abc'],
     ['containerd-shim-runc-v2 -namespace k8s.io -id abc -address /s', 'abc'],

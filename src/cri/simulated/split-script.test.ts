@@ -11,7 +11,7 @@ function shown(text: string): string {
     .join(' ')
 }
 
-test('a script falls into commands', () => {
+test('a shell script is split into commands', () => {
   const cases: Readonly<Record<string, string>> = {
     'sleep 1': 'always:sleep,1',
     'a; b && c || d\ne': 'always:a always:b success:c failure:d always:e',
@@ -34,7 +34,7 @@ test('a script falls into commands', () => {
   for (const [text, expected] of Object.entries(cases)) assert.equal(shown(text), expected, text)
 })
 
-test('a hostile script takes no long time', () => {
+test('splitting long malformed scripts needs no backtracking', () => {
   assert.equal(splitScript("'".repeat(200_001)), undefined)
   assert.equal(splitScript('"a'.repeat(100_001)), undefined)
   assert.equal(splitScript(';'.repeat(100_000))?.length, 100_001)

@@ -8,7 +8,7 @@ function found(...mounts: string[]): readonly string[] {
   return hierarchiesOf(text).map(({ folder, controllers }) => [folder, ...controllers].join(' '))
 }
 
-test('trees of version 1 are found with what they control', () => {
+test('cgroup v1 hierarchies are found with their controllers', () => {
   assert.deepEqual(
     found(
       '/sys/fs/cgroup rw - tmpfs tmpfs rw,mode=755',
@@ -26,14 +26,14 @@ test('trees of version 1 are found with what they control', () => {
   )
 })
 
-test('what is mounted twice counts once, where the path is shorter', () => {
+test('a hierarchy mounted twice is taken at its shorter path', () => {
   const short = '/cg/memory rw - cgroup cgroup rw,memory'
   const long = '/var/lib/other/cg/memory rw - cgroup cgroup rw,memory'
   assert.deepEqual(found(short, long), ['/cg/memory memory'])
   assert.deepEqual(found(long, short), ['/cg/memory memory'])
 })
 
-test('paths with spaces are read, and lines that are none are not', () => {
+test('mount points with spaces are parsed, malformed lines are skipped', () => {
   assert.deepEqual(found('/my\\040cg rw - cgroup cgroup rw,pids'), ['/my cg pids'])
   assert.deepEqual(hierarchiesOf(''), [])
   assert.deepEqual(hierarchiesOf('nonsense - cgroup\n - \n-'), [])

@@ -18,7 +18,7 @@ function notation({ cpuShares, cpuQuota, memoryBytes, pids, hugePages }: CgroupL
   return [cpuShares, cpuQuota ?? '.', mebi(memoryBytes) ?? '.', pids, mebi(hugePages?.get('2MB'))].join(' ')
 }
 
-test('a pod as a whole is limited where each of its containers is', () => {
+test('pod cgroup limits are the sums of container limits when all are set', () => {
   const half = { cpu: '500m', memory: '64Mi' }
   const full = { requests: half, limits: half }
   const cases: readonly (readonly [Pod, string])[] = [
@@ -42,7 +42,7 @@ test('a pod as a whole is limited where each of its containers is', () => {
   assert.equal(notation(podLimits(podOf([{}]), { ...context, podPidsMax: 64 })), '2 . . 64 0')
 })
 
-test('burstable pods share what they ask for together', () => {
+test('the Burstable cgroup gets the shares of all its pods', () => {
   const asks = (cpu: string): Pod => podOf([{ requests: { cpu } }])
   const exact = { cpu: '4', memory: '1Gi' }
   assert.equal(burstableShares([]), 2)
@@ -52,7 +52,7 @@ test('burstable pods share what they ask for together', () => {
   )
 })
 
-test('limits are written as each version of the kernel has them', () => {
+test('limits are written in the format of the cgroup version', () => {
   const all = {
     cpuShares: 1024,
     cpuQuota: 50_000,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { environmentFileValue } from './environment-file.ts'
 
-test('values are found as a shell would have them', () => {
+test('environment files are parsed with shell quoting', () => {
   const text = `# comment
 A='one'
   B='two' # what it is
@@ -29,7 +29,7 @@ LAST='end'`
   assert.equal(environmentFileValue('', 'A'), '')
 })
 
-test('what is no assignment is refused with its line', () => {
+test('an invalid line of an environment file is rejected with its number', () => {
   const cases: readonly (readonly [string, string])[] = [
     ['A', "invalid environment variable format at line 1: missing '='"],
     ["\n='x'", 'invalid environment variable format at line 2: empty variable name'],

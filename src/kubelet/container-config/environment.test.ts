@@ -37,7 +37,7 @@ async function environment(given: Given): Promise<string> {
 
 const env = (...variables: EnvVar[]): Given => ({ container: { env: variables } })
 
-test('variables come in the order in which they are declared, and later ones win', async () => {
+test('environment variables keep their order, and later ones win', async () => {
   const given: Given = {
     container: {
       envFrom: [
@@ -62,7 +62,7 @@ test('variables come in the order in which they are declared, and later ones win
   )
 })
 
-test('variables learn of the pod they are in', async () => {
+test('fieldRef variables have the fields of the pod', async () => {
   const cases: Readonly<Record<string, string>> = {
     'metadata.name': 'web',
     'metadata.namespace': 'shop',
@@ -86,7 +86,7 @@ test('variables learn of the pod they are in', async () => {
   }
 })
 
-test('variables learn what containers ask for and are limited to', async () => {
+test('resourceFieldRef variables have requests and limits', async () => {
   const resources = { requests: { cpu: '250m', memory: '64Mi' }, limits: { memory: '100M' } }
   const cases: readonly (readonly [string, string | undefined, string])[] = [
     ['requests.cpu', undefined, '1'],
@@ -121,7 +121,7 @@ test('variables learn what containers ask for and are limited to', async () => {
   )
 })
 
-test('what is missing is an error unless it is optional', async () => {
+test('a missing reference is an error unless it is optional', async () => {
   const configMaps = { settings: { a: '1' } }
   const secrets = { keys: { a: '2' } }
   const key = (
@@ -164,7 +164,7 @@ test('what is missing is an error unless it is optional', async () => {
   for (const [given, message] of refused) await assert.rejects(environment(given), { message })
 })
 
-test('variables come from files that a container before has written', async () => {
+test('fileKeyRef variables are read from files of init containers', async () => {
   const fileKeyRef = { volumeName: 'shared', path: 'out/env', key: 'A' }
   const given = (more: object, text: string | undefined = "A='1'"): Given => ({
     ...env({ name: 'A', valueFrom: { fileKeyRef: { ...fileKeyRef, ...more } } }),
@@ -182,7 +182,7 @@ test('variables come from files that a container before has written', async () =
   for (const [wrong, message] of refused) await assert.rejects(environment(wrong), { message })
 })
 
-test('the services of the namespace and the API server are told', async () => {
+test('service environment variables name the services of the namespace and the API server', async () => {
   const more = {
     services: [
       service('headless', {}),
@@ -237,7 +237,7 @@ test('the services of the namespace and the API server are told', async () => {
   assert.match(mine, /^KUBERNETES_PORT=mine /, 'what the spec says goes before what services say')
 })
 
-test('commands and arguments are expanded with all variables', () => {
+test('command and args are expanded with all variables', () => {
   const container = { name: 'c', command: ['$(A)', '$$(A)'], args: ['-x=$(B)', '$(C)'] }
   const found = new Map([
     ['A', '1'],

@@ -37,7 +37,7 @@ async function mounted(mount: Partial<VolumeMount>, volume: object = {}, more: o
   return first
 }
 
-test('volumes are mounted as the container asks', async () => {
+test('volume mounts have the path, mode and propagation of the spec', async () => {
   const handler = { name: '', supportsUserNamespaces: false, supportsRecursiveReadOnlyMounts: true }
   const cases: readonly (readonly [Partial<VolumeMount>, object, object, string])[] = [
     [{}, {}, {}, '/volumes/v:/in'],
@@ -61,7 +61,7 @@ test('volumes are mounted as the container asks', async () => {
   }
 })
 
-test('what cannot be mounted is refused', async () => {
+test('invalid volume mounts are rejected', async () => {
   const rro =
     'failed to resolve recursive read-only mode: volume "v" requested recursive read-only mode, but it is not'
   const cases: readonly (readonly [Partial<VolumeMount>, object, string])[] = [
@@ -84,7 +84,7 @@ test('what cannot be mounted is refused', async () => {
   for (const [mount, volume, message] of cases) await assert.rejects(mounted(mount, volume), { message })
 })
 
-test('/etc/hosts and the file for last words come last', async () => {
+test('/etc/hosts and the termination message file are mounted last', async () => {
   const hosts = '/node/pods/u-1/etc-hosts:/etc/hosts relabel'
   const words = (attempt: number): string => `/node/pods/u-1/containers/c/${attempt}:/dev/last relabel`
   const container = { terminationMessagePath: '/dev/last' }
@@ -100,7 +100,7 @@ test('/etc/hosts and the file for last words come last', async () => {
   for (const [given, expected] of cases) assert.deepEqual(await mounts(given), expected)
 })
 
-test('block volumes are devices', () => {
+test('block volumes are passed as devices', () => {
   const volumes = new Map([
     ['disk', { name: 'disk', hostPath: '/dev/sdb', readonly: false, isBlock: true }],
     ['kept', { name: 'kept', hostPath: '/dev/sdc', readonly: true, isBlock: true }],

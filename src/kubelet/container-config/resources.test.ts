@@ -22,7 +22,7 @@ function resourcesOf(
   return containerResources(podWith({ containers: [container], ...spec }), container, { ...machine, ...on })
 }
 
-test('requests are shares, limits are quotas', () => {
+test('CPU requests become shares and limits become quotas', () => {
   const cases: readonly (readonly [ResourceRequirements, string])[] = [
     [{}, '2 0/100000 -'],
     [{ requests: { cpu: '1' } }, '1024 0/100000 -'],
@@ -38,7 +38,7 @@ test('requests are shares, limits are quotas', () => {
     assert.equal(basic(resourcesOf(resources)), expected, JSON.stringify(resources))
 })
 
-test('a limit of the pod holds for containers that have none', () => {
+test('a pod-level limit applies to containers without limits', () => {
   const spec = { resources: { limits: { cpu: '1', memory: '128Mi' } } }
   assert.equal(basic(resourcesOf({}, { spec })), '1024 100000/100000 128')
   assert.equal(
@@ -48,7 +48,7 @@ test('a limit of the pod holds for containers that have none', () => {
   assert.equal(basic(resourcesOf({ requests: { cpu: '100m' } }, { spec })), '102 100000/100000 128')
 })
 
-test('no container swaps, and in version 2 all of a container is killed at once', () => {
+test('swap is disabled, and cgroup v2 kills all processes of a container on OOM', () => {
   const limits = { memory: '64Mi' }
   const swap = (resources: ResourceRequirements, on: Partial<MachineInfo>): unknown => {
     const { memorySwapLimitBytes, unified } = resourcesOf(resources, { on })
@@ -62,7 +62,7 @@ test('no container swaps, and in version 2 all of a container is killed at once'
   assert.deepEqual(swap({}, { cgroupVersion: 2, canLimitSwap: true }), { ...group, 'memory.swap.max': '0' })
 })
 
-test('huge pages are only those that are asked for', () => {
+test('huge page limits are those requested, and zero for other sizes', () => {
   const on = { hugePageSizes: ['2MB', '1GB'] }
   const pages = (resources: ResourceRequirements, spec: Partial<PodSpec> = {}): string => {
     const { hugepageLimits = [] } = resourcesOf(resources, { on, spec })
@@ -74,7 +74,7 @@ test('huge pages are only those that are asked for', () => {
   assert.equal(pages({ limits: { 'hugepages-2Mi': '2Mi' } }, spec), '2MB=2 1GB=2048')
 })
 
-test('the score for being killed follows the class, the request and the priority', () => {
+test('the OOM score follows QoS class, memory request and priority', () => {
   const gibi = (amount: number): ResourceRequirements => ({ requests: { memory: `${amount}Gi` } })
   const score = (pod: Pod, container: Container): number | undefined => {
     return containerResources(pod, container, machine).oomScoreAdj
@@ -111,7 +111,7 @@ test('the score for being killed follows the class, the request and the priority
   )
 })
 
-test('a sandbox has what its containers have together, and what it costs itself', () => {
+test('sandbox resources are the sum of its containers plus overhead', () => {
   const half = { requests: { cpu: '500m' }, limits: { cpu: '1', memory: '64Mi' } }
   const pod = podWith({
     containers: [

@@ -38,7 +38,7 @@ function check(asked: Asked, expected: Partial<Record<keyof ContainerSecurity, u
   }
 }
 
-test('what the container says goes before what the pod says, and both before the image', () => {
+test('the user of the container wins over that of the pod and of the image', () => {
   check({}, { runAsUser: 0, runAsUsername: undefined, runAsGroup: undefined })
   check({ uid: 5 }, { runAsUser: 5, runAsUsername: undefined })
   check({ username: 'www' }, { runAsUser: undefined, runAsUsername: 'www' })
@@ -53,7 +53,7 @@ test('what the container says goes before what the pod says, and both before the
   )
 })
 
-test('who must not be root is refused when he would be', () => {
+test('runAsNonRoot rejects a container that would run as root', () => {
   const where = '(pod: "web_shop(u-1)", container: c)'
   const numeric = 'container has runAsNonRoot and image has non-numeric user'
   const cases: readonly (readonly [Asked, string | undefined])[] = [
@@ -85,7 +85,7 @@ test('who must not be root is refused when he would be', () => {
   )
 })
 
-test('privileges are only what is asked for', () => {
+test('privileged mode and capabilities are only those requested', () => {
   const none = { privileged: false, readonlyRootfs: false, noNewPrivileges: false, addCapabilities: [] }
   check({}, { ...none, dropCapabilities: [], seccomp: { type: 'Unconfined' }, apparmor: undefined })
   check({ own: { privileged: true } }, { privileged: true })
@@ -96,7 +96,7 @@ test('privileges are only what is asked for', () => {
   check({ own: { capabilities } }, { addCapabilities: ['NET_ADMIN'], dropCapabilities: ['ALL'] })
 })
 
-test('parts of /proc are hidden or read-only unless the container asks for all of it', () => {
+test('/proc paths are masked and read-only unless procMount is Unmasked', () => {
   const found = secured({ more: { machine: { ...machine, maskedPaths: ['/sys/hot'] } } })
   assert.ok(found.maskedPaths.includes('/proc/kcore') && found.maskedPaths.includes('/sys/hot'))
   assert.deepEqual(found.readonlyPaths, [
@@ -109,7 +109,7 @@ test('parts of /proc are hidden or read-only unless the container asks for all o
   check({ own: { procMount: 'Unmasked' } }, { maskedPaths: [], readonlyPaths: [] })
 })
 
-test('profiles of seccomp and AppArmor come from the container, then from the pod', () => {
+test('seccomp and AppArmor profiles are those of the container, then of the pod', () => {
   const own = (type: string, localhostProfile?: string): Asked => ({
     own: { seccompProfile: { type, ...(localhostProfile !== undefined && { localhostProfile }) } },
   })
@@ -132,7 +132,7 @@ test('profiles of seccomp and AppArmor come from the container, then from the po
   check({ pod: { appArmorProfile: { type: 'Unconfined' } } }, { apparmor: { type: 'Unconfined' } })
 })
 
-test('all processes of a pod are in the groups of its volumes', () => {
+test('supplemental groups include the groups of volumes', () => {
   const groups = (pod: PodSecurityContext | undefined, ...ofVolumes: number[]): string => {
     const volumes = new Map(
       ofVolumes.map((supplementalGroup, index): readonly [string, ContainerVolume] => {
@@ -150,7 +150,7 @@ test('all processes of a pod are in the groups of its volumes', () => {
   assert.throws(() => groups({ supplementalGroupsPolicy: 'Odd' }), { message })
 })
 
-test('namespaces are shared with the node, the pod or another container', () => {
+test('namespace modes are node, pod or target container', () => {
   const shared = (spec: Partial<PodSpec>, more: Partial<ContainerInput> = {}): unknown =>
     secured({ spec, more }).namespaces
   const usual = { network: 'pod', pid: 'container', ipc: 'pod' }
@@ -163,7 +163,7 @@ test('namespaces are shared with the node, the pod or another container', () => 
   assert.deepEqual(shared({ hostUsers: true }), usual)
 })
 
-test('a pod with users of its own needs a runtime that can do that', () => {
+test('a pod with user namespaces needs a runtime that supports them', () => {
   const users = { uids: [{ hostId: 65536, containerId: 0, length: 65536 }], gids: [] }
   const able = { name: '', supportsUserNamespaces: true, supportsRecursiveReadOnlyMounts: false }
   const spec = { hostUsers: false }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { planRotation, rotatedName } from './plan-rotation.ts'
 
-test('there are never more files than there may be', () => {
+test('rotation never leaves more than the maximum number of files', () => {
   const cases: readonly [names: string, maxFiles: number, remove: string, compress: string][] = [
     ['0.log', 5, '', ''],
     ['0.log 0.log.1', 5, '', '0.log.1'],
@@ -22,6 +22,6 @@ test('there are never more files than there may be', () => {
   }
 })
 
-test('names sort by time', () => {
+test('names of rotated files sort by time', () => {
   assert.equal(rotatedName(Date.UTC(2026, 10, 5, 3, 4, 5, 678)), '20261105-030405')
 })

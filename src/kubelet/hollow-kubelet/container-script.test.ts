@@ -13,7 +13,7 @@ function check(pod: Partial<Pod>, container: Partial<Container>, expected: strin
 const never = { spec: { restartPolicy: 'Never', containers: [] } }
 const always = { spec: { restartPolicy: 'Always', containers: [] } }
 
-test('a command says how long a container runs and how it ends', () => {
+test('a hollow command sets the run time and the exit code of its container', () => {
   const cases: Readonly<Record<string, string>> = {
     'true': '0 after 0',
     '/bin/false': '1 after 0',
@@ -31,7 +31,7 @@ test('a command says how long a container runs and how it ends', () => {
   }
 })
 
-test('so does a small script for a shell', () => {
+test('a hollow shell script sets the run time and the exit code of its container', () => {
   const cases: Readonly<Record<string, string>> = {
     'exit 7': '7 after 0',
     'sleep 1; exit 3': '3 after 1000',
@@ -50,7 +50,7 @@ test('so does a small script for a shell', () => {
   }
 })
 
-test('a container whose command says nothing ends only where it is meant to', () => {
+test('a hollow container without a script exits only in pods that must complete', () => {
   check(always, {}, 'forever')
   check({}, {}, 'forever')
   check(never, {}, '0 after 1000')
@@ -58,7 +58,7 @@ test('a container whose command says nothing ends only where it is meant to', ()
   check({ spec: { restartPolicy: 'OnFailure', containers: [] } }, {}, '0 after 1000')
 })
 
-test('annotations of the pod come before everything else', () => {
+test('pod annotations win over the commands of hollow containers', () => {
   const annotated = (code?: string, after?: string): Partial<Pod> => {
     return {
       ...always,
@@ -78,13 +78,13 @@ test('annotations of the pod come before everything else', () => {
   check(annotated('-1'), container, '255 after 0')
 })
 
-test('a long command takes no long time', () => {
+test('parsing a long hollow command takes linear time', () => {
   const text = `${'sleep 0;'.repeat(50_000)}exit 4`
   check(always, { command: ['sh', '-c', text] }, '4 after 0')
   check(always, { command: ['sh', '-c', `${' '.repeat(1_000_000)}x`] }, 'forever')
 })
 
-test('only the word false makes a pod unready', () => {
+test('a hollow pod is unready only with the annotation value false', () => {
   const answers = (value?: string): boolean => {
     return answersProbes({
       metadata: { annotations: value === undefined ? {} : { 'simulated.k8ts.io/ready': value } },

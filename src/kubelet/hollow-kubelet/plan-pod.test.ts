@@ -22,7 +22,7 @@ const cases: readonly Case[] = [
     ],
   },
   {
-    name: 'a probe is asked after its initial delay',
+    name: 'a pod with a readiness probe is ready after the initial delay',
     spec: { containers: [container('web', { readinessProbe: { initialDelaySeconds: 15 } })] },
     steps: [
       [0, 'Running unready web=running!', 15],
@@ -31,7 +31,7 @@ const cases: readonly Case[] = [
     ],
   },
   {
-    name: 'what ends well and is not restarted has succeeded',
+    name: 'with restartPolicy Never a completed pod has succeeded',
     spec: { restartPolicy: 'Never', containers: [container('job', { command: ['sleep', '30'] })] },
     steps: [
       [0, 'Running ready job=running', 30],
@@ -40,7 +40,7 @@ const cases: readonly Case[] = [
     ],
   },
   {
-    name: 'a pod fails with one of its containers, when all have ended',
+    name: 'a pod fails when all containers have exited and one failed',
     spec: {
       restartPolicy: 'Never',
       containers: [container('good', { command: ['sleep', '5'] }), container('bad', { command: ['false'] })],
@@ -51,7 +51,7 @@ const cases: readonly Case[] = [
     ],
   },
   {
-    name: 'what fails is restarted on failure, what ends well is not',
+    name: 'with restartPolicy OnFailure only failed containers are restarted',
     spec: {
       restartPolicy: 'OnFailure',
       containers: [container('good', { command: ['true'] }), container('bad', { command: ['false'] })],
@@ -59,7 +59,7 @@ const cases: readonly Case[] = [
     steps: [[0, 'Running unready good=ended(0) bad=CrashLoopBackOff', 0.001]],
   },
   {
-    name: 'what keeps ending is restarted at once, then later and later',
+    name: 'a crashing container is restarted with exponential backoff',
     annotations: { 'simulated.k8ts.io/exit-code': '3', 'simulated.k8ts.io/exit-after': '1s' },
     steps: [
       [0, 'Running ready web=running', 1],
@@ -74,7 +74,7 @@ const cases: readonly Case[] = [
     ],
   },
   {
-    name: 'what ran for ten minutes is restarted at once',
+    name: 'the backoff is reset after ten minutes of running',
     annotations: { 'simulated.k8ts.io/exit-after': '10m' },
     steps: [
       [0, 'Running ready web=running', 600],
@@ -84,7 +84,7 @@ const cases: readonly Case[] = [
     ],
   },
   {
-    name: 'init containers run one after the other, then the rest',
+    name: 'init containers run in order before the containers',
     spec: {
       initContainers: [container('first', { command: ['sleep', '2'] }), container('second')],
       containers: [container('web')],
@@ -95,7 +95,7 @@ const cases: readonly Case[] = [
     ],
   },
   {
-    name: 'an init container that fails is tried again',
+    name: 'a failed init container is restarted with backoff',
     spec: { initContainers: [container('set-up', { command: ['false'] })] },
     steps: [
       [0, 'Pending unready set-up=CrashLoopBackOff web=PodInitializing', 0.001],
@@ -103,12 +103,12 @@ const cases: readonly Case[] = [
     ],
   },
   {
-    name: 'or takes the pod with it where nothing is restarted',
+    name: 'with restartPolicy Never a failed init container fails the pod',
     spec: { restartPolicy: 'Never', initContainers: [container('set-up', { command: ['false'] })] },
     steps: [[0, 'Failed unready set-up=ended(1) web=PodInitializing']],
   },
   {
-    name: 'a sidecar runs beside the others and ends after them',
+    name: 'a sidecar runs beside the containers and ends after them',
     spec: {
       restartPolicy: 'Never',
       initContainers: [container('proxy', { restartPolicy: 'Always' })],
@@ -120,12 +120,12 @@ const cases: readonly Case[] = [
     ],
   },
   {
-    name: 'a pod that says so is not ready',
+    name: 'a pod with the annotation ready=false is not ready',
     annotations: { 'simulated.k8ts.io/ready': 'false' },
     steps: [[0, 'Running unready web=running!']],
   },
   {
-    name: 'a gate keeps a pod from being ready',
+    name: 'an unmet readiness gate keeps a pod unready',
     spec: { readinessGates: [{ conditionType: 'example.com/open' }] },
     steps: [[0, 'Running unready web=running']],
   },
@@ -160,13 +160,13 @@ test('planPod: readiness follows the annotation and the gates of a running pod',
   assert.equal(transition(again), '2026-01-01T00:00:03Z')
 })
 
-test('planPod: nothing changes while nothing happens', () => {
+test('planPod: planning again without a change returns no action', () => {
   const pod = podOf()
   const { status } = plan(pod, 0)
   assert.deepEqual(plan({ ...pod, status }, 60).status, status)
 })
 
-test('planPod: the message of a crash loop is the one that people know', () => {
+test("planPod: a crash loop has Kubernetes' message", () => {
   const pod = podOf({}, { 'simulated.k8ts.io/exit-code': '1' })
   const crashed = { ...pod, status: plan(pod, 0).status }
   const { status } = plan(crashed, 1)
@@ -174,7 +174,7 @@ test('planPod: the message of a crash loop is the one that people know', () => {
   assert.equal(message, 'back-off 10s restarting failed container=web pod=web-0_default(u1)')
 })
 
-test('stoppedPod: what runs ends by a signal, what has ended stays', () => {
+test('stoppedPod: running containers end by a signal, exited ones stay unchanged', () => {
   const check = (spec: Partial<PodSpec>, shown: string): void => {
     const pod = podOf(spec)
     const stopped = stoppedPod({ ...pod, status: plan(pod, 0).status }, startMs + 1_000)

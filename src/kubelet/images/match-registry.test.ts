@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { matchesRegistry, registryOfKey } from './match-registry.ts'
 
-test('credentials are for a registry, or for a part of it', () => {
+test('credentials match a registry or a path prefix', () => {
   const yes = [
     ['quay.io', 'quay.io/a/b'],
     ['quay.io/a', 'quay.io/a/b'],
@@ -29,7 +29,7 @@ test('credentials are for a registry, or for a part of it', () => {
   for (const [pattern = '', repository = ''] of no) assert.ok(!matchesRegistry(pattern, repository), pattern)
 })
 
-test('a key of a docker configuration names a registry in several ways', () => {
+test('docker config keys are normalized to registry hosts', () => {
   const cases: Readonly<Record<string, string>> = {
     'https://index.docker.io/v1/': 'index.docker.io',
     'http://localhost:5000': 'localhost:5000',
@@ -42,6 +42,6 @@ test('a key of a docker configuration names a registry in several ways', () => {
   for (const [key, expected] of Object.entries(cases)) assert.equal(registryOfKey(key), expected, key)
 })
 
-test('a hostile pattern takes no long time', () => {
+test('matching a hostile registry pattern takes linear time', () => {
   assert.equal(matchesRegistry(`${'*a'.repeat(5_000)}b`, 'a'.repeat(5_000)), false)
 })

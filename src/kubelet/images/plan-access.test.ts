@@ -21,7 +21,7 @@ function pulled(...texts: readonly string[]): ImagePulledRecord {
   return record
 }
 
-test('an image that is there is for those who could pull it', () => {
+test('a present image may be used by pods with matching pull records', () => {
   const cases: readonly [
     record: ImagePulledRecord | undefined,
     hasPullIntent: boolean,
@@ -51,7 +51,7 @@ test('an image that is there is for those who could pull it', () => {
   assert.equal(mustAttemptImagePull(other), true, 'the same image under another name')
 })
 
-test('a record is written when there is something new', () => {
+test('a pull record is written only for new credentials', () => {
   const pull = (record: ImagePulledRecord, text: string): ImagePulledRecord | undefined => {
     return withPull(record, { imageRef: 'id', repository, now: '2', credential: credential(text) })
   }

@@ -30,7 +30,7 @@ function plan(availableBytes: number, texts: readonly string[], inUse: readonly 
   return `${usedPercent}% ${neededBytes} ${candidates.map(({ id }) => id).join(' ')}`.trim()
 }
 
-test('room is made above the high threshold, down to the low one', () => {
+test('image GC starts above the high threshold and frees to the low threshold', () => {
   const images = ['a 999']
   assert.equal(plan(1_000, images), '0% 0')
   assert.equal(plan(151, images), '85% 49 a')
@@ -40,11 +40,11 @@ test('room is made above the high threshold, down to the low one', () => {
   assert.equal(plan(5_000, images), '0% 0')
 })
 
-test('those that nobody used for longest go first', () => {
+test('image GC removes the least recently used images first', () => {
   assert.equal(plan(0, ['a 500 300', 'b 900 400', 'c 400', 'd 600']), '100% 200 d c b a')
 })
 
-test('what is used, new or pinned stays', () => {
+test('image GC keeps used, new and pinned images', () => {
   assert.equal(plan(0, ['a 999', 'b 119', 'c 120', 'd! 999', 'e 999 500'], ['a']), '100% 200 c e')
   assert.equal(plan(0, ['a 999'], ['a']), '100% 200')
 })

@@ -22,7 +22,7 @@ function found(secrets: readonly Secret[], repository: string): string {
     .join(' ')
 }
 
-test('secrets of both kinds tell names and passwords', () => {
+test('dockerconfigjson and dockercfg secrets are parsed', () => {
   const auths = { 'quay.io': { auth: base64('me:se:cret') }, 'other.io': { username: 'you', password: 'x' } }
   const json = secret('dockerconfigjson', { auths })
   const old = secret('dockercfg', auths, 'old')
@@ -34,7 +34,7 @@ test('secrets of both kinds tell names and passwords', () => {
   assert.equal(found([{ metadata: { name: 'empty' }, type: 'kubernetes.io/dockercfg' }], 'quay.io/a'), '')
 })
 
-test('those that name the repository most closely come first', () => {
+test('the most specific credentials are tried first', () => {
   const auths = Object.fromEntries(
     ['quay.io', 'quay.io/me/it', 'quay.io/me', 'other.io'].map(key => [key, { username: key, password: '' }]),
   )
@@ -43,7 +43,7 @@ test('those that name the repository most closely come first', () => {
   assert.equal(found([json], 'quay.io/you'), 'it/quay.io:')
 })
 
-test('Docker Hub has names of its own', () => {
+test('Docker Hub aliases match its registry', () => {
   const auths = { 'https://index.docker.io/v1/': { username: 'hub', password: '' } }
   const json = secret('dockerconfigjson', { auths })
   assert.equal(found([json], 'docker.io/library/busybox'), 'it/hub:')
@@ -56,7 +56,7 @@ test('Docker Hub has names of its own', () => {
   assert.equal(found([json, named], 'docker.io/library/busybox'), 'named/me:')
 })
 
-test('a secret that holds something else is refused without telling what', () => {
+test('an invalid pull secret is rejected without showing its content', () => {
   for (const content of [
     'secret text',
     '[]',
@@ -76,7 +76,7 @@ test('a secret that holds something else is refused without telling what', () =>
   }
 })
 
-test('credentials are recognized again without being told', () => {
+test('credentials are compared by hash', () => {
   const of = (password: string, name?: string): string => {
     const auths = { 'a.io': { username: 'me', password } }
     return pullCredentials([secret('dockerconfigjson', { auths }, name)], 'a.io/b')[0]?.hash ?? ''

@@ -6,7 +6,7 @@ import { planAllocatable, planCapacity } from './capacity.ts'
 const gibi = 1024 ** 3
 const settings = kubeletConfiguration({ name: 'n', addresses: [], rootDirectory: '/', cgroupRoot: '/' })
 
-test('what a machine has is said in the units of Kubernetes', () => {
+test("capacity is reported in Kubernetes' quantities", () => {
   const hugePages = [
     { sizeBytes: 2 * 1024 ** 2, count: 4, resource: 'hugepages-2Mi' },
     { sizeBytes: gibi, count: 0, resource: 'hugepages-1Gi' },
@@ -28,7 +28,7 @@ test('what a machine has is said in the units of Kubernetes', () => {
   })
 })
 
-test('pods do not get what is reserved, must stay free or is in huge pages', () => {
+test('allocatable excludes reservations, eviction thresholds and huge pages', () => {
   const capacity = { 'cpu': '4', 'memory': '8Gi', 'ephemeral-storage': '100Gi', 'pods': '110' }
   const usual = { 'cpu': '4', 'memory': '8092Mi', 'ephemeral-storage': '90Gi', 'pods': '110' }
   assert.deepEqual(planAllocatable(capacity, settings), usual)

@@ -46,7 +46,7 @@ function conditions(status: NodeStatus): readonly string[] {
   )
 }
 
-test('a node that is well says so, and what it is', () => {
+test('the status of a healthy node has Ready conditions and node info', () => {
   const status = plan({})
   assert.deepEqual(conditions(status), [
     'MemoryPressure=False KubeletHasSufficientMemory: kubelet has sufficient memory available',
@@ -66,7 +66,7 @@ test('a node that is well says so, and what it is', () => {
   assert.deepEqual(status.allocatable, machine.allocatable)
 })
 
-test('what is wrong with a node is said in full', () => {
+test('conditions of an unhealthy node have all reasons', () => {
   const pressures = new Set(['MemoryPressure', 'DiskPressure', 'PIDPressure'] as const)
   assert.deepEqual(conditions(plan({}, { pressures, problems: ['it is down'] })), [
     'MemoryPressure=True KubeletHasInsufficientMemory: kubelet has insufficient memory available',
@@ -78,7 +78,7 @@ test('what is wrong with a node is said in full', () => {
   assert.equal(several.conditions?.at(-1)?.message, '[it is down, there is no network]')
 })
 
-test('times of transitions stay while a condition does, those of heartbeats do not count as changes', () => {
+test('transition times stay while a condition is unchanged, heartbeat times are no change', () => {
   const first = plan({})
   const later = plan(first, {}, at + 60_000)
   assert.equal(hasChanged(first, later), false)
@@ -94,7 +94,7 @@ test('times of transitions stay while a condition does, those of heartbeats do n
   assert.equal(hasChanged(givenUp, plan(givenUp)), true, 'others said that nobody knows')
 })
 
-test('what others say of a node stays', () => {
+test('conditions and addresses of other writers are kept', () => {
   const network = { type: 'NetworkUnavailable', status: 'False', reason: 'RouteCreated' }
   const before: NodeStatus = {
     capacity: { 'example.com/gpu': '2', 'hugepages-16Mi': '0', 'cpu': '1' },
@@ -111,7 +111,7 @@ test('what others say of a node stays', () => {
   assert.deepEqual(after.volumesAttached, before.volumesAttached)
 })
 
-test('the largest images are named, each with some of its names', () => {
+test('the node status lists the largest images with a bounded number of names', () => {
   const image = (sizeBytes: number, tags: number): Image => ({
     id: `sha256:${sizeBytes}`,
     tags: Array.from({ length: tags }, (_, index) => `t${index}`),
@@ -126,7 +126,7 @@ test('the largest images are named, each with some of its names', () => {
   assert.deepEqual(plan({}, { images: [image(1, 9)] }).images?.[0]?.names, ['d', 't0', 't1', 't2', 't3'])
 })
 
-test('handlers, volumes in use and features are named in order', () => {
+test('runtime handlers, volumes in use and features are listed in order', () => {
   const handler = (name: string): NodeObservation['handlers'][number] => {
     return { name, supportsUserNamespaces: true, supportsRecursiveReadOnlyMounts: false }
   }
@@ -149,7 +149,7 @@ test('handlers, volumes in use and features are named in order', () => {
   assert.deepEqual(plan(status).volumesInUse, [], 'those that are in use no more are taken back')
 })
 
-test('people are told of what changes, and of a new start', () => {
+test('node events report condition changes and a reboot', () => {
   const reasons = (before: NodeStatus, after: NodeStatus): readonly string[] => {
     return planEvents('node-1', before, after).map(
       ({ type, reason, message }) => `${type} ${reason}: ${message}`,
@@ -172,7 +172,7 @@ test('people are told of what changes, and of a new start', () => {
   ])
 })
 
-test('a node is registered with its labels and taints, and later set right', () => {
+test('a node is registered with labels and taints, which are reconciled later', () => {
   const taints = [{ key: 'gpu', effect: 'NoSchedule' }]
   const wanted = planNode({ ...node, registerTaints: taints, podCidr: '10.244.1.0/24' }, facts)
   assert.deepEqual(wanted.metadata.labels, {

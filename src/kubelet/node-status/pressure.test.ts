@@ -12,7 +12,7 @@ const { evictionHard } = kubeletConfiguration({
 })
 const mebi = 1024 ** 2
 
-test('a node runs short when less is left than must stay free', () => {
+test('a node is under pressure below its eviction threshold', () => {
   const cases: readonly (readonly [string, number, number, PressureType | undefined])[] = [
     ['memory.available', 100 * mebi, 8192 * mebi, undefined],
     ['memory.available', 100 * mebi - 1, 8192 * mebi, 'MemoryPressure'],
@@ -45,7 +45,7 @@ test('a node runs short when less is left than must stay free', () => {
   assert.deepEqual([...observedPressures({}, evictionHard)], [], 'what cannot be read is no pressure')
 })
 
-test('a pressure lasts for five minutes after it was last seen', () => {
+test('a pressure condition lasts five minutes after the last observation', () => {
   const lasting = new PressureTransitions()
   const at = (seconds: number, ...observed: PressureType[]): readonly PressureType[] => {
     return [...lasting.observe(new Set(observed), seconds * 1_000)]
@@ -58,7 +58,7 @@ test('a pressure lasts for five minutes after it was last seen', () => {
   assert.deepEqual(at(650), [])
 })
 
-test('memory that files only borrow is available', () => {
+test('inactive file memory counts as available', () => {
   const meminfo = `MemTotal:       1000 kB
 MemFree:         100 kB
 MemAvailable:    700 kB
@@ -69,7 +69,7 @@ Inactive(file):  300 kB
   assert.equal(memoryAvailable(''), undefined)
 })
 
-test('process numbers are counted with threads', () => {
+test('available PIDs are counted with threads', () => {
   assert.deepEqual(pidAvailable('0.10 0.20 0.30 2/345 6789\n', '32768\n'), {
     available: 32_423,
     total: 32_768,

@@ -12,7 +12,7 @@ const noNetwork: RuntimeCondition = {
 }
 const ready: RuntimeStatus = { runtime: good, network: good, handlers: [] }
 
-test('a runtime that cannot run pods says why', async () => {
+test('the runtime state has the reason why pods cannot run', async () => {
   const simulation = new Simulation({ seed: 1 })
   const { signal } = new AbortController()
   let answer: RuntimeStatus | undefined

@@ -20,7 +20,7 @@ function check(leftovers: Partial<OrphanedPodInput>, expected: readonly Partial<
   )
 }
 
-test('planOrphanedPods: what is known is left alone, and so is what is not of Kubernetes', () => {
+test('planOrphanedPods: known pods and foreign objects are skipped', () => {
   check({}, [])
   check(
     {
@@ -37,7 +37,7 @@ test('planOrphanedPods: what is known is left alone, and so is what is not of Ku
   )
 })
 
-test('planOrphanedPods: all that a pod has left is one', () => {
+test('planOrphanedPods: all leftovers of a pod are one orphan', () => {
   check(
     {
       sandboxes: [

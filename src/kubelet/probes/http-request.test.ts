@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { requestHeaders, requestPath } from './http-request.ts'
 
-test('whatever is written becomes a path that may be sent', () => {
+test('probe paths are escaped to valid request targets', () => {
   const cases: Readonly<Record<string, string>> = {
     '': '/',
     '/': '/',
@@ -20,7 +20,7 @@ test('whatever is written becomes a path that may be sent', () => {
   for (const [path, expected] of Object.entries(cases)) assert.equal(requestPath(path), expected, path)
 })
 
-test('headers are what is given, and what is usual beside it', () => {
+test('probe headers are those of the spec plus defaults', () => {
   const headers = (...pairs: readonly [string, string][]): Record<string, unknown> => {
     return {
       ...requestHeaders(

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { ContainerStatus } from '#/api/generated/core/v1.ts'
 import { chooseLog } from './choose-log.ts'
 
-test('which log is shown, or why there is none', () => {
+test('the log of the requested container instance is chosen, or an error returned', () => {
   const check = (status: Partial<ContainerStatus> | undefined, expected: string, previous = false): void => {
     const whole = { name: 'c', image: 'i', imageID: '', ready: false, restartCount: 0, ...status }
     const pod = { metadata: { name: 'p' }, status: { containerStatuses: status ? [whole] : [] } }

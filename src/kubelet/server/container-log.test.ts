@@ -3,9 +3,10 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { makeTemporaryFolder, nodeLinux, nodePlatform } from '#/platform/node.ts'
+import { waitUntil } from '../../../tests/wait-until.ts'
 import { readContainerLog, type ContainerLogOptions } from './container-log.ts'
 
-const { files, clock } = nodePlatform({ log: { level: 'error', format: 'text' } })
+const { files } = nodePlatform({ log: { level: 'error', format: 'text' } })
 const { files: linuxFiles } = await nodeLinux()
 
 async function temporaryFolder(t: TestContext): Promise<string> {
@@ -43,6 +44,9 @@ async function textOf(pieces: AsyncIterable<Uint8Array>): Promise<string> {
 /** Follows the log of a container that runs until stopped. */
 class Follower {
   text = ''
+  /** Offset of the last read. */
+  offset = 0
+  readonly watched = new Set<string>()
   readonly done: Promise<void>
   #isRunning = true
   #tell = (): void => undefined
@@ -55,11 +59,24 @@ class Follower {
         return () => undefined
       },
     }
-    this.done = this.#read(read(path, { follow, ...options }))
+    const observed: ContainerLogOptions['linuxFiles'] = {
+      openBeneath: (...parameters) => linuxFiles.openBeneath(...parameters),
+      lstat: file => linuxFiles.lstat(file),
+      readRange: (file, offset, length) => {
+        this.offset = offset
+        return linuxFiles.readRange(file, offset, length)
+      },
+      watch: (folder, signal) => {
+        const changes = linuxFiles.watch(folder, signal)
+        this.watched.add(folder)
+        return changes
+      },
+    }
+    this.done = this.#read(read(path, { follow, linuxFiles: observed, ...options }))
   }
 
   async shows(text: string): Promise<void> {
-    for (let waits = 0; this.text !== text && waits < 500; waits++) await clock.sleep(10)
+    await waitUntil(() => this.text.length >= text.length)
     assert.equal(this.text, text)
   }
 
@@ -73,7 +90,7 @@ class Follower {
   }
 }
 
-test('a log is read to where it ends, or its last lines of it', async t => {
+test('a log is read to its end, or its last lines', async t => {
   const path = await logFile(t)
   await files.write(path, ['1', '2', '3'].map(line).join(''))
   assert.equal(await textOf(read(path)), '1\n2\n3\n')
@@ -83,7 +100,7 @@ test('a log is read to where it ends, or its last lines of it', async t => {
   assert.equal(await textOf(read(path, { selection: { timestamps: false, limitBytes: 3 } })), '1\n2')
 })
 
-test('who follows sees each line as it is written, until the container has ended', async t => {
+test('following a log yields each line until the container exits', async t => {
   const path = await logFile(t)
   await files.write(path, line('old') + line('1'))
   const follower = new Follower(path, { tailLines: 1 })
@@ -99,7 +116,7 @@ test('who follows sees each line as it is written, until the container has ended
   assert.equal(follower.text, '1\n2\n3\nlast\n')
 })
 
-test('who follows goes on when the file is moved away, and misses nothing on both sides', async t => {
+test('following a log continues across rotation and truncation without loss', async t => {
   const path = await logFile(t)
   const follower = new Follower(path)
   await append(path, line('1'))
@@ -115,21 +132,21 @@ test('who follows goes on when the file is moved away, and misses nothing on bot
     await follower.shows(expected)
   }
   await files.truncate(path, 0)
-  await clock.sleep(50)
+  await waitUntil(() => follower.offset === 0)
   await append(path, line('again'))
   await follower.shows('1\n2\n3\n4\n5\n6\n7\nagain\n')
   follower.endContainer()
   await follower.done
 })
 
-test('who follows before the first word waits for it, and who stops leaves nothing behind', async t => {
+test('following a missing log waits for its file, and aborting releases it', async t => {
   const folder = await temporaryFolder(t)
   const path = join(folder, 'pod', 'c', '0.log')
   const stopping = new AbortController()
   const follower = new Follower(path, { signal: stopping.signal })
-  await clock.sleep(50)
+  await waitUntil(() => follower.watched.has(folder))
   await files.makeFolder(join(folder, 'pod'))
-  await clock.sleep(20)
+  await waitUntil(() => follower.watched.has(join(folder, 'pod')))
   await files.makeFolder(join(folder, 'pod', 'c'))
   await files.write(path, line('first'))
   await follower.shows('first\n')
@@ -140,7 +157,7 @@ test('who follows before the first word waits for it, and who stops leaves nothi
   await files.remove(join(folder, 'pod'))
 })
 
-test('a reader who does not read keeps nobody from writing, and gets everything later', async t => {
+test('a slow log reader does not block the writer and gets all lines', async t => {
   const path = await logFile(t)
   const long = 'x'.repeat(10_000)
   const stopping = new AbortController()

@@ -13,7 +13,7 @@ async function tail(file: string, lines: number): Promise<string> {
   return bytes.subarray(await findTail({ read, sizeBytes: bytes.length }, lines)).toString()
 }
 
-test('the last lines of a file begin where a line begins', async () => {
+test('the tail of a log begins at a line', async () => {
   const file = line('1') + line('2') + line('3')
   assert.equal(await tail(file, 0), '')
   assert.equal(await tail(file, 1), line('3'))
@@ -23,7 +23,7 @@ test('the last lines of a file begin where a line begins', async () => {
   assert.equal(await tail('', 5), '')
 })
 
-test('a line in parts is one, and so is one without an end', async () => {
+test('a partial line and an unfinished line count as one line', async () => {
   const long = line('a', 'P') + line('b', 'P') + line('c')
   assert.equal(await tail(line('1') + long, 1), long)
   assert.equal(await tail(line('1') + long + line('2'), 2), long + line('2'))
@@ -33,7 +33,7 @@ test('a line in parts is one, and so is one without an end', async () => {
   assert.equal(await tail(line('0') + open, 2), line('0') + open)
 })
 
-test('only as much of a large file is read as its last lines take', async () => {
+test('finding the tail reads only the end of a large file', async () => {
   const filler = line('x'.repeat(10_000)).repeat(2_000)
   const bytes = Buffer.from(filler + line('last'))
   let readBytes = 0
@@ -46,7 +46,7 @@ test('only as much of a large file is read as its last lines take', async () => 
   assert.ok(readBytes < 200_000, `${readBytes}`)
 })
 
-test('lines are found wherever blocks begin, and a file of one endless line ends the search', async () => {
+test('the tail is found across block boundaries, and a file of one long line bounds the search', async () => {
   for (let length = 65_400; length < 65_600; length += 7) {
     const file = line('y'.repeat(100)) + line('x'.repeat(length)) + line('1') + line('2')
     assert.equal(await tail(file, 2), line('1') + line('2'))

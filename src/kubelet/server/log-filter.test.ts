@@ -23,13 +23,13 @@ function shown(file: string, selection: Partial<LogSelection> = {}, pieceLength 
   return Buffer.concat([...parts, filter.finish()]).toString()
 }
 
-test('a log is shown as it was said, however it was cut when it was written or read', () => {
+test('partial log records are joined, independent of read boundaries', () => {
   const file = logFile('1o one', '2o+ two ', '3o+ and ', '4o a half', '5o', '6o  blanks ', '7e \u00e9')
   const expected = 'one\ntwo and a half\n\n blanks \n\u00e9\n'
   for (const length of [1, 2, 3, 7, 50, 1_000]) assert.equal(shown(file, {}, length), expected)
 })
 
-test('streams, times and sizes select what is shown', () => {
+test('stream, since time and byte limits filter the log', () => {
   const file = logFile('1o one', '2e two', '3o+ thr', '4o ee', '5e five')
   const since = timeNanoseconds('2024-01-01T00:00:03Z')
   const check = (selection: Partial<LogSelection>, expected: string): void => {
@@ -47,7 +47,7 @@ test('streams, times and sizes select what is shown', () => {
   check({ timestamps: true, limitBytes: 12 }, '2024-01-01T0')
 })
 
-test('a line without its end is shown as far as it goes, and what is no line is left out', () => {
+test('an unfinished record is shown, a malformed one is skipped', () => {
   assert.equal(shown(`${logFile('1o one')}2024-01-01T00:00:02Z stdout F tw`), 'one\ntw')
   assert.equal(shown(`garbage\n\n\0\xff\n2024-01-01T00:00:02Z stdin F x\n${logFile('1o one')}`), 'one\n')
   assert.equal(shown(`${'x'.repeat(3_000_000)}\n${logFile('1o one')}`), 'one\n')
@@ -55,7 +55,7 @@ test('a line without its end is shown as far as it goes, and what is no line is 
   assert.equal(parseLogLine(Buffer.from('2024-01-01T00:00:02Z stdout F')), undefined)
 })
 
-test('times are read and written with all their digits', () => {
+test('log timestamps keep nanoseconds', () => {
   assert.equal(timeNanoseconds('1970-01-01T00:00:01.000000001Z'), 1_000_000_001n)
   assert.equal(timeNanoseconds('1970-01-01T01:00:01.5+01:00'), 1_500_000_000n)
   assert.equal(timeNanoseconds('2024-13-99T00:00:00Z'), 0n)

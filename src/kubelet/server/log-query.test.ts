@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readLogQuery } from './log-query.ts'
 
-test('what of a log is asked for is read from the query, and nonsense is refused', () => {
+test('log options are parsed from the query, invalid ones are rejected', () => {
   const nowMs = Date.parse('2024-01-01T00:01:00Z')
   const check = (query: string, expected: object | undefined): void => {
     assert.deepEqual(readLogQuery(new URLSearchParams(query), nowMs), expected, query)

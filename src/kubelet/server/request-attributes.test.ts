@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { requestAttributes } from './request-attributes.ts'
 
-test('a request to a kubelet is something done to a part of its node', () => {
+test('kubelet requests are authorized as verbs on subresources of the node', () => {
   const check = (request: string, expected: string): void => {
     const [method = '', path = ''] = request.split(' ')
     const { verb, subresources } = requestAttributes(method, path)

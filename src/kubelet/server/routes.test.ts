@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findRoute } from './routes.ts'
 
-test('a path leads to one handler, or to none', () => {
+test('a path is routed to one handler or none', () => {
   const check = (request: string, expected: string): void => {
     const [method = '', path = ''] = request.split(' ')
     const found = findRoute(method, path)

@@ -5,13 +5,13 @@ import { isUrgent, statusPatch } from './status-patch.ts'
 
 const ready = { type: 'Ready', status: 'True', lastTransitionTime: 't' }
 
-test('statusPatch: what is the same is not sent', () => {
+test('statusPatch: equal fields are not sent', () => {
   const status: PodStatus = { phase: 'Running', podIPs: [{ ip: 'a' }], conditions: [ready] }
   assert.equal(statusPatch(status, structuredClone(status)), undefined)
   assert.equal(statusPatch({}, {}), undefined)
 })
 
-test('statusPatch: fields that changed, came or went', () => {
+test('statusPatch: changed, added and removed fields are sent', () => {
   const before = { phase: 'Pending', reason: 'r', hostIP: 'h', containerStatuses: [] }
   const container = { name: 'a', image: '', imageID: '', ready: true, restartCount: 0 }
   const after = { phase: 'Running', hostIP: 'h', podIP: 'p', containerStatuses: [container] }
@@ -19,12 +19,12 @@ test('statusPatch: fields that changed, came or went', () => {
   assert.deepEqual(statusPatch(before, after), patch)
 })
 
-test('statusPatch: a list of addresses is meant as a whole', () => {
+test('statusPatch: the list of addresses is replaced as a whole', () => {
   const patch = statusPatch({ podIPs: [{ ip: 'a' }] }, { podIPs: [{ ip: 'b' }] })
   assert.deepEqual(patch, { podIPs: [{ $patch: 'replace' }, { ip: 'b' }] })
 })
 
-test('statusPatch: amounts that are gone are taken away', () => {
+test('statusPatch: removed resources are deleted', () => {
   const before = { resources: { requests: { cpu: '1', memory: '1' } }, allocatedResources: { cpu: '1' } }
   const after = { resources: { requests: { cpu: '2' } } }
   assert.deepEqual(statusPatch(before, after), {
@@ -33,13 +33,13 @@ test('statusPatch: amounts that are gone are taken away', () => {
   })
 })
 
-test('statusPatch: conditions of others are theirs', () => {
+test('statusPatch: conditions of other writers are kept', () => {
   const foreign = { type: 'example.com/gate', status: 'True' }
   assert.equal(statusPatch({ conditions: [foreign, ready] }, { conditions: [ready] }), undefined)
   assert.equal(statusPatch({ conditions: [ready] }, { conditions: [foreign, ready] }), undefined)
 })
 
-test('statusPatch: a condition loses the reason that no longer holds', () => {
+test('statusPatch: an outdated reason of a condition is removed', () => {
   const unready = { type: 'Ready', status: 'False', reason: 'ContainersNotReady', message: 'm' }
   assert.deepEqual(statusPatch({ conditions: [unready] }, { conditions: [ready] }), {
     conditions: [{ ...ready, reason: null, message: null }],
@@ -49,7 +49,7 @@ test('statusPatch: a condition loses the reason that no longer holds', () => {
   })
 })
 
-test('isUrgent: a phase and readiness are, the rest is not', () => {
+test('isUrgent: changes of phase and readiness only', () => {
   const cases: readonly (readonly [PodStatus, PodStatus, boolean])[] = [
     [{}, { phase: 'Pending' }, false],
     [{ phase: 'Pending' }, { phase: 'Pending', containerStatuses: [] }, false],

@@ -10,7 +10,7 @@ function tail(records: readonly string[], { linesMax = 80, bytesMax = 2048 } = {
   return logTail(log, { linesMax, bytesMax })
 }
 
-test('the last lines of a log are as they were written', () => {
+test('the log tail keeps the lines as written', () => {
   assert.equal(tail([]), '')
   assert.equal(tail(['F one', 'F two']), 'one\ntwo\n')
   assert.equal(tail(['F one', 'F ', 'F two']), 'one\n\ntwo\n')
@@ -19,13 +19,13 @@ test('the last lines of a log are as they were written', () => {
   assert.equal(tail(['F 1', 'F 2', 'F 3'], { linesMax: 2 }), '2\n3\n')
 })
 
-test('no more is taken than fits, and no character is cut', () => {
+test('the log tail is bounded and cuts no character', () => {
   assert.equal(tail(['F 0123456789'], { bytesMax: 4 }), '789\n')
   assert.equal(tail(['F ää'], { bytesMax: 4 }), 'ä\n')
   assert.equal(tail(['F \u{1f600}'], { bytesMax: 3 }), '\n')
 })
 
-test('what is no record, such as the rest of a cut line, is left out', () => {
+test('the log tail skips malformed records', () => {
   const log = `00Z stdout F cut\n\n${time} stderr F whole\ngarbage`
   assert.equal(logTail(log, { linesMax: 80, bytesMax: 2048 }), 'whole\n')
 })

@@ -19,7 +19,7 @@ const claims: readonly (readonly [claim: PersistentVolumeClaim, expected: string
   [{ ...bound, metadata: { ...deleted, finalizers: ['kubernetes.io/pvc-protection'] } }, undefined],
 ]
 
-test('a claim can be used when it is bound and not about to go', () => {
+test('a claim is usable when bound and not terminating', () => {
   for (const [claim, expected] of claims) assert.equal(claimProblem(claim), expected)
 })
 
@@ -28,7 +28,7 @@ const volumeOf = (uid?: string): PersistentVolume => ({
   spec: uid === undefined ? {} : { claimRef: { uid } },
 })
 
-test("a volume is the claim's only when it says so too", () => {
+test('a volume must reference the claim back', () => {
   assert.equal(volumeProblem(volumeOf('u1'), bound), undefined)
   assert.equal(
     volumeProblem(volumeOf(), bound),
@@ -40,7 +40,7 @@ test("a volume is the claim's only when it says so too", () => {
   )
 })
 
-test('a volume that is on another node is refused', () => {
+test('a volume with affinity to another node is rejected', () => {
   const onNode = (value: string): PersistentVolume => ({
     metadata: {},
     spec: {
@@ -62,7 +62,7 @@ test('a volume that is on another node is refused', () => {
   })
 })
 
-test('the group of a volume is a number, or none', () => {
+test('the group annotation of a volume must be a number', () => {
   const groupOf = (text: string): number | undefined =>
     groupOfVolume({ metadata: { annotations: { 'pv.beta.kubernetes.io/gid': text } } })
   assert.equal(groupOf('1234'), 1234)

@@ -17,7 +17,7 @@ const cases: readonly [type: string, reason: string][] = [
   ['other', 'mkfs.other is not installed on this node'],
 ]
 
-test('a missing program that makes filesystems is named, with its package', async () => {
+test('a missing mkfs program is reported with its package', async () => {
   const { files } = new Simulation({ seed: 1 }).host('node')
   const linux = new EmptyLinux({ files })
   const mount = { linux, device: '/dev/sdb', target: '/mnt', isReadonly: false, mountOptions: [] }

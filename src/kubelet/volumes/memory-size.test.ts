@@ -22,7 +22,7 @@ const sizes: readonly (readonly [pod: Pod, sizeLimit: string | undefined, expect
   [podOf(limit('10M')), undefined, 1_000_000],
 ]
 
-test("a volume in memory is limited by the least of its own, its pod's and the node's", () => {
+test('the size of an emptyDir in memory is the least of the limits of volume, pod and node', () => {
   for (const [pod, sizeLimit, expected] of sizes) {
     assert.equal(memorySizeOf(pod, sizeLimit, { memory: '1M' }), expected)
   }
@@ -55,7 +55,7 @@ const mediums: readonly (readonly [pod: Pod, medium: string, expected: string])[
   [podOf({}), 'HugePages-x', 'invalid huge page size: x'],
 ]
 
-test('huge pages have the size that containers ask for', () => {
+test('an emptyDir of huge pages has the requested page size', () => {
   for (const [pod, medium, expected] of mediums) {
     let found: string
     try {

@@ -16,7 +16,7 @@ const cases: readonly (readonly [containers: readonly string[], expected: string
   [['v:/a v:/a/b'], 'b'],
 ]
 
-test('volumes that are mounted inside of another need a folder in it', () => {
+test('nested volume mounts need a directory in the outer volume', () => {
   for (const [containers, expected] of cases) {
     const spec = {
       containers: containers.map((mounts, index) => ({
@@ -31,7 +31,7 @@ test('volumes that are mounted inside of another need a folder in it', () => {
   }
 })
 
-test('no mount leads out of the container', () => {
+test('mount points outside of the container are rejected', () => {
   const spec = { containers: [{ name: 'c', volumeMounts: [{ name: 'v', mountPath: '../x' }] }] }
   assert.throws(() => nestedMountPoints({ metadata: {}, spec }, 'v'), /invalid container mount point \.\.\/x/)
 })

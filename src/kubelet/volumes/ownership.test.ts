@@ -21,7 +21,7 @@ const modes: readonly (readonly [
   ['socket', 0o600, 'rw', 0o660],
 ]
 
-test('a group may read and write what its volume has, and what comes to be in its folders', () => {
+test('fsGroup sets group permissions and setgid on directories', () => {
   for (const [type, mode, rights, expected] of modes) {
     const found = groupMode({ type, mode }, rights === 'ro')
     assert.equal(found.toString(8), expected.toString(8), `${type} ${mode.toString(8)} ${rights}`)
@@ -38,7 +38,7 @@ const folder: LinuxFileStatus = {
   device: 1n,
 }
 
-test("a volume is the group's already when its folder is", () => {
+test('OnRootMismatch skips a volume whose root has the group', () => {
   assert.equal(hasGroup(folder, 7, false), true)
   assert.equal(hasGroup(folder, 8, false), false)
   assert.equal(hasGroup({ ...folder, mode: 0o775 }, 7, false), false, 'new files would not be')

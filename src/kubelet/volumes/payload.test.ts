@@ -31,7 +31,7 @@ const cases: readonly (readonly [items: Items, isOptional: boolean, expected: st
   ],
 ]
 
-test('files are made of all keys, or of those that are asked for', () => {
+test('volume files are all keys, or the listed items', () => {
   for (const [items, isOptional, expected] of cases) {
     let found: string
     try {
@@ -62,7 +62,7 @@ const paths: readonly (readonly [path: string, expected: string])[] = [
   ['x/'.repeat(3_000), 'invalid path: must be less than or equal to 4096 characters'],
 ]
 
-test('paths are below the volume and leave alone what is kept there', () => {
+test('item paths must stay in the volume and avoid reserved names', () => {
   for (const [path, expected] of paths) {
     let found: string
     try {
@@ -74,7 +74,7 @@ test('paths are below the volume and leave alone what is kept there', () => {
   }
 })
 
-test('payloads are the same when every file is, with mode and owner', () => {
+test('payloads are equal when all files, modes and owners are', () => {
   const one = new Map([['a', file]])
   const others: readonly (readonly [ReadonlyMap<string, PayloadFile>, boolean])[] = [
     [new Map([['a', { ...file }]]), true],
@@ -89,12 +89,12 @@ test('payloads are the same when every file is, with mode and owner', () => {
   for (const [other, expected] of others) assert.equal(equalPayloads(one, other), expected)
 })
 
-test('what is seen at the top of a volume are the first names of all paths', () => {
+test('top-level entries are the first segments of all paths', () => {
   const payload = new Map(['a', 'b/c', 'b/d/e'].map(path => [path, file]))
   assert.deepEqual([...topNames(payload)], ['a', 'b'])
 })
 
-test('several failures are one text, each once', () => {
+test('errors are aggregated without duplicates', () => {
   assert.equal(aggregateMessage(['a']), 'a')
   assert.equal(aggregateMessage(['a', 'a']), 'a')
   assert.equal(aggregateMessage(['a', 'b', 'a']), '[a, b]')

@@ -22,7 +22,7 @@ const cases: readonly Case[] = [
   { containers: [undefined], fsGroup: 5, expected: '600' },
 ]
 
-test('a token is for the one user of all containers, or for a group, or else for everybody', () => {
+test('token file mode and owner follow runAsUser, fsGroup or default to 0644', () => {
   for (const { pod: ofPod, containers, fsGroup, expected } of cases) {
     const pod: Pod = {
       metadata: {},

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { mountsBelow } from './remove-pod.ts'
 
-test('what is mounted inside of another is unmounted first, and nothing beside the folder', () => {
+test('nested mounts are unmounted first, and mounts outside of the pod directory are kept', () => {
   const table = [
     '/',
     '/pods/a',

@@ -29,7 +29,7 @@ function createPod(plane: TestControlPlane, name: string, nodeName: string): Pro
 
 const hourMs = 3_600_000
 
-test('a token is bound to its pod and is the same until four fifths of its time have passed', async t => {
+test('a token is bound to its pod and reused for 80% of its lifetime', async t => {
   const { plane, tokens, pod } = await start(t)
   const uid = pod.metadata.uid ?? ''
   assert.equal(tokens.nextRenewalMs(uid), undefined)
@@ -51,7 +51,7 @@ test('a token is bound to its pod and is the same until four fifths of its time 
   assert.equal(tokens.nextRenewalMs(uid), undefined)
 })
 
-test('one audience and one life time is one token', async t => {
+test('a token is cached by audience and expiration', async t => {
   const { plane, tokens, pod } = await start(t)
   const get = (audience?: string, expirationSeconds?: number): Promise<string> => {
     const wanted = {
@@ -72,7 +72,7 @@ test('one audience and one life time is one token', async t => {
   assert.equal(new Set(all).size, 4)
 })
 
-test('the old token goes on while a new one cannot be had, until it has expired', async t => {
+test('the old token is used until it expires when renewal fails', async t => {
   const { plane, tokens, pod } = await start(t)
   const uid = pod.metadata.uid ?? ''
   const first = await plane.run(tokens.get(pod, { path: 'token' }))
@@ -87,7 +87,7 @@ test('the old token goes on while a new one cannot be had, until it has expired'
   )
 })
 
-test('there is no token for an account that is not there, nor for a pod of another node', async t => {
+test('requesting a token fails for a missing service account and for a pod of another node', async t => {
   const { plane, tokens, pod } = await start(t)
   const { spec = { containers: [] } } = pod
   const stranger: Pod = { ...pod, spec: { ...spec, serviceAccountName: 'none' } }
@@ -108,7 +108,7 @@ const renewals: readonly (readonly [lifeHours: number, ageHours: number])[] = [
   [365 * 24, 24],
 ]
 
-test('a token is renewed before the last fifth of its life and before it is a day old', () => {
+test('a token is renewed at 80% of its lifetime, at most after a day', () => {
   for (const [lifeHours, ageHours] of renewals) {
     const issuedMs = 1_000_000
     const lifeMs = lifeHours * hourMs

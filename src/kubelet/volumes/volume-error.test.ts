@@ -6,7 +6,7 @@ import { VolumeStepError } from './volume-plugin.ts'
 
 const failure = (volume: string, error: Error, shownName = volume) => ({ volume, shownName, error })
 
-test('people read of each volume that could not be mounted, and of all of them after a while', () => {
+test('each failed volume has an event, and a timeout lists all of them', () => {
   const error = new VolumeError([
     failure('config', new Error('configmap "y" not found')),
     failure('data', new VolumeStepError('MountVolume.NodeAffinity check failed', 'no matching'), 'pv-1'),
@@ -23,7 +23,7 @@ test('people read of each volume that could not be mounted, and of all of them a
   assert.deepEqual(error.volumes, ['config', 'data'])
 })
 
-test('people read at once of claims that cannot be used', () => {
+test('an unusable claim is reported at once', () => {
   const reason = 'error processing PVC default/claim: PVC is not bound'
   const error = new VolumeError([
     failure('data', new VolumeResolutionError(reason)),

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { outputBound } from './bounded-output.ts'
 
-test('a full file becomes the older one, neither grows further, and no line is lost between them', async t => {
+test('a full log file is rotated once, both files stay bounded, and no line is lost', async t => {
   const folder = await mkdtemp(join(tmpdir(), 'k8ts-output-'))
   t.after(() => rm(folder, { recursive: true }))
   const path = join(folder, 'it.log')
@@ -33,7 +33,7 @@ test('a full file becomes the older one, neither grows further, and no line is l
   )
 })
 
-test('output that goes elsewhere is left alone', () => {
+test('output that is not the log file is not rotated', () => {
   assert.equal(outputBound(undefined), undefined)
   assert.equal(outputBound('/dev/null', openSync('/dev/null', 'a')), undefined)
 })

@@ -5,7 +5,7 @@ import { nodeClock } from './clock.ts'
 
 const clock = nodeClock()
 
-test('wall time lies within the millisecond that the system names, and has fractions', () => {
+test("now() is within the system's millisecond and has fractions", () => {
   const fractions = new Set<number>()
   for (let round = 0; round < 20_000; round += 1) {
     const before = Date.now()
@@ -16,7 +16,7 @@ test('wall time lies within the millisecond that the system names, and has fract
   assert.ok(fractions.size > 100)
 })
 
-test('wall time follows a system clock that is set back or forth', t => {
+test('now() follows a system clock that is set back or forward', t => {
   t.mock.timers.enable({ apis: ['Date'], now: 1_000_000 })
   assert.equal(Math.floor(clock.now()), 1_000_000)
   t.mock.timers.setTime(5_000_000)
@@ -72,7 +72,7 @@ test('sleep ends after the delay, or with the reason of the abort', async () => 
   await assert.rejects(clock.sleep(1, controller.signal), /enough/)
 })
 
-test('a turn lets everything run that was ready', async () => {
+test('turn() resolves after everything that was ready has run', async () => {
   const order: string[] = []
   void (async () => {
     for (let round = 0; round < 100; round += 1) await Promise.resolve()

@@ -3,10 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { test, type TestContext } from 'node:test'
 import * as grpc from '@grpc/grpc-js'
+import { waitUntil, waitUntilStable } from '../../../tests/wait-until.ts'
 import { GrpcError, type GrpcChannelOptions, type GrpcChannel, type GrpcCode } from '../grpc.ts'
 import { connectGrpc } from './grpc.ts'
 
-test('a unary call carries bytes and metadata there and bytes back', async t => {
+test('a unary gRPC call sends bytes and metadata and returns bytes', async t => {
   const { target } = await startServer(t, 'one')
   const channel = connect(t, { targets: [target] })
   assert.equal(await say(channel, 'hello'), 'one: hello')
@@ -14,14 +15,14 @@ test('a unary call carries bytes and metadata there and bytes back', async t => 
   assert.equal(Buffer.from(answer).toString(), 'one: who me')
 })
 
-test('a unix socket is a target too', async t => {
+test('a gRPC target can be a Unix socket', async t => {
   const folder = await mkdtemp(`${tmpdir()}/grpc-`)
   t.after(() => rm(folder, { recursive: true }))
   const { target } = await startServer(t, 'one', `unix:${folder}/socket`)
   assert.equal(await say(connect(t, { targets: [target] }), 'hello'), 'one: hello')
 })
 
-test('what the server refuses with is the code and the details of the error', async t => {
+test('a gRPC error has the code and the details of the server', async t => {
   const { target } = await startServer(t, 'one')
   const channel = connect(t, { targets: [target] })
   await assert.rejects(say(channel, 'fail 5 not here'), failsWith('not-found', /not here/))
@@ -31,7 +32,7 @@ test('what the server refuses with is the code and the details of the error', as
   await assert.rejects(say(small, 'x'.repeat(200)), failsWith('resource-exhausted'))
 })
 
-test('a call ends at its deadline or with its signal', async t => {
+test('a gRPC call ends at its deadline or when aborted', async t => {
   const { target } = await startServer(t, 'one')
   const channel = connect(t, { targets: [target] })
   const late = channel.unary('/test.Echo/Say', Buffer.from('hang'), { timeoutMs: 30 })
@@ -49,7 +50,7 @@ test('a call ends at its deadline or with its signal', async t => {
   await assert.rejects(channel.unary('/test.Echo/Say', Buffer.from('x'), { signal }), reason)
 })
 
-test('a stream goes both ways until one side ends it', async t => {
+test('a gRPC stream is bidirectional until one side ends it', async t => {
   const { target } = await startServer(t, 'one')
   const channel = connect(t, { targets: [target] })
   const stream = channel.stream('/test.Echo/Chat')
@@ -70,24 +71,23 @@ test('a stream goes both ways until one side ends it', async t => {
   assert.deepEqual(seen, ['one: a'], 'what came before the failure is read')
 })
 
-test('a reader that stops reading stops the server, and leaving the iteration cancels the call', async t => {
+test('an unread gRPC stream applies backpressure, and leaving the iteration cancels the call', async t => {
   const server = await startServer(t, 'one')
   const channel = connect(t, { targets: [server.target] })
   const stream = channel.stream('/test.Echo/Chat')
   await stream.send(Buffer.from('flood'))
   for await (const message of stream) {
     assert.equal(message.length, floodBytes)
-    for (let before = -1; server.sent !== before;) {
+    await waitUntilStable(() => {
       assert.ok(server.sent < 200, `${server.sent} messages`)
-      before = server.sent
-      await new Promise(resolve => setTimeout(resolve, 50))
-    }
+      return server.sent
+    })
     break
   }
-  await until(() => server.cancelled === 1)
+  await waitUntil(() => server.cancelled === 1)
 })
 
-test('calls go to the next target when one fails, and a call that was never sent says so', async t => {
+test('gRPC calls fail over to the next target, and a call that was not sent is marked', async t => {
   const first = await startServer(t, 'one')
   const second = await startServer(t, 'two')
   const channel = connect(t, { targets: [first.target, second.target] })
@@ -95,16 +95,16 @@ test('calls go to the next target when one fails, and a call that was never sent
   await assert.rejects(say(channel, 'fail 14 no leader'), failsWith('unavailable'))
   assert.equal(await say(channel, 'b'), 'two: b')
   second.stop()
-  await until(async () => (await say(channel, 'c').catch(String)) === 'one: c')
+  await waitUntil(async () => (await say(channel, 'c').catch(String)) === 'one: c')
   channel.stream('/test.Echo/Chat').abandonTarget()
   first.stop()
-  await until(async () => {
+  await waitUntil(async () => {
     const error: unknown = await say(channel, 'd').catch((error: unknown) => error)
     return error instanceof GrpcError && error.code === 'unavailable' && !error.sent
   })
 })
 
-test('closing a channel ends its calls', async t => {
+test('closing a gRPC channel ends its calls', async t => {
   const { target } = await startServer(t, 'one')
   const channel = connectGrpc({ targets: [target] })
   const reading = read(channel.stream('/test.Echo/Chat'))
@@ -205,10 +205,6 @@ async function read(stream: AsyncIterable<Uint8Array>, limit = Infinity): Promis
     if (messages.length >= limit) break
   }
   return messages
-}
-
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await new Promise(resolve => setTimeout(resolve, 5))
 }
 
 function failsWith(code: GrpcCode, details = /./): (error: unknown) => boolean {

@@ -4,12 +4,13 @@ import { createServer as createPlainServer, type IncomingMessage, type ServerRes
 import { createServer as createTcpServer, type AddressInfo, type Server } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { test, type TestContext } from 'node:test'
+import { waitUntil, waitUntilStable } from '../../../tests/wait-until.ts'
 import { HttpClientError, type HttpClient, type HttpClientErrorReason } from '../http-client.ts'
 import { connectHttp } from './http-client.ts'
 
 // Tests with certificates, and so with HTTP/2, are in tests/http-transport.test.ts.
 
-test('a request carries method, path, headers and body there and status, headers and body back', async t => {
+test('an HTTP request sends method, path, headers and body and returns status, headers and body', async t => {
   const client = await start(t, (request, response) => {
     let text = ''
     request.on('data', piece => {
@@ -31,7 +32,7 @@ test('a request carries method, path, headers and body there and status, headers
   assert.equal(await textOf(response.body), 'POST //odd/path?a=b why body')
 })
 
-test('a refused connection is unreachable, and the request not sent', async t => {
+test('a refused connection fails as unreachable and not sent', async t => {
   const server = createTcpServer()
   const port = await listen(t, server)
   server.close()
@@ -42,13 +43,13 @@ test('a refused connection is unreachable, and the request not sent', async t =>
   )
 })
 
-test('a server that does not speak HTTP sends garbage', async t => {
+test('a server that does not speak HTTP fails as invalid-response', async t => {
   const server = createTcpServer(socket => socket.end('who are you?\r\n\r\n'))
   const client = connect(t, await listen(t, server))
   await assert.rejects(client.request({ method: 'GET', path: '/' }), failsWith('invalid-response'))
 })
 
-test('an answer that breaks off in the middle is an error after what came', async t => {
+test('an interrupted response fails after its first part', async t => {
   const client = await start(t, (_request, response) => {
     response.writeHead(200, { 'content-length': '100' })
     response.write('half', () => response.destroy())
@@ -61,16 +62,15 @@ test('an answer that breaks off in the middle is an error after what came', asyn
   assert.equal(seen, 'half')
 })
 
-test('aborting gives up the request, and the answer while it is read', async t => {
+test('aborting ends the request, or the response while it is read', async t => {
+  const waiting = new AbortController()
+  const reason = new Error('enough')
   const client = await start(t, (request, response) => {
-    if (request.url === '/hang') return
+    if (request.url === '/hang') return waiting.abort(reason)
     response.writeHead(200)
     response.write('first')
   })
-  const reason = new Error('enough')
-  const waiting = new AbortController()
   const hanging = client.request({ method: 'GET', path: '/hang', signal: waiting.signal })
-  setTimeout(() => waiting.abort(reason), 10)
   await assert.rejects(hanging, reason)
   const reading = new AbortController()
   const response = await client.request({ method: 'GET', path: '/stream', signal: reading.signal })
@@ -80,7 +80,7 @@ test('aborting gives up the request, and the answer while it is read', async t =
   await assert.rejects(client.request({ method: 'GET', path: '/', signal: reading.signal }), reason)
 })
 
-test('ending the iteration or discarding the answer tells the server', async t => {
+test('leaving or discarding a response closes its stream', async t => {
   let closed = 0
   const client = await start(t, (_request, response) => {
     response.once('close', () => closed++)
@@ -90,10 +90,10 @@ test('ending the iteration or discarding the answer tells the server', async t =
   for await (const _piece of (await client.request({ method: 'GET', path: '/' })).body) break
   const unread = await client.request({ method: 'GET', path: '/' })
   unread.discard()
-  await until(() => closed === 2)
+  await waitUntil(() => closed === 2)
 })
 
-test('a connection is used again, and one that the server has closed is replaced', async t => {
+test('connections are reused, and replaced when closed by the server', async t => {
   const connections = new Set<unknown>()
   let server: ReturnType<typeof createPlainServer> | undefined
   const client = await start(
@@ -115,7 +115,7 @@ test('a connection is used again, and one that the server has closed is replaced
   assert.equal(connections.size, 2)
 })
 
-test('a body that comes in pieces is sent as it comes, and no faster than it is read', async t => {
+test('a streamed request body is sent with backpressure', async t => {
   let taken = 0
   const read = Promise.withResolvers<void>()
   const client = await start(t, async (request, response) => {
@@ -128,12 +128,8 @@ test('a body that comes in pieces is sent as it comes, and no faster than it is 
   })
   const response = await client.request({ method: 'PUT', path: '/', body: pieces() })
   const answer = textOf(response.body)
-  await until(() => taken > 10)
-  let before = 0
-  while (before !== taken) {
-    before = taken
-    await new Promise(resolve => setTimeout(resolve, 50))
-  }
+  await waitUntil(() => taken > 10)
+  await waitUntilStable(() => taken)
   assert.ok(taken < 1_000, `${taken} pieces were taken although nobody reads`)
   read.resolve()
   assert.equal(await answer, `begun ${1_000 * 65_536} chunked`)
@@ -166,10 +162,10 @@ test('a failing request body aborts the request; an unwanted one is not read', a
   const response = await client.request({ method: 'POST', path: '/no', body: endless() })
   assert.equal(response.status, 413)
   response.discard()
-  await until(() => isEnded)
+  await waitUntil(() => isEnded)
 })
 
-test('an upgrade gives the connection, with what the server has said already', async t => {
+test('an upgrade returns the connection and the bytes already received', async t => {
   const client = await start(t, refuse, server => {
     server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       const { method, url, headers } = request
@@ -190,14 +186,17 @@ test('an upgrade gives the connection, with what the server has said already', a
   upgrade.connection.on('data', (piece: Buffer) => {
     text += piece.toString()
   })
-  await until(() => text === 'hi there')
+  await waitUntil(() => text === 'hi there')
   upgrade.connection.end()
   await once(upgrade.connection, 'close')
 })
 
-test('an upgrade that is refused, impossible, cut off or aborted says so', async t => {
+test('a refused, failed or aborted upgrade is reported as such', async t => {
+  const reason = new Error('enough')
+  const abortion = new AbortController()
   const client = await start(t, refuse, server => {
     server.on('upgrade', (request: IncomingMessage, socket: Duplex) => {
+      if (request.url === '/hang') abortion.abort(reason)
       if (request.url === '/cut') socket.destroy()
       if (request.url === '/garbage') socket.end('who are you?\r\n\r\n')
       if (request.url === '/no') socket.end('HTTP/1.1 403 Forbidden\r\ncontent-length: 2\r\n\r\nno')
@@ -212,12 +211,8 @@ test('an upgrade that is refused, impossible, cut off or aborted says so', async
   assert.deepEqual([refused.response.status, await textOf(refused.response.body)], [403, 'no'])
   await assert.rejects(ask('/cut'), failsWith('interrupted'))
   await assert.rejects(ask('/garbage'), failsWith('invalid-response'))
-  const reason = new Error('enough')
   await assert.rejects(ask('/', AbortSignal.abort(reason)), reason)
-  const abortion = new AbortController()
-  const hanging = ask('/hang', abortion.signal)
-  setTimeout(() => abortion.abort(reason), 10)
-  await assert.rejects(hanging, reason)
+  await assert.rejects(ask('/hang', abortion.signal), reason)
   const server = createTcpServer()
   const port = await listen(t, server)
   server.close()
@@ -263,8 +258,4 @@ async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
 
 function failsWith(reason: HttpClientErrorReason, { sent = true } = {}): (error: unknown) => boolean {
   return error => error instanceof HttpClientError && error.reason === reason && error.sent === sent
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise(resolve => setTimeout(resolve, 5))
 }

@@ -28,7 +28,7 @@ async function start(t: TestContext): Promise<Fixture> {
   return { linux, folder }
 }
 
-test('the facts of the machine are those that its programs tell', async () => {
+test("machine facts agree with the system's programs", async () => {
   const { machine } = await nodeLinux()
   assert.equal(machine.kernelVersion, execFileSync('uname', ['-r'], { encoding: 'utf8' }).trim())
   assert.equal(machine.processors, Number(execFileSync('nproc', ['--all'], { encoding: 'utf8' })))
@@ -60,7 +60,7 @@ test('run returns stdout; its error has the output, exit code or signal', async 
   await linux.run(['true'], { stdin: 'x'.repeat(1_000_000) })
 })
 
-test('a table of mounts is read with the names that the kernel escapes', () => {
+test('mountinfo is parsed with escaped paths', () => {
   const text =
     '36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw\n' +
     '37 36 0:5 / /with\\040space\\134 rw shared:2 master:1 - tmpfs some\\011thing rw,size=4k\n\nnonsense\n'
@@ -70,7 +70,7 @@ test('a table of mounts is read with the names that the kernel escapes', () => {
   ])
 })
 
-test('files are written with the mode that is asked for, and read from the middle', async t => {
+test('files are written with the requested mode and read by range', async t => {
   const { linux, folder } = await start(t)
   const { files } = linux
   const path = join(folder, 'file')
@@ -108,7 +108,7 @@ test('disk usage counts each inode once', async t => {
   assert.equal(inodes, 4)
 })
 
-test('a watch tells the names that change, and ends when aborted', async t => {
+test('a folder watch yields changed names and ends when aborted', async t => {
   const { linux, folder } = await start(t)
   const stopping = new AbortController()
   const seen: (string | undefined)[] = []
@@ -163,7 +163,7 @@ const openCases: readonly (readonly [path: string, expected: string])[] = [
   ['x/'.repeat(3_000), 'ENAMETOOLONG'],
 ]
 
-test('what is opened below a folder is below it, links inside are followed and others refused', async t => {
+test('openBeneath follows links inside the folder and rejects others', async t => {
   const { linux, folder } = await start(t)
   const root = join(folder, 'root')
   await mkdir(join(root, 'inside'), { recursive: true })
@@ -188,7 +188,7 @@ test('what is opened below a folder is below it, links inside are followed and o
   }
 })
 
-test('folders are made below a folder only', async t => {
+test('makeFoldersBeneath rejects paths outside of the folder', async t => {
   const { linux, folder } = await start(t)
   const root = join(folder, 'root')
   await mkdir(root)
@@ -205,7 +205,7 @@ test('folders are made below a folder only', async t => {
   await assert.rejects(linux.files.makeFoldersBeneath(root, 'file', 0o777), { code: 'ENOTDIR' })
 })
 
-test('a tree is visited as it is, without following links', async t => {
+test('walking a tree does not follow links', async t => {
   const { linux, folder } = await start(t)
   await mkdir(join(folder, 'tree/a/b'), { recursive: true })
   await writeFile(join(folder, 'tree/a/b/file'), '')
@@ -227,7 +227,7 @@ test('a tree is visited as it is, without following links', async t => {
   await assert.rejects(stopped, /enough/)
 })
 
-test('a tree deeper than any path is removed, and visiting it ends', async t => {
+test('a tree deeper than PATH_MAX is walked and removed', async t => {
   const { linux, folder } = await start(t)
   await mkdir(join(folder, 'tree'))
   const script = 'chdir $ARGV[0]; for (1 .. 600) { mkdir "d2345678"; chdir "d2345678" }'
@@ -245,7 +245,7 @@ test('a tree deeper than any path is removed, and visiting it ends', async t => 
   await linux.files.removeTree(join(folder, 'none/tree'))
 })
 
-test('mounts are made, listed, kept from removal and unmounted', { skip: needsRoot }, async t => {
+test('mounts are created, listed, protected from removal and unmounted', { skip: needsRoot }, async t => {
   const { linux, folder } = await start(t)
   const { mounts, files } = linux
   const memory = join(folder, 'a memory')
@@ -280,7 +280,7 @@ test('mounts are made, listed, kept from removal and unmounted', { skip: needsRo
   assert.deepEqual(await readdir(memory), [])
 })
 
-test('what was opened is what is mounted, whatever was put in its place', { skip: needsRoot }, async t => {
+test('a bind mount of an open path is not affected by a replaced path', { skip: needsRoot }, async t => {
   const { linux, folder } = await start(t)
   const root = join(folder, 'root')
   await mkdir(join(root, 'inside'), { recursive: true })
@@ -297,7 +297,7 @@ test('what was opened is what is mounted, whatever was put in its place', { skip
   assert.equal(inside.ino, outside.ino)
 })
 
-test('a folder that is made shared passes on what is mounted in it', { skip: needsRoot }, async t => {
+test('mounts below a shared folder propagate', { skip: needsRoot }, async t => {
   const { linux, folder } = await start(t)
   const shared = join(folder, 'shared')
   await mkdir(shared)

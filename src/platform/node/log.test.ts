@@ -20,7 +20,7 @@ function check(fields: Record<string, unknown>, text: string, json: Record<strin
   assert.deepEqual(JSON.parse(jsonLine(line)), expected)
 }
 
-test('fields are shown so that a line stays one line', () => {
+test('log fields are quoted so that a record is one line', () => {
   const circular: Record<string, unknown> = {}
   circular['self'] = circular
   check({ pod: 'web-0', count: 3 }, 'pod=web-0 count=3', { pod: 'web-0', count: 3 })
@@ -41,7 +41,7 @@ test('fields are shown so that a line stays one line', () => {
   check(hostile, '__proto__=x', hostile)
 })
 
-test('an error is shown with its causes; with its stack only when the fault is ours', () => {
+test('an error is logged with its causes, and with its stack only for assertion failures', () => {
   const error = new Error('cannot bind', { cause: new Error('node n3 is gone') })
   check({ error }, 'error="cannot bind: node n3 is gone"', { error: 'cannot bind: node n3 is gone' })
   const own = new Error('loop')
@@ -55,12 +55,12 @@ test('an error is shown with its causes; with its stack only when the fault is o
   })
 })
 
-test('a long field is cut', () => {
+test('a long log field is truncated', () => {
   const shown = `${'x'.repeat(4_096)}...`
   check({ a: 'x'.repeat(10_000) }, `a=${shown}`, { a: shown })
 })
 
-test('a message cannot fake a second line', () => {
+test('a newline in a log message is escaped', () => {
   const line: LogLine = { time: 't', level: 'warn', message: 'a\nERROR b', fields: {} }
   assert.equal(
     textLine(line, (_style, shown) => shown),
@@ -68,7 +68,7 @@ test('a message cannot fake a second line', () => {
   )
 })
 
-test('lines below the level are left out, and fields of the log are on every line', () => {
+test('records below the log level are dropped, and fields of a logger are on every record', () => {
   const lines: LogLine[] = []
   const all = lineLog({ level: 'warn', clock, write: line => lines.push(line) })
   const log = all.with({ component: 'scheduler', pod: 'a' })
@@ -85,7 +85,7 @@ test('lines below the level are left out, and fields of the log are on every lin
   )
 })
 
-test('the log goes to standard error, without colours when that is no terminal', () => {
+test('the log goes to standard error, without colors when it is no terminal', () => {
   const module = new URL('../node.ts', import.meta.url).href
   for (const format of ['text', 'json']) {
     const script = `

@@ -30,7 +30,7 @@ async function echo(connection: Duplex): Promise<void> {
   connection.end(await textOf(connection))
 }
 
-test('what is sent over TCP arrives, and the answer may follow the end of the question', async () => {
+test('TCP data arrives, and a half-closed connection receives the response', async () => {
   await using listener = await network.listen(anyPort, connection => void echo(connection))
   const connection = await network.connect(listener.address)
   const question = 'x'.repeat(300_000)
@@ -38,7 +38,7 @@ test('what is sent over TCP arrives, and the answer may follow the end of the qu
   assert.equal(await textOf(connection), question)
 })
 
-test('what is sent over a unix socket arrives, and the file is gone with the listener', async () => {
+test('Unix socket data arrives, and the socket file is removed with the listener', async () => {
   await using folder = await temporaryFolder()
   const address = { path: join(folder.path, 'socket') }
   {
@@ -55,7 +55,7 @@ test('what is sent over a unix socket arrives, and the file is gone with the lis
   assert.deepEqual(await readdir(folder.path), [])
 })
 
-test('a unix socket left behind by a killed process is taken over', async () => {
+test('a Unix socket left by a killed process is replaced', async () => {
   await using folder = await temporaryFolder()
   const address = { path: join(folder.path, 'socket') }
   const path = JSON.stringify(address.path)
@@ -94,7 +94,7 @@ test('the port of a closed listener is free at once, though a connection is stil
   other.destroy()
 })
 
-test('connecting ends with the reason of the abort, before and during', async () => {
+test('connecting rejects with the abort reason', async () => {
   const reason = new Error('enough')
   await assert.rejects(network.connect(anyPort, AbortSignal.abort(reason)), reason)
   const controller = new AbortController()
@@ -131,7 +131,7 @@ test("datagrams arrive with the sender's address; sending to a closed port is no
   }
 })
 
-test('a datagram address that is taken, or a path, is refused', async () => {
+test('binding a datagram socket to a used address or a path fails', async () => {
   await using socket = await network.bindDatagram(anyPort, () => undefined)
   await assert.rejects(
     network.bindDatagram(socket.address, () => undefined),

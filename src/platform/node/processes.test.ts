@@ -6,12 +6,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { text } from 'node:stream/consumers'
-import { setTimeout as wait } from 'node:timers/promises'
+import { waitUntil } from '../../../tests/wait-until.ts'
 import { nodeProcesses } from './processes.ts'
 
 const processes = nodeProcesses()
 
-test('a program gets its input, environment and folder, and its output and exit code come back', async () => {
+test('a process gets stdin, environment and working directory and returns output and exit code', async () => {
   const folder = await realpath(tmpdir())
   const command = ['sh', '-c', 'cat; pwd; echo "$GREETING $1" >&2; exit 3', 'sh', '--flag']
   const child = await processes.start(command, { environment: { GREETING: 'hello' }, folder })
@@ -21,15 +21,17 @@ test('a program gets its input, environment and folder, and its output and exit 
   assert.deepEqual(await child.exited, { code: 3 })
 })
 
-test('output waits for its reader, also past the end of the program', async () => {
+test('process output can be read after the exit', async () => {
   const child = await processes.start(['sh', '-c', 'echo first; echo second >&2'])
   await child.exited
-  await wait(20)
+  await (
+    await processes.start(['true'])
+  ).exited
   assert.equal(await text(child.stdout), 'first\n')
   assert.equal(await text(child.stderr), 'second\n')
 })
 
-test('a program that is missing, a folder, or not executable cannot be started', async () => {
+test('starting a missing program, a directory or a file that is not executable fails', async () => {
   await using temporary = await mkdtempDisposable(join(tmpdir(), 'k8ts-processes-'))
   const folder = temporary.path
   await writeFile(join(folder, 'plain'), 'not a program')
@@ -49,11 +51,10 @@ async function isRunning(pid: number): Promise<boolean> {
 }
 
 async function untilGone(pid: number): Promise<void> {
-  for (let round = 0; round < 200 && (await isRunning(pid)); round += 1) await wait(10)
-  assert.equal(await isRunning(pid), false)
+  await waitUntil(async () => !(await isRunning(pid)))
 }
 
-test('killing takes along what the program started, and killing again is fine', async () => {
+test('killing a process kills its children and is idempotent', async () => {
   const child = await processes.start(['sh', '-c', 'sleep 1000 & echo $!; wait'])
   const [line] = (await once(child.stdout, 'data')) as [Buffer]
   const grandchild = Number(line.toString())
@@ -64,7 +65,7 @@ test('killing takes along what the program started, and killing again is fine', 
   child.kill('SIGKILL')
 })
 
-test('aborting kills, at any time', async () => {
+test('aborting kills a process, during its start or later', async () => {
   const controller = new AbortController()
   const child = await processes.start(['sleep', '1000'], { signal: controller.signal })
   const soon = processes.start(['sleep', '1000'], { signal: controller.signal })
@@ -74,7 +75,7 @@ test('aborting kills, at any time', async () => {
   await assert.rejects(processes.start(['true'], { signal: controller.signal }), /enough/)
 })
 
-test('writing to a program that has ended does not end us', async () => {
+test('writing to the stdin of an exited process is no error', async () => {
   const child = await processes.start(['true'])
   await child.exited
   const error = await new Promise<NodeJS.ErrnoException | null | undefined>(resolve => {
@@ -84,7 +85,7 @@ test('writing to a program that has ended does not end us', async () => {
 })
 
 test(
-  'a program ends with us, however we end',
+  'child processes end with their parent',
   { skip: process.platform !== 'linux' && 'needs Linux' },
   async () => {
     const source = new URL('./processes.ts', import.meta.url).href

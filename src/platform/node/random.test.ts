@@ -28,13 +28,13 @@ test('whole numbers stay below the bound and reach every value', () => {
   assert.ok(Number.isSafeInteger(random.integer('test', Number.MAX_SAFE_INTEGER)))
 })
 
-test('a bound that is no positive whole number is our mistake', () => {
+test('a random bound that is not a positive integer fails an assertion', () => {
   for (const below of [0, -1, 1.5, Number.NaN, Infinity, 2 ** 60]) {
     assert.throws(() => random.integer('test', below), { name: 'AssertionError' })
   }
 })
 
-test('bytes have the length asked for, and no two draws are alike', () => {
+test('random bytes have the requested length and differ', () => {
   assert.equal(random.bytes('test', 0).length, 0)
   const first = random.bytes('test', 32)
   assert.equal(first.length, 32)

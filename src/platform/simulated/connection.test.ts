@@ -9,7 +9,7 @@ import { connectTimeoutMs } from './host-network.ts'
 
 const address = { host: 'server', port: 80 }
 
-test('what is written at one end is read at the other, in order, and the end with it', async () => {
+test('simulated connections deliver data and end in order', async () => {
   const { simulation, client, server } = await connected({ splitRate: 0.5 })
   const sent = Array.from({ length: 200 }, (_, index) => `line ${index}\n`)
   const reading = [text(server), text(client)]
@@ -31,7 +31,7 @@ test('a half-closed connection still receives data', async () => {
   assert.equal(await simulation.run(text(client)), 'you said hello')
 })
 
-test('pieces may be split anywhere', async () => {
+test('simulated connections may split data anywhere', async () => {
   const { simulation, client, server } = await connected({ splitRate: 1 })
   const pieces: number[] = []
   server.on('data', (piece: Buffer) => pieces.push(piece.length))
@@ -44,7 +44,7 @@ test('pieces may be split anywhere', async () => {
   )
 })
 
-test('a reader that does not read stops the writer at the window', async () => {
+test('an unread simulated connection blocks the writer at its window', async () => {
   const { simulation, client, server } = await connected()
   let written = 0
   const pieceBytes = 1_024
@@ -66,7 +66,7 @@ test('a reader that does not read stops the writer at the window', async () => {
   assert(written > before, 'reading lets the writer go on')
 })
 
-test('a partition holds what streams carry and the heal delivers it', async () => {
+test('a partition delays stream data until it heals', async () => {
   const { simulation, client, server } = await connected()
   const received: string[] = []
   server.on('data', (piece: Buffer) => received.push(piece.toString()))
@@ -80,7 +80,7 @@ test('a partition holds what streams carry and the heal delivers it', async () =
   assert.equal(received.join(''), 'abcd')
 })
 
-test('a cut resets both ends, and without error listeners the process goes on', async () => {
+test('cutting a simulated connection resets both ends', async () => {
   const { simulation, client, server } = await connected()
   simulation.network.cut('server', 'client')
   const errors = await simulation.run(Promise.all([once(client, 'error'), once(server, 'error')]))
@@ -90,7 +90,7 @@ test('a cut resets both ends, and without error listeners the process goes on', 
   assert.equal(simulation.trace.filter(line => line.includes('network: cut')).length, 1)
 })
 
-test('writes break connections as often as asked for', async () => {
+test('simulated connections break at the configured rate', async () => {
   let broken = 0
   for (let seed = 0; seed < 50; seed++) {
     const { simulation, client, server } = await connected({ cutRate: 0.1 }, seed)
@@ -102,7 +102,7 @@ test('writes break connections as often as asked for', async () => {
   assert(broken > 10 && broken < 32, `${broken} of 50 broke`)
 })
 
-test('a destroyed end says goodbye, and answers later data with a reset', async () => {
+test('destroying an end of a simulated connection sends FIN, and later data gets a reset', async () => {
   const { simulation, client, server } = await connected()
   server.resume()
   client.destroy()
@@ -113,7 +113,7 @@ test('a destroyed end says goodbye, and answers later data with a reset', async 
   assert.equal(error.code, 'ECONNRESET')
 })
 
-test('a crash resets the connections of the host and its own ends hear nothing', async () => {
+test('a crash resets the remote ends of connections only', async () => {
   const { simulation, client, server } = await connected()
   client.on('close', () => assert.fail('the dead hear nothing'))
   simulation.host('client').crash()
@@ -146,7 +146,7 @@ test('connecting fails with ECONNREFUSED, ETIMEDOUT or EHOSTUNREACH', async () =
   await connect(address, 'ECONNREFUSED')
 })
 
-test('an aborted attempt fails with the reason and leaves no connection', async () => {
+test('an aborted simulated connect rejects with the reason and leaves no connection', async () => {
   const simulation = new Simulation({ seed: 1 })
   const accepted: Duplex[] = []
   await simulation.host('server').network.listen(address, connection => {
@@ -167,7 +167,7 @@ test('an aborted attempt fails with the reason and leaves no connection', async 
   await simulation.run(once(accepted[0] ?? assert.fail(), 'end'))
 })
 
-test('a unix socket is there for its own host only, and free again when the listener is gone', async () => {
+test('a simulated Unix socket is local to its host and free after its listener closes', async () => {
   const simulation = new Simulation({ seed: 1 })
   const path = '/run/runtime.sock'
   const [one, other] = [simulation.host('one'), simulation.host('other')]

@@ -4,7 +4,7 @@ import { Simulation, type SimulatedHost } from '../simulated.ts'
 
 const bytes = (text: string): Uint8Array => Buffer.from(text)
 
-test('what is synced survives every crash; of the rest a part does, changed only at its end', async () => {
+test('synced data survives every crash; of unsynced data a prefix may', async () => {
   const seen = { all: 0, none: 0, part: 0, garbage: 0 }
   for (let seed = 0; seed < 60; seed++) {
     const { simulation, host } = start(seed)
@@ -28,7 +28,7 @@ test('what is synced survives every crash; of the rest a part does, changed only
   for (const [kind, count] of Object.entries(seen)) assert(count > 0, `no seed gave ${kind}`)
 })
 
-test('a sync makes safe what was appended before it, not what comes while it runs', async () => {
+test('a sync covers earlier appends only', async () => {
   const lost = new Set<boolean>()
   for (let seed = 0; seed < 20; seed++) {
     const { simulation, host } = start(seed)
@@ -49,7 +49,7 @@ test('a sync makes safe what was appended before it, not what comes while it run
   assert.deepEqual(lost, new Set([true, false]))
 })
 
-test('an atomic write leaves the old content or the new, and the new once it has returned', async () => {
+test('a crash during an atomic write leaves the old or the new content', async () => {
   const outcomes = new Set<string>()
   for (let seed = 0; seed < 20; seed++) {
     const { simulation, host } = start(seed)
@@ -83,7 +83,7 @@ test('a truncation may be undone by a crash until the file is synced', async () 
   assert.deepEqual([...outcomes].sort(), ['good ', 'good torn'])
 })
 
-test('a new file that was never synced may be gone, a synced or renamed one may not', async () => {
+test('a crash may lose a new unsynced file, but no synced or renamed one', async () => {
   const found = new Set<boolean>()
   for (let seed = 0; seed < 20; seed++) {
     const { simulation, host } = start(seed)
@@ -124,7 +124,7 @@ test('a disk that ignores syncs loses what was synced', async () => {
   assert.deepEqual([...outcomes].sort(), ['kept', 'lost'])
 })
 
-test('injected errors hit the next operation of their kind, and the handle is dead afterwards', async () => {
+test('an injected disk error fails the next operation and its handle', async () => {
   const { simulation, host } = start(1)
   await simulation.run(
     (async () => {
@@ -141,7 +141,7 @@ test('injected errors hit the next operation of their kind, and the handle is de
   )
 })
 
-test('a sync that failed leaves the file unsafe, whatever later syncs say', async () => {
+test('after a failed sync later syncs do not make data durable', async () => {
   const outcomes = new Set<boolean>()
   for (let seed = 0; seed < 20; seed++) {
     const { simulation, host } = start(seed)
@@ -163,7 +163,7 @@ test('a sync that failed leaves the file unsafe, whatever later syncs say', asyn
   assert.deepEqual(outcomes, new Set([true, false]))
 })
 
-test('a full disk refuses what does not fit, and an append has written the part that did', async () => {
+test('a full simulated disk rejects writes, and an append may be partial', async () => {
   const { simulation, host } = start(3, { capacityBytes: 10 })
   await simulation.run(
     (async () => {
@@ -181,7 +181,7 @@ test('a full disk refuses what does not fit, and an append has written the part 
   )
 })
 
-test('errors at random hit about as often as they should', async () => {
+test('random disk errors occur at the configured rate', async () => {
   const { simulation, host } = start(4, { errorRate: 0.3 })
   let failed = 0
   for (let write = 0; write < 200; write++) {

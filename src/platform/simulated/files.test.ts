@@ -7,7 +7,7 @@ import { epochMs } from './clock.ts'
 const text = async (files: Files, path: string): Promise<string> =>
   Buffer.from(await files.read(path)).toString()
 
-test('files are read as they were written', () =>
+test('simulated files are read as written', () =>
   withFiles(async files => {
     await files.write('/a', 'one')
     await files.write('/a', new Uint8Array([116, 119, 111]))
@@ -21,7 +21,7 @@ test('files are read as they were written', () =>
     assert.equal(await text(files, '/a'), 'tw\0\0')
   }))
 
-test('neither what is given nor what is returned is shared with the disk', () =>
+test('simulated files copy their buffers', () =>
   withFiles(async files => {
     const given = Buffer.from('aaaa')
     const file = await files.openAppend('/b')
@@ -33,7 +33,7 @@ test('neither what is given nor what is returned is shared with the disk', () =>
     assert.deepEqual([await text(files, '/a'), await text(files, '/b')], ['aaaa', 'aaaa'])
   }))
 
-test('appends and syncs happen in the order of the calls, waited for or not', () =>
+test('simulated appends and syncs run in call order', () =>
   withFiles(async files => {
     const file = await files.openAppend('/log')
     for (let index = 0; index < 20; index++) void file.append(Buffer.from(`${index},`))
@@ -41,7 +41,7 @@ test('appends and syncs happen in the order of the calls, waited for or not', ()
     assert.equal(await text(files, '/log'), Array.from({ length: 20 }, (_, index) => `${index},`).join(''))
   }))
 
-test('a closed file takes no more', () =>
+test('appending to a closed simulated file fails', () =>
   withFiles(async files => {
     const file = await files.openAppend('/log')
     void file.append(Buffer.from('last'))
@@ -51,7 +51,7 @@ test('a closed file takes no more', () =>
     await assert.rejects(file.sync(), { code: 'EBADF' })
   }))
 
-test('an open file follows its renames and outlives its removal', () =>
+test('an open simulated file survives rename and removal', () =>
   withFiles(async files => {
     const file = await files.openAppend('/a')
     await files.rename('/a', '/b')
@@ -62,7 +62,7 @@ test('an open file follows its renames and outlives its removal', () =>
     assert.equal(await files.stat('/b'), undefined)
   }))
 
-test('folders are made with parents, listed in order, moved and removed', () =>
+test('simulated folders are created with parents, listed in order, moved and removed', () =>
   withFiles(async files => {
     await files.makeFolder('/x/y/z', { mode: 0o700 })
     await files.makeFolder('/x/y/z')
@@ -76,7 +76,7 @@ test('folders are made with parents, listed in order, moved and removed', () =>
     assert.deepEqual(await files.list('/'), ['x'])
   }))
 
-test('the status says size, mode and time', () =>
+test('stat of a simulated file has size, mode and time', () =>
   withFiles(async (files, simulation) => {
     await simulation.host('a').clock.sleep(1_000)
     await files.write('/a', '123', { mode: 0o600 })
@@ -89,7 +89,7 @@ test('the status says size, mode and time', () =>
     assert.equal(await files.stat('/a/b'), undefined)
   }))
 
-test('what cannot be done fails as on a real disk', () =>
+test('invalid operations on simulated files fail with POSIX codes', () =>
   withFiles(async files => {
     await files.makeFolder('/folder/inner')
     await files.makeFolder('/empty')

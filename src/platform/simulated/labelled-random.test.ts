@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { between, chance, LabelledRandom } from './labelled-random.ts'
 
-test('each label, each scope and each seed has a stream of its own', () => {
+test('each label, scope and seed has its own random stream', () => {
   const draws = [
     new LabelledRandom(1n, 'a').fraction('x'),
     new LabelledRandom(1n, 'a').fraction('y'),
@@ -13,7 +13,7 @@ test('each label, each scope and each seed has a stream of its own', () => {
   assert.equal(new Set(draws).size, draws.length)
 })
 
-test('one more draw in one place leaves the others as they were', () => {
+test('an additional draw does not change other random streams', () => {
   const quiet = new LabelledRandom(7n, 'host')
   const busy = new LabelledRandom(7n, 'host')
   for (let draw = 0; draw < 10; draw++) busy.uuid('names')
@@ -21,12 +21,12 @@ test('one more draw in one place leaves the others as they were', () => {
   assert.deepEqual(draw(busy), draw(quiet))
 })
 
-test('labels may be anything', () => {
+test('random labels may be any string', () => {
   const random = new LabelledRandom(7n, 'host')
   for (const label of ['__proto__', 'constructor', '', 'x'.repeat(10_000)]) assert(random.fraction(label) < 1)
 })
 
-test('a uuid is of version 4 and is drawn anew each time', () => {
+test('a random UUID is of version 4 and unique', () => {
   const random = new LabelledRandom(7n, 'host')
   const uuids = Array.from({ length: 100 }, () => random.uuid('pod'))
   const version4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
@@ -34,7 +34,7 @@ test('a uuid is of version 4 and is drawn anew each time', () => {
   assert.equal(new Set(uuids).size, 100)
 })
 
-test('a chance of 0 never and a chance of 1 always strikes, and a half about half the time', () => {
+test('chance() follows its probability', () => {
   const random = new LabelledRandom(7n, 'host')
   const strikes = (rate: number): number =>
     Array.from({ length: 1_000 }, () => chance(random, 'coin', rate)).filter(Boolean).length

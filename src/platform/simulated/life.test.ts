@@ -3,7 +3,7 @@ import test from 'node:test'
 import { Life } from './life.ts'
 import { VirtualTime } from './virtual-time.ts'
 
-test('an ended life hears nothing more and its timers are gone', () => {
+test('an ended life gets no callbacks and no timers', () => {
   const { time, life, heard } = start()
   life.later(1, () => void heard.push('timer'))
   life.end('exit')
@@ -13,7 +13,7 @@ test('an ended life hears nothing more and its timers are gone', () => {
   assert.deepEqual(heard, [])
 })
 
-test('the end releases in order, once, and aborts last', () => {
+test('ending a life runs its disposers in order, once, and aborts last', () => {
   const { life, heard } = start()
   life.signal.addEventListener('abort', () => heard.push('aborted'))
   life.onEnd(ending => void heard.push(`one ${ending}`))
@@ -25,7 +25,7 @@ test('the end releases in order, once, and aborts last', () => {
   assert.deepEqual(heard, ['one crash', 'two crash', 'aborted'])
 })
 
-test('a stopped life hears everything in order when it goes on, but for what was cancelled', () => {
+test('a resumed life gets its pending callbacks in order, except cancelled ones', () => {
   const { time, life, heard } = start()
   life.stop()
   life.enter(() => void heard.push('message'))
@@ -39,7 +39,7 @@ test('a stopped life hears everything in order when it goes on, but for what was
   assert.deepEqual([heard, life.heldCount], [['message', 'timer'], 0])
 })
 
-test('ending a stopped life drops what it has not heard', () => {
+test('ending a stopped life drops its pending callbacks', () => {
   const { time, life, heard } = start()
   life.stop()
   life.enter(() => void heard.push('message'))

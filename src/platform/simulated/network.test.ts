@@ -5,7 +5,7 @@ import { Simulation, type NetworkFaults } from '../simulated.ts'
 
 const port = 53
 
-test('datagrams arrive once, in order, after a while', async () => {
+test('simulated datagrams arrive once, in order, after a delay', async () => {
   const { simulation, received } = await sendNumbers({ faults: {}, count: 50 })
   assert.deepEqual(
     received,
@@ -14,7 +14,7 @@ test('datagrams arrive once, in order, after a while', async () => {
   assert(simulation.nowMs > 0.1)
 })
 
-test('datagrams are lost, doubled and overtaken as often as asked for', async () => {
+test('simulated datagrams are lost, duplicated and reordered at the configured rates', async () => {
   const lossy = await sendNumbers({ faults: { dropRate: 0.3 }, count: 1_000 })
   assert(Math.abs(lossy.received.length - 700) < 60, `${lossy.received.length} arrived`)
   assert.deepEqual(lossy.received, [...lossy.received].sort(ascending))
@@ -31,7 +31,7 @@ test('datagrams are lost, doubled and overtaken as often as asked for', async ()
   )
 })
 
-test('what one link draws does not change what another draws', async () => {
+test('random faults of one link do not change those of another', async () => {
   const lines = async (chatter: boolean): Promise<string[]> => {
     const simulation = new Simulation({ seed: 5, network: { dropRate: 0.5, duplicateRate: 0.5 } })
     const [a, b, c] = [simulation.host('a'), simulation.host('b'), simulation.host('c')]
@@ -79,7 +79,7 @@ test('a partition drops datagrams in both directions until it heals, and affects
   assert.throws(() => simulation.network.partition(['a'], ['nobody']), /no host nobody/)
 })
 
-test("a message carries the address to answer to, and its bytes are nobody else's", async () => {
+test("a simulated datagram has the sender's address and its own copy of the bytes", async () => {
   const simulation = new Simulation({ seed: 1, network: { duplicateRate: 1 } })
   const [client, server] = [simulation.host('client'), simulation.host('server')]
   const answers: string[] = []
@@ -116,12 +116,12 @@ test('datagrams to a closed port, too large ones and those of a closed socket ar
   assert.deepEqual(received, [65_507])
 })
 
-test('a link carries so many datagrams at once and loses the rest', async () => {
+test('a simulated link drops datagrams over its capacity', async () => {
   const { received } = await sendNumbers({ faults: {}, count: 10_050 })
   assert.equal(received.length, 10_000)
 })
 
-test("an address is taken once, free again when released, and must be the host's own", async () => {
+test('a simulated address is bound once, by its own host, and free after release', async () => {
   const simulation = new Simulation({ seed: 1 })
   const [a, b] = [simulation.host('a'), simulation.host('b')]
   const first = await a.network.bindDatagram({ host: '0.0.0.0', port }, () => {})

@@ -7,7 +7,7 @@ const forever: Program = async ({ platform }) => {
   for (;;) await platform.clock.sleep(1_000)
 }
 
-test('a program gets its command and streams, and its code is the exit', async () => {
+test('a simulated program gets its command and streams and returns its exit code', async () => {
   const { simulation, host } = start('cat', async process => {
     const { parameters, environment, folder, stdin, stdout, stderr } = process
     stdout.write(`${parameters.join(',')} ${environment['A']} ${folder} `)
@@ -33,7 +33,7 @@ test('a program that is not registered cannot be started', async () => {
   }
 })
 
-test('signals end a process unless it takes them, and SIGKILL always does', async () => {
+test('signals end a simulated process unless handled, SIGKILL always', async () => {
   const { simulation, host } = start('sleep', forever)
   simulation.program('polite', async ({ onSignal }) => {
     const { promise, resolve } = Promise.withResolvers<number>()
@@ -50,7 +50,7 @@ test('signals end a process unless it takes them, and SIGKILL always does', asyn
   assert.deepEqual(await exit('polite', 'SIGHUP', 'SIGKILL'), { signal: 'SIGKILL' })
 })
 
-test('a killed process can do nothing more, and its ports are free', async () => {
+test('a killed simulated process does nothing more, and its ports are free', async () => {
   const did: string[] = []
   const { simulation, host } = start('server', async ({ platform, signal }) => {
     await platform.network.listen({ host: 'localhost', port: 80 }, () => {})
@@ -74,7 +74,7 @@ test('a killed process can do nothing more, and its ports are free', async () =>
   assert(!simulation.trace.some(line => line.includes('still here')))
 })
 
-test('a stopped process does nothing until it goes on', async () => {
+test('a stopped simulated process does nothing until SIGCONT', async () => {
   const ticks: number[] = []
   const { simulation, host } = start('tick', async ({ platform }) => {
     for (let tick = 0; tick < 4; tick++) {
@@ -93,7 +93,7 @@ test('a stopped process does nothing until it goes on', async () => {
   assert.deepEqual(await simulation.run(process.exited), { signal: 'SIGHUP' })
 })
 
-test('aborting the signal kills, before the start or after', async () => {
+test('aborting the signal kills a simulated process, before or after its start', async () => {
   const { simulation, host } = start('sleep', forever)
   const controller = new AbortController()
   const process = await simulation.run(host.processes.start(['sleep'], { signal: controller.signal }))
@@ -104,7 +104,7 @@ test('aborting the signal kills, before the start or after', async () => {
   await assert.rejects(simulation.run(host.processes.start(['sleep'], { signal: aborted })), reason)
 })
 
-test('a crash takes the processes of the host along and leaves those of others', async () => {
+test('a crash ends the simulated processes of its host only', async () => {
   const alive: string[] = []
   const { simulation, host } = start('tick', async ({ parameters, platform }) => {
     for (;;) {
@@ -121,7 +121,7 @@ test('a crash takes the processes of the host along and leaves those of others',
   assert.deepEqual(new Set(alive), new Set(['there']))
 })
 
-test('what a program throws comes out of run', async () => {
+test('run rejects with the error of a simulated program', async () => {
   const { simulation, host } = start('bad', async () => {
     throw new Error('program is wrong')
   })

@@ -18,7 +18,7 @@ test('a trace keeps the text of the last lines and the hash of all', () => {
   assert.notEqual(traces[0]?.hash(), traces[1]?.hash())
 })
 
-test('a line is one line and not endless, whatever is recorded', () => {
+test('a trace record is one bounded line', () => {
   const trace = new Trace(new VirtualTime())
   trace.record('host', `one\ntwo${'x'.repeat(1_000_000)}`)
   assert.equal(trace.lines().length, 1)
@@ -26,7 +26,7 @@ test('a line is one line and not endless, whatever is recorded', () => {
   assert((trace.lines()[0]?.length ?? 0) < 3_000)
 })
 
-test('asking for the hash does not change it', () => {
+test('reading the trace hash does not change it', () => {
   const trace = new Trace(new VirtualTime())
   trace.record('host', 'a')
   assert.equal(trace.hash(), trace.hash())

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { VirtualTime } from './virtual-time.ts'
 
-test('timers fire in the order of their times, and in the order they were set when equal', () => {
+test('virtual timers fire by time, equal ones in the order of setting', () => {
   const time = new VirtualTime()
   const fired: string[] = []
   for (const [name, delayMs] of [
@@ -18,7 +18,7 @@ test('timers fire in the order of their times, and in the order they were set wh
   assert.deepEqual(fired, ['a@1', 'b@1.001', 'c@5', 'd@5', 'e@5'])
 })
 
-test('a timer set for the present or the past fires now, after those that are due already', () => {
+test('a virtual timer in the past fires now, after those already due', () => {
   const time = new VirtualTime()
   const fired: string[] = []
   time.schedule(0, () => {
@@ -43,13 +43,13 @@ test('a cancelled timer does not fire, and cancelling twice is harmless', () => 
   assert.equal(time.nextMs, undefined)
 })
 
-test('delays that come from subtracting times are not rounded up by their noise', () => {
+test('floating-point noise of delays is not rounded up', () => {
   const time = new VirtualTime()
   time.schedule(0.1 + 0.2, () => {})
   assert.equal(time.nextMs, 0.3)
 })
 
-test('time moves on without timers, but neither back nor past one', () => {
+test('virtual time can advance up to the next timer, and not back', () => {
   const time = new VirtualTime()
   time.advanceTo(10)
   time.advanceTo(5)
@@ -60,7 +60,7 @@ test('time moves on without timers, but neither back nor past one', () => {
   assert.equal(time.nowMs, 15)
 })
 
-test('a delay without a number is refused and an endless one is cut', () => {
+test('a NaN delay is rejected and an infinite one is bounded', () => {
   const time = new VirtualTime()
   assert.throws(() => time.schedule(Number.NaN, () => {}), /number/)
   time.schedule(Infinity, () => {})

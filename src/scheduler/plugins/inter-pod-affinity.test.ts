@@ -13,7 +13,15 @@ import { nodeOf, podOf, startTestCluster } from '../test-cluster.ts'
 import { defaultBinder } from './default-binder.ts'
 import { interPodAffinity } from './inter-pod-affinity.ts'
 import { prioritySort } from './priority-sort.ts'
-import { byName, cacheOf, parseNode, parsePod, startPluginWorld } from './test-world.ts'
+import {
+  byName,
+  cacheOf,
+  filterResults,
+  parseNode,
+  parsePod,
+  queueingHintOf,
+  startPluginWorld,
+} from './test-world.ts'
 
 const world = await startPluginWorld()
 const plugin = interPodAffinity(world.handle, {})
@@ -31,13 +39,8 @@ function textOf(status: Unschedulable | undefined): string {
   return texts[status.reason] ?? status.reason
 }
 
-function answersOf(state: FilterState | Unschedulable | undefined, nodes: readonly NodeInfo[]): string {
-  if (state === undefined) return 'nothing to say'
-  assert.ok('filter' in state)
-  return byName(nodes)
-    .map(node => `${node.name} ${textOf(state.filter(node))}`)
-    .join(', ')
-}
+const answersOf = (state: FilterState | Unschedulable | undefined, nodes: readonly NodeInfo[]): string =>
+  filterResults(state, nodes, textOf)
 
 function check(lines: readonly string[], pod: string, expected: string): void {
   const snapshot = cacheOf(lines).snapshot()
@@ -169,24 +172,8 @@ test('hardPodAffinityWeight is validated', () => {
   }
 })
 
-/** `app=web -> gone`: checks the queueing hint for this change. */
 function checkHelp(pod: string, change: string, expected: boolean): void {
-  const [from = '', to = ''] = change.split(' -> ')
-  const placed = (text: string) => {
-    const made = parsePod('other', text)
-    return { ...made, spec: { ...made.spec!, nodeName: 'n1' } }
-  }
-  const parse = from.startsWith('node') || to.startsWith('node') ? parseNode : placed
-  const changed = {
-    ...(from !== 'none' && { before: parse(from) }),
-    ...(to !== 'gone' && { after: parse(to) }),
-  }
-  const kind = parse === parseNode ? 'nodes' : 'pods'
-  const type = from === 'none' ? 'add' : to === 'gone' ? 'delete' : 'update'
-  const found = plugin.eventsToRegister?.find(
-    ({ resource, on }) => resource.plural === kind && on.includes(type),
-  )
-  assert.equal(found?.queueingHint?.(parsePod('new', pod), changed), expected, `${pod}: ${change}`)
+  assert.equal(queueingHintOf(plugin, parsePod('new', pod), change), expected, `${pod}: ${change}`)
 }
 
 test('InterPodAffinity: queueing hints of pod and node events', () => {

@@ -56,12 +56,12 @@ const required: readonly (readonly [what: string, terms: readonly string[], fits
   ['a label that is not there', ['!disk'], 'c'],
   ['a larger number', ['cores gt 4'], 'b'],
   ['a smaller number', ['cores lt 16'], 'a'],
-  ['two things at once', ['zone in 2 & disk'], 'b'],
+  ['a value and a label', ['zone in 2 & disk'], 'b'],
   ['one of two terms', ['zone in 1', '!disk'], 'a c'],
-  ['nothing, which nobody has', [''], ''],
-  ['nothing or something', ['', 'zone in 1'], 'a'],
+  ['an empty term, which matches no node', [''], ''],
+  ['an empty term or a value', ['', 'zone in 1'], 'a'],
   ['no terms at all', [], ''],
-  ['a number that is none', ['disk gt 4'], ''],
+  ['a number of a label that is none', ['disk gt 4'], ''],
 ]
 
 for (const [what, terms, fits] of required) {

@@ -17,9 +17,11 @@ import { prioritySort } from './priority-sort.ts'
 import {
   byName,
   cacheOf,
+  filterResults,
   parseNode,
   parsePod,
   parseSelector,
+  queueingHintOf,
   startPluginWorld,
   topologyKeyOf,
 } from './test-world.ts'
@@ -68,13 +70,8 @@ function textOf(status: Unschedulable | undefined): string {
     : status.reason
 }
 
-function answersOf(state: FilterState | Unschedulable | undefined, nodes: readonly NodeInfo[]): string {
-  if (state === undefined) return 'nothing to say'
-  assert.ok('filter' in state)
-  return byName(nodes)
-    .map(node => `${node.name} ${textOf(state.filter(node))}`)
-    .join(', ')
-}
+const answersOf = (state: FilterState | Unschedulable | undefined, nodes: readonly NodeInfo[]): string =>
+  filterResults(state, nodes, textOf)
 
 function check(lines: readonly string[], pod: string, expected: string, spec: Partial<PodSpec> = {}): void {
   const snapshot = cacheOf(lines).snapshot()
@@ -268,24 +265,8 @@ test('invalid defaultConstraints are rejected', () => {
   )
 })
 
-/** `app=web -> gone`: checks the queueing hint for this change. */
 function checkHelp(pod: string, change: string, expected: boolean): void {
-  const [from = '', to = ''] = change.split(' -> ')
-  const placed = (text: string): Pod => {
-    const made = parsePod('other', text)
-    return { ...made, spec: { ...made.spec!, nodeName: 'n1' } }
-  }
-  const parse = from.startsWith('node') || to.startsWith('node') ? parseNode : placed
-  const changed = {
-    ...(from !== 'none' && { before: parse(from) }),
-    ...(to !== 'gone' && { after: parse(to) }),
-  }
-  const kind = parse === parseNode ? 'nodes' : 'pods'
-  const type = from === 'none' ? 'add' : to === 'gone' ? 'delete' : 'update'
-  const found = plugin.eventsToRegister?.find(
-    ({ resource, on }) => resource.plural === kind && on.includes(type),
-  )
-  assert.equal(found?.queueingHint?.(parseSpreadPod('new', pod), changed), expected, `${pod}: ${change}`)
+  assert.equal(queueingHintOf(plugin, parseSpreadPod('new', pod), change), expected, `${pod}: ${change}`)
 }
 
 test('PodTopologySpread: queueing hints of pod and node events', () => {

@@ -2,6 +2,7 @@
  * Nodes and pods in a compact notation for tests of plugins. `n1 zone=a: app=web; app=db [far host app=db]`
  * is a node with labels, and pods with their labels and affinity.
  */
+import assert from 'node:assert/strict'
 import { after, type TestContext } from 'node:test'
 import type { Affinity, Node, Pod, PodAffinityTerm } from '#/api/generated/core/v1.ts'
 import type { LabelSelector } from '#/api/selectors/selector.ts'
@@ -9,7 +10,7 @@ import { Informers } from '#/client/informers.ts'
 import { startTestControlPlane, type TestControlPlane } from '#/controllers/test-control-plane.ts'
 import { SchedulerCache } from '../scheduler-cache.ts'
 import { emptySnapshot } from '../snapshot.ts'
-import type { PluginHandle } from '../framework.ts'
+import type { FilterState, Plugin, PluginHandle, Unschedulable } from '../framework.ts'
 import type { NodeInfo } from '../node-info.ts'
 import { podInfoOf } from '../pod-info.ts'
 import { nodeOf, podOf } from '../test-cluster.ts'
@@ -48,6 +49,39 @@ export async function startPluginWorld(): Promise<PluginWorld> {
 /** Sorts by name, since snapshots are in zone order. */
 export function byName(nodes: readonly NodeInfo[]): readonly NodeInfo[] {
   return nodes.toSorted((left, right) => (left.name < right.name ? -1 : 1))
+}
+
+/** `n1 ok, n2 skew`: the result of the filter for each node, by name. */
+export function filterResults(
+  state: FilterState | Unschedulable | undefined,
+  nodes: readonly NodeInfo[],
+  textOf: (status: Unschedulable | undefined) => string,
+): string {
+  if (state === undefined) return 'nothing to say'
+  assert.ok('filter' in state)
+  return byName(nodes)
+    .map(node => `${node.name} ${textOf(state.filter(node))}`)
+    .join(', ')
+}
+
+/** The queueing hint for a change of another pod or a node, such as `none -> app=web` or `app=web -> gone`. */
+export function queueingHintOf(plugin: Plugin, pod: Pod, change: string): boolean | undefined {
+  const [from = '', to = ''] = change.split(' -> ')
+  const placed = (text: string): Pod => {
+    const made = parsePod('other', text)
+    return { ...made, spec: { ...made.spec!, nodeName: 'n1' } }
+  }
+  const parse = from.startsWith('node') || to.startsWith('node') ? parseNode : placed
+  const changed = {
+    ...(from !== 'none' && { before: parse(from) }),
+    ...(to !== 'gone' && { after: parse(to) }),
+  }
+  const kind = parse === parseNode ? 'nodes' : 'pods'
+  const type = from === 'none' ? 'add' : to === 'gone' ? 'delete' : 'update'
+  const found = plugin.eventsToRegister?.find(
+    ({ resource, on }) => resource.plural === kind && on.includes(type),
+  )
+  return found?.queueingHint?.(pod, changed)
 }
 
 export function cacheOf(lines: readonly string[]): SchedulerCache {

@@ -104,7 +104,7 @@ test('a state that differs from the log is reported', () => {
   ])
 })
 
-test('oddities that a loop reported are passed on', () => {
+test('anomalies reported by a loop are passed on', () => {
   expect({ oddities: ['odd'] }, ['odd'])
 })
 

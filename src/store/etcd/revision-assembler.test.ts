@@ -32,7 +32,7 @@ function event(word: string) {
   return { type: 0, kv: { ...kv, createRevision: 1, modRevision: Number(revision) } }
 }
 
-test('events are put together into whole revisions', () => {
+test('watch events are assembled into complete revisions', () => {
   check('', '')
   check('3a', '3(a)')
   check('3a 3b 4c', '3(a b) 4(c)')
@@ -40,7 +40,7 @@ test('events are put together into whole revisions', () => {
   check('3a 4b | 4c 5d | 5e', '3(a) | 4(b c) | 5(d e)')
 })
 
-test('keys of others count for the revision and are not shown', () => {
+test('keys of other prefixes count for the revision and are not returned', () => {
   check('3!x 4a', '3() 4(a)')
   check('3a 3!x | 3b', ' | 3(a b)')
 })
@@ -53,7 +53,7 @@ test('known revisions are skipped, missing ones are detected', () => {
   check('3a | 5b', ' | gap')
 })
 
-test('however events are cut into fragments, the same revisions come out', () => {
+test('fragmented watch responses give the same revisions', () => {
   const words = ['3a', '3b', '4c', '5d', '5e', '5f', '6g']
   fc.assert(
     fc.property(fc.array(fc.nat(words.length), { maxLength: 8 }), cuts => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { firstDifference, parseTranscript } from './transcript.ts'
 
-test('a transcript is commands with what they print', () => {
+test('a transcript is parsed into commands and their output', () => {
   const text =
     '# a remark\n$ first\none   two\n\n# needs 1.27\n$ second <<END\n> a\n>\n>  b\n> END\n[exit 1]\n'
   assert.deepEqual(parseTranscript(text), [
@@ -16,7 +16,7 @@ test('a transcript is commands with what they print', () => {
   assert.throws(() => parseTranscript('one\n$ first\n'), /line 1 is printed by nothing/)
 })
 
-test('what is printed is compared line by line, with gaps where they are written', () => {
+test('transcript output is compared line by line, with gaps', () => {
   const check = (expected: string, printed: string, difference?: string): void => {
     assert.equal(firstDifference(expected.split('|'), printed.replaceAll('|', '\n')), difference)
   }

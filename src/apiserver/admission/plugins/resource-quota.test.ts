@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { JsonValue } from '#/api/text/json-value.ts'
 import { nodePlatform } from '#/platform/node.ts'
-import type { Platform } from '#/platform/platform.ts'
 import { Simulation } from '#/platform/simulated.ts'
 import { MemoryStore } from '#/store/memory.ts'
-import type { Store } from '#/store/store.ts'
+import { delayedStore } from '#/store/test-delayed-store.ts'
 import { ConfigurationError } from '../plugin-context.ts'
 import { parseQuotaConfiguration } from './resource-quota/configuration.ts'
 import { QuotaServer } from './resource-quota/testdata/quota-server.ts'
@@ -210,10 +209,11 @@ async function race(seed: number): Promise<void> {
   const host = simulation.host('api')
   const stopping = new AbortController()
   const store = await MemoryStore.open({ platform: host })
+  const delay = (): Promise<void> => host.clock.sleep(host.random.integer('delay', 5))
   const servers = await simulation.run(
     Promise.all(
       [0, 1].map(() =>
-        QuotaServer.start({ platform: host, store: slow(store, host), signal: stopping.signal }),
+        QuotaServer.start({ platform: host, store: delayedStore(store, delay), signal: stopping.signal }),
       ),
     ),
   )
@@ -234,27 +234,6 @@ async function race(seed: number): Promise<void> {
   assert.deepEqual({ done, refused, stored }, { done: 10, refused: 40, stored: 10 }, `seed ${seed}`)
   assert.deepEqual(await simulation.run(servers[1]!.used('q')), { pods: '10' })
   stopping.abort()
-}
-
-function slow(store: Store, { clock, random }: Platform): Store {
-  const late = async <T>(work: () => Promise<T>): Promise<T> => {
-    await clock.sleep(random.integer('there', 5))
-    const result = await work()
-    await clock.sleep(random.integer('back', 5))
-    return result
-  }
-  return {
-    revision: () => store.revision(),
-    get: (key, options) => late(() => store.get(key, options)),
-    list: options => late(() => store.list(options)),
-    create: (key, value, options) => late(() => store.create(key, value, options)),
-    update: (key, value, options) => late(() => store.update(key, value, options)),
-    delete: (key, options) => late(() => store.delete(key, options)),
-    watch: options => store.watch(options),
-    compact: revision => store.compact(revision),
-    compactedRevision: () => store.compactedRevision(),
-    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
-  }
 }
 
 test('ResourceQuota: concurrent creation through two servers never exceeds the quota', async () => {

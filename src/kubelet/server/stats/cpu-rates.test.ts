@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CpuRates } from './cpu-rates.ts'
 
-test('how much is used now follows from two looks that are neither too close nor too far apart', () => {
+test('the CPU rate is computed from two samples within the allowed distance', () => {
   const rates = new CpuRates()
   const look = (nowMs: number, seconds: number): number | undefined => rates.sample('a', nowMs, seconds * 1e9)
   assert.equal(look(0, 10), undefined, 'nothing is known at the first look')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readMachine } from './read-machine.ts'
 
-test('what a machine uses is read from the texts of its kernel', () => {
+test('machine usage is parsed from /proc', () => {
   const read = readMachine({
     stat: 'cpu  100 20 30 4000 500 6 7 8 0 0\ncpu0 1 2 3 4\nbtime 1700000000\n',
     meminfo: [
@@ -41,7 +41,7 @@ test('what a machine uses is read from the texts of its kernel', () => {
   })
 })
 
-test('a kernel that says nothing uses nothing', () => {
+test('missing kernel files give zero usage', () => {
   const nothing = { stat: '', meminfo: '', vmstat: '', loadavg: '', netDev: '', route: '' }
   assert.equal(readMachine(nothing).cpuNanoseconds, 0)
   assert.deepEqual(readMachine(nothing).interfaces, [])
