@@ -3,11 +3,11 @@
  * labels (`matchExpressions`) or the name (`matchFields`). A term without requirements matches no node, and
  * neither does an invalid one: validation rejects it, and it must never place a pod on the wrong node.
  */
-import { forbiddenField, invalid, invalidEach, required, type FieldError } from '../field-error.ts'
+import { invalid, invalidEach, required, type FieldError } from '../field-error.ts'
 import { validateLabelName, type Labels } from '../labels.ts'
 import type { KubernetesObject } from '../metadata.ts'
-import { checkDns1123Subdomain, checkLabelValue } from '../names.ts'
-import { selectorOf, valid, type Operator } from './selector.ts'
+import { checkDns1123Subdomain } from '../names.ts'
+import { selectorOf, valid, validateRequirement, validateValues, type Operator } from './selector.ts'
 import { SelectorError } from './selector-error.ts'
 
 export interface NodeSelector {
@@ -47,7 +47,9 @@ export function validateNodeSelector(field: string, selector: NodeSelector): Fie
   const terms = `${field}.nodeSelectorTerms`
   if (nodeSelectorTerms.length === 0) return [required(terms, 'must have at least one node selector term')]
   return nodeSelectorTerms.flatMap((term, index) => {
-    const values = validateValues(`${terms}[${index}].matchExpressions`, term.matchExpressions ?? [])
+    const values = (term.matchExpressions ?? []).flatMap((each, expressionIndex) => {
+      return validateValues(`${terms}[${index}].matchExpressions[${expressionIndex}]`, each)
+    })
     return validateNodeSelectorTerm(`${terms}[${index}]`, term).concat(values)
   })
 }
@@ -101,28 +103,10 @@ function compileField({ key, operator, values = [] }: NodeSelectorRequirement): 
 
 function validateExpression(field: string, requirement: NodeSelectorRequirement): FieldError[] {
   const { key, operator, values = [] } = requirement
-  const errors: FieldError[] = []
-  if (operator === 'In' || operator === 'NotIn') {
-    const detail = "must be specified when `operator` is 'In' or 'NotIn'"
-    if (values.length === 0) errors.push(required(`${field}.values`, detail))
-  } else if (operator === 'Exists' || operator === 'DoesNotExist') {
-    const detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-    if (values.length > 0) errors.push(forbiddenField(`${field}.values`, detail))
-  } else if (operator === 'Gt' || operator === 'Lt') {
-    const detail = "must be specified single value when `operator` is 'Lt' or 'Gt'"
-    if (values.length !== 1) errors.push(required(`${field}.values`, detail))
-  } else {
-    errors.push(invalid(`${field}.operator`, operator, 'not a valid selector operator'))
-  }
+  if (operator !== 'Gt' && operator !== 'Lt') return validateRequirement(field, requirement)
+  const detail = "must be specified single value when `operator` is 'Lt' or 'Gt'"
+  const errors = values.length === 1 ? [] : [required(`${field}.values`, detail)]
   return [...errors, ...validateLabelName(`${field}.key`, key)]
-}
-
-function validateValues(field: string, expressions: readonly NodeSelectorRequirement[]): FieldError[] {
-  return expressions.flatMap(({ values = [] }, index) =>
-    values.flatMap((value, valueIndex) => {
-      return invalidEach(`${field}[${index}].values[${valueIndex}]`, value, checkLabelValue(value))
-    }),
-  )
 }
 
 function validateField(field: string, requirement: NodeSelectorRequirement): FieldError[] {

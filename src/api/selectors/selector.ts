@@ -126,7 +126,8 @@ export function validateLabelSelector(field: string, selector: LabelSelector | u
   return [
     ...validateLabels(`${field}.matchLabels`, selector?.matchLabels),
     ...(selector?.matchExpressions ?? []).flatMap((requirement, index) => {
-      return validateExpression(`${field}.matchExpressions[${index}]`, requirement)
+      const at = `${field}.matchExpressions[${index}]`
+      return [...validateRequirement(at, requirement), ...validateValues(at, requirement)]
     }),
   ]
 }
@@ -144,7 +145,8 @@ export function validateKey(field: string, key: string): FieldError[] {
   return messages.length === 0 ? [] : [invalid(field, key, messages.join('; '))]
 }
 
-function validateExpression(field: string, requirement: LabelSelectorRequirement): FieldError[] {
+/** Validates everything but the values, which preferred node selector terms do not restrict. */
+export function validateRequirement(field: string, requirement: LabelSelectorRequirement): FieldError[] {
   const { key, operator, values = [] } = requirement
   const errors: FieldError[] = []
   if (operator === 'In' || operator === 'NotIn') {
@@ -156,11 +158,13 @@ function validateExpression(field: string, requirement: LabelSelectorRequirement
   } else {
     errors.push(invalid(`${field}.operator`, operator, 'not a valid selector operator'))
   }
-  errors.push(...validateLabelName(`${field}.key`, key))
-  for (const [index, value] of values.entries()) {
-    errors.push(...invalidEach(`${field}.values[${index}]`, value, checkLabelValue(value)))
-  }
-  return errors
+  return [...errors, ...validateLabelName(`${field}.key`, key)]
+}
+
+export function validateValues(field: string, { values = [] }: LabelSelectorRequirement): FieldError[] {
+  return values.flatMap((value, index) => {
+    return invalidEach(`${field}.values[${index}]`, value, checkLabelValue(value))
+  })
 }
 
 function toOperator(operator: string): Operator {
