@@ -1,7 +1,7 @@
 /** Storage class of claims and volumes, and the default storage class. */
 import type { PersistentVolume, PersistentVolumeClaim } from '../generated/core/v1.ts'
 import type { StorageClass } from '../generated/storage/v1.ts'
-import { annotationOf } from '../annotations.ts'
+import { annotationOf } from '../metadata.ts'
 
 /** Legacy annotation. An empty name explicitly means no class. */
 const classAnnotation = 'volume.beta.kubernetes.io/storage-class'

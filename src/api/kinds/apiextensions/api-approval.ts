@@ -3,8 +3,7 @@
  * a URL or a reason starting with "unapproved". https://github.com/kubernetes/enhancements/pull/1111
  */
 import { invalid, required, type FieldError } from '../../field-error.ts'
-import type { KubernetesObject } from '../../metadata.ts'
-import { annotationOf } from '../annotation-of.ts'
+import { annotationOf, type KubernetesObject } from '../../metadata.ts'
 
 const annotation = 'api-approved.kubernetes.io'
 const page = 'see https://github.com/kubernetes/enhancements/pull/1111'

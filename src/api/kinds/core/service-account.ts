@@ -1,7 +1,7 @@
 /** Rules of ServiceAccount. */
 import type { ServiceAccount } from '../../generated/core/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
-import { annotationOf } from '../annotation-of.ts'
+import { annotationOf } from '../../metadata.ts'
 import { mapCopyOnWrite, withField } from '../../copy-on-write.ts'
 
 export const serviceAccountRules: KindRules<ServiceAccount> = {

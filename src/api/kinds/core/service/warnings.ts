@@ -2,7 +2,7 @@
 import { warningsForCidr } from '../../../net/cidr.ts'
 import type { Service } from '../../../generated/core/v1.ts'
 import { warningsForIp } from '../../../net/ip.ts'
-import { annotationOf } from '../../annotation-of.ts'
+import { annotationOf } from '../../../metadata.ts'
 
 export function warningsForService(service: Service): readonly string[] {
   const spec = service.spec ?? {}
