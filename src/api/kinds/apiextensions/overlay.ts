@@ -1,4 +1,4 @@
-/** Overlay and protobuf field numbers of the group. Imports no rules: the generator reads this file. */
+/** Facts of the group that the generated definitions lack; only the generator reads them. */
 import { keyed, merged, type Overlay } from '../overlay.ts'
 
 export const apiextensionsOverlay: Overlay = {
@@ -26,10 +26,7 @@ export const apiextensionsOverlay: Overlay = {
   resources: {
     customresourcedefinitions: { shortNames: ['crd', 'crds'], categories: ['api-extensions'] },
   },
-}
-
-/** In the notation of `protobuf/field-numbers.ts`. */
-export const apiextensionsFieldNumbers = `
+  fieldNumbers: `
 CustomResourceColumnDefinition: name type format description priority jsonPath
 CustomResourceConversion: strategy webhook?
 CustomResourceDefinition: metadata spec status
@@ -56,4 +53,5 @@ ServiceReference: namespace name path? port?
 ValidationRule: rule message messageExpression reason? fieldPath optionalOldSelf?
 WebhookClientConfig: service? caBundle url?
 WebhookConversion: 2:clientConfig? conversionReviewVersions
-`
+`,
+}

@@ -1,4 +1,4 @@
-/** Overlay and protobuf field numbers of the group. Imports no rules: the generator reads this file. */
+/** Facts of the group that the generated definitions lack; only the generator reads them. */
 import { merged, mergedSet, type Overlay } from './overlay.ts'
 
 export const metaOverlay: Overlay = {
@@ -21,10 +21,7 @@ export const metaOverlay: Overlay = {
     Status: 'own-group',
     WatchEvent: 'every-group',
   },
-}
-
-/** In the notation of `protobuf/field-numbers.ts`. */
-export const metaFieldNumbers = `
+  fieldNumbers: `
 APIGroup: name versions preferredVersion serverAddressByClientCIDRs
 APIGroupList: groups
 APIResource: name namespaced kind verbs(items) shortNames singularName categories group version
@@ -55,4 +52,5 @@ Status: metadata status message reason details? code
 StatusCause: reason message field
 StatusDetails: name group kind causes retryAfterSeconds uid
 WatchEvent: type object
-`
+`,
+}

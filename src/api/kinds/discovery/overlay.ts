@@ -1,13 +1,10 @@
-/** Overlay and protobuf field numbers of the group. Imports no rules: the generator reads this file. */
+/** Facts of the group that the generated definitions lack; only the generator reads them. */
 import { set, type Overlay } from '../overlay.ts'
 
 export const discoveryOverlay: Overlay = {
   atomic: ['EndpointPort'],
   merging: { 'Endpoint.addresses': set },
-}
-
-/** In the notation of `protobuf/field-numbers.ts`. */
-export const discoveryFieldNumbers = `
+  fieldNumbers: `
 Endpoint: addresses conditions hostname? targetRef? deprecatedTopology nodeName? zone? hints?
 EndpointConditions: ready? serving? terminating?
 EndpointHints: forZones forNodes
@@ -16,4 +13,5 @@ EndpointSlice: metadata endpoints! ports! addressType
 EndpointSliceList: metadata items
 ForNode: name
 ForZone: name
-`
+`,
+}

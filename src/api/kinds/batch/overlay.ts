@@ -1,4 +1,4 @@
-/** Overlay and protobuf field numbers of the group. Imports no rules: the generator reads this file. */
+/** Facts of the group that the generated definitions lack; only the generator reads them. */
 import { mergedAtomic, set, type Overlay } from '../overlay.ts'
 
 export const batchOverlay: Overlay = {
@@ -12,10 +12,7 @@ export const batchOverlay: Overlay = {
     cronjobs: { shortNames: ['cj'], categories: ['all'] },
     jobs: { categories: ['all'] },
   },
-}
-
-/** In the notation of `protobuf/field-numbers.ts`. */
-export const batchFieldNumbers = `
+  fieldNumbers: `
 CronJob: metadata spec status
 CronJobList: metadata items
 CronJobSpec: schedule startingDeadlineSeconds? concurrencyPolicy suspend? jobTemplate
@@ -37,4 +34,5 @@ PodFailurePolicyRule: action onExitCodes? onPodConditions
 SuccessPolicy: rules
 SuccessPolicyRule: succeededIndexes? succeededCount?
 UncountedTerminatedPods: succeeded failed
-`
+`,
+}

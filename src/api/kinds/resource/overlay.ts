@@ -1,4 +1,4 @@
-/** Overlay and protobuf field numbers of the group. Imports no rules: the generator reads this file. */
+/** Facts of the group that the generated definitions lack; only the generator reads them. */
 import { keyed, merged, type Overlay } from '../overlay.ts'
 
 export const resourceOverlay: Overlay = {
@@ -25,10 +25,7 @@ export const resourceOverlay: Overlay = {
     'ResourceClaimStatus.reservedFor': merged('uid'),
     'ResourcePoolStatusRequestStatus.conditions': merged('type'),
   },
-}
-
-/** In the notation of `protobuf/field-numbers.ts`. */
-export const resourceFieldNumbers = `
+  fieldNumbers: `
 AllocatedDeviceStatus: driver pool device conditions! data? networkData? shareID?
 AllocationResult: devices 3:nodeSelector? 5:allocationTimestamp?
 BasicDevice: attributes capacity consumesCounters nodeName? nodeSelector? allNodes? taints bindsToNode?
@@ -95,4 +92,5 @@ ResourceSliceSpec: driver pool nodeName? nodeSelector? allNodes? devices perDevi
   sharedCounters
 v1beta1/ResourceSliceSpec: driver pool nodeName nodeSelector? allNodes devices perDeviceNodeSelection?
   sharedCounters
-`
+`,
+}

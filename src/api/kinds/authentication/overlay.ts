@@ -1,6 +1,8 @@
-/** Protobuf field numbers of the group. */
-/** In the notation of `protobuf/field-numbers.ts`. */
-export const authenticationFieldNumbers = `
+/** Facts of the group that the generated definitions lack; only the generator reads them. */
+import type { Overlay } from '../overlay.ts'
+
+export const authenticationOverlay: Overlay = {
+  fieldNumbers: `
 BoundObjectReference: kind apiVersion name uid
 SelfSubjectReview: metadata status
 SelfSubjectReviewStatus: userInfo
@@ -11,4 +13,5 @@ TokenReview: metadata spec status
 TokenReviewSpec: token audiences
 TokenReviewStatus: authenticated user error audiences
 UserInfo: username uid groups extra
-`
+`,
+}

@@ -1,4 +1,4 @@
-/** Overlay and protobuf field numbers of the group. Imports no rules: the generator reads this file. */
+/** Facts of the group that the generated definitions lack; only the generator reads them. */
 import { merged, type Overlay } from '../overlay.ts'
 
 export const autoscalingOverlay: Overlay = {
@@ -12,10 +12,7 @@ export const autoscalingOverlay: Overlay = {
   atomic: ['v1/CrossVersionObjectReference'],
   merging: { 'v2/HorizontalPodAutoscalerStatus.conditions': merged('type') },
   resources: { horizontalpodautoscalers: { shortNames: ['hpa'], categories: ['all'] } },
-}
-
-/** In the notation of `protobuf/field-numbers.ts`. */
-export const autoscalingFieldNumbers = `
+  fieldNumbers: `
 ContainerResourceMetricSource: name target container
 ContainerResourceMetricStatus: name current container
 CrossVersionObjectReference: kind name apiVersion
@@ -47,4 +44,5 @@ ResourceMetricStatus: name current
 Scale: metadata spec status
 ScaleSpec: replicas
 ScaleStatus: replicas selector
-`
+`,
+}

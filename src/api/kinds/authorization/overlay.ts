@@ -1,6 +1,8 @@
-/** Protobuf field numbers of the group. */
-/** In the notation of `protobuf/field-numbers.ts`. */
-export const authorizationFieldNumbers = `
+/** Facts of the group that the generated definitions lack; only the generator reads them. */
+import type { Overlay } from '../overlay.ts'
+
+export const authorizationOverlay: Overlay = {
+  fieldNumbers: `
 FieldSelectorAttributes: rawSelector requirements
 LabelSelectorAttributes: rawSelector requirements
 LocalSubjectAccessReview: metadata spec status
@@ -16,4 +18,5 @@ SubjectAccessReview: metadata spec status
 SubjectAccessReviewSpec: resourceAttributes? nonResourceAttributes? user groups extra uid
 SubjectAccessReviewStatus: allowed reason evaluationError denied
 SubjectRulesReviewStatus: resourceRules nonResourceRules incomplete evaluationError
-`
+`,
+}

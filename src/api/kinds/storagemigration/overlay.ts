@@ -1,14 +1,12 @@
-/** Overlay and protobuf field numbers of the group. Imports no rules: the generator reads this file. */
+/** Facts of the group that the generated definitions lack; only the generator reads them. */
 import { merged, type Overlay } from '../overlay.ts'
 
 export const storagemigrationOverlay: Overlay = {
   merging: { 'StorageVersionMigrationStatus.conditions': merged('type') },
-}
-
-/** In the notation of `protobuf/field-numbers.ts`. */
-export const storagemigrationFieldNumbers = `
+  fieldNumbers: `
 StorageVersionMigration: metadata spec status
 StorageVersionMigrationList: metadata items
 StorageVersionMigrationSpec: resource
 StorageVersionMigrationStatus: conditions resourceVersion
-`
+`,
+}

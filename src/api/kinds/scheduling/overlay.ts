@@ -1,4 +1,4 @@
-/** Overlay and protobuf field numbers of the group. Imports no rules: the generator reads this file. */
+/** Facts of the group that the generated definitions lack; only the generator reads them. */
 import { keyed, merged, mergedRetaining, type Overlay } from '../overlay.ts'
 
 export const schedulingOverlay: Overlay = {
@@ -16,10 +16,7 @@ export const schedulingOverlay: Overlay = {
     PodGroupTemplateReference: { fields: { workload: 'Workload' } },
   },
   resources: { priorityclasses: { shortNames: ['pc'] } },
-}
-
-/** In the notation of `protobuf/field-numbers.ts`. */
-export const schedulingFieldNumbers = `
+  fieldNumbers: `
 BasicSchedulingPolicy:
 GangSchedulingPolicy: minCount
 PodGroup: metadata spec status
@@ -42,4 +39,5 @@ Workload: metadata spec
 WorkloadList: metadata items
 WorkloadPodGroupTemplateReference: workloadName podGroupTemplateName
 WorkloadSpec: controllerRef? podGroupTemplates
-`
+`,
+}

@@ -1,4 +1,4 @@
-/** Overlay and protobuf field numbers of the group. Imports no rules: the generator reads this file. */
+/** Facts of the group that the generated definitions lack; only the generator reads them. */
 import { keyed, merged, type Overlay } from '../overlay.ts'
 
 export const certificatesOverlay: Overlay = {
@@ -7,10 +7,7 @@ export const certificatesOverlay: Overlay = {
     'PodCertificateRequestStatus.conditions': merged('type'),
   },
   resources: { certificatesigningrequests: { shortNames: ['csr'] } },
-}
-
-/** In the notation of `protobuf/field-numbers.ts`. */
-export const certificatesFieldNumbers = `
+  fieldNumbers: `
 CertificateSigningRequest: metadata spec status
 CertificateSigningRequestCondition: type reason message lastUpdateTime lastTransitionTime status
 CertificateSigningRequestList: metadata items
@@ -24,4 +21,5 @@ PodCertificateRequestList: metadata items
 PodCertificateRequestSpec: signerName podName podUID serviceAccountName serviceAccountUID nodeName nodeUID
   maxExpirationSeconds? pkixPublicKey proofOfPossession unverifiedUserAnnotations stubPKCS10Request
 PodCertificateRequestStatus: conditions certificateChain 4:notBefore? beginRefreshAt? notAfter?
-`
+`,
+}

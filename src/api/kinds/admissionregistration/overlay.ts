@@ -1,4 +1,4 @@
-/** Overlay and protobuf field numbers of the group. Imports no rules: the generator reads this file. */
+/** Facts of the group that the generated definitions lack; only the generator reads them. */
 import { keyed, merged, set, type Overlay, type ResourceFacts } from '../overlay.ts'
 
 const extension: ResourceFacts = { categories: ['api-extensions'] }
@@ -31,10 +31,7 @@ export const admissionregistrationOverlay: Overlay = {
     validatingadmissionpolicybindings: extension,
     validatingwebhookconfigurations: extension,
   },
-}
-
-/** In the notation of `protobuf/field-numbers.ts`. */
-export const admissionregistrationFieldNumbers = `
+  fieldNumbers: `
 ApplyConfiguration: expression
 AuditAnnotation: key valueExpression
 ExpressionWarning: 2:fieldRef warning
@@ -75,4 +72,5 @@ ValidatingWebhookConfigurationList: metadata items
 Validation: expression message reason? messageExpression
 Variable: name expression
 WebhookClientConfig: service? caBundle url?
-`
+`,
+}

@@ -1,4 +1,4 @@
-/** Overlay and protobuf field numbers of the group. Imports no rules: the generator reads this file. */
+/** Facts of the group that the generated definitions lack; only the generator reads them. */
 import { merged, retaining, type Overlay } from '../overlay.ts'
 
 export const appsOverlay: Overlay = {
@@ -16,10 +16,7 @@ export const appsOverlay: Overlay = {
     replicasets: { shortNames: ['rs'], categories: ['all'] },
     statefulsets: { shortNames: ['sts'], categories: ['all'] },
   },
-}
-
-/** In the notation of `protobuf/field-numbers.ts`. */
-export const appsFieldNumbers = `
+  fieldNumbers: `
 ControllerRevision: metadata data revision
 ControllerRevisionList: metadata items
 DaemonSet: metadata spec status
@@ -56,4 +53,5 @@ StatefulSetSpec: replicas? selector? template volumeClaimTemplates serviceName! 
 StatefulSetStatus: observedGeneration replicas readyReplicas currentReplicas updatedReplicas currentRevision
   updateRevision 9:collisionCount? conditions availableReplicas!
 StatefulSetUpdateStrategy: type rollingUpdate?
-`
+`,
+}

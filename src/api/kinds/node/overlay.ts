@@ -1,15 +1,13 @@
-/** Overlay and protobuf field numbers of the group. Imports no rules: the generator reads this file. */
+/** Facts of the group that the generated definitions lack; only the generator reads them. */
 import type { Overlay } from '../overlay.ts'
 
 export const nodeOverlay: Overlay = {
   quantities: ['Overhead.podFixed'],
   atomic: ['Scheduling.nodeSelector'],
-}
-
-/** In the notation of `protobuf/field-numbers.ts`. */
-export const nodeFieldNumbers = `
+  fieldNumbers: `
 Overhead: podFixed
 RuntimeClass: metadata handler overhead? scheduling?
 RuntimeClassList: metadata items
 Scheduling: nodeSelector tolerations
-`
+`,
+}

@@ -1,14 +1,12 @@
-/** Overlay and protobuf field numbers of the group. Imports no rules: the generator reads this file. */
+/** Facts of the group that the generated definitions lack; only the generator reads them. */
 import type { Overlay } from '../overlay.ts'
 
 export const eventsOverlay: Overlay = {
   resources: { events: { shortNames: ['ev'], storedAs: { group: '', version: 'v1' } } },
-}
-
-/** In the notation of `protobuf/field-numbers.ts`. */
-export const eventsFieldNumbers = `
+  fieldNumbers: `
 Event: metadata! eventTime series? reportingController reportingInstance action reason regarding related? note
   type deprecatedSource deprecatedFirstTimestamp deprecatedLastTimestamp deprecatedCount
 EventList: metadata items
 EventSeries: count lastObservedTime
-`
+`,
+}

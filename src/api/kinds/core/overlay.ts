@@ -1,4 +1,4 @@
-/** Overlay and protobuf field numbers of the group. Imports no rules: the generator reads this file. */
+/** Facts of the group that the generated definitions lack; only the generator reads them. */
 import { keyed, merged, mergedAtomic, mergedRetaining, mergedSet, set, type Overlay } from '../overlay.ts'
 
 export const coreOverlay: Overlay = {
@@ -122,10 +122,7 @@ export const coreOverlay: Overlay = {
     serviceaccounts: { shortNames: ['sa'] },
     services: { shortNames: ['svc'], categories: ['all'], options: { proxy: 'ServiceProxyOptions' } },
   },
-}
-
-/** In the notation of `protobuf/field-numbers.ts`. */
-export const coreFieldNumbers = `
+  fieldNumbers: `
 AWSElasticBlockStoreVolumeSource: volumeID fsType partition readOnly
 Affinity: nodeAffinity? podAffinity? podAntiAffinity?
 AppArmorProfile: type localhostProfile?
@@ -393,4 +390,5 @@ VolumeStatus: image?
 VsphereVirtualDiskVolumeSource: volumePath fsType storagePolicyName storagePolicyID
 WeightedPodAffinityTerm: weight podAffinityTerm
 WindowsSecurityContextOptions: gmsaCredentialSpecName? gmsaCredentialSpec? runAsUserName? hostProcess?
-`
+`,
+}

@@ -1,4 +1,4 @@
-/** Overlay and protobuf field numbers of the group. Imports no rules: the generator reads this file. */
+/** Facts of the group that the generated definitions lack; only the generator reads them. */
 import { merged, set, type Overlay } from '../overlay.ts'
 
 export const storageOverlay: Overlay = {
@@ -11,10 +11,7 @@ export const storageOverlay: Overlay = {
     storageclasses: { shortNames: ['sc'] },
     volumeattributesclasses: { shortNames: ['vac'] },
   },
-}
-
-/** In the notation of `protobuf/field-numbers.ts`. */
-export const storageFieldNumbers = `
+  fieldNumbers: `
 CSIDriver: metadata spec
 CSIDriverList: metadata items
 CSIDriverSpec: attachRequired? podInfoOnMount? volumeLifecycleModes storageCapacity? fsGroupPolicy?
@@ -39,4 +36,5 @@ VolumeAttributesClass: metadata driverName parameters
 VolumeAttributesClassList: metadata items
 VolumeError: time message errorCode?
 VolumeNodeResources: count?
-`
+`,
+}

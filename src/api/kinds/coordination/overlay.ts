@@ -1,6 +1,8 @@
-/** Protobuf field numbers of the group. */
-/** In the notation of `protobuf/field-numbers.ts`. */
-export const coordinationFieldNumbers = `
+/** Facts of the group that the generated definitions lack; only the generator reads them. */
+import type { Overlay } from '../overlay.ts'
+
+export const coordinationOverlay: Overlay = {
+  fieldNumbers: `
 Lease: metadata spec
 LeaseCandidate: metadata spec
 LeaseCandidateList: metadata items
@@ -8,4 +10,5 @@ LeaseCandidateSpec: leaseName pingTime? renewTime? binaryVersion emulationVersio
 LeaseList: metadata items
 LeaseSpec: holderIdentity? leaseDurationSeconds? acquireTime? renewTime? leaseTransitions? strategy?
   preferredHolder?
-`
+`,
+}

@@ -1,4 +1,4 @@
-/** Overlay and protobuf field numbers of the group. Imports no rules: the generator reads this file. */
+/** Facts of the group that the generated definitions lack; only the generator reads them. */
 import { merged, set, type Overlay } from '../overlay.ts'
 
 export const flowcontrolOverlay: Overlay = {
@@ -23,10 +23,7 @@ export const flowcontrolOverlay: Overlay = {
       fields: { group: 'Group', serviceAccount: 'ServiceAccount', user: 'User' },
     },
   },
-}
-
-/** In the notation of `protobuf/field-numbers.ts`. */
-export const flowcontrolFieldNumbers = `
+  fieldNumbers: `
 ExemptPriorityLevelConfiguration: nominalConcurrencyShares? lendablePercent?
 FlowDistinguisherMethod: type
 FlowSchema: metadata spec status
@@ -51,4 +48,5 @@ ResourcePolicyRule: verbs apiGroups resources clusterScope namespaces!
 ServiceAccountSubject: namespace name
 Subject: kind user? group? serviceAccount?
 UserSubject: name
-`
+`,
+}

@@ -1,12 +1,9 @@
-/** Overlay and protobuf field numbers of the group. Imports no rules: the generator reads this file. */
+/** Facts of the group that the generated definitions lack; only the generator reads them. */
 import type { Overlay } from '../overlay.ts'
 
 export const rbacOverlay: Overlay = {
   atomic: ['RoleRef', 'Subject'],
-}
-
-/** In the notation of `protobuf/field-numbers.ts`. */
-export const rbacFieldNumbers = `
+  fieldNumbers: `
 AggregationRule: clusterRoleSelectors
 ClusterRole: metadata rules! aggregationRule?
 ClusterRoleBinding: metadata subjects roleRef
@@ -19,4 +16,5 @@ RoleBindingList: metadata items
 RoleList: metadata items
 RoleRef: apiGroup! kind name
 Subject: kind apiGroup name namespace
-`
+`,
+}

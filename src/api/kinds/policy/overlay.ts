@@ -1,4 +1,4 @@
-/** Overlay and protobuf field numbers of the group. Imports no rules: the generator reads this file. */
+/** Facts of the group that the generated definitions lack; only the generator reads them. */
 import { merged, replaced, type Overlay } from '../overlay.ts'
 
 export const policyOverlay: Overlay = {
@@ -7,14 +7,12 @@ export const policyOverlay: Overlay = {
     'PodDisruptionBudgetStatus.conditions': merged('type'),
   },
   resources: { poddisruptionbudgets: { shortNames: ['pdb'] } },
-}
-
-/** In the notation of `protobuf/field-numbers.ts`. */
-export const policyFieldNumbers = `
+  fieldNumbers: `
 Eviction: metadata deleteOptions?
 PodDisruptionBudget: metadata spec status
 PodDisruptionBudgetList: metadata items
 PodDisruptionBudgetSpec: minAvailable? selector? maxUnavailable? unhealthyPodEvictionPolicy?
 PodDisruptionBudgetStatus: observedGeneration disruptedPods disruptionsAllowed! currentHealthy!
   desiredHealthy! expectedPods! conditions
-`
+`,
+}

@@ -1,4 +1,4 @@
-/** Overlay and protobuf field numbers of the group. Imports no rules: the generator reads this file. */
+/** Facts of the group that the generated definitions lack; only the generator reads them. */
 import { keyed, set, type Overlay } from '../overlay.ts'
 
 export const apiserverinternalOverlay: Overlay = {
@@ -10,14 +10,12 @@ export const apiserverinternalOverlay: Overlay = {
     'StorageVersionStatus.conditions': keyed('type'),
     'StorageVersionStatus.storageVersions': keyed('apiServerID'),
   },
-}
-
-/** In the notation of `protobuf/field-numbers.ts`. */
-export const apiserverinternalFieldNumbers = `
+  fieldNumbers: `
 ServerStorageVersion: apiServerID encodingVersion decodableVersions servedVersions
 StorageVersion: metadata spec! status!
 StorageVersionCondition: type status observedGeneration lastTransitionTime reason message
 StorageVersionList: metadata items
 StorageVersionSpec:
 StorageVersionStatus: storageVersions commonEncodingVersion? conditions
-`
+`,
+}

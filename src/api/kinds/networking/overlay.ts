@@ -1,4 +1,4 @@
-/** Overlay and protobuf field numbers of the group. Imports no rules: the generator reads this file. */
+/** Facts of the group that the generated definitions lack; only the generator reads them. */
 import { merged, type Overlay } from '../overlay.ts'
 
 export const networkingOverlay: Overlay = {
@@ -9,10 +9,7 @@ export const networkingOverlay: Overlay = {
     ipaddresses: { shortNames: ['ip'] },
     networkpolicies: { shortNames: ['netpol'] },
   },
-}
-
-/** In the notation of `protobuf/field-numbers.ts`. */
-export const networkingFieldNumbers = `
+  fieldNumbers: `
 HTTPIngressPath: path backend pathType?
 HTTPIngressRuleValue: paths
 IPAddress: metadata spec
@@ -48,4 +45,5 @@ ServiceCIDR: metadata spec status
 ServiceCIDRList: metadata items
 ServiceCIDRSpec: cidrs
 ServiceCIDRStatus: conditions
-`
+`,
+}
