@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { underTest } from '../testdata/check-rules.ts'
-import { core } from './rules.ts'
+import { coreRules } from './group.ts'
 import { serviceAccountRules } from './service-account.ts'
 
 test('a Binding requires a node as target', () => {
-  const { check } = underTest(core['Binding'])
+  const { check } = underTest(coreRules['Binding'])
   check({ target: { kind: 'Node', name: 'n1' } })
   check({ target: { name: 'n1' } })
   check(

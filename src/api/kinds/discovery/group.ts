@@ -1,10 +1,14 @@
-/** Table columns for `discovery.k8s.io`. */
+/** Rules and table columns of `discovery.k8s.io`. */
 import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
 import type { EndpointSlice } from '../../generated/discovery/v1.ts'
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'
 import { formatListWithMore, shownMax } from '../cell-text.ts'
 import { textColumn } from '../make-column.ts'
 import type { Unchecked } from '../validation/unchecked.ts'
+import type { GroupRules } from '../../kind-rules.ts'
+import { endpointSliceRules } from './endpoint-slice.ts'
+
+export const discoveryRules: GroupRules = { EndpointSlice: endpointSliceRules }
 
 const endpointSliceColumns: KindColumns<EndpointSlice> = {
   columns: [

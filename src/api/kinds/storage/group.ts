@@ -1,4 +1,4 @@
-/** Table columns for `storage.k8s.io`. */
+/** Rules and table columns of `storage.k8s.io`. */
 import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
 import type {
   CSIDriver,
@@ -11,6 +11,22 @@ import type { GroupColumns, KindColumns } from '../../table-columns.ts'
 import { createdColumns } from '../created-columns.ts'
 import { booleanColumn, integerColumn, textColumn } from '../make-column.ts'
 import type { Unchecked } from '../validation/unchecked.ts'
+import type { GroupRules } from '../../kind-rules.ts'
+import { csiDriverRules } from './csi-driver.ts'
+import { csiNodeRules } from './csi-node.ts'
+import { csiStorageCapacityRules } from './csi-storage-capacity.ts'
+import { storageClassRules } from './storage-class.ts'
+import { volumeAttachmentRules } from './volume-attachment.ts'
+import { volumeAttributesClassRules } from './volume-attributes-class.ts'
+
+export const storageRules: GroupRules = {
+  CSIDriver: csiDriverRules,
+  CSINode: csiNodeRules,
+  CSIStorageCapacity: csiStorageCapacityRules,
+  StorageClass: storageClassRules,
+  VolumeAttachment: volumeAttachmentRules,
+  VolumeAttributesClass: volumeAttributesClassRules,
+}
 
 const storageClassColumns: KindColumns<StorageClass> = {
   columns: [

@@ -1,9 +1,13 @@
-/** Table columns for `policy`. */
+/** Rules and table columns of `policy`. */
 import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
 import type { PodDisruptionBudget } from '../../generated/policy/v1.ts'
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'
 import { integerColumn, textColumn } from '../make-column.ts'
 import type { Unchecked } from '../validation/unchecked.ts'
+import type { GroupRules } from '../../kind-rules.ts'
+import { podDisruptionBudgetRules } from './pod-disruption-budget.ts'
+
+export const policyRules: GroupRules = { PodDisruptionBudget: podDisruptionBudgetRules }
 
 const podDisruptionBudgetColumns: KindColumns<PodDisruptionBudget> = {
   columns: [

@@ -1,10 +1,14 @@
-/** Table columns for `scheduling.k8s.io`. */
+/** Rules and table columns of `scheduling.k8s.io`. */
 import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
 import type { PriorityClass } from '../../generated/scheduling/v1.ts'
 import type { PodGroup, Workload } from '../../generated/scheduling/v1alpha2.ts'
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'
 import { booleanColumn, integerColumn, textColumn } from '../make-column.ts'
 import type { Unchecked } from '../validation/unchecked.ts'
+import type { GroupRules } from '../../kind-rules.ts'
+import { priorityClassRules } from './priority-class.ts'
+
+export const schedulingRules: GroupRules = { PriorityClass: priorityClassRules }
 
 const priorityClassColumns: KindColumns<PriorityClass> = {
   columns: [

@@ -1,4 +1,4 @@
-/** Table columns for `resource.k8s.io`. */
+/** Rules and table columns of `resource.k8s.io`. */
 import { ageColumn, ageOf, nameColumn, nameOf, translateTimestampSince } from '../../columns.ts'
 import type {
   DeviceClass,
@@ -11,6 +11,19 @@ import type { GroupColumns, KindColumns } from '../../table-columns.ts'
 import { textColumn } from '../make-column.ts'
 import type { Unchecked } from '../validation/unchecked.ts'
 import { resourcePoolStatusRequestColumns } from './pool-status-columns.ts'
+import type { GroupRules } from '../../kind-rules.ts'
+import { deviceClassRules } from './device-class.ts'
+import { resourceClaimRules, resourceClaimTemplateRules } from './resource-claim.ts'
+import { resourceSliceRules } from './resource-slice.ts'
+
+export const resourceRules: GroupRules = {
+  DeviceClass: deviceClassRules,
+  DeviceTaintRule: { returnDeletedObject: true },
+  ResourceClaim: resourceClaimRules,
+  ResourceClaimTemplate: resourceClaimTemplateRules,
+  ResourcePoolStatusRequest: { returnDeletedObject: true },
+  ResourceSlice: resourceSliceRules,
+}
 
 type Plain = DeviceClass | ResourceClaimTemplate
 

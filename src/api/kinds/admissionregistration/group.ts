@@ -1,4 +1,7 @@
-/** Table columns for `admissionregistration.k8s.io`. */
+/**
+ * Rules and table columns of `admissionregistration.k8s.io`.
+ * https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
+ */
 import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
 import type {
   MutatingAdmissionPolicy,
@@ -14,6 +17,26 @@ import type { LabelSelector } from '../../generated/meta/v1.ts'
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'
 import { integerColumn, textColumn } from '../make-column.ts'
 import type { Unchecked } from '../validation/unchecked.ts'
+import type { GroupRules } from '../../kind-rules.ts'
+import { mutatingAdmissionPolicyRules } from './mutating-policy.ts'
+import {
+  mutatingAdmissionPolicyBindingRules,
+  validatingAdmissionPolicyBindingRules,
+} from './policy-binding.ts'
+import { validatingAdmissionPolicyRules } from './validating-policy.ts'
+import {
+  mutatingWebhookConfigurationRules,
+  validatingWebhookConfigurationRules,
+} from './webhook-configuration.ts'
+
+export const admissionregistrationRules: GroupRules = {
+  MutatingAdmissionPolicy: mutatingAdmissionPolicyRules,
+  MutatingAdmissionPolicyBinding: mutatingAdmissionPolicyBindingRules,
+  MutatingWebhookConfiguration: mutatingWebhookConfigurationRules,
+  ValidatingAdmissionPolicy: validatingAdmissionPolicyRules,
+  ValidatingAdmissionPolicyBinding: validatingAdmissionPolicyBindingRules,
+  ValidatingWebhookConfiguration: validatingWebhookConfigurationRules,
+}
 
 const webhookColumns: KindColumns<MutatingWebhookConfiguration | ValidatingWebhookConfiguration> = {
   columns: [nameColumn, integerColumn('Webhooks', 'Number of webhooks.'), ageColumn],

@@ -1,4 +1,4 @@
-/** Table columns for `storagemigration.k8s.io`. */
+/** Table columns of `storagemigration.k8s.io`. */
 import { nameOf } from '../../columns.ts'
 import type { StorageVersionMigration } from '../../generated/storagemigration/v1beta1.ts'
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'

@@ -1,4 +1,4 @@
-/** Table columns for `networking.k8s.io`. */
+/** Rules and table columns of `networking.k8s.io`. */
 import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
 import type {
   Ingress,
@@ -9,14 +9,28 @@ import type {
 } from '../../generated/networking/v1.ts'
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'
 import {
-  loadBalancerStatusText,
   formatListWithMore,
+  loadBalancerStatusText,
   selectorText,
   shownMax,
   withGroup,
 } from '../cell-text.ts'
 import { textColumn } from '../make-column.ts'
 import type { Unchecked } from '../validation/unchecked.ts'
+import type { GroupRules } from '../../kind-rules.ts'
+import { ingressRules } from './ingress.ts'
+import { ingressClassRules } from './ingress-class.ts'
+import { ipAddressRules } from './ip-address.ts'
+import { networkPolicyRules } from './network-policy.ts'
+import { serviceCidrRules } from './service-cidr.ts'
+
+export const networkingRules: GroupRules = {
+  Ingress: ingressRules,
+  IngressClass: ingressClassRules,
+  IPAddress: ipAddressRules,
+  NetworkPolicy: networkPolicyRules,
+  ServiceCIDR: serviceCidrRules,
+}
 
 const ingressColumns: KindColumns<Ingress> = {
   columns: [

@@ -1,4 +1,4 @@
-/** Table columns for `certificates.k8s.io`. */
+/** Rules and table columns of `certificates.k8s.io`. */
 import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
 import { humanDuration } from '../../text/duration.ts'
 import type { CertificateSigningRequest } from '../../generated/certificates/v1.ts'
@@ -7,6 +7,10 @@ import type { GroupColumns, KindColumns } from '../../table-columns.ts'
 import { labelsText } from '../cell-text.ts'
 import { textColumn } from '../make-column.ts'
 import type { Unchecked } from '../validation/unchecked.ts'
+import type { GroupRules } from '../../kind-rules.ts'
+import { certificateSigningRequestRules } from './certificate-signing-request.ts'
+
+export const certificatesRules: GroupRules = { CertificateSigningRequest: certificateSigningRequestRules }
 
 const signerNameColumn = textColumn('SignerName', 'Name of the signer.')
 

@@ -1,5 +1,5 @@
 /**
- * Rules of TokenRequest. TokenReview and SelfSubjectReview have no rules here: their handlers return 400 Bad
+ * Rules of `authentication.k8s.io`. TokenReview and SelfSubjectReview have none: their handlers return 400 Bad
  * Request for missing fields, not 422 Invalid.
  */
 import { invalid, type FieldError } from '../../field-error.ts'
@@ -12,7 +12,7 @@ const tokenRequest: KindRules<TokenRequest> = {
   validate: validateTokenRequest,
 }
 
-export const authentication: GroupRules = { TokenRequest: tokenRequest }
+export const authenticationRules: GroupRules = { TokenRequest: tokenRequest }
 
 const expirationSecondsDefault = 3_600
 const expirationSecondsMin = 600

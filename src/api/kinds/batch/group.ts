@@ -1,4 +1,4 @@
-/** Table columns for `batch`. */
+/** Rules and table columns of `batch`. */
 import { ageColumn, ageOf, nameColumn, nameOf, translateTimestampSince } from '../../columns.ts'
 import type { CronJob, Job } from '../../generated/batch/v1.ts'
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'
@@ -13,6 +13,11 @@ import {
   textColumn,
 } from '../make-column.ts'
 import type { Unchecked } from '../validation/unchecked.ts'
+import type { GroupRules } from '../../kind-rules.ts'
+import { cronJobRules } from './cron-job-rules.ts'
+import { jobRules } from './job-rules.ts'
+
+export const batchRules: GroupRules = { CronJob: cronJobRules, Job: jobRules }
 
 const jobColumns: KindColumns<Job> = {
   columns: [

@@ -1,4 +1,4 @@
-/** Table columns for `internal.apiserver.k8s.io`. */
+/** Table columns of `internal.apiserver.k8s.io`. */
 import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
 import type { StorageVersion } from '../../generated/apiserverinternal/v1alpha1.ts'
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'

@@ -1,10 +1,14 @@
-/** Table columns for `apiregistration.k8s.io`. */
+/** Rules and table columns of `apiregistration.k8s.io`. */
 import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
 import { conditionOf } from '../../conditions.ts'
 import type { APIService } from '../../generated/apiregistration/v1.ts'
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'
 import { textColumn } from '../make-column.ts'
 import type { Unchecked } from '../validation/unchecked.ts'
+import type { GroupRules } from '../../kind-rules.ts'
+import { apiServiceRules } from './api-service.ts'
+
+export const apiregistrationRules: GroupRules = { APIService: apiServiceRules }
 
 const apiServiceColumns: KindColumns<APIService> = {
   columns: [

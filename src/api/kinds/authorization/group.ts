@@ -1,6 +1,6 @@
 /**
- * Rules of access reviews (SubjectAccessReview and its variants). They are never stored; only their spec is
- * validated. https://kubernetes.io/docs/reference/access-authn-authz/authorization/
+ * Rules of `authorization.k8s.io`: access reviews are never stored; only their spec is validated.
+ * https://kubernetes.io/docs/reference/access-authn-authz/authorization/
  */
 import { invalid, type FieldError } from '../../field-error.ts'
 import type {
@@ -35,7 +35,7 @@ const selfSubjectAccessReview: KindRules<SelfSubjectAccessReview> = {
 
 const localSubjectAccessReview: KindRules<LocalSubjectAccessReview> = { validate: validateLocal }
 
-export const authorization: GroupRules = {
+export const authorizationRules: GroupRules = {
   SubjectAccessReview: subjectAccessReview,
   SelfSubjectAccessReview: selfSubjectAccessReview,
   LocalSubjectAccessReview: localSubjectAccessReview,

@@ -1,4 +1,4 @@
-/** Table columns for `apps`. */
+/** Rules and table columns of `apps`. */
 import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
 import type {
   ControllerRevision,
@@ -12,6 +12,20 @@ import { containerImages, containerNames, labelsText, selectorText, withGroup } 
 import { containersColumn, imagesColumn, integerColumn, selectorColumn, textColumn } from '../make-column.ts'
 import { replicaColumns } from '../replica-columns.ts'
 import type { Unchecked } from '../validation/unchecked.ts'
+import type { GroupRules } from '../../kind-rules.ts'
+import { controllerRevisionRules } from './controller-revision-rules.ts'
+import { daemonSetRules } from './daemon-set-rules.ts'
+import { deploymentRules } from './deployment-rules.ts'
+import { replicaSetRules } from './replica-set-rules.ts'
+import { statefulSetRules } from './stateful-set-rules.ts'
+
+export const appsRules: GroupRules = {
+  ControllerRevision: controllerRevisionRules,
+  DaemonSet: daemonSetRules,
+  Deployment: deploymentRules,
+  ReplicaSet: replicaSetRules,
+  StatefulSet: statefulSetRules,
+}
 
 const deploymentColumns: KindColumns<Deployment> = {
   columns: [

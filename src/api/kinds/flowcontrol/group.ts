@@ -1,10 +1,21 @@
-/** Table columns for `flowcontrol.apiserver.k8s.io`. */
+/**
+ * Rules and table columns of `flowcontrol.apiserver.k8s.io`.
+ * https://kubernetes.io/docs/concepts/cluster-administration/flow-control/
+ */
 import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
 import { conditionOf } from '../../conditions.ts'
 import type { FlowSchema, PriorityLevelConfiguration } from '../../generated/flowcontrol/v1.ts'
 import type { GroupColumns, KindColumns } from '../../table-columns.ts'
 import { textColumn } from '../make-column.ts'
 import type { Unchecked } from '../validation/unchecked.ts'
+import type { GroupRules } from '../../kind-rules.ts'
+import { flowSchemaRules } from './flow-schema.ts'
+import { priorityLevelRules } from './priority-level.ts'
+
+export const flowcontrolRules: GroupRules = {
+  FlowSchema: flowSchemaRules,
+  PriorityLevelConfiguration: priorityLevelRules,
+}
 
 const flowSchemaColumns: KindColumns<FlowSchema> = {
   columns: [
