@@ -12,12 +12,25 @@ import { containerImages, containerNames, labelsText, selectorText, withGroup } 
 import { containersColumn, imagesColumn, integerColumn, selectorColumn, textColumn } from '../make-column.ts'
 import { replicaColumns } from '../replica-columns.ts'
 import type { Unchecked } from '../validation/unchecked.ts'
-import type { GroupRules } from '../../kind-rules.ts'
-import { controllerRevisionRules } from './controller-revision-rules.ts'
+import type { GroupRules, KindRules } from '../../kind-rules.ts'
 import { daemonSetRules } from './daemon-set-rules.ts'
 import { deploymentRules } from './deployment-rules.ts'
 import { replicaSetRules } from './replica-set-rules.ts'
 import { statefulSetRules } from './stateful-set-rules.ts'
+import { invalid, required, type FieldError } from '../../field-error.ts'
+import { equalJson } from '../../text/json-value.ts'
+import { validateNonNegative } from '../validation/field-checks.ts'
+
+const controllerRevisionRules: KindRules<ControllerRevision> = {
+  validate: object => [
+    ...validateNonNegative('revision', object.revision),
+    ...validateData('data', object.data),
+  ],
+  validateUpdate: (object, old) => [
+    ...validateNonNegative('revision', object.revision),
+    ...(equalJson(object.data, old.data) ? [] : [invalid('data', object.data ?? null, 'field is immutable')]),
+  ],
+}
 
 export const appsRules: GroupRules = {
   ControllerRevision: controllerRevisionRules,
@@ -146,4 +159,11 @@ export const appsColumns: GroupColumns = {
   Deployment: deploymentColumns,
   ReplicaSet: replicaSetColumns,
   StatefulSet: statefulSetColumns,
+}
+
+/** `data` may be any JSON when decoded; only objects are valid. */
+function validateData(field: string, data: unknown): FieldError[] {
+  if (data === undefined || data === null) return [required(field, 'data is mandatory')]
+  const isObject = typeof data === 'object' && !Array.isArray(data)
+  return isObject ? [] : [required(field, 'data must be a valid JSON object')]
 }

@@ -11,12 +11,10 @@ import {
 } from './columns/data.ts'
 import { eventColumns } from './event-columns.ts'
 import { nodeColumns } from './columns/node.ts'
-import { podColumns } from './columns/pod.ts'
+import { podColumns, podTemplateColumns, replicationControllerColumns } from './columns/pod.ts'
 import { endpointsColumns, serviceColumns } from './columns/service.ts'
 import { persistentVolumeClaimColumns, persistentVolumeColumns } from './columns/volumes.ts'
-import { podTemplateColumns, replicationControllerColumns } from './columns/workloads.ts'
-import type { GroupRules } from '../../kind-rules.ts'
-import { bindingRules } from './binding.ts'
+import type { GroupRules, KindRules } from '../../kind-rules.ts'
 import { configMapRules } from './config-map.ts'
 import { endpointsRules } from './endpoints.ts'
 import { eventRules } from './event.ts'
@@ -25,13 +23,25 @@ import { namespaceRules } from './namespace.ts'
 import { nodeRules } from './node.ts'
 import { persistentVolumeRules } from './persistent-volume.ts'
 import { persistentVolumeClaimRules } from './persistent-volume-claim.ts'
-import { podRules } from '../pod/pod-rules.ts'
-import { podTemplateRules } from '../pod/pod-template-rules.ts'
+import { podRules, podTemplateRules } from '../pod/pod-rules.ts'
 import { replicationControllerRules } from './replication-controller-rules.ts'
 import { resourceQuotaRules } from './resource-quota.ts'
 import { secretRules } from './secret.ts'
 import { serviceRules } from './service.ts'
-import { serviceAccountRules } from './service-account.ts'
+import type { Binding, ServiceAccount } from '../../generated/core/v1.ts'
+import { annotationOf } from '../../metadata.ts'
+import { mapCopyOnWrite, withField } from '../../copy-on-write.ts'
+import { notSupported, required, type FieldError } from '../../field-error.ts'
+
+/** With a Binding the scheduler assigns a pod to a node. */
+const bindingRules: KindRules<Binding> = { validate: validateBinding }
+
+export const serviceAccountRules: KindRules<ServiceAccount> = {
+  prepareForCreate: withPlainSecrets,
+  prepareForUpdate: withPlainSecrets,
+  warnings: warningsForServiceAccount,
+  returnDeletedObject: true,
+}
 
 export const coreRules: GroupRules = {
   Binding: bindingRules,
@@ -71,4 +81,32 @@ export const coreColumns: GroupColumns = {
   Secret: secretColumns,
   Service: serviceColumns,
   ServiceAccount: serviceAccountColumns,
+}
+
+function validateBinding({ target }: Binding): FieldError[] {
+  const errors: FieldError[] = []
+  const { kind, name } = target ?? {}
+  if (kind && kind !== 'Node') errors.push(notSupported('target.kind', kind, ['Node', '<empty>']))
+  if (!name) errors.push(required('target.name', ''))
+  return errors
+}
+
+const enforceMountableSecrets = 'kubernetes.io/enforce-mountable-secrets'
+
+/** Keeps only the names of the secret references. */
+function withPlainSecrets(account: ServiceAccount): ServiceAccount {
+  return withField(account, 'secrets', secrets =>
+    mapCopyOnWrite(secrets, secret => {
+      const { name } = secret
+      const isPlain = Object.keys(secret).every(key => key === 'name')
+      return isPlain ? secret : { ...(name && { name }) }
+    }),
+  )
+}
+
+function warningsForServiceAccount(account: ServiceAccount, old: ServiceAccount | undefined): string[] {
+  const isOld = old !== undefined && annotationOf(old, enforceMountableSecrets) !== undefined
+  if (isOld || annotationOf(account, enforceMountableSecrets) === undefined) return []
+  const advice = 'prefer separate namespaces to isolate access to mounted secrets'
+  return [`metadata.annotations[${enforceMountableSecrets}]: deprecated in v1.32+; ${advice}`]
 }

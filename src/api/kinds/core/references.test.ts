@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { underTest } from '../testdata/check-rules.ts'
-import { coreRules } from './group.ts'
-import { serviceAccountRules } from './service-account.ts'
+import { coreRules, serviceAccountRules } from './group.ts'
 
 test('a Binding requires a node as target', () => {
   const { check } = underTest(coreRules['Binding'])

@@ -20,9 +20,8 @@ import type { Unchecked } from '../validation/unchecked.ts'
 import type { GroupRules } from '../../kind-rules.ts'
 import { ingressRules } from './ingress.ts'
 import { ingressClassRules } from './ingress-class.ts'
-import { ipAddressRules } from './ip-address.ts'
+import { ipAddressRules, serviceCidrRules } from './service-cidr.ts'
 import { networkPolicyRules } from './network-policy.ts'
-import { serviceCidrRules } from './service-cidr.ts'
 
 export const networkingRules: GroupRules = {
   Ingress: ingressRules,

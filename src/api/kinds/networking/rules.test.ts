@@ -12,7 +12,7 @@ import type {
 } from '../../generated/networking/v1.ts'
 import { underTest } from '../testdata/check-rules.ts'
 import { ingressRules } from './ingress.ts'
-import { ipAddressRules } from './ip-address.ts'
+import { ipAddressRules } from './service-cidr.ts'
 import { networkPolicyRules } from './network-policy.ts'
 import { networkingRules } from './group.ts'
 

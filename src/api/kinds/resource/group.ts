@@ -11,10 +11,20 @@ import type { GroupColumns, KindColumns } from '../../table-columns.ts'
 import { textColumn } from '../make-column.ts'
 import type { Unchecked } from '../validation/unchecked.ts'
 import { resourcePoolStatusRequestColumns } from './pool-status-columns.ts'
-import type { GroupRules } from '../../kind-rules.ts'
-import { deviceClassRules } from './device-class.ts'
+import type { GroupRules, KindRules } from '../../kind-rules.ts'
 import { resourceClaimRules, resourceClaimTemplateRules } from './resource-claim.ts'
 import { resourceSliceRules } from './resource-slice.ts'
+import { invalid, type FieldError } from '../../field-error.ts'
+import { isExtendedResourceName } from '../../core/resource-names.ts'
+import { configurationsMax, validateConfiguration, validateSelectors } from './configuration.ts'
+import { validateList } from './limits.ts'
+
+const deviceClassRules: KindRules<DeviceClass> = {
+  returnDeletedObject: true,
+  tracksGeneration: true,
+  validate: validateDeviceClass,
+  validateUpdate: validateDeviceClass,
+}
 
 export const resourceRules: GroupRules = {
   DeviceClass: deviceClassRules,
@@ -81,4 +91,18 @@ export const resourceColumns: GroupColumns = {
   ResourceClaimTemplate: plainColumns,
   ResourcePoolStatusRequest: resourcePoolStatusRequestColumns,
   ResourceSlice: resourceSliceColumns,
+}
+
+function validateDeviceClass({ spec = {} }: Unchecked<DeviceClass>): FieldError[] {
+  const { selectors, config, extendedResourceName: name } = spec
+  return [
+    ...validateSelectors('spec.selectors', selectors),
+    ...validateList('spec.config', config, {
+      itemsMax: configurationsMax,
+      validateItem: validateConfiguration,
+    }),
+    ...(name === undefined || isExtendedResourceName(name)
+      ? []
+      : [invalid('spec.extendedResourceName', name, 'must be a valid extended resource name')]),
+  ]
 }

@@ -15,9 +15,8 @@ import type { GroupRules } from '../../kind-rules.ts'
 import { csiDriverRules } from './csi-driver.ts'
 import { csiNodeRules } from './csi-node.ts'
 import { csiStorageCapacityRules } from './csi-storage-capacity.ts'
-import { storageClassRules } from './storage-class.ts'
+import { storageClassRules, volumeAttributesClassRules } from './storage-class.ts'
 import { volumeAttachmentRules } from './volume-attachment.ts'
-import { volumeAttributesClassRules } from './volume-attributes-class.ts'
 
 export const storageRules: GroupRules = {
   CSIDriver: csiDriverRules,
