@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isBase64, isDate, isDateTime, isUuid } from './string-format.ts'
+import { isBase64, isDate, isDateTime, isUuid } from './format.ts'
 
 test('string formats are validated', () => {
   const check = (
