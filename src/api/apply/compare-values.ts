@@ -165,10 +165,7 @@ function takeItems(changes: Changes, element: PathElement, of: readonly (Change 
 function groupItems(schema: ListSchema, items: readonly JsonValue[]): Map<PathElement, JsonValue[]> {
   const groups = new Map<PathElement, JsonValue[]>()
   for (const [index, element] of itemElements(schema, items).entries()) {
-    const group = groups.get(element)
-    const item = items[index] ?? null
-    if (group === undefined) groups.set(element, [item])
-    else group.push(item)
+    groups.getOrInsertComputed(element, () => []).push(items[index] ?? null)
   }
   return groups
 }

@@ -29,11 +29,7 @@ import type { JsonValue } from '../text/json-value.ts'
 
 /** The codec of a definition by its short name. */
 export function structCodec(shortName: string, schema: StructSchema): StructCodec {
-  const known = structs.get(shortName)
-  if (known) return known
-  const codec = new StructCodec(() => compileFields(shortName, schema))
-  structs.set(shortName, codec)
-  return codec
+  return structs.getOrInsertComputed(shortName, () => new StructCodec(() => compileFields(shortName, schema)))
 }
 
 /** Compiled codecs by short name of the definition. */

@@ -137,8 +137,7 @@ class Checker {
     if (declared === undefined) return undefined
     if (declared.value !== undefined) this.#references.set(expression, { value: declared.value })
     else {
-      const slot = this.#variables.get(global) ?? this.#slotCount++
-      this.#variables.set(global, slot)
+      const slot = this.#variables.getOrInsertComputed(global, () => this.#slotCount++)
       this.#references.set(expression, { slot, name: global })
     }
     return declared.type
