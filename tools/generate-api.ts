@@ -1,6 +1,6 @@
 /**
- * Writes `src/api/generated`: the API's types, run-time definitions, documentation, parameters, table of
- * resources and the public modules of the package, from the models of the npm package
+ * Writes `src/api/generated`: the API's types, run-time definitions, documentation, protobuf field numbers,
+ * parameters, table of resources and the public modules of the package, from the models of the npm package
  * `@kubernetes/client-node` and the overlays in `src/api/kinds`. Does nothing when neither these nor the
  * generator have changed since the last run.
  */
@@ -36,7 +36,7 @@ const inputs = [
 ]
 
 /** The files in the kinds folder that the generator reads. */
-const kindFiles = /\b(?:groups?|overlay)\.ts$/
+const kindFiles = /\b(?:groups|overlay)\.ts$/
 
 if (import.meta.main) {
   const folder = join(root, 'src/api/generated')
@@ -85,11 +85,18 @@ export function generate(contents: PackageContents, overlays: Overlays): Readonl
   return new Map([
     ['definitions.json', emitDefinitions({ definitions, kinds: sharedKinds(rows, overlays) })],
     ['documentation.json', emitDocumentation(definitions)],
+    ['field-numbers.json', emitFieldNumbers(overlays)],
     ['parameters.json', `${JSON.stringify(parameters, undefined, 1)}\n`],
     ['resources.json', emitResourceTable(rows)],
     ...modules,
     ...emitPublicModules([...modules.keys()]),
   ])
+}
+
+/** Protobuf field numbers by package, in the notation of `src/api/protobuf/field-numbers.ts`. */
+function emitFieldNumbers(overlays: Overlays): string {
+  const notations = Object.entries(overlays).map(([name, { fieldNumbers = '' }]) => [name, fieldNumbers])
+  return `${JSON.stringify(Object.fromEntries(notations), undefined, 1)}\n`
 }
 
 function sharedKinds(

@@ -35,19 +35,19 @@ import {
   updateOwnership,
   withFields,
   type Convert,
-  type ResetFields,
 } from './apply/ownership.ts'
 import { FieldPathError } from './apply/path-element.ts'
 import { emptyObject } from './apply/reconcile-field-set.ts'
+import type { ResetFields } from './apply/reset-fields.ts'
 import { asList, asMap, TypedValueError, type JsonObject } from './apply/structure.ts'
 import { validateTypedValue } from './apply/validate-typed-value.ts'
 
 export { conflictError, type Conflict } from './apply/conflict.ts'
 export { fieldManagerOf, validateFieldManager } from './apply/field-manager.ts'
 export { extractApplied } from './apply/extract-applied.ts'
-export { excludeFields, includeFields } from './apply/reset-fields.ts'
+export { excludeFields, includeFields, type ResetFields } from './apply/reset-fields.ts'
 export { managedFieldsFromScale, managedFieldsOfScale } from './apply/scale.ts'
-export type { Convert, ResetFields } from './apply/ownership.ts'
+export type { Convert } from './apply/ownership.ts'
 export { type JsonObject } from './apply/structure.ts'
 
 interface WriteOptions {

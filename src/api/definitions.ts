@@ -25,6 +25,8 @@ import type {
   Schema,
   StructSchema,
 } from './schema.ts'
+import type { JsonValue } from './text/json-value.ts'
+import type { JsonObject } from './text/json-object.ts'
 
 const notations: Readonly<Record<string, string>> = generated.definitions
 const sharedKinds = new Map<string, readonly string[]>(Object.entries(generated.kinds))
@@ -97,6 +99,32 @@ export function referenceOf(schema: Schema): string | undefined {
   if (schema.type !== 'string') return undefined
   if (schema.format === 'date-time') return definitionName('meta.v1.Time')
   return schema.format === 'date-time-micro' ? definitionName('meta.v1.MicroTime') : undefined
+}
+
+/**
+ * The zero value of a built-in struct as Kubernetes serializes it: structs that are always present, and
+ * scalars that are included even if zero. Clients rely on `status.replicas` being a number before a
+ * controller has processed the object.
+ */
+export function zeroStruct({ name: fullName, fields }: StructSchema): JsonObject {
+  const shortName = fullName.split('.').slice(-3).join('.')
+  const zero: JsonObject = {}
+  for (const [name, { schema, required, default: fallback }] of fields) {
+    if (schema.type === 'struct' && fallback !== undefined) zero[name] = zeroStruct(schema)
+    else if (schema.type in zeros && (required || presenceOf(shortName, name) === 'shown')) {
+      zero[name] = zeros[schema.type as ScalarSchema['type']]
+    }
+  }
+  return zero
+}
+
+const zeros: Readonly<Record<ScalarSchema['type'], JsonValue>> = {
+  'string': '',
+  'boolean': false,
+  'integer': 0,
+  'number': 0,
+  'int-or-string': 0,
+  'quantity': '0',
 }
 
 /** Cache of parsed definitions, which are immutable. */

@@ -83,16 +83,17 @@ export class ApiError extends Error {
   get code(): number {
     return this.status.code ?? 500
   }
+
+  /** Sets the cause, which is logged but not sent to the client. */
+  causedBy(cause: unknown): this {
+    this.cause = cause
+    return this
+  }
 }
 
 /** Creates an error with one of the known reasons. */
-export function apiError(
-  reason: StatusReason,
-  message: string,
-  details?: StatusDetails,
-  options?: ErrorOptions,
-): ApiError {
-  return new ApiError(failure({ message, reason, ...(details && { details }), code: codes[reason] }), options)
+export function apiError(reason: StatusReason, message: string, details?: StatusDetails): ApiError {
+  return new ApiError(failure({ message, reason, ...(details && { details }), code: codes[reason] }))
 }
 
 export function badRequest(message: string): ApiError {
@@ -200,7 +201,7 @@ export function serverTimeout(subject: ErrorSubject, operation: string, retryAft
 /** A server-side failure: the cause is kept for logging, the client sees only the message. */
 export function internalError(message: string, cause?: unknown): ApiError {
   const text = `Internal error occurred: ${message}`
-  return apiError('InternalError', text, { causes: [{ message }] }, { cause })
+  return apiError('InternalError', text, { causes: [{ message }] }).causedBy(cause)
 }
 
 /** True if the value is an API error, with this reason if given. */

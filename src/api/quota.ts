@@ -4,10 +4,9 @@
  * https://kubernetes.io/docs/concepts/policy/resource-quotas/
  */
 import type { QuotaEvaluator } from './quota/evaluator.ts'
-import { objectCountEvaluator } from './quota/object-count-evaluator.ts'
+import { objectCountEvaluator, serviceEvaluator } from './quota/count-evaluators.ts'
 import { podEvaluator } from './quota/pod-evaluator.ts'
 import { resourceClaimEvaluator } from './quota/resource-claim-evaluator.ts'
-import { serviceEvaluator } from './quota/service-evaluator.ts'
 import { volumeClaimEvaluator } from './quota/volume-claim-evaluator.ts'
 import { qualifiedResourceName, type Resource } from './resource.ts'
 

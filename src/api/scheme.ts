@@ -163,8 +163,7 @@ function checkStorage(resources: readonly Resource[]): void {
   const storages = new Map<string, Resource>()
   for (const resource of resources) {
     const key = `${resource.group}/${resource.kind}`
-    const first = storages.get(key) ?? resource
-    storages.set(key, first)
+    const first = storages.getOrInsert(key, resource)
     assert(
       first.storage.group === resource.storage.group && first.storage.version === resource.storage.version,
       `the versions of ${key} are stored differently`,
@@ -188,9 +187,7 @@ function indexBy(
   const index = new Map<string, Resource[]>()
   for (const resource of resources) {
     for (const key of keysOf(resource)) {
-      const members = index.get(key)
-      if (members) members.push(resource)
-      else index.set(key, [resource])
+      index.getOrInsertComputed(key, () => []).push(resource)
     }
   }
   return index

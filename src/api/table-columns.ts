@@ -1,6 +1,6 @@
 /**
- * Table columns of a kind as `kubectl get` shows them, and the cells of an object. Each group's folder in
- * `kinds/` has a `columns.ts`. Cells are plain JSON values; ages are computed from `nowMs`.
+ * Table columns of a kind as `kubectl get` shows them, and the cells of an object. They
+ * are in `kinds/<group>/group.ts`. Cells are plain JSON values; ages are computed from `nowMs`.
  */
 import type { KubernetesObject } from './metadata.ts'
 

@@ -83,7 +83,7 @@ function collect(given: readonly string[], flags: Flags): Collected {
     const flag = flags[name]!
     const text = ownText ?? (flag.value === undefined ? 'true' : given[++index])
     if (text === undefined) throw new UsageError(`flag needs an argument: --${name} ${flag.value}`)
-    texts.set(name, [...(texts.get(name) ?? []), text])
+    texts.getOrInsertComputed(name, () => []).push(text)
   }
   return { words, texts }
 }

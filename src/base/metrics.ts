@@ -2,11 +2,9 @@
  * Metrics in the Prometheus text format. A metric has one series for each combination of label values.
  * Callers on hot paths keep the series, so that counting is a single addition.
  */
-import { ScalarMetric } from './metrics/scalar-metric.ts'
 import { Histogram, type HistogramOptions } from './metrics/histogram.ts'
-import { line, type Metric, type MetricOptions } from './metrics/metric.ts'
+import { line, SeriesSet, type Metric, type MetricOptions } from './metrics/metric.ts'
 
-export type { ScalarMetric, ScalarSeries } from './metrics/scalar-metric.ts'
 export type { Histogram, HistogramSeries } from './metrics/histogram.ts'
 
 /** Content type of the result of `render`. */
@@ -62,5 +60,42 @@ export class MetricsRegistry {
     if (this.#metrics.has(metric.name)) throw new Error(`metric ${metric.name} is already registered`)
     this.#metrics.set(metric.name, metric)
     return metric
+  }
+}
+
+/** A metric with one number per series: a counter or gauge. */
+export class ScalarMetric implements Metric {
+  readonly name: string
+  readonly help: string
+  readonly type: 'counter' | 'gauge'
+  readonly #series: SeriesSet<ScalarSeries>
+
+  constructor(type: 'counter' | 'gauge', options: MetricOptions) {
+    this.name = options.name
+    this.help = options.help
+    this.type = type
+    this.#series = new SeriesSet(options, () => new ScalarSeries())
+  }
+
+  with(...values: string[]): ScalarSeries {
+    return this.#series.with(values)
+  }
+
+  remove(...values: string[]): void {
+    this.#series.remove(values)
+  }
+
+  *lines(): Generator<string> {
+    const { labels } = this.#series
+    for (const { values, series } of this.#series)
+      yield line({ name: this.name, labels, values, value: series.value })
+  }
+}
+
+export class ScalarSeries {
+  value = 0
+
+  add(amount = 1): void {
+    this.value += amount
   }
 }

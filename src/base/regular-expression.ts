@@ -6,11 +6,11 @@
  */
 import { Automaton } from './regular-expression/automaton.ts'
 import { RegularExpressionError } from './regular-expression/error.ts'
-import { hasLiteral, literalOf, type Literal } from './regular-expression/literal.ts'
 import { parsePattern, type ParsedPattern } from './regular-expression/parse.ts'
 import { compileProgram, type Program } from './regular-expression/program.ts'
 import { Steps } from './regular-expression/steps.ts'
 import { ThreadSearch, type Captures } from './regular-expression/thread-search.ts'
+import type { Node } from './regular-expression/syntax.ts'
 
 export { RegularExpressionError }
 
@@ -136,4 +136,41 @@ function matchOf(text: string, captures: Captures): Match {
     groups.push(start === -1 ? undefined : text.slice(start, captures[slot + 1]))
   }
   return { start: captures[0] ?? 0, end: captures[1] ?? 0, groups }
+}
+
+/** The literal prefix of every match; empty if there is none. */
+interface Literal {
+  readonly text: string
+  /** True if the literal is the whole expression, anchors aside. */
+  readonly isWhole: boolean
+  readonly isAtStart: boolean
+  /** True only if `isWhole` is. */
+  readonly isAtEnd: boolean
+}
+
+function literalOf(tree: Node): Literal {
+  const items = tree.kind === 'sequence' ? tree.items : [tree]
+  const isAtStart = isAssertion(items[0], 'text start')
+  let index = isAtStart ? 1 : 0
+  const codePoints: number[] = []
+  for (; index < items.length; index++) {
+    const item = items[index]
+    if (item?.kind !== 'character') break
+    codePoints.push(item.codePoint)
+  }
+  const isAtEnd = index === items.length - 1 && isAssertion(items[index], 'text end')
+  const isWhole = isAtEnd || index === items.length
+  let text = ''
+  for (const codePoint of codePoints) text += String.fromCodePoint(codePoint)
+  return { text, isWhole, isAtStart, isAtEnd }
+}
+
+/** `test` for an expression that is only a literal. */
+function hasLiteral(text: string, { text: wanted, isAtStart, isAtEnd }: Literal): boolean {
+  if (isAtStart) return isAtEnd ? text === wanted : text.startsWith(wanted)
+  return isAtEnd ? text.endsWith(wanted) : text.includes(wanted)
+}
+
+function isAssertion(node: Node | undefined, assertion: 'text start' | 'text end'): boolean {
+  return node?.kind === 'assertion' && node.assertion === assertion
 }

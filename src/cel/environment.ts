@@ -64,9 +64,7 @@ export class Environment {
 
   #add({ overloads = [], macros = [], types = [] }: Library): void {
     for (const overload of overloads) {
-      const existing = this.#functions.get(overload.name)
-      if (existing === undefined) this.#functions.set(overload.name, [overload])
-      else existing.push(overload)
+      this.#functions.getOrInsertComputed(overload.name, () => []).push(overload)
     }
     for (const macro of macros) {
       this.#macros.set(macroKey(macro.name, macro.receiver, macro.argumentCount), macro)

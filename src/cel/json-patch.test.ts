@@ -4,7 +4,7 @@ import { CelError } from './cel-error.ts'
 import { compile } from './cel.ts'
 import { Budget, expressionCostMax } from './cost.ts'
 import { Environment } from './environment.ts'
-import { jsonPatchLibrary, jsonPatchType } from './json-patch.ts'
+import { jsonPatchLibrary, jsonPatchType } from './library.ts'
 import { showType } from './type.ts'
 import { ListValue, ObjectValue } from './value.ts'
 

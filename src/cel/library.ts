@@ -1,21 +1,23 @@
 /**
  * The CEL libraries that Kubernetes v1.36 adds in all places:
  * https://kubernetes.io/docs/reference/using-api/cel/. The authorizer functions are always declared, but only
- * some places have the `authorizer` variable. JSON patch constructors and bindings are added where they are
- * supported (`json-patch.ts`, `bindings.ts`).
+ * some places have the `authorizer` variable. `jsonPatchLibrary` and `bindingsLibrary` are added where they are
+ * supported.
  */
 import { authorizerLibrary } from './authorizer.ts'
-import type { Library } from './function.ts'
+import { globalFunction, MacroError, type Library } from './function.ts'
 import { cidrLibrary } from './library/cidr.ts'
 import { formatLibrary } from './library/format.ts'
 import { ipLibrary } from './library/ip.ts'
 import { listTransformLibrary } from './library/list-transforms.ts'
-import { listLibrary } from './library/lists.ts'
+import { listLibrary, setLibrary } from './library/lists.ts'
 import { regularExpressionLibrary } from './library/regular-expressions.ts'
-import { setLibrary } from './library/sets.ts'
 import { urlLibrary } from './library/url.ts'
 import { quantityLibrary } from './quantity.ts'
 import { semanticVersionLibrary } from './semantic-version.ts'
+import { dynType, stringType, type ObjectType, type Type } from './type.ts'
+import { object } from './value.ts'
+import { stringTraversalCost } from './library/costs.ts'
 
 export const kubernetesLibraries: readonly Library[] = [
   authorizerLibrary,
@@ -30,3 +32,48 @@ export const kubernetesLibraries: readonly Library[] = [
   setLibrary,
   urlLibrary,
 ]
+
+const jsonPatchFields: ReadonlyMap<string, Type> = new Map<string, Type>([
+  ['op', stringType],
+  ['path', stringType],
+  ['from', stringType],
+  ['value', dynType],
+])
+
+export const jsonPatchType: ObjectType = { name: 'JSONPatch', field: name => jsonPatchFields.get(name) }
+
+/** JSON patch operations: `JSONPatch{op: "remove", path: "/data/" + jsonpatch.escapeKey(key)}`. */
+export const jsonPatchLibrary: Library = {
+  constructors: {
+    find: name => {
+      if (name !== jsonPatchType.name) return undefined
+      return { type: jsonPatchType, construct: given => object(jsonPatchType, given) }
+    },
+  },
+  overloads: [
+    globalFunction('jsonpatch.escapeKey', [stringType], stringType, escapeKey, { cost: stringTraversalCost }),
+  ],
+}
+
+function escapeKey(key: string): string {
+  return key.replaceAll('~', '~0').replaceAll('/', '~1')
+}
+
+/** `cel.bind(name, value, expression)`: available in device selectors but not in admission policies. */
+export const bindingsLibrary: Library = {
+  macros: [
+    {
+      name: 'bind',
+      receiver: true,
+      argumentCount: 3,
+      expand: ({ target, parameters: [variable, value, body], offset }) => {
+        if (target?.kind !== 'identifier' || target.name !== 'cel') return undefined
+        if (variable === undefined || value === undefined || body === undefined) return undefined
+        if (variable.kind !== 'identifier' || variable.name.startsWith('.')) {
+          throw new MacroError('cel.bind() variable names must be simple identifiers', variable.offset)
+        }
+        return { kind: 'binding', name: variable.name, value, body, offset }
+      },
+    },
+  ],
+}

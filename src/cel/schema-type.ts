@@ -39,11 +39,7 @@ export function schemaType(schema: Schema, name: string): Type | undefined {
 }
 
 function structType(schema: StructSchema, name: string): ObjectType {
-  const known = made.get(schema)
-  if (known !== undefined) return known
-  const type = new SchemaObject(schema, schema.name === '' ? name : schema.name)
-  made.set(schema, type)
-  return type
+  return made.getOrInsertComputed(schema, () => new SchemaObject(schema, schema.name || name))
 }
 
 const made = new WeakMap<StructSchema, ObjectType>()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { annotationOf } from '#/api/annotations.ts'
+import { annotationOf } from '#/api/metadata.ts'
 import { isApiError } from '#/api/errors.ts'
 import { nodes, persistentVolumeClaims, persistentVolumes } from '#/api/generated/core/v1-resources.ts'
 import type { PersistentVolumeClaim } from '#/api/generated/core/v1.ts'

@@ -4,7 +4,7 @@
  * https://kubernetes.io/docs/concepts/storage/persistent-volumes/#expanding-persistent-volumes-claims
  */
 import { messageOf } from '#/base/message-of.ts'
-import { annotationOf } from '#/api/annotations.ts'
+import { annotationOf, keyOf, parseKey } from '#/api/metadata.ts'
 import { persistentVolumeClaims, persistentVolumes } from '#/api/generated/core/v1-resources.ts'
 import type {
   PersistentVolume,
@@ -12,7 +12,6 @@ import type {
   PersistentVolumeClaimCondition,
   PersistentVolumeClaimStatus,
 } from '#/api/generated/core/v1.ts'
-import { keyOf, parseKey } from '#/api/metadata.ts'
 import { formatTime } from '#/api/text/time.ts'
 import type { Client } from '#/client/client.ts'
 import { compareQuantities, tryParseQuantity, zeroQuantity, type Quantity } from '#/api/text/quantity.ts'

@@ -2,11 +2,10 @@
  * Mirror pods: API objects that represent static pods. The node creates and deletes them. Changing a mirror
  * does not change the pod; a mirror that was deleted or belongs to an older manifest is created again.
  */
-import { annotationOf } from '#/api/annotations.ts'
+import { annotationOf, isBeingDeleted, keyOf, parseKey } from '#/api/metadata.ts'
 import { isApiError } from '#/api/errors.ts'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
-import { isBeingDeleted, keyOf, parseKey } from '#/api/metadata.ts'
 import type { Client } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
 import { WorkQueue, type ReconcileResult } from '#/client/workqueue.ts'

@@ -3,9 +3,8 @@
  * has a mirror pod in the API, which is not run itself. Pods are identified by UID: a pod created again with
  * the same name is a different pod.
  */
-import { annotationOf } from '#/api/annotations.ts'
+import { annotationOf, keyOf } from '#/api/metadata.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { keyOf } from '#/api/metadata.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'

@@ -1,25 +1,28 @@
 import type { Overlays } from '#/api/kinds/overlay.ts'
-import { admissionregistrationOverlay } from '#/api/kinds/admissionregistration/group.ts'
-import { apiextensionsOverlay } from '#/api/kinds/apiextensions/group.ts'
-import { apiregistrationOverlay } from '#/api/kinds/apiregistration/group.ts'
-import { apiserverinternalOverlay } from '#/api/kinds/apiserverinternal/group.ts'
-import { appsOverlay } from '#/api/kinds/apps/group.ts'
-import { autoscalingOverlay } from '#/api/kinds/autoscaling/group.ts'
-import { batchOverlay } from '#/api/kinds/batch/group.ts'
-import { certificatesOverlay } from '#/api/kinds/certificates/group.ts'
-import { coreOverlay } from '#/api/kinds/core/group.ts'
-import { discoveryOverlay } from '#/api/kinds/discovery/group.ts'
-import { eventsOverlay } from '#/api/kinds/events/group.ts'
-import { flowcontrolOverlay } from '#/api/kinds/flowcontrol/group.ts'
-import { metaOverlay } from '#/api/kinds/meta-group.ts'
-import { networkingOverlay } from '#/api/kinds/networking/group.ts'
-import { nodeOverlay } from '#/api/kinds/node/group.ts'
-import { policyOverlay } from '#/api/kinds/policy/group.ts'
-import { rbacOverlay } from '#/api/kinds/rbac/group.ts'
-import { resourceOverlay } from '#/api/kinds/resource/group.ts'
-import { schedulingOverlay } from '#/api/kinds/scheduling/group.ts'
-import { storageOverlay } from '#/api/kinds/storage/group.ts'
-import { storagemigrationOverlay } from '#/api/kinds/storagemigration/group.ts'
+import { admissionregistrationOverlay } from '#/api/kinds/admissionregistration/overlay.ts'
+import { apiextensionsOverlay } from '#/api/kinds/apiextensions/overlay.ts'
+import { apiregistrationOverlay } from '#/api/kinds/apiregistration/overlay.ts'
+import { apiserverinternalOverlay } from '#/api/kinds/apiserverinternal/overlay.ts'
+import { appsOverlay } from '#/api/kinds/apps/overlay.ts'
+import { authenticationOverlay } from '#/api/kinds/authentication/overlay.ts'
+import { authorizationOverlay } from '#/api/kinds/authorization/overlay.ts'
+import { autoscalingOverlay } from '#/api/kinds/autoscaling/overlay.ts'
+import { batchOverlay } from '#/api/kinds/batch/overlay.ts'
+import { certificatesOverlay } from '#/api/kinds/certificates/overlay.ts'
+import { coordinationOverlay } from '#/api/kinds/coordination/overlay.ts'
+import { coreOverlay } from '#/api/kinds/core/overlay.ts'
+import { discoveryOverlay } from '#/api/kinds/discovery/overlay.ts'
+import { eventsOverlay } from '#/api/kinds/events/overlay.ts'
+import { flowcontrolOverlay } from '#/api/kinds/flowcontrol/overlay.ts'
+import { metaOverlay } from '#/api/kinds/meta-overlay.ts'
+import { networkingOverlay } from '#/api/kinds/networking/overlay.ts'
+import { nodeOverlay } from '#/api/kinds/node/overlay.ts'
+import { policyOverlay } from '#/api/kinds/policy/overlay.ts'
+import { rbacOverlay } from '#/api/kinds/rbac/overlay.ts'
+import { resourceOverlay } from '#/api/kinds/resource/overlay.ts'
+import { schedulingOverlay } from '#/api/kinds/scheduling/overlay.ts'
+import { storageOverlay } from '#/api/kinds/storage/overlay.ts'
+import { storagemigrationOverlay } from '#/api/kinds/storagemigration/overlay.ts'
 
 /** The overlays of all groups. */
 export const overlays: Overlays = {
@@ -28,9 +31,12 @@ export const overlays: Overlays = {
   apiregistration: apiregistrationOverlay,
   apiserverinternal: apiserverinternalOverlay,
   apps: appsOverlay,
+  authentication: authenticationOverlay,
+  authorization: authorizationOverlay,
   autoscaling: autoscalingOverlay,
   batch: batchOverlay,
   certificates: certificatesOverlay,
+  coordination: coordinationOverlay,
   core: coreOverlay,
   discovery: discoveryOverlay,
   events: eventsOverlay,

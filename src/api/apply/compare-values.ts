@@ -33,7 +33,7 @@ export function isSame(comparison: Comparison): boolean {
 
 /** Throws TypedValueError. */
 export function compareValues(schema: Schema, before: JsonValue, after: JsonValue): Comparison {
-  return compare(schema, before, after, 0) ?? noChange
+  return compare(schema, { before, after, depth: 0 }) ?? noChange
 }
 
 interface Change extends Comparison {
@@ -73,20 +73,27 @@ class Changes {
   }
 }
 
-function compare(schema: Schema, before: Value, after: Value, depth: number): Change | undefined {
+/** The values of both versions at one place. */
+interface Sides<T = Value> {
+  readonly before: T
+  readonly after: T
+  readonly depth: number
+}
+
+function compare(schema: Schema, { before, after, depth }: Sides): Change | undefined {
   if (before === after) return undefined
   checkDepth(depth)
   if (isGranularMap(schema)) {
     const left = asMap(before)
     const right = asMap(after)
     if (hasNoKeys(left) && hasNoKeys(right)) return compareLeaves(before, after)
-    return compareMaps(schema, { left, right, depth, self: selfOf(before, after, asMap) })
+    return compareMaps(schema, { before: left, after: right, depth, self: selfOf(before, after, asMap) })
   }
   if (isGranularList(schema)) {
     const left = asList(before) ?? []
     const right = asList(after) ?? []
     if (left.length === 0 && right.length === 0) return compareLeaves(before, after)
-    return compareLists(schema, { left, right, depth, self: selfOf(before, after, asList) })
+    return compareLists(schema, { before: left, after: right, depth, self: selfOf(before, after, asList) })
   }
   return compareLeaves(before, after)
 }
@@ -105,21 +112,18 @@ function selfOf(before: Value, after: Value, granular: (value: Value) => unknown
   return fits ? undefined : 'modified'
 }
 
-interface Sides<T> {
-  readonly left: T
-  readonly right: T
-  readonly depth: number
+interface GranularSides<T> extends Sides<T> {
   readonly self: Change['self']
 }
 
-function compareMaps(schema: Schema, sides: Sides<JsonObject | undefined>): Change | undefined {
-  const { left, right, depth, self } = sides
+function compareMaps(schema: Schema, sides: GranularSides<JsonObject | undefined>): Change | undefined {
+  const { before: left, after: right, depth, self } = sides
   const changes = new Changes()
   const compareKey = (key: string): void => {
     const before = valueAt(left, key)
     const after = valueAt(right, key)
     if (before === after) return
-    changes.take(fieldElement(key), compare(childSchema(schema, key), before, after, depth + 1))
+    changes.take(fieldElement(key), compare(childSchema(schema, key), { before, after, depth: depth + 1 }))
   }
   for (const key of Object.keys(left ?? {})) compareKey(key)
   for (const key of Object.keys(right ?? {})) if (valueAt(left, key) === undefined) compareKey(key)
@@ -130,17 +134,22 @@ function hasNoKeys(map: JsonObject | undefined): boolean {
   return map === undefined || Object.keys(map).length === 0
 }
 
-function compareLists(schema: ListSchema, sides: Sides<readonly JsonValue[]>): Change | undefined {
-  const { left, right, depth, self } = sides
+function compareLists(schema: ListSchema, sides: GranularSides<readonly JsonValue[]>): Change | undefined {
+  const { before: left, after: right, depth, self } = sides
   const changes = new Changes()
   if (self === undefined && sameItems(left, right)) return undefined
   const before = groupItems(schema, left)
   const after = groupItems(schema, right)
   for (const [element, items] of before) {
-    takeItems(changes, element, compareItems(schema, items, after.get(element) ?? [], depth))
+    takeItems(
+      changes,
+      element,
+      compareItems(schema, { before: items, after: after.get(element) ?? [], depth }),
+    )
   }
   for (const [element, items] of after) {
-    if (!before.has(element)) takeItems(changes, element, compareItems(schema, [], items, depth))
+    if (!before.has(element))
+      takeItems(changes, element, compareItems(schema, { before: [], after: items, depth }))
   }
   return changes.build(self)
 }
@@ -156,27 +165,21 @@ function takeItems(changes: Changes, element: PathElement, of: readonly (Change 
 function groupItems(schema: ListSchema, items: readonly JsonValue[]): Map<PathElement, JsonValue[]> {
   const groups = new Map<PathElement, JsonValue[]>()
   for (const [index, element] of itemElements(schema, items).entries()) {
-    const group = groups.get(element)
-    const item = items[index] ?? null
-    if (group === undefined) groups.set(element, [item])
-    else group.push(item)
+    groups.getOrInsertComputed(element, () => []).push(items[index] ?? null)
   }
   return groups
 }
 
 /** Items with the same path element are compared together as one leaf, since they are indistinguishable. */
 function compareItems(
-  schema: ListSchema,
-  before: readonly JsonValue[],
-  after: readonly JsonValue[],
-  depth: number,
+  { items }: ListSchema,
+  { before, after, depth: listDepth }: Sides<readonly JsonValue[]>,
 ): readonly (Change | undefined)[] {
-  const [left] = before
-  const [right] = after
-  if (before.length <= 1 && after.length <= 1) return [compare(schema.items, left, right, depth + 1)]
+  const depth = listDepth + 1
   if (before.length > 1 && after.length > 1) return [compareLeaves([...before], [...after])]
   if (before.length > 1) {
-    return [compare(schema.items, undefined, right, depth + 1), removedWhole]
+    return [compare(items, { before: undefined, after: after[0], depth }), removedWhole]
   }
-  return [compare(schema.items, left, undefined, depth + 1), addedWhole]
+  if (after.length > 1) return [compare(items, { before: before[0], after: undefined, depth }), addedWhole]
+  return [compare(items, { before: before[0], after: after[0], depth })]
 }

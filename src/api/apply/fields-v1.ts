@@ -28,11 +28,7 @@ export function parseFields(fields: JsonValue): FieldSet {
 }
 
 export function printFields(set: FieldSet): JsonObject {
-  const known = printed.get(set)
-  if (known !== undefined) return known
-  const tree = printLevel(set, {})
-  printed.set(set, tree)
-  return tree
+  return printed.getOrInsertComputed(set, () => printLevel(set, {}))
 }
 
 function share(tree: JsonObject): JsonObject {

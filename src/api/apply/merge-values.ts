@@ -20,22 +20,33 @@ import {
 } from './structure.ts'
 
 /** Throws TypedValueError. */
-export function mergeValues(schema: Schema, live: JsonValue, applied: JsonValue, depth = 0): JsonValue {
+export function mergeValues(schema: Schema, live: JsonValue, applied: JsonValue): JsonValue {
+  return merge(schema, { live, applied, depth: 0 })
+}
+
+/** The values at one place of the object. */
+interface Place<Live = JsonValue> {
+  readonly live: Live
+  readonly applied: JsonValue
+  readonly depth: number
+}
+
+function merge(schema: Schema, { live, applied, depth }: Place): JsonValue {
   checkDepth(depth)
   if (live === applied) return live
   const map = asMap(live)
   if (map !== undefined && isGranularMap(schema) && !isEmptyObject(map)) {
-    return mergeMap(schema, map, applied, depth)
+    return mergeMap(schema, { live: map, applied, depth })
   }
   const list = asList(live)
   if (list !== undefined && isGranularList(schema) && list.length > 0) {
-    return mergeList(schema, list, applied, depth)
+    return mergeList(schema, { live: list, applied, depth })
   }
   return equalJson(live, applied) ? live : applied
 }
 
 /** A null in the configuration owns the field but keeps the live value. */
-function mergeMap(schema: Schema, live: JsonObject, applied: JsonValue, depth: number): JsonValue {
+function mergeMap(schema: Schema, { live, applied, depth }: Place<JsonObject>): JsonValue {
   if (applied === null) return live
   const changes = asMap(applied)
   if (changes === undefined) return applied
@@ -44,7 +55,8 @@ function mergeMap(schema: Schema, live: JsonObject, applied: JsonValue, depth: n
     if (value === undefined) continue
     const before = valueAt(live, key)
     const child = childSchema(schema, key)
-    const after = before === undefined ? value : mergeValues(child, before, value, depth + 1)
+    const after =
+      before === undefined ? value : merge(child, { live: before, applied: value, depth: depth + 1 })
     if (after === before) continue
     merged ??= { ...live }
     setValue(merged, key, after)
@@ -60,7 +72,7 @@ function isEmptyObject(map: JsonObject): boolean {
  * Applied items keep the order of the configuration. An item that is only in the live list stays after the
  * items it followed there, and before items that are only in the configuration.
  */
-function mergeList(schema: ListSchema, live: JsonValue[], applied: JsonValue, depth: number): JsonValue {
+function mergeList(schema: ListSchema, { live, applied, depth }: Place<JsonValue[]>): JsonValue {
   if (applied === null) return live
   const changes = asList(applied)
   if (changes === undefined) return applied
@@ -80,7 +92,8 @@ function mergeList(schema: ListSchema, live: JsonValue[], applied: JsonValue, de
     takeLiveOnlyUpTo(nextShared[index])
     const item = changes[index] ?? null
     const before = liveItems.get(element)
-    merged.push(before === undefined ? item : mergeValues(schema.items, before, item, depth + 1))
+    if (before === undefined) merged.push(item)
+    else merged.push(merge(schema.items, { live: before, applied: item, depth: depth + 1 }))
     if (liveElements[position] === element) position++
   }
   takeLiveOnlyUpTo(undefined)

@@ -11,6 +11,7 @@ import type { ManagedEntries, ManagedEntry } from './managed-fields.ts'
 import { fieldPath } from './path-element.ts'
 import { removeItems } from './select-items.ts'
 import { reconcileFieldSetWithSchema, ensureNamedFieldsAreMembers } from './reconcile-field-set.ts'
+import type { ResetFields } from './reset-fields.ts'
 import { asMap, type JsonObject } from './structure.ts'
 
 export interface VersionedObject {
@@ -23,11 +24,6 @@ export interface VersionedObject {
  * not served.
  */
 export type Convert = (object: JsonObject, apiVersion: string) => VersionedObject | undefined
-
-/**
- * Removes from a field set the fields that the write must not change and that were reset to their old value.
- */
-export type ResetFields = (fields: FieldSet, apiVersion: string) => FieldSet
 
 export interface OwnershipContext {
   /** Version of the request and of its objects. */

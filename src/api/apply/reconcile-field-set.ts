@@ -38,8 +38,7 @@ const fitted = new WeakMap<Schema, WeakMap<FieldSet, FieldSet>>()
  * of an item without children.
  */
 export function reconcileFieldSetWithSchema(schema: Schema, set: FieldSet): FieldSet {
-  let sets = fitted.get(schema)
-  if (sets === undefined) fitted.set(schema, (sets = new WeakMap()))
+  const sets = fitted.getOrInsertComputed(schema, () => new WeakMap())
   const known = sets.get(set)
   if (known !== undefined) return known
   const result = fit(schema, set)

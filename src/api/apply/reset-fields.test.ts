@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fieldSet, paths } from './field-set.ts'
-import type { ResetFields } from './ownership.ts'
 import { printPath } from './path-element.ts'
-import { excludeFields, includeFields } from './reset-fields.ts'
+import { excludeFields, includeFields, type ResetFields } from './reset-fields.ts'
 
 function check(reset: ResetFields, expected: string): void {
   const fields = fieldSet(

@@ -3,8 +3,12 @@
  * are reset to their old value, so the write must not take ownership of them.
  */
 import { recursiveDifference, fieldSet, transform, remainder, type FieldSet } from './field-set.ts'
-import type { ResetFields } from './ownership.ts'
 import { fieldElement, fieldPath } from './path-element.ts'
+
+/**
+ * Removes from a field set the fields that the write must not change and that were reset to their old value.
+ */
+export type ResetFields = (fields: FieldSet, apiVersion: string) => FieldSet
 
 /** Resets the fields with these paths: `excludeFields([['status']])`. */
 export function excludeFields(paths: readonly (readonly string[])[]): ResetFields {

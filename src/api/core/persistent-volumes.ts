@@ -1,7 +1,6 @@
 /** Matching of PersistentVolumeClaims and PersistentVolumes, and the annotations of their binding. */
-import { annotationOf, withAnnotations } from '../annotations.ts'
+import { annotationOf, withAnnotations, isBeingDeleted } from '../metadata.ts'
 import type { ObjectReference, PersistentVolume, PersistentVolumeClaim } from '../generated/core/v1.ts'
-import { isBeingDeleted } from '../metadata.ts'
 import { quote } from '../text/quote.ts'
 import { compareQuantities, tryParseQuantity, zeroQuantity, type Quantity } from '../text/quantity.ts'
 import { compileLabelSelector } from '../selectors/selector.ts'

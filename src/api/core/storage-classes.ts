@@ -1,7 +1,7 @@
 /** Storage class of claims and volumes, and the default storage class. */
 import type { PersistentVolume, PersistentVolumeClaim } from '../generated/core/v1.ts'
 import type { StorageClass } from '../generated/storage/v1.ts'
-import { annotationOf } from '../annotations.ts'
+import { annotationOf, type Stored } from '../metadata.ts'
 
 /** Legacy annotation. An empty name explicitly means no class. */
 const classAnnotation = 'volume.beta.kubernetes.io/storage-class'
@@ -26,19 +26,11 @@ export function isDefaultClass(storageClass: StorageClass): boolean {
 }
 
 /** The newest if there are several. */
-export function defaultClassOf(classes: readonly StorageClass[]): StorageClass | undefined {
-  const [first] = classes.filter(isDefaultClass).sort((left, right) => {
-    const [older, newer] = [createdAt(left), createdAt(right)]
+export function defaultClassOf(classes: readonly Stored<StorageClass>[]): Stored<StorageClass> | undefined {
+  const [first] = classes.filter(isDefaultClass).sort(({ metadata: left }, { metadata: right }) => {
+    const [older, newer] = [left.creationTimestamp, right.creationTimestamp]
     if (older !== newer) return older < newer ? 1 : -1
-    return nameOf(left) < nameOf(right) ? -1 : 1
+    return left.name < right.name ? -1 : 1
   })
   return first
-}
-
-function createdAt({ metadata }: StorageClass): string {
-  return metadata.creationTimestamp ?? ''
-}
-
-function nameOf({ metadata }: StorageClass): string {
-  return metadata.name ?? ''
 }

@@ -3,27 +3,27 @@
  * storage version.
  */
 import type { GroupColumns, KindColumns } from '../table-columns.ts'
-import { admissionregistrationColumns } from './admissionregistration/columns.ts'
-import { apiregistrationColumns } from './apiregistration/columns.ts'
-import { apiserverinternalColumns } from './apiserverinternal/columns.ts'
-import { appsColumns } from './apps/columns.ts'
-import { autoscalingColumns } from './autoscaling/columns.ts'
-import { batchColumns } from './batch/columns.ts'
-import { certificatesColumns } from './certificates/columns.ts'
-import { coordinationColumns } from './coordination/columns.ts'
-import { coreColumns } from './core/columns.ts'
-import { eventColumns } from './core/event-columns.ts'
-import { createdColumns } from './created-columns.ts'
-import { discoveryColumns } from './discovery/columns.ts'
-import { flowcontrolColumns } from './flowcontrol/columns.ts'
-import { networkingColumns } from './networking/columns.ts'
-import { nodeColumns } from './node/columns.ts'
-import { policyColumns } from './policy/columns.ts'
-import { rbacColumns } from './rbac/columns.ts'
-import { resourceColumns } from './resource/columns.ts'
-import { schedulingColumns } from './scheduling/columns.ts'
-import { storageColumns } from './storage/columns.ts'
-import { storagemigrationColumns } from './storagemigration/columns.ts'
+import { admissionregistrationColumns } from './admissionregistration/group.ts'
+import { apiextensionsColumns } from './apiextensions/group.ts'
+import { apiregistrationColumns } from './apiregistration/group.ts'
+import { apiserverinternalColumns } from './apiserverinternal/group.ts'
+import { appsColumns } from './apps/group.ts'
+import { autoscalingColumns } from './autoscaling/group.ts'
+import { batchColumns } from './batch/group.ts'
+import { certificatesColumns } from './certificates/group.ts'
+import { coordinationColumns } from './coordination/group.ts'
+import { coreColumns } from './core/group.ts'
+import { discoveryColumns } from './discovery/group.ts'
+import { eventsColumns } from './events/group.ts'
+import { flowcontrolColumns } from './flowcontrol/group.ts'
+import { networkingColumns } from './networking/group.ts'
+import { nodeGroupColumns } from './node/group.ts'
+import { policyColumns } from './policy/group.ts'
+import { rbacColumns } from './rbac/group.ts'
+import { resourceColumns } from './resource/group.ts'
+import { schedulingColumns } from './scheduling/group.ts'
+import { storageColumns } from './storage/group.ts'
+import { storagemigrationColumns } from './storagemigration/group.ts'
 
 /** Undefined for kinds that cannot be listed. */
 export function kindColumnsOf(group: string, kind: string): KindColumns<never> | undefined {
@@ -34,7 +34,7 @@ export function kindColumnsOf(group: string, kind: string): KindColumns<never> |
 const columnsOfGroups: ReadonlyMap<string, GroupColumns> = new Map([
   ['', coreColumns],
   ['admissionregistration.k8s.io', admissionregistrationColumns],
-  ['apiextensions.k8s.io', { CustomResourceDefinition: createdColumns }],
+  ['apiextensions.k8s.io', apiextensionsColumns],
   ['apiregistration.k8s.io', apiregistrationColumns],
   ['apps', appsColumns],
   ['autoscaling', autoscalingColumns],
@@ -42,11 +42,11 @@ const columnsOfGroups: ReadonlyMap<string, GroupColumns> = new Map([
   ['certificates.k8s.io', certificatesColumns],
   ['coordination.k8s.io', coordinationColumns],
   ['discovery.k8s.io', discoveryColumns],
-  ['events.k8s.io', { Event: eventColumns }],
+  ['events.k8s.io', eventsColumns],
   ['flowcontrol.apiserver.k8s.io', flowcontrolColumns],
   ['internal.apiserver.k8s.io', apiserverinternalColumns],
   ['networking.k8s.io', networkingColumns],
-  ['node.k8s.io', nodeColumns],
+  ['node.k8s.io', nodeGroupColumns],
   ['policy', policyColumns],
   ['rbac.authorization.k8s.io', rbacColumns],
   ['resource.k8s.io', resourceColumns],

@@ -1,5 +1,5 @@
 /**
- * Facts missing from the generated definitions: one overlay per group, in `kinds/<group>/group.ts`. Only
+ * Facts missing from the generated definitions: one overlay per group, in `kinds/<group>/overlay.ts`. Only
  * the generator reads overlays; it rejects unknown names.
  *
  * A type is written `Container`, a field `Container.ports`; both apply to every version of the group that has
@@ -28,6 +28,8 @@ export interface Overlay {
   readonly kinds?: Readonly<Record<string, 'every-group' | 'own-group'>>
   /** Discovery facts that cannot be derived from the paths, by plural. */
   readonly resources?: Readonly<Record<string, ResourceFacts>>
+  /** Field numbers of the protobuf messages, in the notation of `protobuf/field-numbers.ts`. */
+  readonly fieldNumbers?: string
 }
 
 /** Keyed by package. */

@@ -3,28 +3,27 @@
  * version.
  */
 import type { GroupRules, KindRules } from '../kind-rules.ts'
-import { groupRules } from './group-rules.ts'
-import { admissionregistration } from './admissionregistration/rules.ts'
-import { customResourceDefinitionRules } from './apiextensions/custom-resource-definition.ts'
-import { apiServiceRules } from './apiregistration/api-service.ts'
-import { apps } from './apps/rules.ts'
-import { authentication } from './authentication/rules.ts'
-import { authorization } from './authorization/rules.ts'
-import { autoscaling } from './autoscaling/rules.ts'
-import { batch } from './batch/rules.ts'
-import { certificateSigningRequestRules } from './certificates/certificate-signing-request.ts'
-import { leaseRules } from './coordination/lease.ts'
-import { core } from './core/rules.ts'
-import { endpointSliceRules } from './discovery/endpoint-slice.ts'
-import { eventRules } from './events/event.ts'
-import { flowcontrol } from './flowcontrol/rules.ts'
-import { networking } from './networking/rules.ts'
-import { runtimeClassRules } from './node/runtime-class.ts'
-import { podDisruptionBudgetRules } from './policy/pod-disruption-budget.ts'
-import { rbac } from './rbac/rules.ts'
-import { resource } from './resource/rules.ts'
-import { priorityClassRules } from './scheduling/priority-class.ts'
-import { storage } from './storage/rules.ts'
+import { admissionregistrationRules } from './admissionregistration/group.ts'
+import { apiextensionsRules } from './apiextensions/group.ts'
+import { apiregistrationRules } from './apiregistration/group.ts'
+import { appsRules } from './apps/group.ts'
+import { authenticationRules } from './authentication/group.ts'
+import { authorizationRules } from './authorization/group.ts'
+import { autoscalingRules } from './autoscaling/group.ts'
+import { batchRules } from './batch/group.ts'
+import { certificatesRules } from './certificates/group.ts'
+import { coordinationRules } from './coordination/group.ts'
+import { coreRules } from './core/group.ts'
+import { discoveryRules } from './discovery/group.ts'
+import { eventsRules } from './events/group.ts'
+import { flowcontrolRules } from './flowcontrol/group.ts'
+import { networkingRules } from './networking/group.ts'
+import { nodeGroupRules } from './node/group.ts'
+import { policyRules } from './policy/group.ts'
+import { rbacRules } from './rbac/group.ts'
+import { resourceRules } from './resource/group.ts'
+import { schedulingRules } from './scheduling/group.ts'
+import { storageRules } from './storage/group.ts'
 
 /** Undefined for kinds with only the rules common to all objects. */
 export function rulesOf(group: string, kind: string): KindRules<never> | undefined {
@@ -33,25 +32,25 @@ export function rulesOf(group: string, kind: string): KindRules<never> | undefin
 }
 
 const rulesOfGroups: ReadonlyMap<string, GroupRules> = new Map([
-  ['', core],
-  ['admissionregistration.k8s.io', admissionregistration],
-  ['apiextensions.k8s.io', groupRules({ CustomResourceDefinition: customResourceDefinitionRules })],
-  ['apiregistration.k8s.io', groupRules({ APIService: apiServiceRules })],
-  ['apps', apps],
-  ['authentication.k8s.io', authentication],
-  ['authorization.k8s.io', authorization],
-  ['autoscaling', autoscaling],
-  ['batch', batch],
-  ['certificates.k8s.io', groupRules({ CertificateSigningRequest: certificateSigningRequestRules })],
-  ['coordination.k8s.io', groupRules({ Lease: leaseRules })],
-  ['discovery.k8s.io', groupRules({ EndpointSlice: endpointSliceRules })],
-  ['events.k8s.io', groupRules({ Event: eventRules })],
-  ['flowcontrol.apiserver.k8s.io', flowcontrol],
-  ['networking.k8s.io', networking],
-  ['node.k8s.io', groupRules({ RuntimeClass: runtimeClassRules })],
-  ['policy', groupRules({ PodDisruptionBudget: podDisruptionBudgetRules })],
-  ['rbac.authorization.k8s.io', rbac],
-  ['resource.k8s.io', resource],
-  ['scheduling.k8s.io', groupRules({ PriorityClass: priorityClassRules })],
-  ['storage.k8s.io', storage],
+  ['', coreRules],
+  ['admissionregistration.k8s.io', admissionregistrationRules],
+  ['apiextensions.k8s.io', apiextensionsRules],
+  ['apiregistration.k8s.io', apiregistrationRules],
+  ['apps', appsRules],
+  ['authentication.k8s.io', authenticationRules],
+  ['authorization.k8s.io', authorizationRules],
+  ['autoscaling', autoscalingRules],
+  ['batch', batchRules],
+  ['certificates.k8s.io', certificatesRules],
+  ['coordination.k8s.io', coordinationRules],
+  ['discovery.k8s.io', discoveryRules],
+  ['events.k8s.io', eventsRules],
+  ['flowcontrol.apiserver.k8s.io', flowcontrolRules],
+  ['networking.k8s.io', networkingRules],
+  ['node.k8s.io', nodeGroupRules],
+  ['policy', policyRules],
+  ['rbac.authorization.k8s.io', rbacRules],
+  ['resource.k8s.io', resourceRules],
+  ['scheduling.k8s.io', schedulingRules],
+  ['storage.k8s.io', storageRules],
 ])

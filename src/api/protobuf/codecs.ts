@@ -3,9 +3,8 @@ import { assert, AssertionError } from '#/base/assert.ts'
 import { structDefinition } from '../definitions.ts'
 import { definitionName } from '../kinds/groups.ts'
 import type { Field, Schema, StructSchema } from '../schema.ts'
-import { embeddedField, listField, mapField, singleField, type FieldCodec } from './field-codec.ts'
+import { embeddedField, listField, mapField, singleField, tagOf, type FieldCodec } from './field-codec.ts'
 import { numberedFields, type NumberedField } from './field-numbers.ts'
-import { listMessage } from './list-message.ts'
 import {
   intOrStringCodec,
   microTimeCodec,
@@ -21,17 +20,16 @@ import {
   doubleCodec,
   int32Codec,
   int64Codec,
+  lengthDelimited,
   stringCodec,
+  writeZero,
   type ValueCodec,
 } from './value-codec.ts'
+import type { JsonValue } from '../text/json-value.ts'
 
 /** The codec of a definition by its short name. */
 export function structCodec(shortName: string, schema: StructSchema): StructCodec {
-  const known = structs.get(shortName)
-  if (known) return known
-  const codec = new StructCodec(() => compileFields(shortName, schema))
-  structs.set(shortName, codec)
-  return codec
+  return structs.getOrInsertComputed(shortName, () => new StructCodec(() => compileFields(shortName, schema)))
 }
 
 /** Compiled codecs by short name of the definition. */
@@ -116,4 +114,34 @@ function schemaUnion(name: string): ValueCodec | undefined {
 /** `core.v1.Pod` for `io.k8s.api.core.v1.Pod`. */
 function shortNameOf(name: string): string {
   return name.split('.').slice(-3).join('.')
+}
+
+/** A list wrapped in a message, since protobuf map values cannot be lists. */
+function listMessage(item: ValueCodec): ValueCodec {
+  const tag = tagOf(1, item.wireType)
+  return {
+    wireType: lengthDelimited,
+    write: (writer, value) => {
+      assert(Array.isArray(value), 'expected an array')
+      const start = writer.open()
+      for (const each of value) {
+        writer.uint32(tag)
+        item.write(writer, each)
+      }
+      writer.close(start)
+    },
+    writeZero,
+    read: reader => {
+      const list: JsonValue[] = []
+      const outer = reader.enter()
+      while (!reader.atEnd) {
+        const isItem = reader.fieldNumber() === 1 && reader.wireType === item.wireType
+        if (isItem) list.push(item.read(reader, undefined))
+        else reader.skip()
+      }
+      reader.leave(outer)
+      return list
+    },
+    isZero: value => Array.isArray(value) && value.length === 0,
+  }
 }

@@ -1,5 +1,5 @@
 /**
- * Field numbers of Kubernetes' protobuf messages, from the notation in `kinds/<group>/group.ts`. Types
+ * Field numbers of Kubernetes' protobuf messages, from the notation in `kinds/<group>/overlay.ts`. Types
  * come from the schema.
  *
  * A line names a message and lists its fields by JSON name, numbered from one; a prefix (`7:matchPolicy`)
@@ -11,7 +11,7 @@
  * message. `...VolumeSource` is a message whose fields JSON inlines into the surrounding object.
  */
 import { assert } from '#/base/assert.ts'
-import { fieldNumbers } from '../kinds/field-numbers.ts'
+import fieldNumbers from '../generated/field-numbers.json' with { type: 'json' }
 
 export interface NumberedField {
   readonly number: number
@@ -52,15 +52,14 @@ export function presenceOf(shortName: string, name: string): Presence | undefine
 
 type Messages = ReadonlyMap<string, readonly NumberedField[]>
 
+/** By the short name of the group. */
+const notations: ReadonlyMap<string, string> = new Map(Object.entries(fieldNumbers))
+
 /** Parsed notation by group. */
-const read = new Map<string, Messages>()
+const parsed = new Map<string, Messages>()
 
 function messagesOf(group: string): Messages {
-  const known = read.get(group)
-  if (known) return known
-  const messages = readNotation(fieldNumbers.get(group) ?? '')
-  read.set(group, messages)
-  return messages
+  return parsed.getOrInsertComputed(group, () => readNotation(notations.get(group) ?? ''))
 }
 
 function readNotation(notation: string): Messages {

@@ -3,7 +3,7 @@
  * class.
  */
 import type { PersistentVolumeClaim } from '../generated/core/v1.ts'
-import { annotationOf } from '../kinds/annotation-of.ts'
+import { annotationOf } from '../metadata.ts'
 import { quantityOf } from '../core/resource-amounts.ts'
 import { compareQuantities, quantityFromInteger, quantityValue, type Quantity } from '../text/quantity.ts'
 import { one, type Amounts } from './amounts.ts'

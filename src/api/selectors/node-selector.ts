@@ -4,17 +4,10 @@
  * neither does an invalid one: validation rejects it, and it must never place a pod on the wrong node.
  */
 import { invalid, invalidEach, required, type FieldError } from '../field-error.ts'
-import type { Labels } from '../labels.ts'
+import { validateLabelName, type Labels } from '../labels.ts'
 import type { KubernetesObject } from '../metadata.ts'
-import { checkDns1123Subdomain, checkLabelValue } from '../names.ts'
-import {
-  labelSelectorOperators,
-  selectorOf,
-  valid,
-  validateRequirement,
-  type Operator,
-  type ValidateValues,
-} from './selector.ts'
+import { checkDns1123Subdomain } from '../names.ts'
+import { selectorOf, valid, validateRequirement, validateValues, type Operator } from './selector.ts'
 import { SelectorError } from './selector-error.ts'
 
 export interface NodeSelector {
@@ -54,7 +47,9 @@ export function validateNodeSelector(field: string, selector: NodeSelector): Fie
   const terms = `${field}.nodeSelectorTerms`
   if (nodeSelectorTerms.length === 0) return [required(terms, 'must have at least one node selector term')]
   return nodeSelectorTerms.flatMap((term, index) => {
-    const values = validateValues(`${terms}[${index}].matchExpressions`, term.matchExpressions ?? [])
+    const values = (term.matchExpressions ?? []).flatMap((each, expressionIndex) => {
+      return validateValues(`${terms}[${index}].matchExpressions[${expressionIndex}]`, each)
+    })
     return validateNodeSelectorTerm(`${terms}[${index}]`, term).concat(values)
   })
 }
@@ -64,9 +59,7 @@ export function validateNodeSelectorTerm(field: string, term: NodeSelectorTerm):
   const { matchExpressions = [], matchFields = [] } = term
   const expressionsField = `${field}.matchExpressions`
   return [
-    ...matchExpressions.flatMap((each, index) =>
-      validateRequirement(`${expressionsField}[${index}]`, each, nodeSelectorOperators),
-    ),
+    ...matchExpressions.flatMap((each, index) => validateExpression(`${expressionsField}[${index}]`, each)),
     ...matchFields.flatMap((each, index) => validateField(`${field}.matchFields[${index}]`, each)),
   ]
 }
@@ -108,23 +101,12 @@ function compileField({ key, operator, values = [] }: NodeSelectorRequirement): 
   return operator === 'NotIn' ? node => node.metadata.name !== name : () => false
 }
 
-const requireOneValue: ValidateValues = (field, values) =>
-  values.length === 1
-    ? []
-    : [required(field, "must be specified single value when `operator` is 'Lt' or 'Gt'")]
-
-const nodeSelectorOperators: ReadonlyMap<string, ValidateValues> = new Map([
-  ...labelSelectorOperators,
-  ['Gt', requireOneValue],
-  ['Lt', requireOneValue],
-])
-
-function validateValues(field: string, expressions: readonly NodeSelectorRequirement[]): FieldError[] {
-  return expressions.flatMap(({ values = [] }, index) =>
-    values.flatMap((value, valueIndex) => {
-      return invalidEach(`${field}[${index}].values[${valueIndex}]`, value, checkLabelValue(value))
-    }),
-  )
+function validateExpression(field: string, requirement: NodeSelectorRequirement): FieldError[] {
+  const { key, operator, values = [] } = requirement
+  if (operator !== 'Gt' && operator !== 'Lt') return validateRequirement(field, requirement)
+  const detail = "must be specified single value when `operator` is 'Lt' or 'Gt'"
+  const errors = values.length === 1 ? [] : [required(`${field}.values`, detail)]
+  return [...errors, ...validateLabelName(`${field}.key`, key)]
 }
 
 function validateField(field: string, requirement: NodeSelectorRequirement): FieldError[] {

@@ -126,7 +126,8 @@ export function validateLabelSelector(field: string, selector: LabelSelector | u
   return [
     ...validateLabels(`${field}.matchLabels`, selector?.matchLabels),
     ...(selector?.matchExpressions ?? []).flatMap((requirement, index) => {
-      return validateExpression(`${field}.matchExpressions[${index}]`, requirement)
+      const at = `${field}.matchExpressions[${index}]`
+      return [...validateRequirement(at, requirement), ...validateValues(at, requirement)]
     }),
   ]
 }
@@ -144,47 +145,26 @@ export function validateKey(field: string, key: string): FieldError[] {
   return messages.length === 0 ? [] : [invalid(field, key, messages.join('; '))]
 }
 
-function validateExpression(field: string, requirement: LabelSelectorRequirement): FieldError[] {
-  const { values = [] } = requirement
-  return [
-    ...validateRequirement(field, requirement, labelSelectorOperators),
-    ...values.flatMap((value, index) =>
-      invalidEach(`${field}.values[${index}]`, value, checkLabelValue(value)),
-    ),
-  ]
+/** Validates everything but the values, which preferred node selector terms do not restrict. */
+export function validateRequirement(field: string, requirement: LabelSelectorRequirement): FieldError[] {
+  const { key, operator, values = [] } = requirement
+  const errors: FieldError[] = []
+  if (operator === 'In' || operator === 'NotIn') {
+    const detail = "must be specified when `operator` is 'In' or 'NotIn'"
+    if (values.length === 0) errors.push(required(`${field}.values`, detail))
+  } else if (operator === 'Exists' || operator === 'DoesNotExist') {
+    const detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+    if (values.length > 0) errors.push(forbiddenField(`${field}.values`, detail))
+  } else {
+    errors.push(invalid(`${field}.operator`, operator, 'not a valid selector operator'))
+  }
+  return [...errors, ...validateLabelName(`${field}.key`, key)]
 }
 
-/** Validates the number of values of an operator. */
-export type ValidateValues = (field: string, values: readonly string[]) => FieldError[]
-
-const requireValues: ValidateValues = (field, values) =>
-  values.length === 0 ? [required(field, "must be specified when `operator` is 'In' or 'NotIn'")] : []
-
-const forbidValues: ValidateValues = (field, values) =>
-  values.length > 0
-    ? [forbiddenField(field, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")]
-    : []
-
-export const labelSelectorOperators: ReadonlyMap<string, ValidateValues> = new Map([
-  ['In', requireValues],
-  ['NotIn', requireValues],
-  ['Exists', forbidValues],
-  ['DoesNotExist', forbidValues],
-])
-
-/** Validates operator and key of a requirement, but not the syntax of its values. */
-export function validateRequirement(
-  field: string,
-  { key, operator, values = [] }: LabelSelectorRequirement,
-  operators: ReadonlyMap<string, ValidateValues>,
-): FieldError[] {
-  const validateValues = operators.get(operator)
-  return [
-    ...(validateValues?.(`${field}.values`, values) ?? [
-      invalid(`${field}.operator`, operator, 'not a valid selector operator'),
-    ]),
-    ...validateLabelName(`${field}.key`, key),
-  ]
+export function validateValues(field: string, { values = [] }: LabelSelectorRequirement): FieldError[] {
+  return values.flatMap((value, index) => {
+    return invalidEach(`${field}.values[${index}]`, value, checkLabelValue(value))
+  })
 }
 
 function toOperator(operator: string): Operator {

@@ -14,18 +14,10 @@ export async function translateStoreErrors<T>(
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
     if (error.reason === 'too-large') {
-      throw apiError(
-        'RequestEntityTooLarge',
-        `object of ${qualifiedResourceName(request.resource)} exceeds the size limit of the store`,
-        undefined,
-        { cause: error },
-      )
+      const message = `object of ${qualifiedResourceName(request.resource)} exceeds the size limit of the store`
+      throw apiError('RequestEntityTooLarge', message).causedBy(error)
     }
-    throw apiError(
-      'ServiceUnavailable',
-      `the store could not ${operation} the object: ${error.message}`,
-      undefined,
-      { cause: error },
-    )
+    const message = `the store could not ${operation} the object: ${error.message}`
+    throw apiError('ServiceUnavailable', message).causedBy(error)
   }
 }

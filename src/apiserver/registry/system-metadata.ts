@@ -5,7 +5,7 @@ import type { KubernetesObject, ObjectMeta } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { StructSchema } from '#/api/schema.ts'
 import { formatTime } from '#/api/text/time.ts'
-import { zeroStruct } from '#/api/decoding/zero-value.ts'
+import { zeroStruct } from '#/api/definitions.ts'
 import type { Platform } from '#/platform/platform.ts'
 
 /** Removes the server-set metadata from an object to be created. */

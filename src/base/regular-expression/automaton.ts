@@ -66,7 +66,7 @@ export class Automaton {
         symbol = this.#symbolOf(codePoint)
       }
       const next = symbol < this.#tableSize ? state.table[symbol] : state.map.get(symbol)
-      state = next ?? this.#step(state, symbol, codePoint, steps)
+      state = next ?? this.#step(state, codePoint, steps)
       if (state === matched) return true
       if (state === dead) return false
     }
@@ -80,8 +80,10 @@ export class Automaton {
     return start
   }
 
-  #step(state: State, symbol: number, codePoint: number, steps: Steps): State {
+  /** Computes a transition and remembers it. */
+  #step(state: State, codePoint: number, steps: Steps): State {
     const next = this.#successors(state, codePoint, steps)
+    const symbol = this.#symbolOf(codePoint)
     if (symbol < this.#tableSize) state.table[symbol] = next
     else {
       state.map.set(symbol, next)

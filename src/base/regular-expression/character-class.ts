@@ -98,8 +98,7 @@ function allOrbits(): Orbits {
     const upper = single(text.toUpperCase(), text)
     const lower = single(upper.toLowerCase(), upper)
     if (lower === text && upper === text) continue
-    const orbit = orbits.get(lower) ?? new Set([lower.codePointAt(0) ?? 0])
-    orbits.set(lower, orbit.add(codePoint))
+    orbits.getOrInsertComputed(lower, () => new Set([lower.codePointAt(0) ?? 0])).add(codePoint)
   }
   const found = new Map<number, readonly number[]>()
   for (const orbit of orbits.values()) for (const each of orbit) found.set(each, [...orbit])

@@ -7,12 +7,7 @@ import { codePointMax, isSurrogate, negate, rangesOf, type Ranges } from './char
 /** Undefined for an unknown class. Case, spaces, hyphens and underscores of the name are ignored. */
 export function unicodeClass(name: string): Ranges | undefined {
   const property = properties().get(looseName(name))
-  if (property === undefined) return undefined
-  const known = classes.get(property)
-  if (known !== undefined) return known
-  const ranges = membersOf(property)
-  classes.set(property, ranges)
-  return ranges
+  return property === undefined ? undefined : classes.getOrInsertComputed(property, membersOf)
 }
 
 /** Cache by property. Bounded: there are fewer than three hundred properties. */

@@ -6,15 +6,16 @@
 import type { Issue } from '../cel-error.ts'
 import type { Environment } from '../environment.ts'
 import type { ConstructedType, Overload } from '../function.ts'
-import type {
-  Binding,
-  Call,
-  Comprehension,
-  Expression,
-  ListExpression,
-  MapExpression,
-  Select,
-  StructExpression,
+import {
+  qualifiedName,
+  type Binding,
+  type Call,
+  type Comprehension,
+  type Expression,
+  type ListExpression,
+  type MapExpression,
+  type Select,
+  type StructExpression,
 } from '../syntax.ts'
 import {
   boolType,
@@ -28,11 +29,9 @@ import {
   type Type,
 } from '../type.ts'
 import type { TypeValue } from '../value.ts'
-import { comprehensionResult, rangeTypes } from './comprehension-types.ts'
+import { comprehensionResult, literalType, rangeTypes, validateLiteral } from './expression-types.ts'
 import { OverloadFinder } from './overload-finder.ts'
-import { qualifiedName } from './qualified-name.ts'
 import { Unifier } from './unifier.ts'
-import { literalType, validateLiteral } from './literals.ts'
 
 export interface Checked {
   readonly type: Type
@@ -138,8 +137,7 @@ class Checker {
     if (declared === undefined) return undefined
     if (declared.value !== undefined) this.#references.set(expression, { value: declared.value })
     else {
-      const slot = this.#variables.get(global) ?? this.#slotCount++
-      this.#variables.set(global, slot)
+      const slot = this.#variables.getOrInsertComputed(global, () => this.#slotCount++)
       this.#references.set(expression, { slot, name: global })
     }
     return declared.type

@@ -39,8 +39,6 @@ export class OverloadFinder {
   /** The type with fresh type parameters, so that two calls of one overload do not share them. */
   #freshen(type: Type, fresh: Map<string, Type>): Type {
     if (type.kind !== 'parameter') return mapTypeArguments(type, part => this.#freshen(part, fresh))
-    const known = fresh.get(type.name) ?? this.#unifier.freshParameter()
-    fresh.set(type.name, known)
-    return known
+    return fresh.getOrInsertComputed(type.name, () => this.#unifier.freshParameter())
   }
 }

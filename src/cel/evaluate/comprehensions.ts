@@ -49,14 +49,14 @@ const listTurnCost = 12
 const mapTurnCost = 3
 const skippedTurnCost = 1
 
-function runQuantifier({ range, slots, body }: Loop, frame: Frame, decisive: boolean): boolean {
+function runQuantifier(loop: Loop, frame: Frame, decisive: boolean): boolean {
   frame.budget.charge(resultCost)
   const turnCost = decisive ? existsTurnCost : allTurnCost
   let fault: Fault | undefined
   let isDecided = false
-  eachTurn(range(frame), slots, frame, () => {
+  eachTurn(loop, frame, () => {
     frame.budget.charge(turnCost)
-    const outcome = evaluateBoolean(body, frame)
+    const outcome = evaluateBoolean(loop.body, frame)
     if (typeof outcome !== 'boolean') fault ??= outcome
     isDecided = outcome === decisive
     return !isDecided
@@ -66,12 +66,12 @@ function runQuantifier({ range, slots, body }: Loop, frame: Frame, decisive: boo
   return !decisive
 }
 
-function runExistsOne({ range, slots, body }: Loop, frame: Frame): boolean {
+function runExistsOne(loop: Loop, frame: Frame): boolean {
   frame.budget.charge(resultCost + 1)
   let count = 0
-  eachTurn(range(frame), slots, frame, () => {
+  eachTurn(loop, frame, () => {
     frame.budget.charge(countTurnCost)
-    if (holds(body, frame)) {
+    if (holds(loop.body, frame)) {
       frame.budget.charge(1)
       count++
     }
@@ -80,10 +80,11 @@ function runExistsOne({ range, slots, body }: Loop, frame: Frame): boolean {
   return count === 1
 }
 
-function runList({ range, slots, condition, body }: Loop, frame: Frame): ListValue {
+function runList(loop: Loop, frame: Frame): ListValue {
+  const { condition, body } = loop
   frame.budget.charge(resultCost)
   const values: Value[] = []
-  eachTurn(range(frame), slots, frame, () => {
+  eachTurn(loop, frame, () => {
     if (condition === undefined || holds(condition, frame)) {
       frame.budget.charge(listTurnCost)
       values.push(body(frame))
@@ -93,10 +94,11 @@ function runList({ range, slots, condition, body }: Loop, frame: Frame): ListVal
   return list(values)
 }
 
-function runMap({ range, slots, condition, body }: Loop, frame: Frame, hasEntries: boolean): MapValue {
+function runMap(loop: Loop, frame: Frame, hasEntries: boolean): MapValue {
+  const { slots, condition, body } = loop
   frame.budget.charge(resultCost)
   const builder = new MapBuilder()
-  eachTurn(range(frame), slots, frame, () => {
+  eachTurn(loop, frame, () => {
     if (condition !== undefined && !holds(condition, frame)) {
       frame.budget.charge(skippedTurnCost)
       return true
@@ -129,8 +131,9 @@ function holds(condition: Step, frame: Frame): boolean {
 }
 
 /** Calls `turn` for each iteration with the variables set, until it returns false or the range ends. */
-function eachTurn(range: Value, slots: readonly number[], frame: Frame, turn: () => boolean): void {
-  const [first = 0, second] = slots
+function eachTurn(loop: Loop, frame: Frame, turn: () => boolean): void {
+  const range = loop.range(frame)
+  const [first = 0, second] = loop.slots
   if (range instanceof ListValue) {
     for (let index = 0; index < range.size; index++) {
       if (second === undefined) frame.slots[first] = range.at(index)

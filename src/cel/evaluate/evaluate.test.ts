@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { bindingsLibrary } from '../bindings.ts'
+import { bindingsLibrary } from '../library.ts'
 import { compile } from '../cel.ts'
 import { CelError } from '../cel-error.ts'
 import { checkExpressions, testEnvironment, testVariables } from '../testdata/check-expressions.ts'

@@ -1,7 +1,7 @@
-/** Kubernetes' list functions: `[1, 2].sum()`, `names.indexOf("web")`. */
+/** Kubernetes' list and set functions: `[1, 2].sum()`, `names.indexOf("web")`, `sets.contains([1, 2], [2])`. */
 import { equals } from '../equality.ts'
 import { Fault } from '../fault.ts'
-import { method, type Library, type Overload } from '../function.ts'
+import { globalFunction, method, type Library, type Overload } from '../function.ts'
 import { toDuration, toInt, toUint } from '../standard/limits.ts'
 import {
   boolType,
@@ -89,4 +89,37 @@ function lastIndexOf(values: ListValue, wanted: Value): bigint {
     if (equals(values.at(index), wanted)) return BigInt(index)
   }
   return -1n
+}
+
+const twoLists = [listOf(parameter('T')), listOf(parameter('T'))] as const
+
+/** Every element of one is compared with every element of the other. */
+const productCost = (a: ListValue, b: ListValue): number => 1 + a.size * b.size
+
+export const setLibrary: Library = {
+  overloads: [
+    globalFunction('sets.contains', twoLists, boolType, containsAll, { cost: productCost }),
+    globalFunction('sets.equivalent', twoLists, boolType, (a, b) => containsAll(a, b) && containsAll(b, a), {
+      cost: (a, b) => 1 + 2 * a.size * b.size,
+    }),
+    globalFunction(
+      'sets.intersects',
+      twoLists,
+      boolType,
+      (a, b) => [...a].some(each => hasElement(b, each)),
+      {
+        cost: productCost,
+      },
+    ),
+  ],
+}
+
+function containsAll(container: ListValue, elements: ListValue): boolean {
+  for (const element of elements) if (!hasElement(container, element)) return false
+  return true
+}
+
+function hasElement(container: ListValue, element: Value): boolean {
+  for (const each of container) if (equals(each, element)) return true
+  return false
 }

@@ -1,9 +1,15 @@
 /** A recursive descent parser. Depth and size are limited, so that code that walks a tree may recurse. */
 import { CelError } from '../cel-error.ts'
 import { type Macro, MacroError } from '../function.ts'
-import type { Call, Expression, ListElement, MapEntry, StructField } from '../syntax.ts'
+import {
+  depthOf,
+  type Call,
+  type Expression,
+  type ListElement,
+  type MapEntry,
+  type StructField,
+} from '../syntax.ts'
 import type { Value } from '../value.ts'
-import { depthOf } from './depth-of.ts'
 import { parseBytes, parseInt, parseString, parseUint } from './literal.ts'
 import type { Token } from './token.ts'
 import { tokenize } from './tokenize.ts'

@@ -4,7 +4,7 @@
  * in `...` is a prefix.
  */
 import assert from 'node:assert/strict'
-import { bindingsLibrary } from '../bindings.ts'
+import { bindingsLibrary } from '../library.ts'
 import { CelError } from '../cel-error.ts'
 import { compile } from '../cel.ts'
 import { Budget, expressionCostMax } from '../cost.ts'

@@ -1,5 +1,5 @@
 /** Pure functions that set or remove the binding of claims and volumes. */
-import { annotationOf, withAnnotations, withoutAnnotation } from '#/api/annotations.ts'
+import { annotationOf, withAnnotations, withoutAnnotation } from '#/api/metadata.ts'
 import type {
   PersistentVolume,
   PersistentVolumeClaim,

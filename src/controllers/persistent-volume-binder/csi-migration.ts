@@ -1,8 +1,14 @@
 /** CSI migration: former in-tree volume plugins and the CSI drivers that replace them. */
-import { annotationOf, withAnnotations, withoutAnnotation } from '#/api/annotations.ts'
+import {
+  annotationOf,
+  withAnnotations,
+  withoutAnnotation,
+  hasFinalizer,
+  withFinalizer,
+  withoutFinalizer,
+} from '#/api/metadata.ts'
 import type { PersistentVolume } from '#/api/generated/core/v1.ts'
 import { csiDriverByInTreePlugin } from '#/api/core/in-tree-storage.ts'
-import { hasFinalizer, withFinalizer, withoutFinalizer } from '#/api/metadata.ts'
 import { deletionFinalizer, migratedTo, provisionedBy } from './names.ts'
 
 /** The CSI driver that replaces an in-tree provisioner, or else the provisioner itself. */

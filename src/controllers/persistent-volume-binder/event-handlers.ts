@@ -2,7 +2,7 @@
  * Maps changes to work queue keys: keys with a slash are claims, those without are volumes. Indexes find the
  * claims that wait for a change.
  */
-import { annotationOf } from '#/api/annotations.ts'
+import { annotationOf } from '#/api/metadata.ts'
 import type { Node, PersistentVolume, PersistentVolumeClaim, Pod } from '#/api/generated/core/v1.ts'
 import type { StorageClass } from '#/api/generated/storage/v1.ts'
 import { equalJson } from '#/api/text/json-value.ts'

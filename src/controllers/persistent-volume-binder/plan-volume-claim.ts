@@ -1,7 +1,6 @@
-import { annotationOf } from '#/api/annotations.ts'
+import { annotationOf, isBeingDeleted } from '#/api/metadata.ts'
 import type { PersistentVolume, PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
 import type { StorageClass } from '#/api/generated/storage/v1.ts'
-import { isBeingDeleted } from '#/api/metadata.ts'
 import {
   bindCompletedAnnotation,
   isVolumeBoundToClaim,

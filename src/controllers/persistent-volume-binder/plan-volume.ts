@@ -1,6 +1,5 @@
-import { annotationOf } from '#/api/annotations.ts'
+import { annotationOf, hasFinalizer, isBeingDeleted } from '#/api/metadata.ts'
 import type { PersistentVolume, PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
-import { hasFinalizer, isBeingDeleted } from '#/api/metadata.ts'
 import { isSameMode } from '#/api/core/persistent-volumes.ts'
 import { deletionFinalizer, migratedTo, provisionedBy } from './names.ts'
 

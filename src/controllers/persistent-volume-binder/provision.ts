@@ -1,11 +1,10 @@
 /** Dynamic provisioning of volumes. */
 import { messageOf } from '#/base/message-of.ts'
-import { annotationOf, withAnnotations, withoutAnnotation } from '#/api/annotations.ts'
+import { annotationOf, withAnnotations, withoutAnnotation, keyOf } from '#/api/metadata.ts'
 import { ApiError, isApiError } from '#/api/errors.ts'
 import { persistentVolumes } from '#/api/generated/core/v1-resources.ts'
 import type { Node, PersistentVolume, PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
 import type { StorageClass } from '#/api/generated/storage/v1.ts'
-import { keyOf } from '#/api/metadata.ts'
 import {
   boundByControllerAnnotation,
   referenceTo,

@@ -1,10 +1,9 @@
 /** Reclaims released volumes according to their reclaim policy. */
 import { messageOf } from '#/base/message-of.ts'
-import { annotationOf } from '#/api/annotations.ts'
+import { annotationOf, hasFinalizer, isBeingDeleted, withoutFinalizer } from '#/api/metadata.ts'
 import { isApiError } from '#/api/errors.ts'
 import { persistentVolumes } from '#/api/generated/core/v1-resources.ts'
 import type { PersistentVolume } from '#/api/generated/core/v1.ts'
-import { hasFinalizer, isBeingDeleted, withoutFinalizer } from '#/api/metadata.ts'
 import { quote } from '#/api/text/quote.ts'
 import type { EventContent } from '#/client/event-recorder.ts'
 import type { Provisioner } from '../shared/provisioner.ts'

@@ -4,11 +4,10 @@
  * https://kubernetes.io/docs/concepts/storage/persistent-volumes/#node-affinity
  */
 import { messageOf } from '#/base/message-of.ts'
-import { withAnnotations } from '#/api/annotations.ts'
+import { withAnnotations, keyOf } from '#/api/metadata.ts'
 import type { PersistentVolume, PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
 import { persistentVolumeClaims, persistentVolumes, pods } from '#/api/generated/core/v1-resources.ts'
 import { csiDrivers, csiStorageCapacities, storageClasses } from '#/api/generated/storage/v1-resources.ts'
-import { keyOf } from '#/api/metadata.ts'
 import { boundVolume, isAvailable, selectedNodeAnnotation } from '#/api/core/persistent-volumes.ts'
 import { quote } from '#/api/text/quote.ts'
 import { storageClassOf } from '#/api/core/storage-classes.ts'

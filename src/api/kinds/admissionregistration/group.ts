@@ -1,78 +1,128 @@
-/** Overlay and protobuf field numbers of the group. Imports no rules: the generator reads this file. */
-import { keyed, merged, set, type Overlay, type ResourceFacts } from '../overlay.ts'
+/**
+ * Rules and table columns of `admissionregistration.k8s.io`.
+ * https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
+ */
+import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
+import type {
+  MutatingAdmissionPolicy,
+  MutatingAdmissionPolicyBinding,
+  MutatingWebhookConfiguration,
+  ParamKind,
+  ParamRef,
+  ValidatingAdmissionPolicy,
+  ValidatingAdmissionPolicyBinding,
+  ValidatingWebhookConfiguration,
+} from '../../generated/admissionregistration/v1.ts'
+import type { LabelSelector } from '../../generated/meta/v1.ts'
+import type { GroupColumns, KindColumns } from '../../table-columns.ts'
+import { integerColumn, textColumn } from '../make-column.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
+import type { GroupRules } from '../../kind-rules.ts'
+import { mutatingAdmissionPolicyRules } from './mutating-policy.ts'
+import {
+  mutatingAdmissionPolicyBindingRules,
+  validatingAdmissionPolicyBindingRules,
+} from './policy-binding.ts'
+import { validatingAdmissionPolicyRules } from './validating-policy.ts'
+import {
+  mutatingWebhookConfigurationRules,
+  validatingWebhookConfigurationRules,
+} from './webhook-configuration.ts'
 
-const extension: ResourceFacts = { categories: ['api-extensions'] }
-
-export const admissionregistrationOverlay: Overlay = {
-  atomic: [
-    'MatchResources',
-    'NamedRuleWithOperations',
-    'ParamKind',
-    'ParamRef',
-    'v1/Variable',
-    'v1beta1/Variable',
-  ],
-  merging: {
-    'MutatingAdmissionPolicySpec.matchConditions': merged('name'),
-    'MutatingWebhook.matchConditions': merged('name'),
-    'MutatingWebhookConfiguration.webhooks': merged('name'),
-    'ValidatingAdmissionPolicyBindingSpec.validationActions': set,
-    'ValidatingAdmissionPolicySpec.matchConditions': merged('name'),
-    'ValidatingAdmissionPolicySpec.variables': merged('name'),
-    'ValidatingAdmissionPolicyStatus.conditions': keyed('type'),
-    'ValidatingWebhook.matchConditions': merged('name'),
-    'ValidatingWebhookConfiguration.webhooks': merged('name'),
-  },
-  resources: {
-    mutatingadmissionpolicies: extension,
-    mutatingadmissionpolicybindings: extension,
-    mutatingwebhookconfigurations: extension,
-    validatingadmissionpolicies: extension,
-    validatingadmissionpolicybindings: extension,
-    validatingwebhookconfigurations: extension,
-  },
+export const admissionregistrationRules: GroupRules = {
+  MutatingAdmissionPolicy: mutatingAdmissionPolicyRules,
+  MutatingAdmissionPolicyBinding: mutatingAdmissionPolicyBindingRules,
+  MutatingWebhookConfiguration: mutatingWebhookConfigurationRules,
+  ValidatingAdmissionPolicy: validatingAdmissionPolicyRules,
+  ValidatingAdmissionPolicyBinding: validatingAdmissionPolicyBindingRules,
+  ValidatingWebhookConfiguration: validatingWebhookConfigurationRules,
 }
 
-/** In the notation of `protobuf/field-numbers.ts`. */
-export const admissionregistrationFieldNumbers = `
-ApplyConfiguration: expression
-AuditAnnotation: key valueExpression
-ExpressionWarning: 2:fieldRef warning
-JSONPatch: expression
-MatchCondition: name expression
-MatchResources: namespaceSelector? objectSelector? resourceRules excludeResourceRules 7:matchPolicy?
-MutatingAdmissionPolicy: metadata spec
-MutatingAdmissionPolicyBinding: metadata spec
-MutatingAdmissionPolicyBindingList: metadata items
-MutatingAdmissionPolicyBindingSpec: policyName paramRef? matchResources?
-MutatingAdmissionPolicyList: metadata items
-MutatingAdmissionPolicySpec: paramKind? matchConstraints? variables mutations failurePolicy? matchConditions
-  reinvocationPolicy
-MutatingWebhook: name clientConfig rules failurePolicy? namespaceSelector? sideEffects? timeoutSeconds?
-  admissionReviewVersions matchPolicy? reinvocationPolicy? objectSelector? matchConditions
-MutatingWebhookConfiguration: metadata webhooks
-MutatingWebhookConfigurationList: metadata items
-Mutation: 2:patchType applyConfiguration? jsonPatch?
-NamedRuleWithOperations: resourceNames ...RuleWithOperations
-ParamKind: apiVersion kind
-ParamRef: name namespace selector? parameterNotFoundAction?
-Rule: apiGroups apiVersions resources scope?
-RuleWithOperations: operations ...Rule
-ServiceReference: namespace name path? port?
-TypeChecking: expressionWarnings
-ValidatingAdmissionPolicy: metadata spec status
-ValidatingAdmissionPolicyBinding: metadata spec
-ValidatingAdmissionPolicyBindingList: metadata items
-ValidatingAdmissionPolicyBindingSpec: policyName paramRef? matchResources? validationActions
-ValidatingAdmissionPolicyList: metadata items
-ValidatingAdmissionPolicySpec: paramKind? matchConstraints? validations failurePolicy? auditAnnotations
-  matchConditions variables
-ValidatingAdmissionPolicyStatus: observedGeneration typeChecking? conditions
-ValidatingWebhook: name clientConfig rules failurePolicy? namespaceSelector? sideEffects? timeoutSeconds?
-  admissionReviewVersions matchPolicy? objectSelector? matchConditions
-ValidatingWebhookConfiguration: metadata webhooks
-ValidatingWebhookConfigurationList: metadata items
-Validation: expression message reason? messageExpression
-Variable: name expression
-WebhookClientConfig: service? caBundle url?
-`
+const webhookColumns: KindColumns<MutatingWebhookConfiguration | ValidatingWebhookConfiguration> = {
+  columns: [nameColumn, integerColumn('Webhooks', 'Number of webhooks.'), ageColumn],
+  cells: (object: Unchecked<MutatingWebhookConfiguration | ValidatingWebhookConfiguration>, nowMs) => [
+    nameOf(object),
+    object.webhooks?.length ?? 0,
+    ageOf(object, nowMs),
+  ],
+}
+
+const parameterKindColumn = textColumn('ParamKind', 'Kind of the parameters.')
+
+const validatingPolicyColumns: KindColumns<ValidatingAdmissionPolicy> = {
+  columns: [
+    nameColumn,
+    integerColumn('Validations', 'Number of validations.'),
+    parameterKindColumn,
+    ageColumn,
+  ],
+  cells: (policy: Unchecked<ValidatingAdmissionPolicy>, nowMs) => [
+    nameOf(policy),
+    policy.spec?.validations?.length ?? 0,
+    parameterKindText(policy.spec?.paramKind),
+    ageOf(policy, nowMs),
+  ],
+}
+
+const mutatingPolicyColumns: KindColumns<MutatingAdmissionPolicy> = {
+  columns: [nameColumn, integerColumn('Mutations', 'Number of mutations.'), parameterKindColumn, ageColumn],
+  cells: (policy: Unchecked<MutatingAdmissionPolicy>, nowMs) => [
+    nameOf(policy),
+    policy.spec?.mutations?.length ?? 0,
+    parameterKindText(policy.spec?.paramKind),
+    ageOf(policy, nowMs),
+  ],
+}
+
+type PolicyBinding = MutatingAdmissionPolicyBinding | ValidatingAdmissionPolicyBinding
+
+const policyBindingColumns: KindColumns<PolicyBinding> = {
+  columns: [
+    nameColumn,
+    textColumn('PolicyName', 'Name of the policy.'),
+    textColumn('ParamRef', 'Reference to the parameters.'),
+    ageColumn,
+  ],
+  cells: (binding: Unchecked<PolicyBinding>, nowMs) => [
+    nameOf(binding),
+    binding.spec?.policyName ?? '',
+    parametersText(binding.spec?.paramRef),
+    ageOf(binding, nowMs),
+  ],
+}
+
+function parameterKindText(parameters: Unchecked<ParamKind> | undefined): string {
+  return parameters === undefined ? '<unset>' : `${parameters.apiVersion ?? ''}/${parameters.kind ?? ''}`
+}
+
+/** Without a namespace, parameters may be in any namespace or cluster-scoped. */
+function parametersText({ name, namespace, selector }: Unchecked<ParamRef> = {}): string {
+  if (name) return `${namespace || '*'}/${name}`
+  return selector === undefined ? '<unset>' : structText(selector)
+}
+
+/** The selector in Go struct notation, which Kubernetes prints only in this table. */
+function structText({ matchLabels = {}, matchExpressions = [] }: Unchecked<LabelSelector>): string {
+  const labels = Object.keys(matchLabels)
+    .sort()
+    .map(key => `${key}: ${matchLabels[key]},`)
+    .join('')
+  const expressions = matchExpressions
+    .map(({ key = '', operator = '', values = [] }) => {
+      return `LabelSelectorRequirement{Key:${key},Operator:${operator},Values:[${values.join(' ')}],},`
+    })
+    .join('')
+  return (
+    `&LabelSelector{MatchLabels:map[string]string{${labels}},` +
+    `MatchExpressions:[]LabelSelectorRequirement{${expressions}},}`
+  )
+}
+
+export const admissionregistrationColumns: GroupColumns = {
+  MutatingAdmissionPolicy: mutatingPolicyColumns,
+  MutatingAdmissionPolicyBinding: policyBindingColumns,
+  MutatingWebhookConfiguration: webhookColumns,
+  ValidatingAdmissionPolicy: validatingPolicyColumns,
+  ValidatingAdmissionPolicyBinding: policyBindingColumns,
+  ValidatingWebhookConfiguration: webhookColumns,
+}

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { underTest } from '../testdata/check-rules.ts'
-import { admissionregistration } from './rules.ts'
+import { admissionregistrationRules } from './group.ts'
 import { warningsForReservedName } from './reserved-name.ts'
 
 const rule = { operations: ['CREATE'], apiGroups: ['*'], apiVersions: ['v1'], resources: ['pods'] }
@@ -16,8 +16,8 @@ const webhook = {
 const matching = { matchPolicy: 'Equivalent', namespaceSelector: {}, objectSelector: {} }
 
 const webhooks = [
-  admissionregistration['ValidatingWebhookConfiguration'],
-  admissionregistration['MutatingWebhookConfiguration'],
+  admissionregistrationRules['ValidatingWebhookConfiguration'],
+  admissionregistrationRules['MutatingWebhookConfiguration'],
 ].map(underTest)
 
 function checkWebhook(change: object, ...errors: readonly string[]): void {
@@ -179,8 +179,8 @@ test('validation of match conditions', () => {
   checkWebhook({ matchConditions: many }, `${field}: Too many: 65: must have at most 64 items`)
 })
 
-const validating = underTest(admissionregistration['ValidatingAdmissionPolicy'])
-const mutating = underTest(admissionregistration['MutatingAdmissionPolicy'])
+const validating = underTest(admissionregistrationRules['ValidatingAdmissionPolicy'])
+const mutating = underTest(admissionregistrationRules['MutatingAdmissionPolicy'])
 const matchConstraints = { resourceRules: [rule] }
 
 function policy(change: object): object {
@@ -302,7 +302,7 @@ test('validation of MutatingAdmissionPolicy mutations', () => {
 })
 
 test('validation of policy bindings', () => {
-  const { check, withDefaults } = underTest(admissionregistration['ValidatingAdmissionPolicyBinding'])
+  const { check, withDefaults } = underTest(admissionregistrationRules['ValidatingAdmissionPolicyBinding'])
   const binding = (change: object) => ({ spec: { policyName: 'a', validationActions: ['Deny'], ...change } })
   assert.deepEqual(withDefaults(binding({ matchResources: {} })), binding({ matchResources: matching }))
   check(binding({}))
@@ -332,7 +332,7 @@ test('validation of policy bindings', () => {
 })
 
 test('a MutatingAdmissionPolicyBinding must not match DELETE', () => {
-  const { check } = underTest(admissionregistration['MutatingAdmissionPolicyBinding'])
+  const { check } = underTest(admissionregistrationRules['MutatingAdmissionPolicyBinding'])
   check({ spec: { policyName: 'a' } })
   check(
     { spec: { policyName: 'a', matchResources: { resourceRules: [{ ...rule, operations: ['DELETE'] }] } } },

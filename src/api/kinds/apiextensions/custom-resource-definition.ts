@@ -4,9 +4,11 @@
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
  */
 import { isTrue } from '../../conditions.ts'
-import { invalid, required, type FieldError } from '../../field-error.ts'
+import { forbiddenField, invalid, required, type FieldError } from '../../field-error.ts'
 import type {
+  CustomResourceConversion,
   CustomResourceDefinition,
+  CustomResourceDefinitionNames,
   CustomResourceDefinitionSpec,
 } from '../../generated/apiextensions/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
@@ -14,12 +16,16 @@ import { checkDns1123Subdomain } from '../../names.ts'
 import { validateImmutable } from '../../validate-metadata.ts'
 import { validateChoice } from '../validation/field-checks.ts'
 import type { Unchecked } from '../validation/unchecked.ts'
-import { isApprovalChanged, validateApproval } from './api-approval.ts'
-import { validateConversion } from './conversion-validation.ts'
-import { withDefinitionDefaults } from './defaults.ts'
 import { warningsForFormats } from './formats.ts'
 import { validateGivenNames, validateNames } from './names-validation.ts'
 import { validateVersions } from './versions-validation.ts'
+import { withDefaults, withField } from '../../copy-on-write.ts'
+import {
+  validateReviewVersions,
+  validateWebhookClient,
+  withServicePort,
+} from '../validation/webhook-client.ts'
+import { annotationOf, type KubernetesObject } from '../../metadata.ts'
 
 type Definition = Unchecked<CustomResourceDefinition>
 type Spec = Unchecked<CustomResourceDefinitionSpec>
@@ -131,4 +137,81 @@ function validateUnchanged({ spec = {} }: Definition, { spec: old = {}, status }
     ...validateImmutable(spec.group, old.group, 'spec.group'),
     ...validateImmutable(spec.names?.plural, old.names?.plural, 'spec.names.plural'),
   ]
+}
+
+function withDefinitionDefaults(definition: CustomResourceDefinition): CustomResourceDefinition {
+  return withField(definition, 'spec', spec => {
+    const named = withField(spec, 'names', withNames)
+    return withField(withConversion(named), 'conversion', withWebhookPort)
+  })
+}
+
+function withNames(names: CustomResourceDefinitionNames): CustomResourceDefinitionNames {
+  const { kind } = names
+  return kind ? withDefaults(names, { singular: kind.toLowerCase(), listKind: `${kind}List` }) : names
+}
+
+function withConversion(spec: CustomResourceDefinitionSpec): CustomResourceDefinitionSpec {
+  return spec.conversion ? spec : { ...spec, conversion: { strategy: 'None' } }
+}
+
+function withWebhookPort(conversion: CustomResourceConversion): CustomResourceConversion {
+  return withField(conversion, 'webhook', webhook => withField(webhook, 'clientConfig', withServicePort))
+}
+
+/**
+ * Error messages use the field paths of `v1beta1`, in which the webhook's fields are next to the strategy.
+ */
+const webhookClientField = 'spec.conversion.webhookClientConfig'
+const reviewVersionsField = 'spec.conversion.conversionReviewVersions'
+
+function validateConversion(conversion: Unchecked<CustomResourceConversion>): FieldError[] {
+  const { strategy, webhook = {} } = conversion
+  const errors = validateChoice('spec.conversion.strategy', strategy, ['None', 'Webhook'])
+  const { clientConfig, conversionReviewVersions: versions = [] } = webhook
+  if (strategy !== 'Webhook') {
+    const detail = 'should not be set when strategy is not set to Webhook'
+    return [
+      ...errors,
+      ...(clientConfig ? [forbiddenField(webhookClientField, detail)] : []),
+      ...(versions.length > 0 ? [forbiddenField(reviewVersionsField, detail)] : []),
+    ]
+  }
+  return [
+    ...errors,
+    ...(clientConfig
+      ? validateWebhookClient(webhookClientField, clientConfig)
+      : [required(webhookClientField, 'required when strategy is set to Webhook')]),
+    ...(versions.length > 0
+      ? validateReviewVersions(reviewVersionsField, versions, ['v1', 'v1beta1'])
+      : [required(reviewVersionsField, '')]),
+  ]
+}
+
+/** Required for groups under `k8s.io` and `kubernetes.io`: a URL or a reason starting with "unapproved". */
+const approvalAnnotation = 'api-approved.kubernetes.io'
+const approvalPage = 'see https://github.com/kubernetes/enhancements/pull/1111'
+
+function validateApproval(object: KubernetesObject, group: string): FieldError[] {
+  const text = annotationOf(object, approvalAnnotation) ?? ''
+  const field = `metadata.annotations[${approvalAnnotation}]`
+  if (!/(?:^|\.)(?:k8s|kubernetes)\.io$/.test(group)) return []
+  if (text === '') {
+    return [
+      required(
+        field,
+        `protected groups must have approval annotation "${approvalAnnotation}", ${approvalPage}`,
+      ),
+    ]
+  }
+  if (text.startsWith('unapproved') || /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^/?#]/.test(text)) return []
+  const detail =
+    `protected groups must have approval annotation "${approvalAnnotation}" with either a URL or a ` +
+    `reason starting with "unapproved", ${approvalPage}`
+  return [invalid(field, text, detail)]
+}
+
+/** True if the update changes the approval annotation. */
+function isApprovalChanged(object: KubernetesObject, old: KubernetesObject): boolean {
+  return annotationOf(object, approvalAnnotation) !== annotationOf(old, approvalAnnotation)
 }

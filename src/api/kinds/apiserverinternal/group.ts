@@ -1,23 +1,32 @@
-/** Overlay and protobuf field numbers of the group. Imports no rules: the generator reads this file. */
-import { keyed, set, type Overlay } from '../overlay.ts'
+/** Table columns of `internal.apiserver.k8s.io`. */
+import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
+import type { StorageVersion } from '../../generated/apiserverinternal/v1alpha1.ts'
+import type { GroupColumns, KindColumns } from '../../table-columns.ts'
+import { formatListWithMore, shownMax } from '../cell-text.ts'
+import { textColumn } from '../make-column.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 
-export const apiserverinternalOverlay: Overlay = {
-  types: { 'StorageVersion.spec': 'apiserverinternal.v1alpha1.StorageVersionSpec' },
-  definitions: { 'apiserverinternal.v1alpha1.StorageVersionSpec': 'struct' },
-  merging: {
-    'ServerStorageVersion.decodableVersions': set,
-    'ServerStorageVersion.servedVersions': set,
-    'StorageVersionStatus.conditions': keyed('type'),
-    'StorageVersionStatus.storageVersions': keyed('apiServerID'),
-  },
+const storageVersionColumns: KindColumns<StorageVersion> = {
+  columns: [
+    nameColumn,
+    textColumn('CommonEncodingVersion', 'Encoding version common to all API servers.'),
+    textColumn('StorageVersions', 'Encoding version of each API server.'),
+    ageColumn,
+  ],
+  cells: (object: Unchecked<StorageVersion>, nowMs) => [
+    nameOf(object),
+    object.status?.commonEncodingVersion ?? '<unset>',
+    versionsText(object),
+    ageOf(object, nowMs),
+  ],
 }
 
-/** In the notation of `protobuf/field-numbers.ts`. */
-export const apiserverinternalFieldNumbers = `
-ServerStorageVersion: apiServerID encodingVersion decodableVersions servedVersions
-StorageVersion: metadata spec! status!
-StorageVersionCondition: type status observedGeneration lastTransitionTime reason message
-StorageVersionList: metadata items
-StorageVersionSpec:
-StorageVersionStatus: storageVersions commonEncodingVersion? conditions
-`
+function versionsText({ status }: Unchecked<StorageVersion>): string {
+  const { storageVersions = [] } = status ?? {}
+  const shown = storageVersions.slice(0, shownMax).map(({ apiServerID = '', encodingVersion = '' }) => {
+    return `${apiServerID}=${encodingVersion}`
+  })
+  return formatListWithMore(shown, storageVersions.length) || '<unset>'
+}
+
+export const apiserverinternalColumns: GroupColumns = { StorageVersion: storageVersionColumns }

@@ -105,7 +105,9 @@ function validateRollingUpdate(field: string, update: RollingUpdateDeployment): 
 
 function validateStatus(status: DeploymentStatus, old: DeploymentStatus): FieldError[] {
   return [
-    ...validateReplicaCounts('status', status, ['updatedReplicas', 'readyReplicas', 'availableReplicas']),
+    ...validateReplicaCounts('status', status, {
+      parts: ['updatedReplicas', 'readyReplicas', 'availableReplicas'],
+    }),
     ...validateNonNegative('status.unavailableReplicas', status.unavailableReplicas),
     ...validateNonNegative('status.terminatingReplicas', status.terminatingReplicas),
     ...validateCollisionCount(status.collisionCount, old.collisionCount),

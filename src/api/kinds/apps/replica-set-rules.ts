@@ -46,11 +46,9 @@ function validateReplicaSet({ spec }: ReplicaSet): FieldError[] {
 
 function validateStatus(status: ReplicaSetStatus): FieldError[] {
   return [
-    ...validateReplicaCounts('status', status, [
-      'fullyLabeledReplicas',
-      'readyReplicas',
-      'availableReplicas',
-    ]),
+    ...validateReplicaCounts('status', status, {
+      parts: ['fullyLabeledReplicas', 'readyReplicas', 'availableReplicas'],
+    }),
     ...validateNonNegative('status.terminatingReplicas', status.terminatingReplicas),
   ]
 }

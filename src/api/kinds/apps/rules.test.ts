@@ -6,14 +6,14 @@ import { selector, template } from '../testdata/pods.ts'
 import { underTest } from '../testdata/check-rules.ts'
 import { daemonSetRules } from './daemon-set-rules.ts'
 import { deploymentRules } from './deployment-rules.ts'
-import { apps } from './rules.ts'
+import { appsRules } from './group.ts'
 import { statefulSetRules } from './stateful-set-rules.ts'
 
-const deployments = underTest(apps['Deployment'])
-const replicaSets = underTest(apps['ReplicaSet'])
-const daemonSets = underTest(apps['DaemonSet'])
-const statefulSets = underTest(apps['StatefulSet'])
-const revisions = underTest(apps['ControllerRevision'])
+const deployments = underTest(appsRules['Deployment'])
+const replicaSets = underTest(appsRules['ReplicaSet'])
+const daemonSets = underTest(appsRules['DaemonSet'])
+const statefulSets = underTest(appsRules['StatefulSet'])
+const revisions = underTest(appsRules['ControllerRevision'])
 
 /** An object with a valid template and selector and these spec fields. */
 function workload(fields: object = {}) {
@@ -312,7 +312,7 @@ test('apps rules never throw on incomplete objects', () => {
     { spec: { template: { spec: {} } }, status: {} },
   ]
   for (const kind of ['Deployment', 'ReplicaSet', 'DaemonSet', 'StatefulSet', 'ControllerRevision']) {
-    const { check, checkUpdate, checkStatus } = underTest(apps[kind])
+    const { check, checkUpdate, checkStatus } = underTest(appsRules[kind])
     for (const object of odd) {
       assert.throws(() => {
         check(object, 'never')

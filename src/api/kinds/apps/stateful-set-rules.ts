@@ -200,7 +200,7 @@ function validateStatus(
 ): FieldError[] {
   const parts = ['readyReplicas', 'currentReplicas', 'updatedReplicas', 'availableReplicas'] as const
   return [
-    ...validateReplicaCounts('status', status, parts, 'status.readyReplicas'),
+    ...validateReplicaCounts('status', status, { parts, readyName: 'status.readyReplicas' }),
     ...validateCollisionCount(status.collisionCount, old.collisionCount),
   ]
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { underTest } from '../testdata/check-rules.ts'
-import { authentication } from './rules.ts'
+import { authenticationRules } from './group.ts'
 
-const { check, withDefaults } = underTest(authentication['TokenRequest'])
+const { check, withDefaults } = underTest(authenticationRules['TokenRequest'])
 
 test('a TokenRequest expires after one hour by default and ten minutes at least', () => {
   assert.deepEqual(withDefaults({}), { spec: { expirationSeconds: 3600 } })

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { underTest } from '../testdata/check-rules.ts'
-import { authorization } from './rules.ts'
+import { authorizationRules } from './group.ts'
 
 const resourceAttributes = { verb: 'get', resource: 'pods', namespace: 'a' }
 const nonResourceAttributes = { verb: 'get', path: '/healthz' }
 
 test('a SubjectAccessReview requires a subject, and resource or non-resource attributes', () => {
-  const { check } = underTest(authorization['SubjectAccessReview'])
+  const { check } = underTest(authorizationRules['SubjectAccessReview'])
   check({ spec: { user: 'eve', resourceAttributes } })
   check({ spec: { groups: ['a'], nonResourceAttributes } })
   check(
@@ -26,13 +26,13 @@ test('a SubjectAccessReview requires a subject, and resource or non-resource att
 })
 
 test('a SelfSubjectAccessReview has no subject', () => {
-  const { check } = underTest(authorization['SelfSubjectAccessReview'])
+  const { check } = underTest(authorizationRules['SelfSubjectAccessReview'])
   check({ spec: { resourceAttributes } })
   check({ metadata: { managedFields: [] }, spec: {} }, 'spec.resourceAttributes: Invalid value: null')
 })
 
 test('a LocalSubjectAccessReview must match its namespace', () => {
-  const { check } = underTest(authorization['LocalSubjectAccessReview'])
+  const { check } = underTest(authorizationRules['LocalSubjectAccessReview'])
   check({ metadata: { namespace: 'a' }, spec: { user: 'eve', resourceAttributes } })
   check(
     { metadata: { namespace: 'b', name: 'c' }, spec: { user: 'eve', resourceAttributes } },
@@ -46,7 +46,7 @@ test('a LocalSubjectAccessReview must match its namespace', () => {
 })
 
 test('validation of selectors in access reviews', () => {
-  const { check } = underTest(authorization['SelfSubjectAccessReview'])
+  const { check } = underTest(authorizationRules['SelfSubjectAccessReview'])
   const field = 'spec.resourceAttributes'
   const selecting = (selectors: object) => ({
     spec: { resourceAttributes: { ...resourceAttributes, ...selectors } },
@@ -71,5 +71,5 @@ test('validation of selectors in access reviews', () => {
 })
 
 test('SelfSubjectRulesReview has no rules', () => {
-  assert.equal(authorization['SelfSubjectRulesReview'], undefined)
+  assert.equal(authorizationRules['SelfSubjectRulesReview'], undefined)
 })

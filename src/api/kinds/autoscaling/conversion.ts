@@ -11,9 +11,8 @@ import type * as v1 from '../../generated/autoscaling/v1.ts'
 import type * as v2 from '../../generated/autoscaling/v2.ts'
 import { parseJson, stringifyJson } from '../../text/json.ts'
 import type { JsonValue } from '../../text/json-value.ts'
-import type { KubernetesObject } from '../../metadata.ts'
+import { annotationOf, type KubernetesObject } from '../../metadata.ts'
 import { isObject, put, type JsonObject } from '../../text/json-object.ts'
-import { annotationOf } from '../annotation-of.ts'
 import {
   attempt,
   readList,

@@ -1,50 +1,63 @@
-/** Overlay and protobuf field numbers of the group. Imports no rules: the generator reads this file. */
-import { merged, type Overlay } from '../overlay.ts'
+/**
+ * Rules and table columns of `autoscaling`.
+ * https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/
+ */
+import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
+import type { HorizontalPodAutoscaler } from '../../generated/autoscaling/v2.ts'
+import type { GroupColumns, KindColumns } from '../../table-columns.ts'
+import { textColumn } from '../make-column.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
+import { metricsText } from './metrics-text.ts'
+import type { FieldError } from '../../field-error.ts'
+import type { Scale } from '../../generated/autoscaling/v1.ts'
+import type { GroupRules, KindRules } from '../../kind-rules.ts'
+import { validateNonNegative } from '../validation/field-checks.ts'
+import { withoutRoundTripAnnotations } from './conversion.ts'
+import { withAutoscalerDefaults } from './defaults.ts'
+import { validateAutoscaler, validateAutoscalerStatus, validateAutoscalerUpdate } from './validation.ts'
 
-export const autoscalingOverlay: Overlay = {
-  quantities: [
-    'HPAScalingRules.tolerance',
-    'MetricTarget.averageValue',
-    'MetricTarget.value',
-    'MetricValueStatus.averageValue',
-    'MetricValueStatus.value',
-  ],
-  atomic: ['v1/CrossVersionObjectReference'],
-  merging: { 'v2/HorizontalPodAutoscalerStatus.conditions': merged('type') },
-  resources: { horizontalpodautoscalers: { shortNames: ['hpa'], categories: ['all'] } },
+/** Defaulting runs in the version of the request, everything else in v2, the storage version. */
+const horizontalPodAutoscaler: KindRules<HorizontalPodAutoscaler> = {
+  withDefaults: withAutoscalerDefaults,
+  prepareForCreate: withoutRoundTripAnnotations,
+  prepareForUpdate: withoutRoundTripAnnotations,
+  prepareForStatusUpdate: withoutRoundTripAnnotations,
+  validate: validateAutoscaler,
+  validateUpdate: validateAutoscalerUpdate,
+  validateStatusUpdate: validateAutoscalerStatus,
 }
 
-/** In the notation of `protobuf/field-numbers.ts`. */
-export const autoscalingFieldNumbers = `
-ContainerResourceMetricSource: name target container
-ContainerResourceMetricStatus: name current container
-CrossVersionObjectReference: kind name apiVersion
-ExternalMetricSource: metric target
-ExternalMetricStatus: metric current
-HPAScalingPolicy: type value periodSeconds
-HPAScalingRules: selectPolicy? policies stabilizationWindowSeconds? tolerance?
-HorizontalPodAutoscaler: metadata spec status
-HorizontalPodAutoscalerBehavior: scaleUp? scaleDown?
-HorizontalPodAutoscalerCondition: type status lastTransitionTime reason message
-HorizontalPodAutoscalerList: metadata items
-HorizontalPodAutoscalerSpec: scaleTargetRef minReplicas? maxReplicas metrics behavior?
-v1/HorizontalPodAutoscalerSpec: scaleTargetRef minReplicas? maxReplicas targetCPUUtilizationPercentage?
-HorizontalPodAutoscalerStatus: observedGeneration? lastScaleTime? currentReplicas desiredReplicas
-  currentMetrics! conditions
-v1/HorizontalPodAutoscalerStatus: observedGeneration? lastScaleTime? currentReplicas desiredReplicas
-  currentCPUUtilizationPercentage?
-MetricIdentifier: name selector?
-MetricSpec: type object? pods? resource? external? 7:containerResource?
-MetricStatus: type object? pods? resource? external? 7:containerResource?
-MetricTarget: type value? averageValue? averageUtilization?
-MetricValueStatus: value? averageValue? averageUtilization?
-ObjectMetricSource: describedObject target metric
-ObjectMetricStatus: metric current describedObject
-PodsMetricSource: metric target
-PodsMetricStatus: metric current
-ResourceMetricSource: name target
-ResourceMetricStatus: name current
-Scale: metadata spec status
-ScaleSpec: replicas
-ScaleStatus: replicas selector
-`
+const scale: KindRules<Scale> = { validate: validateScale, validateUpdate: validateScale }
+
+export const autoscalingRules: GroupRules = { HorizontalPodAutoscaler: horizontalPodAutoscaler, Scale: scale }
+
+function validateScale({ spec = {} }: Scale): FieldError[] {
+  return validateNonNegative('spec.replicas', spec.replicas)
+}
+
+const horizontalPodAutoscalerColumns: KindColumns<HorizontalPodAutoscaler> = {
+  columns: [
+    nameColumn,
+    textColumn('Reference', 'Scale target.'),
+    textColumn('Targets', 'Current and target metric values.'),
+    textColumn('MinPods', 'Minimum number of replicas.'),
+    textColumn('MaxPods', 'Maximum number of replicas.'),
+    textColumn('Replicas', 'Current number of replicas.'),
+    ageColumn,
+  ],
+  cells: (object: Unchecked<HorizontalPodAutoscaler>, nowMs) => {
+    const { spec = {}, status = {} } = object
+    const { kind = '', name = '' } = spec.scaleTargetRef ?? {}
+    return [
+      nameOf(object),
+      `${kind}/${name}`,
+      metricsText(spec.metrics, status.currentMetrics),
+      spec.minReplicas === undefined ? '<unset>' : String(spec.minReplicas),
+      spec.maxReplicas ?? 0,
+      status.currentReplicas ?? 0,
+      ageOf(object, nowMs),
+    ]
+  },
+}
+
+export const autoscalingColumns: GroupColumns = { HorizontalPodAutoscaler: horizontalPodAutoscalerColumns }

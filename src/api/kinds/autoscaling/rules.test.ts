@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { underTest } from '../testdata/check-rules.ts'
-import { autoscaling } from './rules.ts'
+import { autoscalingRules } from './group.ts'
 
-const { check, checkUpdate, checkStatus, withDefaults } = underTest(autoscaling['HorizontalPodAutoscaler'])
+const { check, checkUpdate, checkStatus, withDefaults } = underTest(
+  autoscalingRules['HorizontalPodAutoscaler'],
+)
 
 const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' }
 
@@ -213,5 +215,5 @@ test('replica counts in the HPA status must not be negative', () => {
     'status.currentReplicas: Invalid value: -1: must be greater than or equal to 0',
     'status.desiredReplicas: Invalid value: -1',
   )
-  underTest(autoscaling['Scale']).check({ spec: { replicas: -1 } }, 'spec.replicas: Invalid value: -1')
+  underTest(autoscalingRules['Scale']).check({ spec: { replicas: -1 } }, 'spec.replicas: Invalid value: -1')
 })

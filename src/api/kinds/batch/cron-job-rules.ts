@@ -11,7 +11,7 @@ import { semanticEqual } from '../validation/semantic-equal.ts'
 import { withDefaults, withField, withMissing } from '../../copy-on-write.ts'
 import { withJobTemplateDefaults } from './job-defaults.ts'
 import { validateJobSpec } from './job-validation.ts'
-import { warningsForJobSpec } from './job-warnings.ts'
+import { warningsForJobSpec } from './job-rules.ts'
 
 export const cronJobRules: KindRules<CronJob> = {
   tracksGeneration: true,

@@ -1,8 +1,8 @@
 /** Rules of Job. */
-import type { Job } from '../../generated/batch/v1.ts'
+import type { Job, JobSpec } from '../../generated/batch/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { prepareTemplate } from '../pod/pod-preparation.ts'
-import { namesOfPods, warningsForName } from '../pod/pod-warnings.ts'
+import { namesOfPods, warningsForName, warningsForTemplate } from '../pod/pod-warnings.ts'
 import { semanticEqual } from '../validation/semantic-equal.ts'
 import { withField } from '../../copy-on-write.ts'
 import { withJobDefaults, withTemplateLabels } from './job-defaults.ts'
@@ -10,7 +10,6 @@ import { withGeneratedSelector } from './job-selector.ts'
 import { validateJobStatusUpdate } from './job-status-validation.ts'
 import { validateJobUpdate } from './job-update-validation.ts'
 import { validateJob } from './job-validation.ts'
-import { orphanDependentsWarning, warningsForJobSpec } from './job-warnings.ts'
 
 export const jobRules: KindRules<Job> = {
   tracksGeneration: true,
@@ -29,10 +28,21 @@ export const jobRules: KindRules<Job> = {
     return [...ofName, ...warningsForJobSpec('spec', job.spec ?? {})]
   },
   orphanDependentsByDefault: true,
-  orphanDependentsWarning,
+  orphanDependentsWarning:
+    'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them' +
+    ' or set propagationPolicy=Orphan to suppress this warning',
   selectableFields: { 'status.successful': job => String(job.status?.succeeded ?? 0) },
 }
 
 function withPreparedTemplate(job: Job): Job {
   return withField(job, 'spec', spec => withField(spec, 'template', prepareTemplate))
+}
+
+export function warningsForJobSpec(field: string, spec: Partial<JobSpec>): string[] {
+  const { completionMode, completions = 0, parallelism = 0, template } = spec
+  const isHuge = completionMode === 'Indexed' && completions > 100_000 && parallelism > 10_000
+  const message =
+    'In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, ' +
+    'Kubernetes might not be able to track completedIndexes when a big number of indexes fail'
+  return [...(isHuge ? [`${field}: ${message}`] : []), ...warningsForTemplate(`${field}.template`, template)]
 }

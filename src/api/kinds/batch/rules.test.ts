@@ -4,10 +4,10 @@ import type { Job } from '../../generated/batch/v1.ts'
 import { container, template } from '../testdata/pods.ts'
 import { underTest } from '../testdata/check-rules.ts'
 import { jobRules } from './job-rules.ts'
-import { batch } from './rules.ts'
+import { batchRules } from './group.ts'
 
-const jobs = underTest(batch['Job'])
-const cronJobs = underTest(batch['CronJob'])
+const jobs = underTest(batchRules['Job'])
+const cronJobs = underTest(batchRules['CronJob'])
 const metadata = { name: 'pi', uid: 'u1' }
 const ending = template({ restartPolicy: 'Never' })
 
@@ -426,7 +426,7 @@ test('validation of CronJob schedule, time zone and job template', () => {
 
 test('batch rules never throw on incomplete objects', () => {
   for (const kind of ['Job', 'CronJob']) {
-    const { check, checkUpdate, checkStatus } = underTest(batch[kind])
+    const { check, checkUpdate, checkStatus } = underTest(batchRules[kind])
     const rule = { onExitCodes: {}, onPodConditions: [{}] }
     const odd = {
       podFailurePolicy: { rules: [{}, rule] },

@@ -1,11 +1,70 @@
-/** Protobuf field numbers of the group. */
-/** In the notation of `protobuf/field-numbers.ts`. */
-export const coordinationFieldNumbers = `
-Lease: metadata spec
-LeaseCandidate: metadata spec
-LeaseCandidateList: metadata items
-LeaseCandidateSpec: leaseName pingTime? renewTime? binaryVersion emulationVersion strategy
-LeaseList: metadata items
-LeaseSpec: holderIdentity? leaseDurationSeconds? acquireTime? renewTime? leaseTransitions? strategy?
-  preferredHolder?
-`
+/** Rules and table columns of `coordination.k8s.io`. */
+import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
+import type { Lease, LeaseSpec } from '../../generated/coordination/v1.ts'
+import type { LeaseCandidate } from '../../generated/coordination/v1beta1.ts'
+import type { GroupColumns, KindColumns } from '../../table-columns.ts'
+import { textColumn } from '../make-column.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
+import type { GroupRules, KindRules } from '../../kind-rules.ts'
+import { invalid, type FieldError } from '../../field-error.ts'
+import { validateNonNegative } from '../validation/field-checks.ts'
+import { withField, withoutField } from '../../copy-on-write.ts'
+
+/**
+ * Coordinated leader election is off, so its fields are dropped.
+ * https://kubernetes.io/docs/concepts/architecture/leases/
+ */
+export const leaseRules: KindRules<Lease> = {
+  allowCreateOnUpdate: true,
+  allowUnconditionalUpdate: false,
+  prepareForCreate: withoutStrategy,
+  prepareForUpdate: withoutStrategy,
+  validate: validateLease,
+  validateUpdate: validateLease,
+}
+
+export const coordinationRules: GroupRules = { Lease: leaseRules }
+
+const leaseColumns: KindColumns<Lease> = {
+  columns: [nameColumn, textColumn('Holder', 'Identity of the holder.'), ageColumn],
+  cells: (lease: Unchecked<Lease>, nowMs) => [
+    nameOf(lease),
+    lease.spec?.holderIdentity ?? '',
+    ageOf(lease, nowMs),
+  ],
+}
+
+const leaseCandidateColumns: KindColumns<LeaseCandidate> = {
+  columns: [
+    nameColumn,
+    textColumn('LeaseName', 'Lease of the candidate.'),
+    textColumn('BinaryVersion', 'Binary version.'),
+    textColumn('EmulationVersion', 'Emulation version.'),
+    ageColumn,
+  ],
+  cells: (candidate: Unchecked<LeaseCandidate>, nowMs) => {
+    const { leaseName = '', binaryVersion = '', emulationVersion = '' } = candidate.spec ?? {}
+    return [nameOf(candidate), leaseName, binaryVersion, emulationVersion, ageOf(candidate, nowMs)]
+  },
+}
+
+export const coordinationColumns: GroupColumns = {
+  Lease: leaseColumns,
+  LeaseCandidate: leaseCandidateColumns,
+}
+
+function withoutStrategy(lease: Lease): Lease {
+  return withField(lease, 'spec', spec =>
+    withoutField<LeaseSpec, keyof LeaseSpec>(
+      withoutField<LeaseSpec, keyof LeaseSpec>(spec, 'strategy'),
+      'preferredHolder',
+    ),
+  )
+}
+
+function validateLease({ spec = {} }: Lease): FieldError[] {
+  const { leaseDurationSeconds, leaseTransitions } = spec
+  const errors = validateNonNegative('spec.leaseTransitions', leaseTransitions)
+  if (leaseDurationSeconds === undefined || leaseDurationSeconds > 0) return errors
+  return [invalid('spec.leaseDurationSeconds', leaseDurationSeconds, 'must be greater than 0'), ...errors]
+}

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { underTest } from '../testdata/check-rules.ts'
-import { leaseRules } from './lease.ts'
+import { leaseRules } from './group.ts'
 
 const { check, checkUpdate } = underTest(leaseRules)
 

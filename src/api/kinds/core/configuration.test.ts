@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Secret } from '../../generated/core/v1.ts'
 import { underTest } from '../testdata/check-rules.ts'
-import { core } from './rules.ts'
+import { coreRules } from './group.ts'
 
-const configMaps = underTest(core['ConfigMap'])
-const secrets = underTest(core['Secret'])
+const configMaps = underTest(coreRules['ConfigMap'])
+const secrets = underTest(coreRules['Secret'])
 
 test('ConfigMap keys must be valid and unique across data and binaryData', () => {
   const { check } = configMaps

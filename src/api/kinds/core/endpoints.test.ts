@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import type { EndpointSubset } from '../../generated/core/v1.ts'
 import { underTest } from '../testdata/check-rules.ts'
 import { endpointsRules } from './endpoints.ts'
-import { core } from './rules.ts'
+import { coreRules } from './group.ts'
 
-const { check, checkUpdate, withDefaults } = underTest(core['Endpoints'])
+const { check, checkUpdate, withDefaults } = underTest(coreRules['Endpoints'])
 
 const endpoints = (subset: EndpointSubset) => ({ metadata: { name: 'web' }, subsets: [subset] })
 const addresses = [{ ip: '10.0.0.1' }]

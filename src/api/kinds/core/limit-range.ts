@@ -124,7 +124,7 @@ function validateAmounts(field: string, item: LimitRangeItem): FieldError[] {
 
 function validateOrder(field: string, name: string, { min, max, limit, request }: Amounts): FieldError[] {
   const errors: FieldError[] = []
-  const inOrder = (list: string, shown: Quantity | undefined, low: Named, high: Named): void => {
+  const inOrder = ({ list, shown }: Shown, low: Named, high: Named): void => {
     if (!low.amount || !high.amount || !shown || compareQuantities(low.amount, high.amount) <= 0) return
     const [less, more] = [low, high].map(({ words, amount }) => `${words} ${formatQuantity(amount ?? shown)}`)
     errors.push(
@@ -135,13 +135,19 @@ function validateOrder(field: string, name: string, { min, max, limit, request }
   const most: Named = { words: 'max value', amount: max }
   const asked: Named = { words: 'default request value', amount: request }
   const given: Named = { words: 'default value', amount: limit }
-  inOrder('min', min, least, most)
-  inOrder('defaultRequest', request, least, asked)
-  inOrder('defaultRequest', request, asked, most)
-  inOrder('defaultRequest', request, asked, { words: 'default limit value', amount: limit })
-  inOrder('default', min, least, given)
-  inOrder('default', max, given, most)
+  inOrder({ list: 'min', shown: min }, least, most)
+  inOrder({ list: 'defaultRequest', shown: request }, least, asked)
+  inOrder({ list: 'defaultRequest', shown: request }, asked, most)
+  inOrder({ list: 'defaultRequest', shown: request }, asked, { words: 'default limit value', amount: limit })
+  inOrder({ list: 'default', shown: min }, least, given)
+  inOrder({ list: 'default', shown: max }, given, most)
   return errors
+}
+
+/** The field and value of an error. */
+interface Shown {
+  readonly list: 'min' | 'default' | 'defaultRequest'
+  readonly shown: Quantity | undefined
 }
 
 interface Named {

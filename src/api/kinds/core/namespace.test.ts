@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { underTest } from '../testdata/check-rules.ts'
 import { namespaceRules } from './namespace.ts'
-import { core } from './rules.ts'
+import { coreRules } from './group.ts'
 
-const { check, checkStatus, withDefaults } = underTest(core['Namespace'])
+const { check, checkStatus, withDefaults } = underTest(coreRules['Namespace'])
 
 const label = 'kubernetes.io/metadata.name'
 

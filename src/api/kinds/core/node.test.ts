@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import type { NodeSpec, NodeStatus } from '../../generated/core/v1.ts'
 import { underTest } from '../testdata/check-rules.ts'
 import { nodeRules } from './node.ts'
-import { core } from './rules.ts'
+import { coreRules } from './group.ts'
 
-const { check, checkUpdate, checkStatus, withDefaults } = underTest(core['Node'])
+const { check, checkUpdate, checkStatus, withDefaults } = underTest(coreRules['Node'])
 
 const spec = (given: NodeSpec) => ({ metadata: { name: 'n1' }, spec: given })
 const status = (given: NodeStatus) => ({ metadata: { name: 'n1' }, status: given })

@@ -7,9 +7,9 @@ import type {
 } from '../../generated/core/v1.ts'
 import { underTest } from '../testdata/check-rules.ts'
 import { persistentVolumeClaimRules } from './persistent-volume-claim.ts'
-import { core } from './rules.ts'
+import { coreRules } from './group.ts'
 
-const { check, checkUpdate, checkStatus, withDefaults } = underTest(core['PersistentVolumeClaim'])
+const { check, checkUpdate, checkStatus, withDefaults } = underTest(coreRules['PersistentVolumeClaim'])
 
 const sized = (storage: string) => ({ resources: { requests: { storage } } })
 

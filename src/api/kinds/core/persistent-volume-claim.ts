@@ -6,7 +6,7 @@ import type {
 } from '../../generated/core/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { formatQuantity, quantityMilliValue } from '../../text/quantity.ts'
-import { annotationOf } from '../annotation-of.ts'
+import { annotationOf } from '../../metadata.ts'
 import { normalizeDataSources, dropUnsupportedDataSource } from './persistent-volume-claim/data-sources.ts'
 import { validateClaimStatus } from './persistent-volume-claim/status-validation.ts'
 import { storageClassAnnotation, validateClaimUpdate } from './persistent-volume-claim/update-validation.ts'

@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import type { PersistentVolume, PersistentVolumeSpec } from '../../generated/core/v1.ts'
 import { underTest } from '../testdata/check-rules.ts'
 import { persistentVolumeRules } from './persistent-volume.ts'
-import { core } from './rules.ts'
+import { coreRules } from './group.ts'
 
-const { check, checkUpdate, withDefaults } = underTest(core['PersistentVolume'])
+const { check, checkUpdate, withDefaults } = underTest(coreRules['PersistentVolume'])
 
 function volume(spec: PersistentVolumeSpec, annotations?: Record<string, string>): PersistentVolume {
   const given = { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], ...spec }

@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import type { LimitRange, LimitRangeItem, ResourceQuotaSpec } from '../../generated/core/v1.ts'
 import { underTest } from '../testdata/check-rules.ts'
 import { resourceQuotaRules } from './resource-quota.ts'
-import { core } from './rules.ts'
+import { coreRules } from './group.ts'
 
-const ranges = underTest(core['LimitRange'])
-const quotas = underTest(core['ResourceQuota'])
+const ranges = underTest(coreRules['LimitRange'])
+const quotas = underTest(coreRules['ResourceQuota'])
 
 const range = (limit: Partial<LimitRangeItem>) => ({ spec: { limits: [{ type: 'Container', ...limit }] } })
 const quota = (spec: ResourceQuotaSpec) => ({ spec })

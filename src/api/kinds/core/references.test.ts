@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { underTest } from '../testdata/check-rules.ts'
-import { core } from './rules.ts'
-import { serviceAccountRules } from './service-account.ts'
+import { coreRules, serviceAccountRules } from './group.ts'
 
 test('a Binding requires a node as target', () => {
-  const { check } = underTest(core['Binding'])
+  const { check } = underTest(coreRules['Binding'])
   check({ target: { kind: 'Node', name: 'n1' } })
   check({ target: { name: 'n1' } })
   check(

@@ -84,5 +84,7 @@ function validateTemplate(
 }
 
 function validateStatus(field: string, status: ReplicationControllerStatus): FieldError[] {
-  return validateReplicaCounts(field, status, ['fullyLabeledReplicas', 'readyReplicas', 'availableReplicas'])
+  return validateReplicaCounts(field, status, {
+    parts: ['fullyLabeledReplicas', 'readyReplicas', 'availableReplicas'],
+  })
 }

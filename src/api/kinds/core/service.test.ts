@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Service, ServiceSpec } from '../../generated/core/v1.ts'
 import { underTest } from '../testdata/check-rules.ts'
-import { core } from './rules.ts'
+import { coreRules } from './group.ts'
 import { serviceRules } from './service.ts'
 
-const { check, checkUpdate, checkStatus, withDefaults } = underTest(core['Service'])
+const { check, checkUpdate, checkStatus, withDefaults } = underTest(coreRules['Service'])
 
 function service(spec: ServiceSpec, annotations?: Record<string, string>): Service {
   return { metadata: { name: 'web', annotations }, spec: { ports: [{ port: 80 }], ...spec } }

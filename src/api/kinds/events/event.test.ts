@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Event } from '../../generated/core/v1.ts'
-import { core } from '../core/rules.ts'
+import { coreRules } from '../core/group.ts'
 import { underTest } from '../testdata/check-rules.ts'
 import { conversions } from './conversion.ts'
 import { eventRules } from './event.ts'
 
-const old = underTest(core['Event'])
+const old = underTest(coreRules['Event'])
 const strict = underTest(eventRules)
 
 const involvedObject = { kind: 'Pod', namespace: 'default', name: 'web' }

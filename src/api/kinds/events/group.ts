@@ -1,14 +1,9 @@
-/** Overlay and protobuf field numbers of the group. Imports no rules: the generator reads this file. */
-import type { Overlay } from '../overlay.ts'
+/** Rules and table columns of `events.k8s.io`. */
+import type { GroupColumns } from '../../table-columns.ts'
+import { eventColumns } from '../core/event-columns.ts'
+import type { GroupRules } from '../../kind-rules.ts'
+import { eventRules } from './event.ts'
 
-export const eventsOverlay: Overlay = {
-  resources: { events: { shortNames: ['ev'], storedAs: { group: '', version: 'v1' } } },
-}
+export const eventsRules: GroupRules = { Event: eventRules }
 
-/** In the notation of `protobuf/field-numbers.ts`. */
-export const eventsFieldNumbers = `
-Event: metadata! eventTime series? reportingController reportingInstance action reason regarding related? note
-  type deprecatedSource deprecatedFirstTimestamp deprecatedLastTimestamp deprecatedCount
-EventList: metadata items
-EventSeries: count lastObservedTime
-`
+export const eventsColumns: GroupColumns = { Event: eventColumns }

@@ -1,54 +1,71 @@
-/** Overlay and protobuf field numbers of the group. Imports no rules: the generator reads this file. */
-import { merged, set, type Overlay } from '../overlay.ts'
+/**
+ * Rules and table columns of `flowcontrol.apiserver.k8s.io`.
+ * https://kubernetes.io/docs/concepts/cluster-administration/flow-control/
+ */
+import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
+import { conditionOf } from '../../conditions.ts'
+import type { FlowSchema, PriorityLevelConfiguration } from '../../generated/flowcontrol/v1.ts'
+import type { GroupColumns, KindColumns } from '../../table-columns.ts'
+import { textColumn } from '../make-column.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
+import type { GroupRules } from '../../kind-rules.ts'
+import { flowSchemaRules } from './flow-schema.ts'
+import { priorityLevelRules } from './priority-level.ts'
 
-export const flowcontrolOverlay: Overlay = {
-  merging: {
-    'FlowSchemaStatus.conditions': merged('type'),
-    'NonResourcePolicyRule.nonResourceURLs': set,
-    'NonResourcePolicyRule.verbs': set,
-    'PriorityLevelConfigurationStatus.conditions': merged('type'),
-    'ResourcePolicyRule.apiGroups': set,
-    'ResourcePolicyRule.namespaces': set,
-    'ResourcePolicyRule.resources': set,
-    'ResourcePolicyRule.verbs': set,
-  },
-  unions: {
-    LimitResponse: { discriminator: 'type', fields: { queuing: 'Queuing' } },
-    PriorityLevelConfigurationSpec: {
-      discriminator: 'type',
-      fields: { exempt: 'Exempt', limited: 'Limited' },
-    },
-    Subject: {
-      discriminator: 'kind',
-      fields: { group: 'Group', serviceAccount: 'ServiceAccount', user: 'User' },
-    },
+export const flowcontrolRules: GroupRules = {
+  FlowSchema: flowSchemaRules,
+  PriorityLevelConfiguration: priorityLevelRules,
+}
+
+const flowSchemaColumns: KindColumns<FlowSchema> = {
+  columns: [
+    nameColumn,
+    textColumn('PriorityLevel', 'Referenced priority level.'),
+    textColumn('MatchingPrecedence', 'Precedence: the lowest number among matching schemas wins.'),
+    textColumn('DistinguisherMethod', 'Flow distinguisher method.'),
+    ageColumn,
+    textColumn('MissingPL', 'True if the referenced priority level does not exist.'),
+  ],
+  cells: (schema: Unchecked<FlowSchema>, nowMs) => {
+    const { priorityLevelConfiguration, matchingPrecedence = 0, distinguisherMethod } = schema.spec ?? {}
+    const dangling = conditionOf(schema.status?.conditions, 'Dangling')
+    return [
+      nameOf(schema),
+      priorityLevelConfiguration?.name ?? '',
+      matchingPrecedence,
+      distinguisherMethod === undefined ? '<none>' : (distinguisherMethod.type ?? ''),
+      ageOf(schema, nowMs),
+      dangling === undefined ? '?' : (dangling.status ?? ''),
+    ]
   },
 }
 
-/** In the notation of `protobuf/field-numbers.ts`. */
-export const flowcontrolFieldNumbers = `
-ExemptPriorityLevelConfiguration: nominalConcurrencyShares? lendablePercent?
-FlowDistinguisherMethod: type
-FlowSchema: metadata spec status
-FlowSchemaCondition: type status lastTransitionTime reason message
-FlowSchemaList: metadata items
-FlowSchemaSpec: priorityLevelConfiguration matchingPrecedence! distinguisherMethod? rules
-FlowSchemaStatus: conditions
-GroupSubject: name
-LimitResponse: type queuing?
-LimitedPriorityLevelConfiguration: nominalConcurrencyShares? limitResponse lendablePercent?
-  borrowingLimitPercent?
-NonResourcePolicyRule: verbs 6:nonResourceURLs
-PolicyRulesWithSubjects: subjects resourceRules nonResourceRules
-PriorityLevelConfiguration: metadata spec status
-PriorityLevelConfigurationCondition: type status lastTransitionTime reason message
-PriorityLevelConfigurationList: metadata items
-PriorityLevelConfigurationReference: name
-PriorityLevelConfigurationSpec: type limited? exempt?
-PriorityLevelConfigurationStatus: conditions
-QueuingConfiguration: queues! handSize! queueLengthLimit!
-ResourcePolicyRule: verbs apiGroups resources clusterScope namespaces!
-ServiceAccountSubject: namespace name
-Subject: kind user? group? serviceAccount?
-UserSubject: name
-`
+const priorityLevelConfigurationColumns: KindColumns<PriorityLevelConfiguration> = {
+  columns: [
+    nameColumn,
+    textColumn('Type', 'Exempt or Limited.'),
+    textColumn('NominalConcurrencyShares', 'Nominal concurrency shares.'),
+    textColumn('Queues', 'Number of queues.'),
+    textColumn('HandSize', 'Hand size for shuffle sharding.'),
+    textColumn('QueueLengthLimit', 'Maximum queue length.'),
+    ageColumn,
+  ],
+  cells: (level: Unchecked<PriorityLevelConfiguration>, nowMs) => {
+    const { type = '', limited } = level.spec ?? {}
+    const queuing = limited?.limitResponse?.queuing
+    return [
+      nameOf(level),
+      type,
+      limited === undefined ? '<none>' : (limited.nominalConcurrencyShares ?? 0),
+      queuing === undefined ? '<none>' : (queuing.queues ?? 0),
+      queuing === undefined ? '<none>' : (queuing.handSize ?? 0),
+      queuing === undefined ? '<none>' : (queuing.queueLengthLimit ?? 0),
+      ageOf(level, nowMs),
+    ]
+  },
+}
+
+export const flowcontrolColumns: GroupColumns = {
+  FlowSchema: flowSchemaColumns,
+  PriorityLevelConfiguration: priorityLevelConfigurationColumns,
+}

@@ -9,7 +9,7 @@ import type {
   QueuingConfiguration,
 } from '../../generated/flowcontrol/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
-import { annotationOf } from '../annotation-of.ts'
+import { annotationOf } from '../../metadata.ts'
 import { semanticEqual } from '../validation/semantic-equal.ts'
 import { withDefaults, withField, withMissing } from '../../copy-on-write.ts'
 import type { Unchecked } from '../validation/unchecked.ts'

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { underTest } from '../testdata/check-rules.ts'
 import { mandatoryFlowSchemas, mandatoryPriorityLevels } from './mandatory.ts'
-import { flowcontrol } from './rules.ts'
+import { flowcontrolRules } from './group.ts'
 
-const schemas = underTest(flowcontrol['FlowSchema'])
-const levels = underTest(flowcontrol['PriorityLevelConfiguration'])
+const schemas = underTest(flowcontrolRules['FlowSchema'])
+const levels = underTest(flowcontrolRules['PriorityLevelConfiguration'])
 
 const subject = { kind: 'Group', group: { name: 'a' } }
 const resourceRule = { verbs: ['get'], apiGroups: ['*'], resources: ['*'], namespaces: ['a'] }

@@ -1,51 +1,127 @@
-/** Overlay and protobuf field numbers of the group. Imports no rules: the generator reads this file. */
-import { merged, type Overlay } from '../overlay.ts'
+/** Rules and table columns of `networking.k8s.io`. */
+import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
+import type {
+  Ingress,
+  IngressClass,
+  IPAddress,
+  NetworkPolicy,
+  ServiceCIDR,
+} from '../../generated/networking/v1.ts'
+import type { GroupColumns, KindColumns } from '../../table-columns.ts'
+import {
+  formatListWithMore,
+  loadBalancerStatusText,
+  selectorText,
+  shownMax,
+  withGroup,
+} from '../cell-text.ts'
+import { textColumn } from '../make-column.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
+import type { GroupRules } from '../../kind-rules.ts'
+import { ingressRules } from './ingress.ts'
+import { ingressClassRules } from './ingress-class.ts'
+import { ipAddressRules, serviceCidrRules } from './service-cidr.ts'
+import { networkPolicyRules } from './network-policy.ts'
 
-export const networkingOverlay: Overlay = {
-  atomic: ['ServiceBackendPort'],
-  merging: { 'ServiceCIDRStatus.conditions': merged('type') },
-  resources: {
-    ingresses: { shortNames: ['ing'] },
-    ipaddresses: { shortNames: ['ip'] },
-    networkpolicies: { shortNames: ['netpol'] },
+export const networkingRules: GroupRules = {
+  Ingress: ingressRules,
+  IngressClass: ingressClassRules,
+  IPAddress: ipAddressRules,
+  NetworkPolicy: networkPolicyRules,
+  ServiceCIDR: serviceCidrRules,
+}
+
+const ingressColumns: KindColumns<Ingress> = {
+  columns: [
+    nameColumn,
+    textColumn('Class', 'Name of the IngressClass.'),
+    textColumn('Hosts', 'Hosts of the rules.'),
+    textColumn('Address', 'Load balancer addresses.'),
+    textColumn('Ports', 'Ports: 80, and 443 with TLS.'),
+    ageColumn,
+  ],
+  cells: (ingress: Unchecked<Ingress>, nowMs) => {
+    const { spec = {}, status } = ingress
+    return [
+      nameOf(ingress),
+      spec.ingressClassName ?? '<none>',
+      hostsText(ingress),
+      loadBalancerStatusText(status?.loadBalancer?.ingress),
+      (spec.tls?.length ?? 0) > 0 ? '80, 443' : '80',
+      ageOf(ingress, nowMs),
+    ]
   },
 }
 
-/** In the notation of `protobuf/field-numbers.ts`. */
-export const networkingFieldNumbers = `
-HTTPIngressPath: path backend pathType?
-HTTPIngressRuleValue: paths
-IPAddress: metadata spec
-IPAddressList: metadata items
-IPAddressSpec: parentRef?
-IPBlock: cidr except
-Ingress: metadata spec status
-IngressBackend: 3:resource? service?
-IngressClass: metadata spec
-IngressClassList: metadata items
-IngressClassParametersReference: apiGroup? kind name scope? namespace?
-IngressClassSpec: controller parameters?
-IngressList: metadata items
-IngressLoadBalancerIngress: ip hostname 4:ports
-IngressLoadBalancerStatus: ingress
-IngressPortStatus: port protocol error?
-IngressRule: host ...IngressRuleValue
-IngressRuleValue: http?
-IngressServiceBackend: name port
-IngressSpec: defaultBackend? tls rules ingressClassName?
-IngressStatus: loadBalancer
-IngressTLS: hosts secretName
-NetworkPolicy: metadata spec
-NetworkPolicyEgressRule: ports to
-NetworkPolicyIngressRule: ports from
-NetworkPolicyList: metadata items
-NetworkPolicyPeer: podSelector? namespaceSelector? ipBlock?
-NetworkPolicyPort: protocol? port? endPort?
-NetworkPolicySpec: podSelector! ingress egress policyTypes
-ParentReference: group resource namespace name
-ServiceBackendPort: name number
-ServiceCIDR: metadata spec status
-ServiceCIDRList: metadata items
-ServiceCIDRSpec: cidrs
-ServiceCIDRStatus: conditions
-`
+const ingressClassColumns: KindColumns<IngressClass> = {
+  columns: [
+    nameColumn,
+    textColumn('Controller', 'Controller of the class.'),
+    textColumn('Parameters', 'Reference to the parameters object.'),
+    ageColumn,
+  ],
+  cells: (object: Unchecked<IngressClass>, nowMs) => {
+    const { metadata, spec = {} } = object
+    const isDefault = metadata?.annotations?.['ingressclass.kubernetes.io/is-default-class'] === 'true'
+    return [
+      isDefault ? `${nameOf(object)} (default)` : nameOf(object),
+      spec.controller ?? '',
+      parametersText(object),
+      ageOf(object, nowMs),
+    ]
+  },
+}
+
+const networkPolicyColumns: KindColumns<NetworkPolicy> = {
+  columns: [nameColumn, textColumn('Pod-Selector', 'Pods that the policy applies to.'), ageColumn],
+  cells: (policy: Unchecked<NetworkPolicy>, nowMs) => [
+    nameOf(policy),
+    selectorText(policy.spec?.podSelector),
+    ageOf(policy, nowMs),
+  ],
+}
+
+const serviceCidrColumns: KindColumns<ServiceCIDR> = {
+  columns: [nameColumn, textColumn('CIDRs', 'CIDRs for service cluster IPs.'), ageColumn],
+  cells: (object: Unchecked<ServiceCIDR>, nowMs) => [
+    nameOf(object),
+    (object.spec?.cidrs ?? []).join(','),
+    ageOf(object, nowMs),
+  ],
+}
+
+const ipAddressColumns: KindColumns<IPAddress> = {
+  columns: [nameColumn, textColumn('ParentRef', 'Reference to the object that uses the address.')],
+  cells: (address: Unchecked<IPAddress>) => [nameOf(address), parentText(address)],
+}
+
+function parametersText({ spec }: Unchecked<IngressClass>): string {
+  if (spec?.parameters === undefined) return '<none>'
+  const { kind = '', apiGroup, name = '' } = spec.parameters
+  return apiGroup === undefined ? `${kind}/${name}` : `${kind}.${apiGroup}/${name}`
+}
+
+/** A rule without a host matches all hosts and is not shown, but counts in the number of remaining ones. */
+function hostsText({ spec: { rules = [] } = {} }: Unchecked<Ingress>): string {
+  const hosts: string[] = []
+  for (const { host } of rules) {
+    if (hosts.length === shownMax) return formatListWithMore(hosts, rules.length)
+    if (host) hosts.push(host)
+  }
+  return hosts.join(',') || '*'
+}
+
+function parentText({ spec }: Unchecked<IPAddress>): string {
+  if (spec?.parentRef === undefined) return '<none>'
+  const { group, resource = '', namespace, name = '' } = spec.parentRef
+  const kind = withGroup(resource, group).toLowerCase()
+  return namespace ? `${kind}/${namespace}/${name}` : `${kind}/${name}`
+}
+
+export const networkingColumns: GroupColumns = {
+  Ingress: ingressColumns,
+  IngressClass: ingressClassColumns,
+  IPAddress: ipAddressColumns,
+  NetworkPolicy: networkPolicyColumns,
+  ServiceCIDR: serviceCidrColumns,
+}

@@ -3,7 +3,7 @@ import { invalid, type FieldError } from '../../field-error.ts'
 import type { Ingress } from '../../generated/networking/v1.ts'
 import { validateIpForLegacyField } from '../../net/ip.ts'
 import type { KindRules } from '../../kind-rules.ts'
-import { annotationOf } from '../annotation-of.ts'
+import { annotationOf } from '../../metadata.ts'
 import { validateBalancerHostname } from '../validation/field-checks.ts'
 import { strictOptions, validationOptionsOf, validateIngressSpec } from './ingress-validation.ts'
 

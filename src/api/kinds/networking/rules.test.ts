@@ -12,12 +12,12 @@ import type {
 } from '../../generated/networking/v1.ts'
 import { underTest } from '../testdata/check-rules.ts'
 import { ingressRules } from './ingress.ts'
-import { ipAddressRules } from './ip-address.ts'
+import { ipAddressRules } from './service-cidr.ts'
 import { networkPolicyRules } from './network-policy.ts'
-import { networking } from './rules.ts'
+import { networkingRules } from './group.ts'
 
-const ingresses = underTest(networking['Ingress'])
-const policies = underTest(networking['NetworkPolicy'])
+const ingresses = underTest(networkingRules['Ingress'])
+const policies = underTest(networkingRules['NetworkPolicy'])
 
 const service = { name: 'web', port: { number: 80 } }
 const backend = { service }
@@ -163,7 +163,7 @@ test('validation of Ingress status', () => {
 })
 
 test('validation of IngressClass', () => {
-  const { check, checkUpdate, withDefaults } = underTest(networking['IngressClass'])
+  const { check, checkUpdate, withDefaults } = underTest(networkingRules['IngressClass'])
   const parameters = { kind: 'Config', name: 'c' }
   const named = (given: Partial<IngressClassParametersReference>, controller = 'a.example/b') => {
     return { spec: { controller, parameters: { ...parameters, ...given } } }
@@ -289,7 +289,7 @@ test('validation of NetworkPolicy types and pod selector', () => {
 })
 
 test('validation of IPAddress', () => {
-  const { check, checkUpdate } = underTest(networking['IPAddress'])
+  const { check, checkUpdate } = underTest(networkingRules['IPAddress'])
   const taken = (parentRef?: object) => ({ metadata: { name: '10.0.0.1' }, spec: { parentRef } })
   const parent = { resource: 'services', namespace: 'default', name: 'web' }
   check(taken(parent))
@@ -311,7 +311,7 @@ test('validation of IPAddress', () => {
 })
 
 test('validation of ServiceCIDR', () => {
-  const { check, checkUpdate } = underTest(networking['ServiceCIDR'])
+  const { check, checkUpdate } = underTest(networkingRules['ServiceCIDR'])
   const ranges = (...cidrs: string[]) => ({ spec: { cidrs } })
   check(ranges('10.0.0.0/8', 'fd00::/64'))
   check(ranges(), 'spec.cidrs: Required value: at least one CIDR required')

@@ -1,15 +1,21 @@
-/** Overlay and protobuf field numbers of the group. Imports no rules: the generator reads this file. */
-import type { Overlay } from '../overlay.ts'
+/** Rules and table columns of `node.k8s.io`. */
+import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
+import type { RuntimeClass } from '../../generated/node/v1.ts'
+import type { GroupColumns, KindColumns } from '../../table-columns.ts'
+import { textColumn } from '../make-column.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
+import type { GroupRules } from '../../kind-rules.ts'
+import { runtimeClassRules } from './runtime-class.ts'
 
-export const nodeOverlay: Overlay = {
-  quantities: ['Overhead.podFixed'],
-  atomic: ['Scheduling.nodeSelector'],
+export const nodeGroupRules: GroupRules = { RuntimeClass: runtimeClassRules }
+
+const runtimeClassColumns: KindColumns<RuntimeClass> = {
+  columns: [nameColumn, textColumn('Handler', 'Runtime handler.'), ageColumn],
+  cells: (object: Unchecked<RuntimeClass>, nowMs) => [
+    nameOf(object),
+    object.handler ?? '',
+    ageOf(object, nowMs),
+  ],
 }
 
-/** In the notation of `protobuf/field-numbers.ts`. */
-export const nodeFieldNumbers = `
-Overhead: podFixed
-RuntimeClass: metadata handler overhead? scheduling?
-RuntimeClassList: metadata items
-Scheduling: nodeSelector tolerations
-`
+export const nodeGroupColumns: GroupColumns = { RuntimeClass: runtimeClassColumns }

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Pod, PodSpec, PodTemplate } from '../../generated/core/v1.ts'
-import { podTemplateRules } from './pod-template-rules.ts'
-import { podRules } from './pod-rules.ts'
+import { podRules, podTemplateRules } from './pod-rules.ts'
 import { pullPolicyFor } from './image-reference.ts'
 import { container, pod, podWith, rulesUnderTest, template } from '../testdata/pods.ts'
 

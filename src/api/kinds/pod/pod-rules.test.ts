@@ -7,14 +7,13 @@ import type { Pod } from '../../generated/core/v1.ts'
 import { deepFreeze } from '../../text/json-value.ts'
 import { qosClassOf } from '../../core/qos-class.ts'
 import { replicationControllerRules } from '../core/replication-controller-rules.ts'
-import { podTemplateRules } from './pod-template-rules.ts'
+import { podRules, podTemplateRules } from './pod-rules.ts'
 import {
   prepareEphemeralContainersUpdate,
   preparePodCreate,
   preparePodStatusUpdate,
   preparePodUpdate,
 } from './pod-preparation.ts'
-import { podRules } from './pod-rules.ts'
 import { prepareResizeUpdate, validateResizeUpdate } from './pod-resize.ts'
 import { validateEphemeralContainersUpdate } from './pod-update-validation.ts'
 import { container, pod, podWith, rulesUnderTest, template } from '../testdata/pods.ts'

@@ -1,18 +1,22 @@
-/** Rules of Pod. */
-import type { Pod } from '../../generated/core/v1.ts'
+/** Rules of Pod and PodTemplate. */
+import type { Pod, PodTemplate } from '../../generated/core/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
-import { withPodDefaults } from './pod-defaults.ts'
+import { withPodDefaults, withPodTemplateDefaults } from './pod-defaults.ts'
 import {
   prepareEphemeralContainersUpdate,
   preparePodCreate,
   preparePodStatusUpdate,
   preparePodUpdate,
+  prepareTemplate,
 } from './pod-preparation.ts'
 import { prepareResizeUpdate, validateResizeUpdate } from './pod-resize.ts'
 import { validatePodStatusUpdate } from './pod-status-validation.ts'
 import { validateEphemeralContainersUpdate, validatePodUpdate } from './pod-update-validation.ts'
 import { specOf, validatePodCreate } from './pod-validation.ts'
-import { warningsForName, warningsForPod } from './pod-warnings.ts'
+import { warningsForName, warningsForPod, warningsForTemplate } from './pod-warnings.ts'
+import { validatePodTemplate } from './pod-template-validation.ts'
+import { semanticEqual } from '../validation/semantic-equal.ts'
+import { withField, withMissing } from '../../copy-on-write.ts'
 
 export const podRules: KindRules<Pod> = {
   tracksGeneration: true,
@@ -63,4 +67,19 @@ function gracePeriodSeconds({ spec, status }: Pod, asked: number | undefined): n
   if (!spec?.nodeName || hasEnded) return 0
   const seconds = asked ?? Number(spec.terminationGracePeriodSeconds ?? 0)
   return seconds < 0 ? 1 : seconds
+}
+
+export const podTemplateRules: KindRules<PodTemplate> = {
+  tracksGeneration: true,
+  returnDeletedObject: true,
+  withDefaults: object =>
+    withField(withMissing(object, { template: {} }), 'template', withPodTemplateDefaults),
+  prepareForCreate: object => withField(object, 'template', prepareTemplate),
+  prepareForUpdate: object => withField(object, 'template', prepareTemplate),
+  validate: object => validatePodTemplate('template', object.template ?? {}),
+  validateUpdate: object => validatePodTemplate('template', object.template ?? {}),
+  warnings(object, old) {
+    const isSame = old !== undefined && semanticEqual(object.template, old.template)
+    return isSame ? [] : warningsForTemplate('template', object.template)
+  },
 }

@@ -8,6 +8,11 @@ export interface SpecContext {
   readonly pod?: ObjectMeta
 }
 
+/** Context of a volume source. */
+export interface VolumeContext extends SpecContext {
+  readonly volume: Volume
+}
+
 export interface ContainerContext {
   readonly spec: PodSpec
   /** Valid volumes by name. */

@@ -26,7 +26,7 @@ import {
   validateLocalNonReservedPath,
 } from '../validation/paths.ts'
 import { quantityOf } from '../../core/resource-amounts.ts'
-import type { SpecContext } from './validation-context.ts'
+import type { SpecContext, VolumeContext } from './validation-context.ts'
 
 /** Required fields may still be missing. */
 type Source<K extends keyof Volume> = Partial<NonNullable<Volume[K]>>
@@ -117,7 +117,11 @@ export function validateNfs(field: string, { server, path }: Source<'nfs'>): Fie
   return isAbsolute ? errors : [...errors, invalid(`${field}.path`, path ?? '', 'must be an absolute path')]
 }
 
-export function validateIscsi(field: string, iscsi: Source<'iscsi'>, volume: Volume): FieldError[] {
+export function validateIscsi(
+  field: string,
+  iscsi: Source<'iscsi'>,
+  { volume }: VolumeContext,
+): FieldError[] {
   const { targetPortal = '', iqn = '', lun = 0, initiatorName } = iscsi
   const errors = [
     ...validatePresent(`${field}.targetPortal`, targetPortal),
@@ -312,7 +316,6 @@ export function validateCsi(
 export function validateImage(
   field: string,
   { reference, pullPolicy }: Source<'image'>,
-  _: Volume,
   { pod }: SpecContext,
 ): FieldError[] {
   return [

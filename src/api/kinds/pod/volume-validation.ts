@@ -12,7 +12,7 @@ import { checkDns1123Label, checkDns1123Subdomain } from '../../names.ts'
 import { quote } from '../../text/quote.ts'
 import { validateRequiredName } from '../validation/field-checks.ts'
 import { validateProjected } from './projected-volume-validation.ts'
-import type { SpecContext } from './validation-context.ts'
+import type { SpecContext, VolumeContext } from './validation-context.ts'
 import { validateVolumeClaimTemplate } from './volume-claim-validation.ts'
 import * as source from './volume-source-validation.ts'
 
@@ -68,12 +68,7 @@ interface Source {
 }
 
 type SourceName = Exclude<keyof Volume, 'name'>
-type SourceCheck<S> = (
-  field: string,
-  source: S,
-  volume: Volume,
-  context: SpecContext,
-) => readonly FieldError[]
+type SourceCheck<S> = (field: string, source: S, context: VolumeContext) => readonly FieldError[]
 
 function rule<K extends SourceName>(
   name: K,
@@ -85,7 +80,8 @@ function rule<K extends SourceName>(
     conflictName,
     validate(field, volume, context) {
       const value = volume[name]
-      return value === undefined || value === null ? [] : check(`${field}.${path}`, value, volume, context)
+      if (value === undefined || value === null) return []
+      return check(`${field}.${path}`, value, { ...context, volume })
     },
   }
 }
@@ -128,8 +124,7 @@ const sources: readonly Source[] = [
 function validateEphemeral(
   field: string,
   { volumeClaimTemplate }: NonNullable<Volume['ephemeral']>,
-  { name: volumeName }: Volume,
-  { pod }: SpecContext,
+  { pod, volume: { name: volumeName } }: VolumeContext,
 ): FieldError[] {
   const errors =
     volumeClaimTemplate === undefined

@@ -1,20 +1,29 @@
-/** Overlay and protobuf field numbers of the group. Imports no rules: the generator reads this file. */
-import { merged, replaced, type Overlay } from '../overlay.ts'
+/** Rules and table columns of `policy`. */
+import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
+import type { PodDisruptionBudget } from '../../generated/policy/v1.ts'
+import type { GroupColumns, KindColumns } from '../../table-columns.ts'
+import { integerColumn, textColumn } from '../make-column.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
+import type { GroupRules } from '../../kind-rules.ts'
+import { podDisruptionBudgetRules } from './pod-disruption-budget.ts'
 
-export const policyOverlay: Overlay = {
-  merging: {
-    'PodDisruptionBudgetSpec.selector': replaced,
-    'PodDisruptionBudgetStatus.conditions': merged('type'),
-  },
-  resources: { poddisruptionbudgets: { shortNames: ['pdb'] } },
+export const policyRules: GroupRules = { PodDisruptionBudget: podDisruptionBudgetRules }
+
+const podDisruptionBudgetColumns: KindColumns<PodDisruptionBudget> = {
+  columns: [
+    nameColumn,
+    textColumn('Min Available', 'Number or percentage of pods that must be available.'),
+    textColumn('Max Unavailable', 'Number or percentage of pods that may be unavailable.'),
+    integerColumn('Allowed Disruptions', 'Calculated number of pods that may be disrupted at this time.'),
+    ageColumn,
+  ],
+  cells: (budget: Unchecked<PodDisruptionBudget>, nowMs) => [
+    nameOf(budget),
+    String(budget.spec?.minAvailable ?? 'N/A'),
+    String(budget.spec?.maxUnavailable ?? 'N/A'),
+    budget.status?.disruptionsAllowed ?? 0,
+    ageOf(budget, nowMs),
+  ],
 }
 
-/** In the notation of `protobuf/field-numbers.ts`. */
-export const policyFieldNumbers = `
-Eviction: metadata deleteOptions?
-PodDisruptionBudget: metadata spec status
-PodDisruptionBudgetList: metadata items
-PodDisruptionBudgetSpec: minAvailable? selector? maxUnavailable? unhealthyPodEvictionPolicy?
-PodDisruptionBudgetStatus: observedGeneration disruptedPods disruptionsAllowed! currentHealthy!
-  desiredHealthy! expectedPods! conditions
-`
+export const policyColumns: GroupColumns = { PodDisruptionBudget: podDisruptionBudgetColumns }

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { underTest } from '../testdata/check-rules.ts'
-import { rbac } from './rules.ts'
+import { rbacRules } from './group.ts'
 
 const apiGroup = 'rbac.authorization.k8s.io'
 const read = { verbs: ['get'], apiGroups: [''], resources: ['pods'] }
 
 test('a Role rule requires verbs, API groups and resources', () => {
-  const { check } = underTest(rbac['Role'])
+  const { check } = underTest(rbacRules['Role'])
   check({})
   check({ rules: [read] })
   check(
@@ -27,7 +27,7 @@ test('a Role rule requires verbs, API groups and resources', () => {
 })
 
 test('a ClusterRole rule has resources or nonResourceURLs, not both', () => {
-  const { check } = underTest(rbac['ClusterRole'])
+  const { check } = underTest(rbacRules['ClusterRole'])
   check({ rules: [{ verbs: ['get'], nonResourceURLs: ['/healthz'] }] })
   check(
     { rules: [{ ...read, nonResourceURLs: ['*'] }] },
@@ -45,7 +45,7 @@ test('a ClusterRole rule has resources or nonResourceURLs, not both', () => {
 })
 
 test('a RoleBinding requires a role reference and valid subjects', () => {
-  const { check, withDefaults } = underTest(rbac['RoleBinding'])
+  const { check, withDefaults } = underTest(rbacRules['RoleBinding'])
   const roleRef = { kind: 'Role', name: 'reader' }
   const [eve, account] = [
     { kind: 'User', name: 'eve' },
@@ -78,7 +78,7 @@ test('a RoleBinding requires a role reference and valid subjects', () => {
 })
 
 test('a ClusterRoleBinding refers to a ClusterRole, and to service accounts with a namespace', () => {
-  const { check } = underTest(rbac['ClusterRoleBinding'])
+  const { check } = underTest(rbacRules['ClusterRoleBinding'])
   const account = { kind: 'ServiceAccount', name: 'a' }
   check({ roleRef: { kind: 'ClusterRole', name: 'x' }, subjects: [{ ...account, namespace: 'b' }] })
   check(
@@ -90,7 +90,7 @@ test('a ClusterRoleBinding refers to a ClusterRole, and to service accounts with
 
 test('roleRef of a binding is immutable', () => {
   for (const kind of ['RoleBinding', 'ClusterRoleBinding']) {
-    const { checkUpdate } = underTest(rbac[kind])
+    const { checkUpdate } = underTest(rbacRules[kind])
     const old = { roleRef: { kind: 'ClusterRole', name: 'view' } }
     checkUpdate({ ...old, subjects: [{ kind: 'User', name: 'eve' }] }, old)
     checkUpdate(

@@ -1,98 +1,108 @@
-/** Overlay and protobuf field numbers of the group. Imports no rules: the generator reads this file. */
-import { keyed, merged, type Overlay } from '../overlay.ts'
+/** Rules and table columns of `resource.k8s.io`. */
+import { ageColumn, ageOf, nameColumn, nameOf, translateTimestampSince } from '../../columns.ts'
+import type {
+  DeviceClass,
+  ResourceClaim,
+  ResourceClaimTemplate,
+  ResourceSlice,
+} from '../../generated/resource/v1.ts'
+import type { DeviceTaintRule } from '../../generated/resource/v1beta2.ts'
+import type { GroupColumns, KindColumns } from '../../table-columns.ts'
+import { textColumn } from '../make-column.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
+import { resourcePoolStatusRequestColumns } from './pool-status-columns.ts'
+import type { GroupRules, KindRules } from '../../kind-rules.ts'
+import { resourceClaimRules, resourceClaimTemplateRules } from './resource-claim.ts'
+import { resourceSliceRules } from './resource-slice.ts'
+import { invalid, type FieldError } from '../../field-error.ts'
+import { isExtendedResourceName } from '../../core/resource-names.ts'
+import { configurationsMax, validateConfiguration, validateSelectors } from './configuration.ts'
+import { validateList } from './limits.ts'
 
-export const resourceOverlay: Overlay = {
-  quantities: [
-    'CapacityRequestPolicy.default',
-    'CapacityRequestPolicy.validValues',
-    'CapacityRequestPolicyRange.max',
-    'CapacityRequestPolicyRange.min',
-    'CapacityRequestPolicyRange.step',
-    'CapacityRequirements.requests',
-    'Counter.value',
-    'DeviceCapacity.value',
-    'DeviceRequestAllocationResult.consumedCapacity',
-    'NodeAllocatableResourceMapping.allocationMultiplier',
+const deviceClassRules: KindRules<DeviceClass> = {
+  returnDeletedObject: true,
+  tracksGeneration: true,
+  validate: validateDeviceClass,
+  validateUpdate: validateDeviceClass,
+}
+
+export const resourceRules: GroupRules = {
+  DeviceClass: deviceClassRules,
+  DeviceTaintRule: { returnDeletedObject: true },
+  ResourceClaim: resourceClaimRules,
+  ResourceClaimTemplate: resourceClaimTemplateRules,
+  ResourcePoolStatusRequest: { returnDeletedObject: true },
+  ResourceSlice: resourceSliceRules,
+}
+
+type Plain = DeviceClass | ResourceClaimTemplate
+
+const plainColumns: KindColumns<Plain> = {
+  columns: [nameColumn, ageColumn],
+  cells: (object: Unchecked<Plain>, nowMs) => [nameOf(object), ageOf(object, nowMs)],
+}
+
+const resourceClaimColumns: KindColumns<ResourceClaim> = {
+  columns: [nameColumn, textColumn('State', 'Allocation and reservation state.'), ageColumn],
+  cells: (claim: Unchecked<ResourceClaim>, nowMs) => [nameOf(claim), claimState(claim), ageOf(claim, nowMs)],
+}
+
+const resourceSliceColumns: KindColumns<ResourceSlice> = {
+  columns: [
+    nameColumn,
+    textColumn('Node', 'Node of the devices.'),
+    textColumn('Driver', 'Driver of the devices.'),
+    textColumn('Pool', 'Pool of the slice.'),
+    ageColumn,
   ],
-  types: {
-    'AllocatedDeviceStatus.data': 'runtime.RawExtension',
-    'OpaqueDeviceConfiguration.parameters': 'runtime.RawExtension',
-  },
-  merging: {
-    'AllocatedDeviceStatus.conditions': keyed('type'),
-    'DeviceTaintRuleStatus.conditions': merged('type'),
-    'ResourceClaimStatus.devices': keyed('driver', 'device', 'pool', 'shareID'),
-    'ResourceClaimStatus.reservedFor': merged('uid'),
-    'ResourcePoolStatusRequestStatus.conditions': merged('type'),
+  cells: (slice: Unchecked<ResourceSlice>, nowMs) => {
+    const { nodeName = '', driver = '', pool } = slice.spec ?? {}
+    return [nameOf(slice), nodeName, driver, pool?.name ?? '', ageOf(slice, nowMs)]
   },
 }
 
-/** In the notation of `protobuf/field-numbers.ts`. */
-export const resourceFieldNumbers = `
-AllocatedDeviceStatus: driver pool device conditions! data? networkData? shareID?
-AllocationResult: devices 3:nodeSelector? 5:allocationTimestamp?
-BasicDevice: attributes capacity consumesCounters nodeName? nodeSelector? allNodes? taints bindsToNode?
-  bindingConditions bindingFailureConditions allowMultipleAllocations? nodeAllocatableResourceMappings
-CELDeviceSelector: expression
-CapacityRequestPolicy: default? 3:validValues validRange?
-CapacityRequestPolicyRange: min? max? step?
-CapacityRequirements: requests
-Counter: value
-CounterSet: name counters
-Device: name attributes capacity consumesCounters nodeName? nodeSelector? allNodes? taints bindsToNode?
-  bindingConditions bindingFailureConditions allowMultipleAllocations? nodeAllocatableResourceMappings
-v1beta1/Device: name basic?
-DeviceAllocationConfiguration: source requests ...DeviceConfiguration
-DeviceAllocationResult: results config
-DeviceAttribute: 2:int? bool? string? version? ints bools strings versions
-DeviceCapacity: value requestPolicy?
-DeviceClaim: requests! constraints config
-DeviceClaimConfiguration: requests ...DeviceConfiguration
-DeviceClass: metadata spec
-DeviceClassConfiguration: ...DeviceConfiguration
-DeviceClassList: metadata items
-DeviceClassSpec: selectors config 4:extendedResourceName?
-DeviceConfiguration: opaque?
-DeviceConstraint: requests matchAttribute? distinctAttribute?
-DeviceCounterConsumption: counterSet counters
-DeviceRequest: name exactly? firstAvailable
-v1beta1/DeviceRequest: name deviceClassName! selectors allocationMode count adminAccess? firstAvailable
-  tolerations capacity?
-DeviceRequestAllocationResult: request driver pool device adminAccess? tolerations bindingConditions
-  bindingFailureConditions shareID? consumedCapacity
-DeviceSelector: cel?
-DeviceSubRequest: name deviceClassName selectors allocationMode count tolerations capacity?
-v1beta1/DeviceSubRequest: name deviceClassName selectors allocationMode count 7:tolerations capacity?
-DeviceTaint: key value effect timeAdded?
-DeviceTaintRule: metadata spec status
-DeviceTaintRuleList: metadata items
-DeviceTaintRuleSpec: deviceSelector? taint
-DeviceTaintRuleStatus: conditions
-DeviceTaintSelector: 2:driver? pool? device?
-DeviceToleration: key operator value effect tolerationSeconds?
-ExactDeviceRequest: deviceClassName selectors allocationMode count adminAccess? tolerations capacity?
-NetworkDeviceData: interfaceName ips hardwareAddress
-NodeAllocatableResourceMapping: capacityKey? allocationMultiplier?
-OpaqueDeviceConfiguration: driver parameters
-PoolStatus: driver poolName nodeName? totalDevices? allocatedDevices? availableDevices? unavailableDevices?
-  resourceSliceCount? generation validationError?
-ResourceClaim: metadata spec status
-ResourceClaimConsumerReference: apiGroup 3:resource name uid
-ResourceClaimList: metadata items
-ResourceClaimSpec: devices!
-ResourceClaimStatus: allocation? reservedFor 4:devices
-ResourceClaimTemplate: metadata spec
-ResourceClaimTemplateList: metadata items
-ResourceClaimTemplateSpec: metadata spec
-ResourcePool: name generation resourceSliceCount
-ResourcePoolStatusRequest: metadata spec status?
-ResourcePoolStatusRequestList: metadata items
-ResourcePoolStatusRequestSpec: driver poolName? limit?
-ResourcePoolStatusRequestStatus: 2:pools conditions 6:poolCount?
-ResourceSlice: metadata spec
-ResourceSliceList: metadata items
-ResourceSliceSpec: driver pool nodeName? nodeSelector? allNodes? devices perDeviceNodeSelection?
-  sharedCounters
-v1beta1/ResourceSliceSpec: driver pool nodeName nodeSelector? allNodes devices perDeviceNodeSelection?
-  sharedCounters
-`
+const deviceTaintRuleColumns: KindColumns<DeviceTaintRule> = {
+  columns: [
+    nameColumn,
+    textColumn('Key', 'Key of the taint.'),
+    textColumn('Value', 'Value of the taint.'),
+    textColumn('Effect', 'Effect of the taint.'),
+    textColumn('TimeAdded', 'Time since the taint was added.'),
+    ageColumn,
+  ],
+  cells: (rule: Unchecked<DeviceTaintRule>, nowMs) => {
+    const { key = '', value = '', effect = '', timeAdded } = rule.spec?.taint ?? {}
+    const added = timeAdded ? translateTimestampSince(timeAdded, nowMs) : ''
+    return [nameOf(rule), key, value, effect, added, ageOf(rule, nowMs)]
+  },
+}
+
+function claimState({ metadata, status }: Unchecked<ResourceClaim>): string {
+  const { allocation, reservedFor = [] } = status ?? {}
+  const isDeleted = metadata?.deletionTimestamp !== undefined
+  if (allocation === undefined) return isDeleted ? 'deleted' : 'pending'
+  return `${isDeleted ? 'deleted,' : ''}allocated${reservedFor.length > 0 ? ',reserved' : ''}`
+}
+
+export const resourceColumns: GroupColumns = {
+  DeviceClass: plainColumns,
+  DeviceTaintRule: deviceTaintRuleColumns,
+  ResourceClaim: resourceClaimColumns,
+  ResourceClaimTemplate: plainColumns,
+  ResourcePoolStatusRequest: resourcePoolStatusRequestColumns,
+  ResourceSlice: resourceSliceColumns,
+}
+
+function validateDeviceClass({ spec = {} }: Unchecked<DeviceClass>): FieldError[] {
+  const { selectors, config, extendedResourceName: name } = spec
+  return [
+    ...validateSelectors('spec.selectors', selectors),
+    ...validateList('spec.config', config, {
+      itemsMax: configurationsMax,
+      validateItem: validateConfiguration,
+    }),
+    ...(name === undefined || isExtendedResourceName(name)
+      ? []
+      : [invalid('spec.extendedResourceName', name, 'must be a valid extended resource name')]),
+  ]
+}

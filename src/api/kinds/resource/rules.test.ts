@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { underTest } from '../testdata/check-rules.ts'
 import { resourceSliceRules } from './resource-slice.ts'
-import { resource } from './rules.ts'
+import { resourceRules } from './group.ts'
 
-const claims = underTest(resource['ResourceClaim'])
-const slices = underTest(resource['ResourceSlice'])
+const claims = underTest(resourceRules['ResourceClaim'])
+const slices = underTest(resourceRules['ResourceSlice'])
 
 const request = { name: 'gpu', exactly: { deviceClassName: 'gpu.example.com' } }
 
@@ -30,7 +30,7 @@ test('a device request defaults to one device', () => {
     claim({ requests: [{ name: 'x', firstAvailable: [all, { ...one, ...counted }] }] }),
   )
   const template = { spec: claim({}) }
-  assert.deepEqual(underTest(resource['ResourceClaimTemplate']).withDefaults(template), {
+  assert.deepEqual(underTest(resourceRules['ResourceClaimTemplate']).withDefaults(template), {
     spec: claim({ requests: [{ ...request, exactly }] }),
   })
 })
@@ -120,7 +120,7 @@ test('the spec of a ResourceClaim is immutable', () => {
   claims.checkUpdate(claim({}), claim({}))
   claims.checkUpdate(claim({ requests: [] }), claim({}), 'spec: Invalid value: ')
   const metadata = { name: 'a', labels: { b: '-' } }
-  underTest(resource['ResourceClaimTemplate']).check(
+  underTest(resourceRules['ResourceClaimTemplate']).check(
     { spec: { ...claim({}), metadata } },
     'spec.metadata.labels: Invalid value: "-"',
     'spec.metadata.name: Forbidden: cannot be set',
@@ -202,7 +202,7 @@ test('validation of device status', () => {
 })
 
 test('validation of DeviceClass', () => {
-  const { check } = underTest(resource['DeviceClass'])
+  const { check } = underTest(resourceRules['DeviceClass'])
   check({ spec: {} })
   check({ spec: { extendedResourceName: 'example.com/gpu' } })
   check(

@@ -1,45 +1,68 @@
-/** Overlay and protobuf field numbers of the group. Imports no rules: the generator reads this file. */
-import { keyed, merged, mergedRetaining, type Overlay } from '../overlay.ts'
+/** Rules and table columns of `scheduling.k8s.io`. */
+import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
+import type { PriorityClass } from '../../generated/scheduling/v1.ts'
+import type { PodGroup, Workload } from '../../generated/scheduling/v1alpha2.ts'
+import type { GroupColumns, KindColumns } from '../../table-columns.ts'
+import { booleanColumn, integerColumn, textColumn } from '../make-column.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
+import type { GroupRules } from '../../kind-rules.ts'
+import { priorityClassRules } from './priority-class.ts'
 
-export const schedulingOverlay: Overlay = {
-  types: { 'PodGroupSchedulingPolicy.basic': 'scheduling.v1alpha2.BasicSchedulingPolicy' },
-  definitions: { 'scheduling.v1alpha2.BasicSchedulingPolicy': 'struct' },
-  merging: {
-    'PodGroupSpec.resourceClaims': mergedRetaining('name'),
-    'PodGroupStatus.conditions': merged('type'),
-    'PodGroupStatus.resourceClaimStatuses': mergedRetaining('name'),
-    'PodGroupTemplate.resourceClaims': mergedRetaining('name'),
-    'WorkloadSpec.podGroupTemplates': keyed('name'),
-  },
-  unions: {
-    PodGroupSchedulingPolicy: { fields: { basic: 'Basic', gang: 'Gang' } },
-    PodGroupTemplateReference: { fields: { workload: 'Workload' } },
-  },
-  resources: { priorityclasses: { shortNames: ['pc'] } },
+export const schedulingRules: GroupRules = { PriorityClass: priorityClassRules }
+
+const priorityClassColumns: KindColumns<PriorityClass> = {
+  columns: [
+    nameColumn,
+    integerColumn('Value', 'Priority value.'),
+    booleanColumn('Global-Default', 'True if used for pods without a priority class.'),
+    ageColumn,
+    textColumn('PreemptionPolicy', 'Policy for preempting pods with lower priority.'),
+  ],
+  cells: (object: Unchecked<PriorityClass>, nowMs) => [
+    nameOf(object),
+    object.value ?? 0,
+    object.globalDefault ?? false,
+    ageOf(object, nowMs),
+    object.preemptionPolicy ?? '',
+  ],
 }
 
-/** In the notation of `protobuf/field-numbers.ts`. */
-export const schedulingFieldNumbers = `
-BasicSchedulingPolicy:
-GangSchedulingPolicy: minCount
-PodGroup: metadata spec status
-PodGroupList: metadata items
-PodGroupResourceClaim: name resourceClaimName? resourceClaimTemplateName?
-PodGroupResourceClaimStatus: name resourceClaimName?
-PodGroupSchedulingConstraints: topology
-PodGroupSchedulingPolicy: basic? gang?
-PodGroupSpec: podGroupTemplateRef? schedulingPolicy schedulingConstraints? resourceClaims disruptionMode?
-  priorityClassName priority?
-PodGroupStatus: conditions resourceClaimStatuses
-PodGroupTemplate: name schedulingPolicy schedulingConstraints? resourceClaims disruptionMode?
-  priorityClassName priority?
-PodGroupTemplateReference: workload?
-PriorityClass: metadata value! globalDefault description preemptionPolicy?
-PriorityClassList: metadata items
-TopologyConstraint: key
-TypedLocalObjectReference: apiGroup kind name
-Workload: metadata spec
-WorkloadList: metadata items
-WorkloadPodGroupTemplateReference: workloadName podGroupTemplateName
-WorkloadSpec: controllerRef? podGroupTemplates
-`
+const workloadColumns: KindColumns<Workload> = {
+  columns: [nameColumn, ageColumn],
+  cells: (object: Unchecked<Workload>, nowMs) => [nameOf(object), ageOf(object, nowMs)],
+}
+
+const podGroupColumns: KindColumns<PodGroup> = {
+  columns: [
+    nameColumn,
+    textColumn('Policy', 'Scheduling policy of the group.'),
+    textColumn('Workload', 'Workload of the group.'),
+    textColumn('Status', 'Scheduling status of the group.'),
+    ageColumn,
+  ],
+  cells: (group: Unchecked<PodGroup>, nowMs) => {
+    const { schedulingPolicy, podGroupTemplateRef } = group.spec ?? {}
+    return [
+      nameOf(group),
+      schedulingPolicy?.gang === undefined ? 'Basic' : 'Gang',
+      podGroupTemplateRef === undefined ? '<none>' : (podGroupTemplateRef.workload?.workloadName ?? ''),
+      groupStatus(group),
+      ageOf(group, nowMs),
+    ]
+  },
+}
+
+function groupStatus({ status }: Unchecked<PodGroup>): string {
+  const last = (type: string) => status?.conditions?.findLast(condition => condition.type === type)
+  const disrupted = last('DisruptionTarget')
+  if (disrupted !== undefined) return disrupted.reason ?? ''
+  const scheduled = last('PodGroupScheduled')
+  if (scheduled === undefined) return 'Pending'
+  return scheduled.status === 'True' ? 'Scheduled' : 'Unschedulable'
+}
+
+export const schedulingColumns: GroupColumns = {
+  PodGroup: podGroupColumns,
+  PriorityClass: priorityClassColumns,
+  Workload: workloadColumns,
+}

@@ -1,42 +1,132 @@
-/** Overlay and protobuf field numbers of the group. Imports no rules: the generator reads this file. */
-import { merged, set, type Overlay } from '../overlay.ts'
+/** Rules and table columns of `storage.k8s.io`. */
+import { ageColumn, ageOf, nameColumn, nameOf } from '../../columns.ts'
+import type {
+  CSIDriver,
+  CSINode,
+  StorageClass,
+  VolumeAttachment,
+  VolumeAttributesClass,
+} from '../../generated/storage/v1.ts'
+import type { GroupColumns, KindColumns } from '../../table-columns.ts'
+import { createdColumns } from '../created-columns.ts'
+import { booleanColumn, integerColumn, textColumn } from '../make-column.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
+import type { GroupRules } from '../../kind-rules.ts'
+import { csiDriverRules } from './csi-driver.ts'
+import { csiNodeRules } from './csi-node.ts'
+import { csiStorageCapacityRules } from './csi-storage-capacity.ts'
+import { storageClassRules, volumeAttributesClassRules } from './storage-class.ts'
+import { volumeAttachmentRules } from './volume-attachment.ts'
 
-export const storageOverlay: Overlay = {
-  quantities: ['CSIStorageCapacity.capacity', 'CSIStorageCapacity.maximumVolumeSize'],
-  merging: {
-    'CSIDriverSpec.volumeLifecycleModes': set,
-    'CSINodeSpec.drivers': merged('name'),
-  },
-  resources: {
-    storageclasses: { shortNames: ['sc'] },
-    volumeattributesclasses: { shortNames: ['vac'] },
+export const storageRules: GroupRules = {
+  CSIDriver: csiDriverRules,
+  CSINode: csiNodeRules,
+  CSIStorageCapacity: csiStorageCapacityRules,
+  StorageClass: storageClassRules,
+  VolumeAttachment: volumeAttachmentRules,
+  VolumeAttributesClass: volumeAttributesClassRules,
+}
+
+const storageClassColumns: KindColumns<StorageClass> = {
+  columns: [
+    nameColumn,
+    textColumn('Provisioner', 'Provisioner of the class.'),
+    textColumn('ReclaimPolicy', 'What happens to the volume when released from its claim.'),
+    textColumn('VolumeBindingMode', 'Immediate or WaitForFirstConsumer.'),
+    textColumn('AllowVolumeExpansion', 'True if volumes can be expanded.'),
+    ageColumn,
+  ],
+  cells: (object: Unchecked<StorageClass>, nowMs) => [
+    isDefault(object) ? `${nameOf(object)} (default)` : nameOf(object),
+    object.provisioner ?? '',
+    object.reclaimPolicy ?? 'Delete',
+    object.volumeBindingMode ?? 'Immediate',
+    object.allowVolumeExpansion ?? false,
+    ageOf(object, nowMs),
+  ],
+}
+
+const volumeAttributesClassColumns: KindColumns<VolumeAttributesClass> = {
+  columns: [nameColumn, textColumn('DriverName', 'CSI driver of the class.'), ageColumn],
+  cells: (object: Unchecked<VolumeAttributesClass>, nowMs) => [
+    nameOf(object),
+    object.driverName ?? '',
+    ageOf(object, nowMs),
+  ],
+}
+
+const volumeAttachmentColumns: KindColumns<VolumeAttachment> = {
+  columns: [
+    nameColumn,
+    { ...textColumn('Attacher', 'CSI driver that attaches the volume.'), format: 'name' },
+    textColumn('PV', 'PersistentVolume to attach.'),
+    textColumn('Node', 'Node to attach to.'),
+    booleanColumn('Attached', 'True if attached.'),
+    ageColumn,
+  ],
+  cells: (object: Unchecked<VolumeAttachment>, nowMs) => {
+    const { attacher = '', source, nodeName = '' } = object.spec ?? {}
+    return [
+      nameOf(object),
+      attacher,
+      source?.persistentVolumeName ?? '',
+      nodeName,
+      object.status?.attached ?? false,
+      ageOf(object, nowMs),
+    ]
   },
 }
 
-/** In the notation of `protobuf/field-numbers.ts`. */
-export const storageFieldNumbers = `
-CSIDriver: metadata spec
-CSIDriverList: metadata items
-CSIDriverSpec: attachRequired? podInfoOnMount? volumeLifecycleModes storageCapacity? fsGroupPolicy?
-  tokenRequests requiresRepublish? seLinuxMount? nodeAllocatableUpdatePeriodSeconds?
-  serviceAccountTokenInSecrets? preventPodSchedulingIfMissing?
-CSINode: metadata spec
-CSINodeDriver: name nodeID topologyKeys! allocatable?
-CSINodeList: metadata items
-CSINodeSpec: drivers
-CSIStorageCapacity: metadata nodeTopology? storageClassName capacity? maximumVolumeSize?
-CSIStorageCapacityList: metadata items
-StorageClass: metadata provisioner parameters reclaimPolicy? mountOptions allowVolumeExpansion?
-  volumeBindingMode? allowedTopologies
-StorageClassList: metadata items
-TokenRequest: audience expirationSeconds?
-VolumeAttachment: metadata spec status
-VolumeAttachmentList: metadata items
-VolumeAttachmentSource: persistentVolumeName? inlineVolumeSpec?
-VolumeAttachmentSpec: attacher source nodeName
-VolumeAttachmentStatus: attached attachmentMetadata attachError? detachError?
-VolumeAttributesClass: metadata driverName parameters
-VolumeAttributesClassList: metadata items
-VolumeError: time message errorCode?
-VolumeNodeResources: count?
-`
+const csiDriverColumns: KindColumns<CSIDriver> = {
+  columns: [
+    nameColumn,
+    booleanColumn('AttachRequired', 'True if volumes need an attach operation.'),
+    booleanColumn('PodInfoOnMount', 'True if pod information is passed on mount.'),
+    booleanColumn('StorageCapacity', 'True if storage capacity is considered in scheduling.'),
+    textColumn('TokenRequests', 'Audiences of requested tokens.'),
+    booleanColumn('RequiresRepublish', 'True if NodePublishVolume is called periodically.'),
+    textColumn('Modes', 'Supported volume lifecycle modes.'),
+    ageColumn,
+  ],
+  cells: (driver: Unchecked<CSIDriver>, nowMs) => {
+    const { spec = {} } = driver
+    return [
+      nameOf(driver),
+      spec.attachRequired ?? true,
+      spec.podInfoOnMount ?? false,
+      spec.storageCapacity ?? false,
+      spec.tokenRequests?.map(request => request.audience ?? '').join(',') ?? '<unset>',
+      spec.requiresRepublish ?? false,
+      (spec.volumeLifecycleModes ?? []).join(',') || '<none>',
+      ageOf(driver, nowMs),
+    ]
+  },
+}
+
+const csiNodeColumns: KindColumns<CSINode> = {
+  columns: [nameColumn, integerColumn('Drivers', 'Number of CSI drivers on the node.'), ageColumn],
+  cells: (node: Unchecked<CSINode>, nowMs) => [
+    nameOf(node),
+    node.spec?.drivers?.length ?? 0,
+    ageOf(node, nowMs),
+  ],
+}
+
+/** The second is the beta annotation. */
+const defaultAnnotations: readonly string[] = [
+  'storageclass.kubernetes.io/is-default-class',
+  'storageclass.beta.kubernetes.io/is-default-class',
+]
+
+function isDefault({ metadata }: Unchecked<StorageClass>): boolean {
+  return defaultAnnotations.some(key => metadata?.annotations?.[key] === 'true')
+}
+
+export const storageColumns: GroupColumns = {
+  CSIDriver: csiDriverColumns,
+  CSINode: csiNodeColumns,
+  CSIStorageCapacity: createdColumns,
+  StorageClass: storageClassColumns,
+  VolumeAttachment: volumeAttachmentColumns,
+  VolumeAttributesClass: volumeAttributesClassColumns,
+}

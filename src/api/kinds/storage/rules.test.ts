@@ -10,9 +10,9 @@ import type {
 } from '../../generated/storage/v1.ts'
 import { underTest } from '../testdata/check-rules.ts'
 import { csiDriverRules } from './csi-driver.ts'
-import { storage } from './rules.ts'
+import { storageRules } from './group.ts'
 
-const classes = underTest(storage['StorageClass'])
+const classes = underTest(storageRules['StorageClass'])
 
 const storageClass = (change: Partial<StorageClass>) => ({ provisioner: 'a.example/b', ...change })
 const term = (key: string, ...values: string[]) => ({ matchLabelExpressions: [{ key, values }] })
@@ -83,7 +83,7 @@ test('immutable fields of StorageClass', () => {
 })
 
 test('validation of VolumeAttributesClass', () => {
-  const { check, checkUpdate } = underTest(storage['VolumeAttributesClass'])
+  const { check, checkUpdate } = underTest(storageRules['VolumeAttributesClass'])
   const attributes = (parameters: object, driverName = 'a.example') => ({ driverName, parameters })
   check(attributes({ a: 'b' }))
   check(
@@ -100,7 +100,7 @@ test('validation of VolumeAttributesClass', () => {
 })
 
 test('validation of VolumeAttachment', () => {
-  const { check, checkUpdate, checkStatus } = underTest(storage['VolumeAttachment'])
+  const { check, checkUpdate, checkStatus } = underTest(storageRules['VolumeAttachment'])
   const attachment = (source: VolumeAttachmentSource, change?: Partial<VolumeAttachment>) => ({
     spec: { attacher: 'a.example', nodeName: 'n1', source },
     ...change,
@@ -145,7 +145,7 @@ test('validation of VolumeAttachment', () => {
 const driver = (spec: CSIDriverSpec): CSIDriver => ({ metadata: { name: 'a.example' }, spec })
 
 test('validation of CSIDriver', () => {
-  const { check, checkUpdate, withDefaults } = underTest(storage['CSIDriver'])
+  const { check, checkUpdate, withDefaults } = underTest(storageRules['CSIDriver'])
   assert.deepEqual(
     withDefaults(driver({})),
     driver({
@@ -190,7 +190,7 @@ test('validation of CSIDriver', () => {
 })
 
 test('validation of CSINode', () => {
-  const { check, checkUpdate } = underTest(storage['CSINode'])
+  const { check, checkUpdate } = underTest(storageRules['CSINode'])
   const node = (...drivers: Partial<CSINodeDriver>[]) => ({
     spec: { drivers: drivers.map(given => ({ name: 'a.example', nodeID: 'n1', ...given })) },
   })
@@ -223,7 +223,7 @@ test('validation of CSINode', () => {
 })
 
 test('validation of CSIStorageCapacity', () => {
-  const { check, checkUpdate } = underTest(storage['CSIStorageCapacity'])
+  const { check, checkUpdate } = underTest(storageRules['CSIStorageCapacity'])
   const capacity = (change: object) => ({
     storageClassName: 'a',
     capacity: '1Gi',

@@ -1,7 +1,7 @@
-/** Rules of StorageClass. Parameters, provisioner, reclaim policy and volume binding mode are immutable. */
-import { duplicate, required, type FieldError } from '../../field-error.ts'
+/** Rules of StorageClass and VolumeAttributesClass. */
+import { duplicate, forbiddenField, required, type FieldError } from '../../field-error.ts'
 import type { TopologySelectorTerm } from '../../generated/core/v1.ts'
-import type { StorageClass } from '../../generated/storage/v1.ts'
+import type { StorageClass, VolumeAttributesClass } from '../../generated/storage/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { validateLabelName } from '../../labels.ts'
 import { validateImmutable } from '../../validate-metadata.ts'
@@ -10,7 +10,9 @@ import { validateChoice, validateOptionalChoice } from '../validation/field-chec
 import { repetitions } from '../validation/repetitions.ts'
 import { withMissing } from '../../copy-on-write.ts'
 import { validateDriver, validateParameters } from './parameters.ts'
+import { equalJson } from '../../text/json-value.ts'
 
+/** Parameters, provisioner, reclaim policy and volume binding mode are immutable. */
 export const storageClassRules: KindRules<StorageClass> = {
   withDefaults: storageClass => {
     return withMissing(storageClass, { reclaimPolicy: 'Delete', volumeBindingMode: 'Immediate' })
@@ -83,4 +85,28 @@ function warningsForStorageClass({ allowedTopologies = [] }: StorageClass): stri
       return advice === undefined ? [] : [`${field}: ${advice}`]
     })
   })
+}
+
+export const volumeAttributesClassRules: KindRules<VolumeAttributesClass> = {
+  validate: validateAttributesClass,
+  validateUpdate: (attributesClass, old) => {
+    const errors: FieldError[] = []
+    if ((attributesClass.driverName ?? '') !== (old.driverName ?? '')) {
+      errors.push(forbiddenField('driverName', 'updates to driverName are forbidden.'))
+    }
+    if (!equalJson(attributesClass.parameters ?? {}, old.parameters ?? {})) {
+      errors.push(forbiddenField('parameters', 'updates to parameters are forbidden.'))
+    }
+    return [...errors, ...validateAttributesClass(attributesClass)]
+  },
+  returnDeletedObject: true,
+}
+
+function validateAttributesClass({ driverName, parameters = {} }: VolumeAttributesClass): FieldError[] {
+  const errors = [
+    ...validateDriver('driverName', driverName),
+    ...validateParameters('parameters', parameters),
+  ]
+  if (Object.keys(parameters).length > 0) return errors
+  return [...errors, required('parameters', 'must contain at least one key/value pair')]
 }

@@ -1,14 +1,28 @@
-/** Overlay and protobuf field numbers of the group. Imports no rules: the generator reads this file. */
-import { merged, type Overlay } from '../overlay.ts'
+/** Table columns of `storagemigration.k8s.io`. */
+import { nameOf } from '../../columns.ts'
+import type { StorageVersionMigration } from '../../generated/storagemigration/v1beta1.ts'
+import type { GroupColumns, KindColumns } from '../../table-columns.ts'
+import { withGroup } from '../cell-text.ts'
+import { textColumn } from '../make-column.ts'
+import type { Unchecked } from '../validation/unchecked.ts'
 
-export const storagemigrationOverlay: Overlay = {
-  merging: { 'StorageVersionMigrationStatus.conditions': merged('type') },
+const storageVersionMigrationColumns: KindColumns<StorageVersionMigration> = {
+  columns: [
+    textColumn('Name', 'Name of the migration.'),
+    textColumn('Resource', 'Resource to migrate.'),
+    textColumn('Status', 'Status of the migration.'),
+  ],
+  cells: (migration: Unchecked<StorageVersionMigration>) => {
+    const { resource = '', group } = migration.spec?.resource ?? {}
+    const state = migration.status?.conditions?.findLast(({ type = '', status }) => {
+      return status === 'True' && states.includes(type)
+    })
+    return [nameOf(migration), withGroup(resource, group), state?.type ?? 'Unknown']
+  },
 }
 
-/** In the notation of `protobuf/field-numbers.ts`. */
-export const storagemigrationFieldNumbers = `
-StorageVersionMigration: metadata spec status
-StorageVersionMigrationList: metadata items
-StorageVersionMigrationSpec: resource
-StorageVersionMigrationStatus: conditions resourceVersion
-`
+const states: readonly string[] = ['Running', 'Failed', 'Succeeded']
+
+export const storagemigrationColumns: GroupColumns = {
+  StorageVersionMigration: storageVersionMigrationColumns,
+}

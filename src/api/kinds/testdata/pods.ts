@@ -2,7 +2,6 @@
 import type { KindRules } from '../../kind-rules.ts'
 import type { Container, Pod } from '../../generated/core/v1.ts'
 import type { KubernetesObject } from '../../metadata.ts'
-import { groupRules } from '../group-rules.ts'
 import { underTest, type RulesUnderTest } from './check-rules.ts'
 
 /** A pod with one container. */
@@ -30,5 +29,5 @@ export function template(spec: object = {}, metadata: object = {}): object {
 export const selector = { matchLabels: { app: 'web' } }
 
 export function rulesUnderTest<T extends KubernetesObject>(rules: KindRules<T>): RulesUnderTest {
-  return underTest(groupRules({ kind: rules })['kind'])
+  return underTest({ kind: rules }['kind'])
 }

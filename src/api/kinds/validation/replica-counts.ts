@@ -10,12 +10,17 @@ export interface ReplicaCounts {
   readonly observedGeneration?: Int64
 }
 
-/** `parts` are the counts that must not exceed `replicas`. */
+export interface ReplicaCountsOptions<T> {
+  /** The counts that must not exceed `replicas`. */
+  readonly parts: readonly (keyof T & string)[]
+  /** Name of `readyReplicas` in messages. */
+  readonly readyName?: string
+}
+
 export function validateReplicaCounts<T extends ReplicaCounts>(
   field: string,
   status: T,
-  parts: readonly (keyof T & string)[],
-  readyName = 'readyReplicas',
+  { parts, readyName = 'readyReplicas' }: ReplicaCountsOptions<T>,
 ): FieldError[] {
   const { replicas = 0, readyReplicas = 0, availableReplicas = 0, observedGeneration } = status
   const counts = parts.map(name => [name, numberIn(status[name])] as const)

@@ -5,7 +5,7 @@
 import { admissionEnvironment } from '#/cel/admission-environment.ts'
 import { type Compiled, compileExpression } from '#/cel/compile-expression.ts'
 import type { Environment } from '#/cel/environment.ts'
-import { jsonPatchLibrary, jsonPatchType } from '#/cel/json-patch.ts'
+import { jsonPatchLibrary, jsonPatchType } from '#/cel/library.ts'
 import { constructedObjectType, objectConstructorLibrary } from '#/cel/object-constructors.ts'
 import { PolicyVariables } from '#/cel/policy-variables.ts'
 import { boolType, dynType, listOf, nullType, objectOf, stringType } from '#/cel/type.ts'

@@ -1,6 +1,5 @@
-import { annotationOf } from '#/api/annotations.ts'
+import { annotationOf, keyOf } from '#/api/metadata.ts'
 import type { Node, PersistentVolume, PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
-import { keyOf } from '#/api/metadata.ts'
 import { isFullyBound, selectedNodeAnnotation } from '#/api/core/persistent-volumes.ts'
 import { quote } from '#/api/text/quote.ts'
 import type { VolumePlan } from './pod-volume-claims.ts'

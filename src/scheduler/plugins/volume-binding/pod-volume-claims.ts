@@ -3,10 +3,9 @@
  * accessible; unbound ones get an existing volume or a provisioned one.
  * https://kubernetes.io/docs/concepts/storage/storage-classes/#volume-binding-mode
  */
-import { annotationOf } from '#/api/annotations.ts'
+import { annotationOf, formatKey, isBeingDeleted } from '#/api/metadata.ts'
 import type { Node, PersistentVolume, PersistentVolumeClaim, Pod } from '#/api/generated/core/v1.ts'
 import type { StorageClass } from '#/api/generated/storage/v1.ts'
-import { formatKey, isBeingDeleted } from '#/api/metadata.ts'
 import {
   isFullyBound,
   listCandidateVolumes,

@@ -1,11 +1,12 @@
-/** Table columns of Pod. */
+/** Table columns of Pod, PodTemplate and ReplicationController. */
 import { ageColumn, ageOf, nameColumn, nameOf, translateTimestampSince } from '../../../columns.ts'
-import type { Pod } from '../../../generated/core/v1.ts'
+import type { Pod, PodTemplate, ReplicationController } from '../../../generated/core/v1.ts'
 import type { KindColumns, RowCondition } from '../../../table-columns.ts'
-import { isTrue } from '../../cell-text.ts'
+import { containerImages, containerNames, isTrue, labelsText } from '../../cell-text.ts'
 import { textColumn, wideColumn } from '../../make-column.ts'
 import type { Unchecked } from '../../validation/unchecked.ts'
 import { podPrintStatus, type PodPrintStatus } from './pod-print-status.ts'
+import { replicaColumns } from '../../replica-columns.ts'
 
 export const podColumns: KindColumns<Pod> = {
   columns: [
@@ -63,3 +64,25 @@ const failed = [completed('Failed', 'The pod failed.')]
 function completed(reason: string, message: string): RowCondition {
   return { type: 'Completed', status: 'True', reason, message }
 }
+
+export const podTemplateColumns: KindColumns<PodTemplate> = {
+  columns: [
+    nameColumn,
+    textColumn('Containers', 'Names of each container in the template.'),
+    textColumn('Images', 'Images referenced by each container in the template.'),
+    textColumn('Pod Labels', 'Labels of the pod template.'),
+  ],
+  cells: (object: Unchecked<PodTemplate>) => {
+    const { metadata, spec } = object.template ?? {}
+    return [
+      nameOf(object),
+      containerNames(spec?.containers),
+      containerImages(spec?.containers),
+      labelsText(metadata?.labels),
+    ]
+  },
+}
+
+export const replicationControllerColumns = replicaColumns<ReplicationController>(({ spec }) =>
+  labelsText(spec?.selector),
+)

@@ -171,7 +171,7 @@ const initiatorTextMax = 64
 
 function validatePersistentIscsi(field: string, source: Source<'iscsi'>, volumeName: string): FieldError[] {
   const { targetPortal, initiatorName, secretRef } = source
-  const errors = validateIscsi(field, source, { name: '' })
+  const errors = validateIscsi(field, source, { volume: { name: '' } })
   if (secretRef) errors.push(...validatePresent(`${field}.secretRef.name`, secretRef.name))
   if (initiatorName !== undefined && `${volumeName}:${targetPortal ?? ''}`.length > initiatorTextMax) {
     const detail =

@@ -1,6 +1,6 @@
 /** Warnings for persistent volumes that are accepted. */
 import type { PersistentVolume } from '../../../generated/core/v1.ts'
-import { annotationOf } from '../../annotation-of.ts'
+import { annotationOf } from '../../../metadata.ts'
 import { deprecatedNodeLabels } from '../../validation/deprecated-node-labels.ts'
 import type { SourceName } from './sources.ts'
 

@@ -4,7 +4,7 @@ import { forbiddenField, invalid, invalidEach, required, type FieldError } from 
 import type { LoadBalancerIngress, Service, ServiceSpec } from '../../../generated/core/v1.ts'
 import { checkQualifiedName } from '../../../names.ts'
 import { validateIpForLegacyField } from '../../../net/ip.ts'
-import { annotationOf } from '../../annotation-of.ts'
+import { annotationOf } from '../../../metadata.ts'
 import { validateBalancerHostname, validateOptionalChoice } from '../../validation/field-checks.ts'
 
 export function validateLoadBalancer(service: Service, old: Service | undefined): FieldError[] {

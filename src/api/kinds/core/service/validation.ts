@@ -7,7 +7,7 @@ import type { Service, ServiceSpec, SessionAffinityConfig } from '../../../gener
 import { validateNonSpecialIp, validateIpForLegacyField } from '../../../net/ip.ts'
 import { validateLabels } from '../../../labels.ts'
 import { checkDns1123Subdomain } from '../../../names.ts'
-import { annotationOf } from '../../annotation-of.ts'
+import { annotationOf } from '../../../metadata.ts'
 import {
   validateChoice,
   validateOptionalChoice,

@@ -1,0 +1,76 @@
+/** Facts of the group that the generated definitions lack; only the generator reads them. */
+import { keyed, merged, set, type Overlay, type ResourceFacts } from '../overlay.ts'
+
+const extension: ResourceFacts = { categories: ['api-extensions'] }
+
+export const admissionregistrationOverlay: Overlay = {
+  atomic: [
+    'MatchResources',
+    'NamedRuleWithOperations',
+    'ParamKind',
+    'ParamRef',
+    'v1/Variable',
+    'v1beta1/Variable',
+  ],
+  merging: {
+    'MutatingAdmissionPolicySpec.matchConditions': merged('name'),
+    'MutatingWebhook.matchConditions': merged('name'),
+    'MutatingWebhookConfiguration.webhooks': merged('name'),
+    'ValidatingAdmissionPolicyBindingSpec.validationActions': set,
+    'ValidatingAdmissionPolicySpec.matchConditions': merged('name'),
+    'ValidatingAdmissionPolicySpec.variables': merged('name'),
+    'ValidatingAdmissionPolicyStatus.conditions': keyed('type'),
+    'ValidatingWebhook.matchConditions': merged('name'),
+    'ValidatingWebhookConfiguration.webhooks': merged('name'),
+  },
+  resources: {
+    mutatingadmissionpolicies: extension,
+    mutatingadmissionpolicybindings: extension,
+    mutatingwebhookconfigurations: extension,
+    validatingadmissionpolicies: extension,
+    validatingadmissionpolicybindings: extension,
+    validatingwebhookconfigurations: extension,
+  },
+  fieldNumbers: `
+ApplyConfiguration: expression
+AuditAnnotation: key valueExpression
+ExpressionWarning: 2:fieldRef warning
+JSONPatch: expression
+MatchCondition: name expression
+MatchResources: namespaceSelector? objectSelector? resourceRules excludeResourceRules 7:matchPolicy?
+MutatingAdmissionPolicy: metadata spec
+MutatingAdmissionPolicyBinding: metadata spec
+MutatingAdmissionPolicyBindingList: metadata items
+MutatingAdmissionPolicyBindingSpec: policyName paramRef? matchResources?
+MutatingAdmissionPolicyList: metadata items
+MutatingAdmissionPolicySpec: paramKind? matchConstraints? variables mutations failurePolicy? matchConditions
+  reinvocationPolicy
+MutatingWebhook: name clientConfig rules failurePolicy? namespaceSelector? sideEffects? timeoutSeconds?
+  admissionReviewVersions matchPolicy? reinvocationPolicy? objectSelector? matchConditions
+MutatingWebhookConfiguration: metadata webhooks
+MutatingWebhookConfigurationList: metadata items
+Mutation: 2:patchType applyConfiguration? jsonPatch?
+NamedRuleWithOperations: resourceNames ...RuleWithOperations
+ParamKind: apiVersion kind
+ParamRef: name namespace selector? parameterNotFoundAction?
+Rule: apiGroups apiVersions resources scope?
+RuleWithOperations: operations ...Rule
+ServiceReference: namespace name path? port?
+TypeChecking: expressionWarnings
+ValidatingAdmissionPolicy: metadata spec status
+ValidatingAdmissionPolicyBinding: metadata spec
+ValidatingAdmissionPolicyBindingList: metadata items
+ValidatingAdmissionPolicyBindingSpec: policyName paramRef? matchResources? validationActions
+ValidatingAdmissionPolicyList: metadata items
+ValidatingAdmissionPolicySpec: paramKind? matchConstraints? validations failurePolicy? auditAnnotations
+  matchConditions variables
+ValidatingAdmissionPolicyStatus: observedGeneration typeChecking? conditions
+ValidatingWebhook: name clientConfig rules failurePolicy? namespaceSelector? sideEffects? timeoutSeconds?
+  admissionReviewVersions matchPolicy? objectSelector? matchConditions
+ValidatingWebhookConfiguration: metadata webhooks
+ValidatingWebhookConfigurationList: metadata items
+Validation: expression message reason? messageExpression
+Variable: name expression
+WebhookClientConfig: service? caBundle url?
+`,
+}

@@ -1,0 +1,12 @@
+/** Facts of the group that the generated definitions lack; only the generator reads them. */
+import type { Overlay } from '../overlay.ts'
+
+export const eventsOverlay: Overlay = {
+  resources: { events: { shortNames: ['ev'], storedAs: { group: '', version: 'v1' } } },
+  fieldNumbers: `
+Event: metadata! eventTime series? reportingController reportingInstance action reason regarding related? note
+  type deprecatedSource deprecatedFirstTimestamp deprecatedLastTimestamp deprecatedCount
+EventList: metadata items
+EventSeries: count lastObservedTime
+`,
+}
