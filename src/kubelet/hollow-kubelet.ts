@@ -9,7 +9,7 @@ import { leases } from '#/api/generated/coordination/v1-resources.ts'
 import type { Node, NodeCondition, Pod, Taint } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { equalJson } from '#/api/text/json-value.ts'
-import { isBeingDeleted, parseKey } from '#/api/metadata.ts'
+import { isBeingDeleted, parseKey, type Stored } from '#/api/metadata.ts'
 import { formatMicroTime } from '#/api/text/time.ts'
 import type { Client } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
@@ -58,8 +58,8 @@ export class HollowKubelet {
   readonly #queue: WorkQueue
   readonly #pods: Informer<Pod>
   readonly #addresses: PodAddresses
-  #lease: Lease | undefined
-  #node: Node | undefined
+  #lease: Stored<Lease> | undefined
+  #node: Stored<Node> | undefined
   /** True if the node lifecycle controller has marked the node as not ready. */
   #isGivenUp = false
 
@@ -148,12 +148,14 @@ export class HollowKubelet {
     const { client, platform } = this.#options
     const at = { namespace: 'kube-node-lease', name: this.name }
     this.#lease ??= await client.find(leases, at, options)
-    const { apiVersion = 'v1', kind = 'Node', metadata: { uid = '' } = {} } = this.#node ?? {}
+    const { uid } = this.#node?.metadata ?? {}
+    const ownerReferences =
+      uid === undefined ? [] : [{ apiVersion: 'v1', kind: 'Node', name: this.name, uid }]
     const wanted: Lease = {
       ...this.#lease,
       metadata: {
         ...at,
-        ownerReferences: [{ apiVersion, kind, name: this.name, uid }],
+        ownerReferences,
         ...this.#lease?.metadata,
       },
       spec: {
@@ -180,17 +182,17 @@ export class HollowKubelet {
   }
 
   /** Simulated containers stop immediately. Pods with finalizers get a final status first. */
-  async #stopPod(key: string, pod: Pod, signal: AbortSignal): Promise<void> {
+  async #stopPod(key: string, pod: Stored<Pod>, signal: AbortSignal): Promise<void> {
     const { client, platform } = this.#options
     const stopped = stoppedPod(pod, platform.clock.now())
     if (pod.metadata.finalizers?.length && stopped.status !== pod.status) {
       await client.updateStatus(pods, stopped, { signal })
     }
-    const preconditions = { uid: pod.metadata.uid ?? '' }
+    const preconditions = { uid: pod.metadata.uid }
     await client.delete(pods, parseKey(key), { gracePeriodSeconds: 0, preconditions, signal })
   }
 
-  async #walkPod(pod: Pod, signal: AbortSignal): Promise<void | ReconcileResult> {
+  async #walkPod(pod: Stored<Pod>, signal: AbortSignal): Promise<void | ReconcileResult> {
     const {
       client,
       node: { address },

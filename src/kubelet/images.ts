@@ -6,6 +6,7 @@
 import { messageOf } from '#/base/message-of.ts'
 import { formatDurationMs } from '#/api/text/duration.ts'
 import type { Container, Pod, Secret } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { quote } from '#/api/text/quote.ts'
 import { formatTime } from '#/api/text/time.ts'
 import type { EventContent } from '#/client/event-recorder.ts'
@@ -27,6 +28,7 @@ import { PullRecords } from './images/pull-records.ts'
 import { pullWith, type Pulled } from './images/pull-with.ts'
 import { SharedPulls } from './images/shared-pulls.ts'
 import type { KubeletConfiguration } from './kubelet-configuration.ts'
+import type { KubeletPod } from './kubelet-pod.ts'
 import { fieldPathOf, findContainer } from './pod-containers.ts'
 
 export { ImageError } from './images/image-error.ts'
@@ -36,7 +38,7 @@ export interface ImagesOptions {
   readonly platform: Platform
   readonly runtime: ContainerRuntime
   readonly objects: {
-    secret(namespace: string, name: string, signal?: AbortSignal): Promise<Secret | undefined>
+    secret(namespace: string, name: string, signal?: AbortSignal): Promise<Stored<Secret> | undefined>
   }
   readonly recorder: { record(about: Pod, content: EventContent): void }
   readonly node: Pick<KubeletConfiguration, 'rootDirectory' | 'imageGc'>
@@ -52,7 +54,7 @@ const pullsMaxUsual = 4
 export type ImageUser = Pick<Container, 'name' | 'image' | 'imagePullPolicy'>
 
 interface Request {
-  readonly pod: Pod
+  readonly pod: KubeletPod
   /** Image name as written in the pod spec. */
   readonly written: string
   readonly reference: ImageReference
@@ -88,7 +90,7 @@ export class Images {
   }
 
   /** Returns the image of a container, pulled if its policy requires it. Throws ImageError. */
-  async ensure(pod: Pod, user: ImageUser, signal: AbortSignal): Promise<Image> {
+  async ensure(pod: KubeletPod, user: ImageUser, signal: AbortSignal): Promise<Image> {
     const found = findContainer(pod, user.name)
     const tell: Tell = (type, reason, message) => {
       const content = { type, reason, message, ...(found && { fieldPath: fieldPathOf(found) }) }
@@ -159,7 +161,7 @@ export class Images {
 
   /** Credentials from the pod's imagePullSecrets that match the image. */
   async #credentials({ pod, reference, signal }: Request): Promise<readonly PullCredential[]> {
-    const { namespace = '' } = pod.metadata
+    const { namespace } = pod.metadata
     const names = (pod.spec?.imagePullSecrets ?? []).map(({ name }) => name ?? '').filter(name => name !== '')
     const missing: string[] = []
     const secrets = await Promise.all(
@@ -191,7 +193,7 @@ export class Images {
     const { pod, written, image, tell, signal } = request
     const { platform, runtime } = this.#options
     const { clock } = platform
-    const key = `${pod.metadata.uid ?? ''}_${written}`
+    const key = `${pod.metadata.uid}_${written}`
     const waiting = this.#backoff.waiting(key, clock.monotonicMs())
     if (waiting !== undefined) {
       const text = `Back-off pulling image ${quote(written)}`

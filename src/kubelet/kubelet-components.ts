@@ -3,13 +3,14 @@ import { join } from 'node:path'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { pods, services } from '#/api/generated/core/v1-resources.ts'
 import { runtimeClasses } from '#/api/generated/node/v1-resources.ts'
-import { keyOf } from '#/api/metadata.ts'
+import { keyOf, type Stored } from '#/api/metadata.ts'
 import { EventRecorder } from '#/client/event-recorder.ts'
 import { Informers } from '#/client/informers.ts'
 import type { RuntimeHandler } from '#/cri/cri.ts'
 import { PodCgroups } from './cgroups.ts'
 import { ContainerLogs, type WrittenLog } from './container-logs.ts'
 import { Images } from './images.ts'
+import type { KubeletPod } from './kubelet-pod.ts'
 import type { KubeletOptions } from './kubelet.ts'
 import { LifecycleHooks } from './lifecycle-hooks.ts'
 import { MirrorPods } from './mirror-pods.ts'
@@ -50,8 +51,9 @@ export function kubeletComponents(options: KubeletOptions, known: RuntimeDepende
   const base = makeParts(options, known, uid => workers.get(uid)?.wake())
   const { informer, cgroups, volumes, statuses, registration } = base
   const sources = new PodSources({ ...shared, informer })
-  const nodeObject = (): Node | undefined => registration.nodes.get(node.name)
-  const active = (): readonly Pod[] => workers.all().flatMap(({ isActive, pod }) => (isActive ? [pod] : []))
+  const nodeObject = (): Stored<Node> | undefined => registration.nodes.get(node.name)
+  const active = (): readonly KubeletPod[] =>
+    workers.all().flatMap(({ isActive, pod }) => (isActive ? [pod] : []))
   const classes = new QosCgroups({ platform, cgroups, pods: active })
   const workers: PodWorkers = new PodWorkers({
     dependencies: base.dependencies,
@@ -62,7 +64,7 @@ export function kubeletComponents(options: KubeletOptions, known: RuntimeDepende
     onAdd: () => classes.update(),
     onGone: pod => {
       classes.update()
-      statuses.forget(uidOf(pod))
+      statuses.forget(pod.metadata.uid)
       mirrors.wake(keyOf(pod))
     },
   })
@@ -72,7 +74,7 @@ export function kubeletComponents(options: KubeletOptions, known: RuntimeDepende
     ...shared,
     volumes,
     cgroups,
-    known: () => new Set([...sources.all(), ...workers.all()].map(({ pod }) => uidOf(pod))),
+    known: () => new Set([...sources.all(), ...workers.all()].map(({ pod }) => pod.metadata.uid)),
   })
   const running = (): readonly WrittenLog[] => workers.all().flatMap(logsOf(node))
   const logs = new ContainerLogs({ ...shared, files: linux.files, running })
@@ -123,10 +125,6 @@ function makeParts(options: KubeletOptions, known: RuntimeDependentState, wake: 
     probes,
     registration,
   }
-}
-
-function uidOf({ metadata }: Pod): string {
-  return metadata.uid ?? ''
 }
 
 function logsOf(node: KubeletConfiguration): (worker: PodWorker) => readonly WrittenLog[] {

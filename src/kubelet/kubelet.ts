@@ -3,7 +3,6 @@
  * reports their status. It assembles the parts and dispatches changes; `pod-worker.ts` syncs a pod. It can
  * stop at any time: containers keep running, and the next kubelet finds them.
  */
-import type { Pod } from '#/api/generated/core/v1.ts'
 import { keyOf } from '#/api/metadata.ts'
 import type { Client } from '#/client/client.ts'
 import type { ContainerRuntime, RuntimeHandler, RuntimeVersion } from '#/cri/cri.ts'
@@ -12,6 +11,7 @@ import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Network, Platform } from '#/platform/platform.ts'
 import { kubeletComponents, type KubeletComponents } from './kubelet-components.ts'
+import type { KubeletPod } from './kubelet-pod.ts'
 import type { KubeletView } from './kubelet-view.ts'
 import { nodeAllocatableLimits, readMachineInfo } from './machine-info.ts'
 import type { KubeletConfiguration } from './kubelet-configuration.ts'
@@ -80,11 +80,11 @@ export class Kubelet implements KubeletView {
     components.probes[Symbol.dispose]()
   }
 
-  pods(): readonly Pod[] {
+  pods(): readonly KubeletPod[] {
     return this.#components?.workers.all().map(({ pod }) => pod) ?? []
   }
 
-  pod(namespace: string, name: string): Pod | undefined {
+  pod(namespace: string, name: string): KubeletPod | undefined {
     const found = this.pods().filter(pod => keyOf(pod) === `${namespace}/${name}`)
     // During a replacement, two pods can have the same name; the newer one is returned.
     return found.find(({ metadata }) => metadata.deletionTimestamp === undefined) ?? found[0]

@@ -2,10 +2,11 @@
  * Runs postStart and preStop hooks: exec, httpGet and sleep. The caller sets the time limit with a signal.
  * Output of failed hooks goes to logs only, because it may contain secrets.
  */
-import type { Container, HTTPGetAction, LifecycleHandler, Pod } from '#/api/generated/core/v1.ts'
+import type { Container, HTTPGetAction, LifecycleHandler } from '#/api/generated/core/v1.ts'
 import type { ContainerRuntime } from '#/cri/cri.ts'
 import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
+import type { KubeletPod } from './kubelet-pod.ts'
 
 export interface LifecycleHooksOptions {
   readonly platform: Platform
@@ -14,7 +15,7 @@ export interface LifecycleHooksOptions {
 }
 
 export interface HookTarget {
-  readonly pod: Pod
+  readonly pod: KubeletPod
   readonly container: Container
   readonly containerId: string
   /** Pod IPs, primary first. */

@@ -6,11 +6,12 @@ import { annotationOf } from '#/api/annotations.ts'
 import { isApiError } from '#/api/errors.ts'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
-import { isBeingDeleted, keyOf, parseKey } from '#/api/metadata.ts'
+import { isBeingDeleted, keyOf, parseKey, type Stored } from '#/api/metadata.ts'
 import type { Client } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
 import { WorkQueue, type ReconcileResult } from '#/client/workqueue.ts'
 import type { Platform } from '#/platform/platform.ts'
+import type { KubeletPod } from './kubelet-pod.ts'
 import { isMirror, mirrorAnnotation, type PodSources } from './pod-sources.ts'
 
 export interface MirrorPodsOptions {
@@ -19,7 +20,7 @@ export interface MirrorPodsOptions {
   /** Informer for the node's pods. */
   readonly informer: Informer<Pod>
   readonly sources: PodSources
-  readonly node: () => Node | undefined
+  readonly node: () => Stored<Node> | undefined
   /** True while a static pod of this name is terminating after its manifest was removed. */
   readonly isLeaving: (key: string) => boolean
 }
@@ -72,11 +73,11 @@ export class MirrorPods {
     return undefined
   }
 
-  async #create(pod: Pod, signal: AbortSignal): Promise<void | ReconcileResult> {
+  async #create(pod: KubeletPod, signal: AbortSignal): Promise<void | ReconcileResult> {
     const { client, node } = this.#options
     const owner = node()?.metadata
-    if (owner?.uid === undefined || owner.name === undefined) return { requeueAfterMs: nodeRetryMs }
-    const { uid = '', ...metadata } = pod.metadata
+    if (owner === undefined) return { requeueAfterMs: nodeRetryMs }
+    const { uid, ...metadata } = pod.metadata
     const { status: _, ...wanted } = pod
     const ownerReferences = [
       { apiVersion: 'v1', kind: 'Node', name: owner.name, uid: owner.uid, controller: true },
@@ -90,8 +91,8 @@ export class MirrorPods {
     }
   }
 
-  async #remove(key: string, mirror: Pod, signal: AbortSignal): Promise<void> {
-    const preconditions = { uid: mirror.metadata.uid ?? '' }
+  async #remove(key: string, mirror: Stored<Pod>, signal: AbortSignal): Promise<void> {
+    const preconditions = { uid: mirror.metadata.uid }
     try {
       await this.#options.client.delete(pods, parseKey(key), { gracePeriodSeconds: 0, preconditions, signal })
     } catch (error) {

@@ -6,6 +6,7 @@
 import { isApiError } from '#/api/errors.ts'
 import type { Node, NodeStatus } from '#/api/generated/core/v1.ts'
 import { nodes } from '#/api/generated/core/v1-resources.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
 import { createStrategicMergePatch } from '#/api/patch.ts'
 import type { Client } from '#/client/client.ts'
@@ -62,7 +63,7 @@ export class NodeRegistration {
   readonly #lasting = new PressureTransitions()
   #pressures: ReadonlySet<PressureType> = new Set()
   /** As last read or written here; the informer may lag behind. */
-  #node: Node | undefined
+  #node: Stored<Node> | undefined
   #reportedMs = -Infinity
   /** Images as last listed by the runtime. */
   #images: readonly Image[] = []
@@ -151,16 +152,16 @@ export class NodeRegistration {
   }
 
   /** Undefined if the node was deleted and has to be registered again. */
-  #latest(): Node | undefined {
+  #latest(): Stored<Node> | undefined {
     const { name } = this.#options.node
     const followed = this.nodes.get(name)
     const own = this.#node
     if (own === undefined) return followed
-    if (this.nodes.isCurrent(own.metadata.resourceVersion ?? '')) return followed
+    if (this.nodes.isCurrent(own.metadata.resourceVersion)) return followed
     return own
   }
 
-  async #register(signal: AbortSignal): Promise<Node> {
+  async #register(signal: AbortSignal): Promise<Stored<Node>> {
     const { client, node, linux } = this.#options
     const options = { signal, timeoutMs: checkMs }
     const wanted = planNode(node, linux.machine)

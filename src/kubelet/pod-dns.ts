@@ -2,13 +2,13 @@
  * DNS configuration of a pod: the cluster's, the node's or the pod's own.
  * https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/
  */
-import type { Pod, PodDNSConfig, PodDNSConfigOption } from '#/api/generated/core/v1.ts'
+import type { PodDNSConfig, PodDNSConfigOption } from '#/api/generated/core/v1.ts'
 import { parseIp } from '#/api/net/ip.ts'
 import { quote } from '#/api/text/quote.ts'
 import type { DnsConfig } from '#/cri/cri.ts'
 import type { KubeletConfiguration } from './kubelet-configuration.ts'
 import { parseResolvConf } from './resolv-conf.ts'
-import { formatPod } from './format-pod.ts'
+import { formatPod, type KubeletPod } from './kubelet-pod.ts'
 
 /** Limits of resolvers. */
 const serversMax = 3
@@ -31,7 +31,7 @@ export interface PodDns {
 type Settings = Pick<KubeletConfiguration, 'clusterDNS' | 'clusterDomain' | 'resolvConf' | 'addresses'>
 
 /** `resolvConf` is the content of the node's resolv.conf. */
-export function podDns(pod: Pod, node: Settings, resolvConf: string): PodDns {
+export function podDns(pod: KubeletPod, node: Settings, resolvConf: string): PodDns {
   const warnings: PodWarning[] = []
   const type = dnsTypeOf(pod)
   if (type === 'cluster' && node.clusterDNS.length === 0) warnings.push(missingClusterDns(pod))
@@ -47,7 +47,7 @@ export function podDns(pod: Pod, node: Settings, resolvConf: string): PodDns {
 
 type DnsType = 'none' | 'cluster' | 'host'
 
-function dnsTypeOf(pod: Pod): DnsType {
+function dnsTypeOf(pod: KubeletPod): DnsType {
   const { dnsPolicy = 'ClusterFirst', hostNetwork = false } = pod.spec ?? {}
   switch (dnsPolicy) {
     case 'None':
@@ -61,12 +61,11 @@ function dnsTypeOf(pod: Pod): DnsType {
   }
 }
 
-function baseConfig(pod: Pod, type: DnsType, node: Settings, host: DnsConfig): DnsConfig {
+function baseConfig(pod: KubeletPod, type: DnsType, node: Settings, host: DnsConfig): DnsConfig {
   if (type === 'none') return { servers: [], searches: [], options: [] }
   if (type === 'cluster' && node.clusterDNS.length > 0) {
     const { clusterDNS: servers, clusterDomain: domain } = node
-    const own =
-      domain === '' ? [] : [`${pod.metadata.namespace ?? ''}.svc.${domain}`, `svc.${domain}`, domain]
+    const own = domain === '' ? [] : [`${pod.metadata.namespace}.svc.${domain}`, `svc.${domain}`, domain]
     return { servers, searches: unique([...own, ...host.searches]), options: ['ndots:5'] }
   }
   if (node.resolvConf !== '') return host
@@ -115,7 +114,7 @@ function limitSearches(searches: readonly string[], warnings: PodWarning[]): rea
   return kept
 }
 
-function missingClusterDns(pod: Pod): PodWarning {
+function missingClusterDns(pod: KubeletPod): PodWarning {
   const message =
     `pod: ${quote(formatPod(pod))}. kubelet does not have ClusterDNS IP configured and cannot create Pod using ` +
     '"ClusterFirst" policy. Falling back to "Default" policy.'

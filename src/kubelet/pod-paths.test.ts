@@ -8,6 +8,7 @@ import {
   podLogFolder,
   terminationMessagePath,
 } from './pod-paths.ts'
+import { kubeletPod } from './testdata/objects.ts'
 
 const node = { rootDirectory: '/node', cgroupRoot: '/k8ts-0' }
 
@@ -20,8 +21,7 @@ test('things of a pod are below the folder of the node', () => {
 })
 
 test('the control group of a pod is that of its class', () => {
-  const pod = (qosClass: string): string =>
-    podCgroup(node, { metadata: { uid: 'u-1' }, status: { qosClass } })
+  const pod = (qosClass: string): string => podCgroup(node, kubeletPod({ status: { qosClass } }))
   assert.equal(pod('Guaranteed'), '/k8ts-0/kubepods/podu-1')
   assert.equal(pod('Burstable'), '/k8ts-0/kubepods/burstable/podu-1')
   assert.equal(pod('BestEffort'), '/k8ts-0/kubepods/besteffort/podu-1')

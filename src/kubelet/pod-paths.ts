@@ -4,10 +4,10 @@
  * rejected.
  */
 import { join } from 'node:path'
-import type { Pod } from '#/api/generated/core/v1.ts'
 import { qosClassOf, type QosClass } from '#/api/core/qos-class.ts'
 import { assert } from '#/base/assert.ts'
 import type { KubeletConfiguration } from './kubelet-configuration.ts'
+import type { KubeletPod } from './kubelet-pod.ts'
 
 type Folder = Pick<KubeletConfiguration, 'rootDirectory'>
 
@@ -36,8 +36,11 @@ export function terminationMessagePath(
 }
 
 /** Contains one directory per container. */
-export function podLogFolder({ podLogsDir }: Pick<KubeletConfiguration, 'podLogsDir'>, pod: Pod): string {
-  const { namespace = '', name = '', uid = '' } = pod.metadata
+export function podLogFolder(
+  { podLogsDir }: Pick<KubeletConfiguration, 'podLogsDir'>,
+  pod: KubeletPod,
+): string {
+  const { namespace, name, uid } = pod.metadata
   return join(podLogsDir, `${namespace}_${name}_${uid}`)
 }
 
@@ -62,8 +65,8 @@ export function qosCgroup(node: Pick<KubeletConfiguration, 'cgroupRoot'>, qosCla
 }
 
 /** Parent cgroup of the pod's containers. */
-export function podCgroup(node: Pick<KubeletConfiguration, 'cgroupRoot'>, pod: Pod): string {
-  return podCgroupOf(node, qosClassOf(pod), pod.metadata.uid ?? '')
+export function podCgroup(node: Pick<KubeletConfiguration, 'cgroupRoot'>, pod: KubeletPod): string {
+  return podCgroupOf(node, qosClassOf(pod), pod.metadata.uid)
 }
 
 export function podCgroupOf(

@@ -4,11 +4,12 @@
  * calls `planPod`, reports the status and starts the planned actions that are not in progress. It never waits
  * for long operations, and syncs of a pod never overlap. An idle pod costs nothing.
  */
-import type { Pod, PodStatus } from '#/api/generated/core/v1.ts'
+import type { PodStatus } from '#/api/generated/core/v1.ts'
 import { qosClassOf } from '#/api/core/qos-class.ts'
 import { equalJson } from '#/api/text/json-value.ts'
 import { parseTime } from '#/api/text/time.ts'
 import type { Timer } from '#/platform/platform.ts'
+import type { KubeletPod } from './kubelet-pod.ts'
 import { nothingObserved, usableSandbox, type ObservedPod } from './observed-pod.ts'
 import { planPod, type Termination, type PodPlan, type PodSyncInput, type Waiting } from './plan-pod.ts'
 import type { PodWorkerDependencies } from './pod-worker-dependencies.ts'
@@ -54,7 +55,7 @@ export class PodWorker {
     const { dependencies, sourced } = options
     this.#options = options
     this.#sourced = sourced
-    this.uid = sourced.pod.metadata.uid ?? ''
+    this.uid = sourced.pod.metadata.uid
     this.#status = (sourced.mirror ?? sourced.pod).status ?? {}
     const { runtime, linux } = dependencies
     this.#observer = new PodObserver({
@@ -74,7 +75,7 @@ export class PodWorker {
   }
 
   /** The pod with the latest status. */
-  get pod(): Pod {
+  get pod(): KubeletPod {
     return { ...this.#sourced.pod, status: this.#status }
   }
 
@@ -102,7 +103,7 @@ export class PodWorker {
       this.#sourced = sourced
       // Downward API volumes contain labels and annotations.
       const isSame =
-        equalJson(before?.labels, after?.labels) && equalJson(before?.annotations, after?.annotations)
+        equalJson(before.labels, after.labels) && equalJson(before.annotations, after.annotations)
       if (!isSame) this.#actions.refresh()
     }
     this.wake()

@@ -25,7 +25,7 @@ import type { ContainerInput, ContainerVolume, SandboxContext } from '../contain
 import type { MachineInfo } from '../machine-info.ts'
 import type { KubeletConfiguration } from '../kubelet-configuration.ts'
 import { seccompFolder } from '../pod-paths.ts'
-import { formatPod } from '../format-pod.ts'
+import { formatPod, type KubeletPod } from '../kubelet-pod.ts'
 import { namespacesOf } from './namespaces.ts'
 
 type SecurityInput = Pick<
@@ -58,7 +58,7 @@ export function containerSecurity(input: SecurityInput): ContainerSecurity {
   }
 }
 
-export function sandboxSecurity(pod: Pod, context: SandboxContext): SandboxSecurity {
+export function sandboxSecurity(pod: KubeletPod, context: SandboxContext): SandboxSecurity {
   const { runAsUser, runAsGroup, seLinuxOptions } = pod.spec?.securityContext ?? {}
   const selinux = selinuxOf(seLinuxOptions)
   return {
@@ -81,7 +81,7 @@ function allContainers({ spec }: Pod): readonly Container[] {
 
 /** From the spec, otherwise from the image, otherwise root. */
 function userOf(
-  pod: Pod,
+  pod: KubeletPod,
   { securityContext }: Container,
   image: Image,
 ): Pick<ContainerSecurity, 'runAsUser' | 'runAsUsername'> {
@@ -95,7 +95,7 @@ function userOf(
  * Enforces `runAsNonRoot`: rejects containers that would run as root or have a user name that cannot be
  * verified.
  */
-function refuseRoot(pod: Pod, container: Container, image: Image): void {
+function refuseRoot(pod: KubeletPod, container: Container, image: Image): void {
   const { securityContext: ofPod } = pod.spec ?? {}
   const { securityContext: own } = container
   if (!(own?.runAsNonRoot ?? ofPod?.runAsNonRoot ?? false)) return
@@ -124,7 +124,7 @@ function refuseRoot(pod: Pod, container: Container, image: Image): void {
 
 /** `fsGroup` owns the pod's volumes, so all of its containers get the group. */
 function groupsOf(
-  pod: Pod,
+  pod: KubeletPod,
   volumes: ReadonlyMap<string, ContainerVolume>,
 ): Pick<ContainerSecurity, 'supplementalGroups' | 'supplementalGroupsPolicy'> {
   const {
@@ -170,7 +170,7 @@ const appArmorAnnotation = 'container.apparmor.security.beta.kubernetes.io/'
 const localhostPrefix = 'localhost/'
 
 /** Pods that bypass the API server (static pods) may still use the annotation. */
-function appArmorOf(pod: Pod, { name, securityContext }: Container): SecurityProfile | undefined {
+function appArmorOf(pod: KubeletPod, { name, securityContext }: Container): SecurityProfile | undefined {
   const profile: AppArmorProfile | undefined =
     securityContext?.appArmorProfile ??
     annotatedProfile(pod.metadata.annotations?.[appArmorAnnotation + name]) ??

@@ -1,4 +1,5 @@
 import type { Node, NodeCondition } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { formatTime } from '#/api/text/time.ts'
 import type { NodeShape } from '../hollow-kubelet.ts'
 
@@ -16,7 +17,7 @@ export function registeredNode({ name, labels, taints, podCidr }: NodeShape): No
   }
 }
 
-export function readyNode(node: Node, shape: NodeShape, nowMs: number): Node {
+export function readyNode(node: Stored<Node>, shape: NodeShape, nowMs: number): Node {
   const capacity = { ...capacityUsual, ...shape.capacity }
   return {
     ...node,
@@ -31,15 +32,15 @@ export function readyNode(node: Node, shape: NodeShape, nowMs: number): Node {
       conditions: conditions.map(condition => conditionNow(node, condition, nowMs)),
       nodeInfo: {
         architecture: 'amd64',
-        bootID: node.metadata.uid ?? '',
+        bootID: node.metadata.uid,
         containerRuntimeVersion: 'simulated://1.0.0',
         kernelVersion: 'simulated',
         kubeProxyVersion: '',
         kubeletVersion: 'v1.36.0',
-        machineID: node.metadata.uid ?? '',
+        machineID: node.metadata.uid,
         operatingSystem: 'linux',
         osImage: 'simulated',
-        systemUUID: node.metadata.uid ?? '',
+        systemUUID: node.metadata.uid,
       },
     },
   }

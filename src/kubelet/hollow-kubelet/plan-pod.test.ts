@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Container, ContainerStatus, Pod, PodSpec, PodStatus } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
+import { stored } from '../testdata/objects.ts'
 import { planPod, stoppedPod } from './plan-pod.ts'
 
 const startMs = Date.UTC(2026, 0, 1)
@@ -195,14 +197,14 @@ function container(name: string, more: Partial<Container> = {}): Container {
   return { name, image: 'image', ...more }
 }
 
-function podOf(spec: Partial<PodSpec> = {}, annotations: Readonly<Record<string, string>> = {}): Pod {
-  return {
+function podOf(spec: Partial<PodSpec> = {}, annotations: Readonly<Record<string, string>> = {}): Stored<Pod> {
+  return stored({
     metadata: { namespace: 'default', name: 'web-0', uid: 'u1', annotations },
     spec: { restartPolicy: 'Always', containers: [container('web')], ...spec },
-  }
+  })
 }
 
-function plan(pod: Pod, seconds: number): ReturnType<typeof planPod> {
+function plan(pod: Stored<Pod>, seconds: number): ReturnType<typeof planPod> {
   return planPod(pod, { nowMs: startMs + seconds * 1_000, hostIp: '172.18.0.2', podIp: '10.64.0.2' })
 }
 

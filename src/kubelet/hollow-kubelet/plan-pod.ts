@@ -1,5 +1,6 @@
 import { formatDurationMs } from '#/api/text/duration.ts'
 import type { Container, ContainerStatus, Pod, PodStatus } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { formatTime, parseTime } from '#/api/text/time.ts'
 import { answersProbes, scriptOf } from './container-script.ts'
 import { isEnded, podConditions } from './pod-conditions.ts'
@@ -17,7 +18,7 @@ export interface PodPlan {
 }
 
 /** Computes the pod status from the previous status and the elapsed time. The status is the only state. */
-export function planPod(pod: Pod, world: PodSyncInput): PodPlan {
+export function planPod(pod: Stored<Pod>, world: PodSyncInput): PodPlan {
   const { spec, status } = pod
   if (status !== undefined && isEnded(status.phase)) return { status }
   const walk = new Walk(pod, world.nowMs)
@@ -47,7 +48,7 @@ export function planPod(pod: Pod, world: PodSyncInput): PodPlan {
 }
 
 /** The pod after all its containers have been stopped. */
-export function stoppedPod(pod: Pod, nowMs: number): Pod {
+export function stoppedPod(pod: Stored<Pod>, nowMs: number): Stored<Pod> {
   const { status } = pod
   if (isEnded(status?.phase)) return pod
   const containerStatuses = status?.containerStatuses?.map(container => {
@@ -76,14 +77,14 @@ const terminatedBySignal = 143
 const restartMs = { first: 10_000, max: 300_000, ranWell: 600_000 }
 
 class Walk {
-  readonly #pod: Pod
+  readonly #pod: Stored<Pod>
   readonly #nowMs: number
   /** Time of the next state change. */
   nextMs = Infinity
   isInitialized = true
   hasInitFailed = false
 
-  constructor(pod: Pod, nowMs: number) {
+  constructor(pod: Stored<Pod>, nowMs: number) {
     this.#pod = pod
     this.#nowMs = nowMs
   }
@@ -181,7 +182,7 @@ class Walk {
       name: container.name,
       image,
       imageID: `simulated://${image}`,
-      containerID: `simulated://${this.#pod.metadata.uid ?? ''}/${container.name}`,
+      containerID: `simulated://${this.#pod.metadata.uid}/${container.name}`,
       ready: true,
       started: true,
       restartCount: before?.restartCount ?? 0,

@@ -1,4 +1,5 @@
 import type { Pod } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 
 /** Allocates pod IPs from the node's /24. A released address is reused as late as possible. */
 export class PodAddresses {
@@ -13,8 +14,8 @@ export class PodAddresses {
   }
 
   /** Returns the pod's address, allocating one if needed. */
-  take({ metadata, status }: Pod): string {
-    const uid = metadata.uid ?? ''
+  take({ metadata, status }: Stored<Pod>): string {
+    const uid = metadata.uid
     const known = this.#byUid.get(uid)
     if (known !== undefined) return known
     const address = status?.podIP ?? this.#next()

@@ -2,7 +2,7 @@ import type { Container } from '#/api/generated/core/v1.ts'
 import { formatDurationMs } from '#/api/text/duration.ts'
 import { latestInSandbox, latestOf, type ObservedContainer } from '../observed-pod.ts'
 import type { PodAction, PodPlan, PodSyncInput, Waiting } from '../plan-pod.ts'
-import { formatPod } from '../format-pod.ts'
+import { formatPod } from '../kubelet-pod.ts'
 import { planRestart } from '../restart-backoff.ts'
 import { killContainer, type KillReason } from './kill-containers.ts'
 

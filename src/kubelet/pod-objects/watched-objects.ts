@@ -1,5 +1,5 @@
 /** Objects of one resource used by pods: one watch per object, stopped with its last user. */
-import { formatKey, type KubernetesObject } from '#/api/metadata.ts'
+import { formatKey, type KubernetesObject, type Stored } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Client } from '#/client/client.ts'
 import { Informer } from '#/client/informer.ts'
@@ -61,7 +61,7 @@ export class WatchedObjects<T extends Watchable> {
    * Returns the watched object. If it is missing, reads it from the API server: the watch may not have
    * started, may be forbidden, or may lag behind the creation of the object and the pod.
    */
-  async get(namespace: string, name: string, signal?: AbortSignal): Promise<T | undefined> {
+  async get(namespace: string, name: string, signal?: AbortSignal): Promise<Stored<T> | undefined> {
     const { client, resource } = this.#options
     const key = formatKey({ namespace, name })
     const shown = this.#watched.get(key)?.informer.get(key)

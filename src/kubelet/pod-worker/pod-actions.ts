@@ -163,7 +163,7 @@ export class PodActions {
     }
     try {
       // containerd 2 reports containers whose shim was killed as exited, and leaves their processes running.
-      if (isReplacement) await dependencies.cgroups.killProcesses(pod.metadata.uid ?? '')
+      if (isReplacement) await dependencies.cgroups.killProcesses(pod.metadata.uid)
       const { id: sandbox, tookMs } = await createSandbox(dependencies, { pod, attempt, signal })
       this.#sandboxRetryAtMs = dependencies.platform.clock.now() + sandboxPauseMs
       this.#context.log('Created PodSandbox for pod', { sandbox, attempt, tookMs })
@@ -212,7 +212,7 @@ export class PodActions {
 
   async #release(): Promise<void> {
     const { volumes, cgroups } = this.#context.dependencies
-    const uid = this.#context.pod().metadata.uid ?? ''
+    const uid = this.#context.pod().metadata.uid
     await volumes.unmount(uid, this.#signal)
     await cgroups.remove(uid)
     this.#isReleased = true
@@ -223,7 +223,7 @@ export class PodActions {
   async #finish(): Promise<void> {
     const { platform, node } = this.#context.dependencies
     const pod = this.#context.pod()
-    await platform.files.remove(podFolder(node, pod.metadata.uid ?? ''))
+    await platform.files.remove(podFolder(node, pod.metadata.uid))
     await platform.files.remove(podLogFolder(node, pod))
     this.#finished()
   }

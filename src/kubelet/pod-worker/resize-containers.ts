@@ -2,6 +2,7 @@ import type { ResourceRequirements } from '#/api/generated/core/v1.ts'
 import type { LinuxResources } from '#/cri/cri.ts'
 import { containerResources } from '../container-config/resources.ts'
 import { resizedContainers, type ResizeInput } from '../container-resize.ts'
+import type { KubeletPod } from '../kubelet-pod.ts'
 import type { PodWorkerDependencies } from '../pod-worker-dependencies.ts'
 
 /**
@@ -10,7 +11,7 @@ import type { PodWorkerDependencies } from '../pod-worker-dependencies.ts'
  */
 export async function resizeContainers(
   dependencies: Pick<PodWorkerDependencies, 'runtime' | 'cgroups' | 'machine'>,
-  resized: ResizeInput,
+  resized: ResizeInput & { readonly pod: KubeletPod },
   onGiven: (id: string, resources: ResourceRequirements) => void,
 ): Promise<void> {
   const { runtime, cgroups, machine } = dependencies

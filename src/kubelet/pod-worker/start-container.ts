@@ -1,11 +1,11 @@
 import { messageOf } from '#/base/message-of.ts'
 import { dirname, join } from 'node:path'
-import type { Pod } from '#/api/generated/core/v1.ts'
 import type { EventContent } from '#/client/event-recorder.ts'
 import type { ContainerConfig, Image } from '#/cri/cri.ts'
 import { containerConfigOf, ContainerConfigError, sandboxConfigOf } from '../container-config.ts'
 import type { ContainerSources, ContainerVolume } from '../container-input.ts'
 import { ImageError } from '../images.ts'
+import type { KubeletPod } from '../kubelet-pod.ts'
 import { fieldPathOf, type PodContainer } from '../pod-containers.ts'
 import { podHostname } from '../pod-hostname.ts'
 import { hasHostsFile, hostsFileOf } from '../pod-hosts-file.ts'
@@ -18,7 +18,7 @@ import { sandboxContext } from './create-sandbox.ts'
 import { StartError } from './start-error.ts'
 
 export interface ContainerStart {
-  readonly pod: Pod
+  readonly pod: KubeletPod
   readonly target: PodContainer
   readonly attempt: number
   readonly sandbox: { readonly id: string; readonly attempt: number }
@@ -143,7 +143,7 @@ async function makeFiles(
 ): Promise<void> {
   const { pod, target, attempt, addresses } = start
   const { container } = target
-  const uid = pod.metadata.uid ?? ''
+  const uid = pod.metadata.uid
   const { files } = platform
   const messages = terminationMessagePath(node, uid, container.name, attempt)
   const logs = dirname(join(podLogFolder(node, pod), containerLogPath(container.name, attempt)))
@@ -160,7 +160,7 @@ async function makeFiles(
 
 function sourcesOf({ objects, volumes }: PodWorkerDependencies, start: ContainerStart): ContainerSources {
   const { pod, target, signal } = start
-  const namespace = pod.metadata.namespace ?? ''
+  const namespace = pod.metadata.namespace
   const container = target.container.name
   return {
     configMap: name => objects.configMap(namespace, name, signal),

@@ -1,10 +1,10 @@
-import type { Pod } from '#/api/generated/core/v1.ts'
+import type { KubeletPod } from '../kubelet-pod.ts'
 import type { PodWorkerDependencies } from '../pod-worker-dependencies.ts'
 import { VolumeError, volumeWaitMs, type MountedVolume } from '../volumes.ts'
 
 export interface VolumeStateOptions {
   readonly dependencies: PodWorkerDependencies
-  readonly pod: () => Pod
+  readonly pod: () => KubeletPod
   /** When aborted, no new work begins. */
   readonly signal: AbortSignal
 }

@@ -1,5 +1,4 @@
 /** exec, attach, port-forward and run. */
-import type { Pod } from '#/api/generated/core/v1.ts'
 import { CriError } from '#/cri/cri.ts'
 import type { HttpExchange } from '#/platform/http.ts'
 import { acceptCommand, readCommandOptions } from '#/streams/command-server.ts'
@@ -8,6 +7,7 @@ import { runCommand } from '#/streams/run-command.ts'
 import { runPortForward } from '#/streams/run-port-forward.ts'
 import type { CommandOptions, CommandProcess } from '#/streams/streams.ts'
 import type { UpgradeExchange } from '#/streams/upgrade-exchange.ts'
+import type { KubeletPod } from '../kubelet-pod.ts'
 import { findContainer } from '../pod-containers.ts'
 import { respondBytes, respondText } from './responses.ts'
 import type { ServerRequest } from './routes.ts'
@@ -78,7 +78,7 @@ function endingWith(signal: AbortSignal, exchange: HttpExchange): UpgradeExchang
 export async function forwardPorts(request: ServerRequest): Promise<void> {
   const { exchange, query, platform, runtime, view, signal } = request
   const pod = findPod(request)
-  const id = pod && view.sandboxId(pod.metadata.uid ?? '')
+  const id = pod && view.sandboxId(pod.metadata.uid)
   if (pod === undefined) return respondText(exchange, 404, 'pod does not exist')
   const name = `${pod.metadata.name}_${pod.metadata.namespace}`
   if (id === undefined) return respondText(exchange, 500, `pod not found (${JSON.stringify(name)})`)
@@ -119,7 +119,7 @@ export async function run(request: ServerRequest): Promise<void> {
   }
 }
 
-function findPod({ view, parameters }: ServerRequest): Pod | undefined {
+function findPod({ view, parameters }: ServerRequest): KubeletPod | undefined {
   const { namespace = '', pod: name = '', uid } = parameters
   const pod = view.pod(namespace, name)
   return uid === undefined || pod?.metadata.uid === uid ? pod : undefined
@@ -134,7 +134,7 @@ function findRunning(request: ServerRequest): string | undefined {
     return undefined
   }
   const { container = '' } = parameters
-  const id = view.containerId(pod.metadata.uid ?? '', container)
+  const id = view.containerId(pod.metadata.uid, container)
   if (id === undefined) respondText(exchange, 500, `container not found (${JSON.stringify(container)})`)
   return id
 }

@@ -21,7 +21,7 @@ export const configMap = contentKind({
 
 export async function configMapPayload(request: VolumeRequest, wanted: KeysOf): Promise<Payload> {
   const { name = '', items, optional = false, defaultMode = defaultFileMode } = wanted
-  const found = await request.objects.configMap(request.pod.metadata.namespace ?? '', name, request.signal)
+  const found = await request.objects.configMap(request.pod.metadata.namespace, name, request.signal)
   if (found === undefined && !optional) throw new Error(`configmap ${quote(name)} not found`)
   return payloadOfKeys({
     items,

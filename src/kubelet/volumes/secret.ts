@@ -14,7 +14,7 @@ export const secret = contentKind({
 
 export async function secretPayload(request: VolumeRequest, wanted: KeysOf): Promise<Payload> {
   const { name = '', items, optional = false, defaultMode = defaultFileMode } = wanted
-  const found = await request.objects.secret(request.pod.metadata.namespace ?? '', name, request.signal)
+  const found = await request.objects.secret(request.pod.metadata.namespace, name, request.signal)
   if (found === undefined && !optional) throw new Error(`secret ${quote(name)} not found`)
   const data = Object.entries(found?.data ?? {})
   return payloadOfKeys({
