@@ -19,9 +19,11 @@ import {
   containerStatusOf,
   containerSummaryOf,
   filesystemUsageOf,
-} from './containerd/read-container.ts'
-import { imageOf, runtimeStatusOf } from './containerd/read-runtime.ts'
-import { sandboxStatusOf, sandboxSummaryOf } from './containerd/read-sandbox.ts'
+  sandboxStatusOf,
+  sandboxSummaryOf,
+  imageOf,
+  runtimeStatusOf,
+} from './containerd/read-responses.ts'
 import { resourcesRequest, sandboxRequest } from './containerd/sandbox-request.ts'
 import { Streaming } from './containerd/streaming.ts'
 import { isExitLost, TaskExits, withExit } from './containerd/task-exits.ts'

@@ -2,13 +2,13 @@
  * Imports images into a private containerd without a registry: archives written by `docker save` or `podman
  * save`, and a pause image built from the machine's `catatonit`.
  */
-import { messageOf } from '#/base/message-of.ts'
 import { dirname, join } from 'node:path/posix'
-import type { GrpcConnect } from '#/platform/grpc.ts'
+import { messageOf } from '#/base/message-of.ts'
+import type { GrpcConnect, GrpcChannel } from '#/platform/grpc.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
+import { message, type MessageOf } from '#/base/protobuf.ts'
 import { CriError, type ContainerRuntime } from './cri.ts'
-import { imageVersions, updatedImages } from './load-image/image-versions.ts'
 import { ociArchive } from './oci-archive.ts'
 import { pauseImage } from './private-containerd.ts'
 
@@ -146,3 +146,38 @@ async function untilUsable(
 
 const attemptMs = 20
 const attemptsMax = 500
+
+/** Time of last update per image name in containerd. */
+type ImageVersions = ReadonlyMap<string, string>
+
+/**
+ * Uses containerd's image service, because CRI does not report update times, by which imported images are
+ * recognized.
+ */
+async function imageVersions(channel: GrpcChannel, signal?: AbortSignal): Promise<ImageVersions> {
+  const answer = await channel.unary('/containerd.services.images.v1.Images/List', new Uint8Array(), {
+    timeoutMs: listTimeoutMs,
+    metadata: { 'containerd-namespace': 'k8s.io' },
+    ...(signal && { signal }),
+  })
+  const { images } = ListImagesResponse.decode(answer)
+  return new Map(images.map(image => [image.name, versionOf(image)]))
+}
+
+/** Names of images that were written between the two snapshots, excluding bare ids. */
+export function updatedImages(before: ImageVersions, after: ImageVersions): string[] {
+  const written = [...after].filter(([name, version]) => before.get(name) !== version)
+  return written.map(([name]) => name).filter(name => !name.startsWith('sha256:'))
+}
+
+const Timestamp = message({ seconds: [1, 'int64'], nanos: [2, 'int32'] })
+
+const Image = message({ name: [1, 'string'], updatedAt: [8, Timestamp] })
+
+const ListImagesResponse = message({ images: [1, Image, 'repeated'] })
+
+function versionOf({ updatedAt }: MessageOf<typeof Image>): string {
+  return `${updatedAt?.seconds ?? 0}.${updatedAt?.nanos ?? 0}`
+}
+
+const listTimeoutMs = 30_000

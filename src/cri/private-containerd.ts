@@ -8,15 +8,16 @@ import { backoffMs, type Backoff } from '#/base/backoff.ts'
 import type { GrpcConnect } from '#/platform/grpc.ts'
 import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Linux } from '#/platform/linux.ts'
-import type { Platform, Process, ProcessExit } from '#/platform/platform.ts'
+import type { Platform, Process, ProcessExit, Files } from '#/platform/platform.ts'
 import { Containerd } from './containerd.ts'
 import { CriError } from './cri.ts'
-import { BoundedLog } from './private-containerd/bounded-log.ts'
-import { containerdConfiguration, containerdVersionOf } from './private-containerd/configuration.ts'
-import { failureText, pluginFailureText } from './private-containerd/failure-text.ts'
-import { configurationPath, killOrphanedContainerd } from './private-containerd/orphaned-containerd.ts'
-import { chooseSnapshotter } from './private-containerd/snapshotter.ts'
-import { StrayRemover } from './private-containerd/stray-remover.ts'
+import { ContainerdLog, failureText, pluginFailureText } from './private-containerd/containerd-log.ts'
+import {
+  configurationPath,
+  containerdConfiguration,
+  containerdVersionOf,
+} from './private-containerd/configuration.ts'
+import { killOrphanedContainerd, StrayRemover } from './private-containerd/stray-remover.ts'
 
 export interface PrivateContainerdOptions {
   readonly platform: Platform
@@ -45,7 +46,7 @@ export class PrivateContainerd implements AsyncDisposable {
   /** Registry configuration, `<host>/hosts.toml`; read on every pull. */
   readonly registryFolder: string
   readonly #options: PrivateContainerdOptions
-  readonly #log: BoundedLog
+  readonly #log: ContainerdLog
   readonly #stop = new AbortController()
   #process: Process | undefined
   #startedMs = 0
@@ -57,7 +58,7 @@ export class PrivateContainerd implements AsyncDisposable {
     this.folder = options.folder
     this.socketPath = join(options.folder, 'containerd.sock')
     this.registryFolder = registryFolder(options.folder)
-    this.#log = new BoundedLog(options.platform.files, join(options.folder, 'containerd.log'))
+    this.#log = new ContainerdLog(options.platform.files, join(options.folder, 'containerd.log'))
     this.#strays = new StrayRemover({ ...options, socketPath: this.socketPath })
   }
 
@@ -277,4 +278,30 @@ function inSearchPath(command: readonly string[]): string[] {
 function canLowerOomScore(status: string): boolean {
   const capabilities = /^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? '0'
   return ((BigInt(`0x${capabilities}`) >> 24n) & 1n) === 1n
+}
+
+/**
+ * Chooses overlayfs if the directory's filesystem supports an overlay upper layer, otherwise the native
+ * snapshotter, which copies: slow and large.
+ */
+async function chooseSnapshotter(
+  files: Files,
+  linux: Linux,
+  folder: string,
+): Promise<'overlayfs' | 'native'> {
+  const trial = join(folder, 'overlay-trial')
+  const [lower, upper, work, merged] = ['lower', 'upper', 'work', 'merged'].map(name => join(trial, name))
+  await linux.mounts.unmount(merged!)
+  await files.remove(trial)
+  for (const each of [lower, upper, work, merged]) await files.makeFolder(each!)
+  try {
+    const flags = [`lowerdir=${lower}`, `upperdir=${upper}`, `workdir=${work}`]
+    await linux.mounts.mount({ source: 'overlay', target: merged!, type: 'overlay', flags })
+    await linux.mounts.unmount(merged!)
+    return 'overlayfs'
+  } catch {
+    return 'native'
+  } finally {
+    await files.remove(trial)
+  }
 }

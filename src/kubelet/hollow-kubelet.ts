@@ -18,7 +18,6 @@ import { WorkQueue, type ReconcileResult } from '#/client/workqueue.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { readyNode, registeredNode } from './hollow-kubelet/node-object.ts'
 import { planPod, stoppedPod } from './hollow-kubelet/plan-pod.ts'
-import { PodAddresses } from './hollow-kubelet/pod-addresses.ts'
 
 export interface HollowKubeletOptions {
   readonly platform: Platform
@@ -207,4 +206,42 @@ export class HollowKubelet {
 
 function isWell({ type, status }: NodeCondition): boolean {
   return type !== 'Ready' || status === 'True'
+}
+
+/** Allocates pod IPs from the node's /24. A released address is reused as late as possible. */
+class PodAddresses {
+  readonly #prefix: string
+  readonly #byUid = new Map<string, string>()
+  readonly #taken = new Set<string>()
+  #last = 1
+
+  /** `cidr` has the form `10.244.3.0/24`. */
+  constructor(cidr: string) {
+    this.#prefix = cidr.replace(/\.\d+\/\d+$/, '')
+  }
+
+  /** Returns the pod's address, allocating one if needed. */
+  take({ metadata, status }: Stored<Pod>): string {
+    const uid = metadata.uid
+    const known = this.#byUid.get(uid)
+    if (known !== undefined) return known
+    const address = status?.podIP ?? this.#next()
+    this.#byUid.set(uid, address)
+    this.#taken.add(address)
+    return address
+  }
+
+  free(uid: string): void {
+    this.#taken.delete(this.#byUid.get(uid) ?? '')
+    this.#byUid.delete(uid)
+  }
+
+  #next(): string {
+    for (let tries = 0; tries < 254; tries++) {
+      this.#last = this.#last >= 254 ? 2 : this.#last + 1
+      const address = `${this.#prefix}.${this.#last}`
+      if (!this.#taken.has(address)) return address
+    }
+    throw new Error(`no IP addresses available in ${this.#prefix}.0/24`)
+  }
 }

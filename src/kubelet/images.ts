@@ -18,20 +18,23 @@ import {
   type ImageReference,
 } from '#/cri/image-reference.ts'
 import type { Platform } from '#/platform/platform.ts'
-import { ImageError } from './images/image-error.ts'
 import { ImageGc } from './images/image-gc.ts'
 import { mustAttemptImagePull, withPull } from './images/plan-access.ts'
 import type { ImageSpace } from './images/plan-image-gc.ts'
 import { PullBackoff } from './images/pull-backoff.ts'
-import { pullCredentials, PullSecretError, type PullCredential } from './images/pull-credentials.ts'
+import {
+  pullCredentials,
+  PullSecretError,
+  type PullCredential,
+  pullWith,
+  type Pulled,
+} from './images/pull-credentials.ts'
 import { PullRecords } from './images/pull-records.ts'
-import { pullWith, type Pulled } from './images/pull-with.ts'
 import { SharedPulls } from './images/shared-pulls.ts'
 import type { KubeletConfiguration } from './kubelet-configuration.ts'
 import type { KubeletPod } from './kubelet-pod.ts'
 import { fieldPathOf, findContainer } from './pod-containers.ts'
 
-export { ImageError } from './images/image-error.ts'
 export type { ImageSpace } from './images/plan-image-gc.ts'
 
 export interface ImagesOptions {
@@ -251,6 +254,25 @@ export class Images {
     } finally {
       await this.#records.finish(written, hasSucceeded)
     }
+  }
+}
+
+/** Waiting reason in the container status. */
+export type ImageErrorReason =
+  | 'ErrImagePull'
+  | 'ImagePullBackOff'
+  | 'ErrImageNeverPull'
+  | 'InvalidImageName'
+  | 'ImageInspectError'
+  | 'RegistryUnavailable'
+  | 'SignatureValidationFailed'
+
+export class ImageError extends Error {
+  readonly reason: ImageErrorReason
+  constructor(reason: ImageErrorReason, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'ImageError'
+    this.reason = reason
   }
 }
 

@@ -10,7 +10,7 @@ import type { PersistentVolume, VolumeMount } from '#/api/generated/core/v1.ts'
 import { nodes } from '#/api/generated/core/v1-resources.ts'
 import type { Stored } from '#/api/metadata.ts'
 import type { Client } from '#/client/client.ts'
-import type { Linux } from '#/platform/linux.ts'
+import type { Linux, MountPoint } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { KubeletConfiguration } from './kubelet-configuration.ts'
 import type { KubeletPod } from './kubelet-pod.ts'
@@ -21,10 +21,9 @@ import { checkNodeAffinity, claimedVolume, groupOfVolume, isClaim } from './volu
 import { KeyedLocks } from './volumes/keyed-locks.ts'
 import { unmountUnused } from './volumes/local.ts'
 import type { Payload } from './volumes/payload.ts'
-import { removePodFolder } from './volumes/remove-pod.ts'
 import { ServiceAccountTokens } from './volumes/service-account-tokens.ts'
 import { prepareSubPath } from './volumes/sub-path.ts'
-import { usedVolumes, type UsedVolume } from './volumes/used-volumes.ts'
+import { usedVolumes, type UsedVolume } from './volumes/volume-mounts.ts'
 import { VolumeError, type VolumeFailure } from './volumes/volume-error.ts'
 import type { MountedVolume, VolumePlugin, VolumeRequest } from './volumes/volume-plugin.ts'
 import { pluginOfPersistentVolume, pluginOfVolume } from './volumes/volume-plugins.ts'
@@ -328,4 +327,30 @@ export class PodVolumes {
       })
     return { ...node, rootDirectory: await this.#realFolder }
   }
+}
+
+/** A terminating container may mount something in the meantime. */
+const triesMax = 3
+
+/** Removes a pod's directory and all mounts in it, including leftovers of crashes. */
+async function removePodFolder(linux: Linux, folder: string, signal: AbortSignal): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    signal.throwIfAborted()
+    for (const path of mountsBelow(await linux.mounts.list(), folder)) await linux.mounts.unmount(path)
+    try {
+      await linux.files.removeTree(folder)
+      return
+    } catch (error) {
+      const isBusy = error instanceof Error && 'code' in error && error.code === 'EBUSY'
+      if (!isBusy || tries >= triesMax) throw error
+    }
+  }
+}
+
+/** Mounts within the directory, innermost first. Pure. */
+export function mountsBelow(mounts: readonly MountPoint[], folder: string): readonly string[] {
+  const paths = mounts
+    .map(({ path }) => path)
+    .filter(path => path === folder || path.startsWith(`${folder}/`))
+  return [...new Set(paths)].sort((left, right) => right.split('/').length - left.split('/').length)
 }

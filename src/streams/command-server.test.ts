@@ -12,9 +12,8 @@ import { SpdyConnection } from './spdy.ts'
 import type { CommandClient, CommandOptions, CommandProcess, CommandResult } from './streams.ts'
 import { echoProcess, TestProcess } from './testdata/test-process.ts'
 import { upgradeInMemory } from './testdata/upgrade-in-memory.ts'
-import { frameBytes } from './web-socket/frame-bytes.ts'
+import { frameBytes, WebSocket } from './web-socket.ts'
 import { opcodes } from './web-socket/frame-parser.ts'
-import { WebSocket } from './web-socket.ts'
 
 const { clock } = nodePlatform({ log: { level: 'error', format: 'text' } })
 const all: CommandOptions = { stdin: true, stdout: true, stderr: true, tty: false }

@@ -4,10 +4,9 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { nodePlatform } from '#/platform/node.ts'
 import { UpgradedConnection } from './connection/upgraded-connection.ts'
-import { frameBytes } from './web-socket/frame-bytes.ts'
+import { frameBytes, WebSocket } from './web-socket.ts'
 import { FrameParser, messageBytesMax, opcodes, type WebSocketEvent } from './web-socket/frame-parser.ts'
 import { WebSocketError } from './web-socket/web-socket-error.ts'
-import { WebSocket } from './web-socket.ts'
 
 const { clock } = nodePlatform({ log: { level: 'error', format: 'text' } })
 const key = Uint8Array.of(0x37, 0xfa, 0x21, 0x3d)

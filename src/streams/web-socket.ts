@@ -4,8 +4,7 @@
  * close frame and is disconnected.
  */
 import type { UpgradedConnection } from './connection/upgraded-connection.ts'
-import { frameBytes } from './web-socket/frame-bytes.ts'
-import { FrameParser, opcodes, type MessagePiece } from './web-socket/frame-parser.ts'
+import { FrameParser, opcodes, type MessagePiece, applyMask } from './web-socket/frame-parser.ts'
 import { WebSocketError } from './web-socket/web-socket-error.ts'
 
 export interface WebSocketOptions {
@@ -110,4 +109,32 @@ export class WebSocket {
 /** Close codes allowed on the wire (RFC 6455, 7.4). */
 function isSendable(code: number): boolean {
   return (code >= 1000 && code <= 1014 && ![1004, 1005, 1006].includes(code)) || (code >= 3000 && code < 5000)
+}
+
+/** A complete frame as consecutive pieces. Masked payload is copied. */
+export function frameBytes(
+  opcode: number,
+  pieces: readonly Uint8Array[],
+  key: Uint8Array | undefined,
+): Uint8Array[] {
+  let length = 0
+  for (const piece of pieces) length += piece.length
+  const head = headBytes(opcode, length, key !== undefined)
+  if (key === undefined) return [head, ...pieces.filter(piece => piece.length > 0)]
+  const masked = Buffer.concat(pieces)
+  applyMask(masked, key)
+  return [head, key, masked]
+}
+
+function headBytes(opcode: number, length: number, isMasked: boolean): Uint8Array {
+  const first = 0x80 | opcode
+  const mask = isMasked ? 0x80 : 0
+  if (length < 126) return Uint8Array.of(first, mask | length)
+  if (length < 65_536) return Uint8Array.of(first, mask | 126, length >> 8, length & 0xff)
+  const head = Buffer.alloc(10)
+  head[0] = first
+  head[1] = mask | 127
+  head.writeUInt32BE(Math.floor(length / 2 ** 32), 2)
+  head.writeUInt32BE(length % 2 ** 32, 6)
+  return head
 }

@@ -20,13 +20,13 @@ import type {
   SandboxSecurity,
   SecurityProfile,
   SelinuxOptions,
+  RuntimeHandler,
 } from '#/cri/cri.ts'
-import type { ContainerInput, ContainerVolume, SandboxContext } from '../container-input.ts'
+import type { ContainerInput, ContainerVolume, SandboxContext, UserMappings } from '../container-input.ts'
 import type { MachineInfo } from '../machine-info.ts'
 import type { KubeletConfiguration } from '../kubelet-configuration.ts'
 import { seccompFolder } from '../pod-paths.ts'
 import { formatPod, type KubeletPod } from '../kubelet-pod.ts'
-import { namespacesOf } from './namespaces.ts'
 
 type SecurityInput = Pick<
   ContainerInput,
@@ -215,3 +215,28 @@ const maskedPaths = [
 ]
 
 const readonlyPaths = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger']
+
+interface UserNamespaceContext {
+  readonly handler?: RuntimeHandler
+  readonly users?: UserMappings
+}
+
+/** Linux namespaces that a pod shares with its node and its containers share with one another. */
+function namespacesOf(pod: Pod, context: UserNamespaceContext): NamespaceOptions {
+  const { hostNetwork, hostPID, hostIPC, shareProcessNamespace } = pod.spec ?? {}
+  const users = usersOf(pod, context)
+  return {
+    network: hostNetwork ? 'node' : 'pod',
+    pid: hostPID ? 'node' : shareProcessNamespace ? 'pod' : 'container',
+    ipc: hostIPC ? 'node' : 'pod',
+    ...(users && { users }),
+  }
+}
+
+/** Undefined if the pod uses the node's user namespace. */
+function usersOf(pod: Pod, { handler, users }: UserNamespaceContext): UserMappings | undefined {
+  if (pod.spec?.hostUsers !== false) return undefined
+  if (handler?.supportsUserNamespaces && users !== undefined) return users
+  const who = handler?.name ? `RuntimeClass handler ${quote(handler.name)}` : 'runtime'
+  throw new Error(`can't set \`spec.hostUsers: false\`, ${who} does not support user namespaces`)
+}

@@ -2,7 +2,12 @@ import { formatDurationMs } from '#/api/text/duration.ts'
 import type { Container, ContainerStatus, Pod, PodStatus } from '#/api/generated/core/v1.ts'
 import type { Stored } from '#/api/metadata.ts'
 import { formatTime, parseTime } from '#/api/text/time.ts'
-import { answersProbes, scriptOf } from './container-script.ts'
+import {
+  outcomeOf,
+  outcomeOfAnnotations,
+  parseSimulatedCommand,
+  type CommandOutcome,
+} from '#/cri/simulated-command.ts'
 import { isEnded, podConditions } from './pod-conditions.ts'
 
 export interface PodSyncInput {
@@ -260,4 +265,34 @@ function phaseOf({ spec }: Pod, containers: readonly ContainerStatus[], isInitia
 
 function observed({ metadata }: Pod): Pick<PodStatus, 'observedGeneration'> {
   return metadata.generation === undefined ? {} : { observedGeneration: metadata.generation }
+}
+
+/** A simulated container exits after a time with a code, or runs forever. */
+type Script = CommandOutcome | 'forever'
+
+/**
+ * Two pod annotations determine the behavior of all containers. Otherwise it follows from the command, if
+ * that consists of `sleep`, `exit`, `true`, `false` and `echo`, directly or in a shell. For any other
+ * command, a container that is expected to complete exits with 0 after one second, and others run forever.
+ */
+export function scriptOf(pod: Pod, container: Container): Script {
+  return outcomeOfAnnotations(pod.metadata.annotations) ?? scriptOfCommand(container) ?? scriptUsual(pod)
+}
+
+/** False if a pod annotation makes probes fail; it can change while the pod runs. */
+export function answersProbes({ metadata }: Pod): boolean {
+  return metadata.annotations?.[readyAnnotation] !== 'false'
+}
+
+const readyAnnotation = 'simulated.k8ts.io/ready'
+
+function scriptUsual({ spec }: Pod): Script {
+  return spec?.restartPolicy === 'Never' || spec?.restartPolicy === 'OnFailure'
+    ? { afterMs: 1_000, exitCode: 0 }
+    : 'forever'
+}
+
+function scriptOfCommand({ command = [], args = [] }: Container): Script | undefined {
+  const steps = parseSimulatedCommand([...command, ...args])
+  return steps && outcomeOf(steps)
 }

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Secret } from '#/api/generated/core/v1.ts'
 import type { Stored } from '#/api/metadata.ts'
+import { messageOf } from '#/base/message-of.ts'
+import { CriError, type ContainerRuntime } from '#/cri/cri.ts'
 import { asObject, type JsonObject } from './json-object.ts'
 import { defaultRegistry, isDefaultRegistry, matchesRegistry, registryOfKey } from './match-registry.ts'
 
@@ -100,4 +102,39 @@ function decodeAuth(auth: string): { readonly username: string; readonly passwor
 
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
+}
+
+export interface Pulled {
+  readonly id: string
+  /** Absent for an anonymous pull. */
+  readonly credential?: PullCredential
+}
+
+interface PullRequest {
+  readonly image: string
+  readonly credentials: readonly PullCredential[]
+  readonly signal: AbortSignal
+}
+
+/** Tries the credentials in order. Throws the errors of all attempts. */
+export async function pullWith(
+  runtime: Pick<ContainerRuntime, 'pullImage'>,
+  { image, credentials, signal }: PullRequest,
+): Promise<Pulled> {
+  if (credentials.length === 0) return { id: await runtime.pullImage(image, undefined, { signal }) }
+  const errors: unknown[] = []
+  for (const credential of credentials) {
+    const { username, password } = credential
+    try {
+      return { id: await runtime.pullImage(image, { username, password }, { signal }), credential }
+    } catch (error) {
+      signal.throwIfAborted()
+      errors.push(error)
+    }
+  }
+  if (errors.length === 1) throw errors[0]
+  const messages = new Set(errors.map(error => messageOf(error)))
+  const text = [...messages].join(', ')
+  const cause = new AggregateError(errors)
+  throw new CriError('failed', messages.size === 1 ? text : `[${text}]`, { cause })
 }

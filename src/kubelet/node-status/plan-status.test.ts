@@ -5,9 +5,8 @@ import type { Image } from '#/cri/cri.ts'
 import { kubeletConfiguration } from '../kubelet-configuration.ts'
 import { hostInfo as facts } from '../testdata/host-info.ts'
 import { machine } from './testdata/observation.ts'
-import { planEvents } from './plan-events.ts'
+import { planEvents, hasChanged, planStatus, type NodeObservation } from './plan-status.ts'
 import { missingMetadata, planNode } from './plan-node.ts'
-import { hasChanged, planStatus, type NodeObservation } from './plan-status.ts'
 
 const node = kubeletConfiguration({
   name: 'node-1',

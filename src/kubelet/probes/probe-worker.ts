@@ -3,7 +3,6 @@ import type { Container, Probe } from '#/api/generated/core/v1.ts'
 import type { Timer } from '#/platform/platform.ts'
 import type { ProbeResult } from '../plan-pod.ts'
 import type { RunningContainer } from '../probes.ts'
-import { applyThresholds, type ResultRun } from './apply-thresholds.ts'
 import { InterruptedResponseError } from './http-probe.ts'
 import { runProbe, type ProbeDependencies } from './run-probe.ts'
 
@@ -118,4 +117,28 @@ function describe(error: unknown): { readonly message: string; readonly state: s
     message,
     state: error instanceof InterruptedResponseError ? 'failure' : 'unknown',
   }
+}
+
+/** Number of consecutive equal probe results. */
+interface ResultRun {
+  readonly result?: ProbeResult
+  readonly length: number
+}
+
+interface Thresholds {
+  readonly success: number
+  readonly failure: number
+}
+
+interface ThresholdState {
+  readonly run: ResultRun
+  /** Undefined until a threshold is reached. */
+  readonly verdict?: ProbeResult
+}
+
+/** Adds a probe result. */
+function applyThresholds(before: ResultRun, result: ProbeResult, thresholds: Thresholds): ThresholdState {
+  const length = before.result === result ? before.length + 1 : 1
+  const run: ResultRun = { result, length }
+  return length < thresholds[result] ? { run } : { run, verdict: result }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { mountsBelow } from './remove-pod.ts'
+import { mountsBelow } from './volumes.ts'
 
 test('what is mounted inside of another is unmounted first, and nothing beside the folder', () => {
   const table = [

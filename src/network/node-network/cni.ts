@@ -1,3 +1,48 @@
+/** The CNI configuration of a node, and the cleanup of what CNI plugins leave behind. */
+
+export interface CniConfigurationOptions {
+  readonly name: string
+  readonly podCidrs: readonly string[]
+  readonly addressFolder: string
+}
+
+/**
+ * `ipMasq` is off: the plugin would also masquerade traffic between pods, so nftables rules masquerade what
+ * leaves the cluster. The container runtime configures the loopback interface.
+ */
+export function cniConfiguration({ name, podCidrs, addressFolder }: CniConfigurationOptions): string {
+  const families = [...new Set(podCidrs.map(cidr => (cidr.includes(':') ? '::/0' : '0.0.0.0/0')))]
+  const ptp = {
+    type: 'ptp',
+    ipMasq: false,
+    ipam: {
+      type: 'host-local',
+      dataDir: addressFolder,
+      ranges: podCidrs.map(subnet => [{ subnet }]),
+      routes: families.map(dst => ({ dst })),
+    },
+  }
+  const portmap = { type: 'portmap', capabilities: { portMappings: true }, snat: true }
+  return `${JSON.stringify({ cniVersion: '1.0.0', name, plugins: [ptp, portmap] }, undefined, 2)}\n`
+}
+
+/**
+ * Selects the cached CNI results of pods of a network. File names contain network, sandbox and interface; the
+ * loopback interface of each sandbox is a separate network with the same name in all clusters.
+ */
+export function planCniResultCleanup(names: readonly string[], network: string): readonly string[] {
+  const sandboxes = new Set(names.flatMap(name => (name.startsWith(`${network}-`) ? [sandboxOf(name)] : [])))
+  return names.filter(name => {
+    return name.startsWith(`${network}-`) || (name.startsWith(loopback) && sandboxes.has(sandboxOf(name)))
+  })
+}
+
+const loopback = 'cni-loopback-'
+
+function sandboxOf(name: string): string {
+  return name.split('-').at(-2) ?? ''
+}
+
 /**
  * Plans the removal of host port rules of a network, which killed pods leave behind. `rules` are the lines of
  * `iptables -t nat -S`; returns lines for `iptables-restore`, which applies them atomically.

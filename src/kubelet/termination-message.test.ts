@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { logTail } from './log-tail.ts'
+import { logTail } from './termination-message.ts'
 
 const time = '2026-01-01T00:00:00.123456789Z'
 

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Simulation } from '#/platform/simulated.ts'
-import { BoundedLog } from './bounded-log.ts'
+import { ContainerdLog, failureText, pluginFailureText } from './containerd-log.ts'
 
 test('a log that is full becomes the older one, and neither grows further', async () => {
   const simulation = new Simulation({ seed: 1 })
   const { files } = simulation.host('node')
   const work = async (): Promise<void> => {
     await files.makeFolder('/data')
-    await using log = new BoundedLog(files, '/data/it.log')
+    await using log = new ContainerdLog(files, '/data/it.log')
     for (let count = 0; count < 100; count++) await log.append(Buffer.alloc(256 * 1_024, `line ${count}\n`))
     const sizes = await Promise.all(['/data/it.log', '/data/it.log.old'].map(path => files.stat(path)))
     for (const status of sizes)
@@ -25,7 +25,7 @@ test('the bound holds for what earlier runs have left', async () => {
   const work = async (): Promise<void> => {
     await files.makeFolder('/data')
     for (let run = 0; run < 30; run++) {
-      await using log = new BoundedLog(files, '/data/it.log')
+      await using log = new ContainerdLog(files, '/data/it.log')
       await log.append(Buffer.alloc(512 * 1_024, `run ${run}\n`))
     }
     for (const path of ['/data/it.log', '/data/it.log.old']) {
@@ -40,7 +40,7 @@ test('a disk that takes nothing stops nobody', async () => {
   const simulation = new Simulation({ seed: 1 })
   const { files } = simulation.host('node')
   const work = async (): Promise<void> => {
-    await using log = new BoundedLog(files, '/no/such/folder/it.log')
+    await using log = new ContainerdLog(files, '/no/such/folder/it.log')
     await log.append(Buffer.from('first\n'))
     await log.append(Buffer.from('second\n'))
     assert.equal(log.tail, 'first\nsecond\n')
@@ -52,4 +52,32 @@ test('a disk that takes nothing stops nobody', async () => {
     assert.equal(Buffer.from(await files.read('/no/such/folder/it.log')).toString(), 'third\n')
   }
   await simulation.run(work())
+})
+
+const cases: readonly [said: string, expected: string][] = [
+  ['', 'no output'],
+  [
+    'time="now" level=warning msg="harmless"\ncontainerd: failed to load TOML: line 3\n',
+    'failed to load TOML: line 3',
+  ],
+  [
+    'time="now" level=error msg="cannot serve" error="listen unix \\"x\\": in use"\ntime="now" level=info msg=bye\n',
+    'cannot serve: listen unix "x": in use',
+  ],
+  ['time="now" level=fatal msg=gone\n', 'gone'],
+  ['goroutine 1\npanic: nil map\n\ngoroutine 1 [running]:\nmain.go:1\n', 'panic: nil map'],
+  ['sh: 1: exec: containerd: not found\n', 'sh: 1: exec: containerd: not found'],
+]
+
+test('why containerd ended is one line of what it said', () => {
+  for (const [said, expected] of cases) assert.equal(failureText(said), expected)
+})
+
+test('of plugins that failed the first is to blame', () => {
+  const said = [
+    'time="now" level=warning msg="failed to load plugin io.containerd.metadata.v1.bolt" error="no space left"',
+    'time="now" level=warning msg="failed to load plugin io.containerd.grpc.v1.cri" error="no metadata"',
+  ].join('\n')
+  assert.equal(pluginFailureText(said), 'failed to load plugin io.containerd.metadata.v1.bolt: no space left')
+  assert.equal(pluginFailureText('containerd: something else'), 'something else')
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { nestedMountPoints } from './nested-mount-points.ts'
+import { nestedMountPoints } from './volume-mounts.ts'
 
 /** Mounts as `volume:path`, one list per container; `v` is the volume under test. */
 const cases: readonly (readonly [containers: readonly string[], expected: string])[] = [

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ContainerState, SandboxState } from '../cri.ts'
-import { changedPods, podFingerprints } from './pod-fingerprints.ts'
+import { changedPods, podFingerprints } from './container-events.ts'
 
 /** Parses `uid/id=state`; the states `ready` and `not-ready` denote sandboxes, all others containers. */
 function fingerprints(notation: string) {

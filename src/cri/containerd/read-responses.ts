@@ -1,3 +1,4 @@
+/** Conversions from CRI messages. */
 import type { MessageOf } from '#/base/protobuf.ts'
 import type {
   ContainerStats,
@@ -6,6 +7,13 @@ import type {
   FilesystemUsage,
   LinuxResources,
   Mount,
+  NamespaceMode,
+  SandboxMetadata,
+  SandboxStatus,
+  SandboxSummary,
+  Image,
+  RuntimeCondition,
+  RuntimeStatus,
 } from '../cri.ts'
 import { podUidLabel, type LinuxContainerResources } from './common-messages.ts'
 import type {
@@ -13,11 +21,14 @@ import type {
   ContainerStatus as ContainerStatusMessage,
   Mount as MountMessage,
 } from './container-messages.ts'
-import { containerStates, propagations } from './enumerations.ts'
+import { containerStates, propagations, namespaceModes, sandboxStates } from './enumerations.ts'
 import type {
   ContainerStats as ContainerStatsMessage,
   FilesystemUsage as FilesystemUsageMessage,
+  StatusResponse,
 } from './runtime-messages.ts'
+import type { PodSandbox, PodSandboxStatus } from './sandbox-messages.ts'
+import type { Image as ImageMessage } from './image-messages.ts'
 
 /** Conversions from CRI container messages. */
 export function containerSummaryOf(container: Container): ContainerSummary {
@@ -126,5 +137,71 @@ export function filesystemUsageOf(
     folder: usage?.fsId?.mountpoint ?? '',
     usedBytes: Number(usage?.usedBytes?.value ?? 0),
     usedInodes: Number(usage?.inodesUsed?.value ?? 0),
+  }
+}
+
+export function sandboxSummaryOf(sandbox: PodSandbox): SandboxSummary {
+  return {
+    id: sandbox.id,
+    metadata: sandbox.metadata ?? noMetadata,
+    state: sandboxStates[sandbox.state] ?? 'not-ready',
+    createdAt: BigInt(sandbox.createdAt),
+    labels: sandbox.labels,
+    annotations: sandbox.annotations,
+  }
+}
+
+export function sandboxStatusOf(status: PodSandboxStatus): SandboxStatus {
+  const { ip = '', additionalIps = [] } = status.network ?? {}
+  const options = status.linux?.namespaces?.options
+  return {
+    ...sandboxSummaryOf(status),
+    addresses: [ip, ...additionalIps.map(each => each.ip)].filter(address => address !== ''),
+    network: modeOf(options?.network ?? 0, options?.targetId ?? ''),
+  }
+}
+
+function modeOf(number: number, target: string): NamespaceMode {
+  const mode = namespaceModes[number] ?? 'pod'
+  return mode === 'target' ? { target } : mode
+}
+
+const noMetadata: SandboxMetadata = { name: '', namespace: '', uid: '', attempt: 0 }
+
+/**
+ * Converts CRI's runtime status. Older runtimes do not report their handlers and have only the default one.
+ */
+export function runtimeStatusOf({ status, runtimeHandlers }: StatusResponse): RuntimeStatus {
+  const conditionOf = (type: string): RuntimeCondition => {
+    const found = status?.conditions.find(condition => condition.type === type)
+    return {
+      isReady: found?.status ?? false,
+      reason: found?.reason ?? '',
+      message: found?.message ?? '',
+    }
+  }
+  const handlers = runtimeHandlers.map(({ name, features }) => ({
+    name,
+    supportsUserNamespaces: features?.userNamespaces ?? false,
+    supportsRecursiveReadOnlyMounts: features?.recursiveReadOnlyMounts ?? false,
+  }))
+  const usual = { name: '', supportsUserNamespaces: false, supportsRecursiveReadOnlyMounts: false }
+  return {
+    runtime: conditionOf('RuntimeReady'),
+    network: conditionOf('NetworkReady'),
+    handlers: handlers.length > 0 ? handlers : [usual],
+  }
+}
+
+/** `pinned` lists images to treat as pinned regardless of what the runtime reports. */
+export function imageOf(image: ImageMessage, pinned: ReadonlySet<string>): Image {
+  return {
+    id: image.id,
+    tags: image.repoTags,
+    digests: image.repoDigests,
+    sizeBytes: Number(image.size),
+    ...(image.uid && { uid: Number(image.uid.value) }),
+    ...(image.username && { username: image.username }),
+    isPinned: image.pinned || image.repoTags.some(tag => pinned.has(tag)),
   }
 }

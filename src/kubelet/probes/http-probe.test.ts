@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { requestHeaders, requestPath } from './http-request.ts'
+import { requestHeaders, requestPath } from './http-probe.ts'
 
 test('whatever is written becomes a path that may be sent', () => {
   const cases: Readonly<Record<string, string>> = {

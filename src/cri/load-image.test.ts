@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { updatedImages } from './image-versions.ts'
+import { updatedImages } from './load-image.ts'
 
 test('images that are new or written anew were loaded, but not mere ids', () => {
   const before = new Map([
