@@ -35,7 +35,9 @@ import {
   type ContainerStatus,
   type ContainerSummary,
   type CreateContainer,
+  type ExecRequest,
   type ExecResult,
+  type ExecSyncRequest,
   type FilesystemUsage,
   type Image,
   type LinuxResources,
@@ -195,9 +197,7 @@ export class Containerd implements ContainerRuntime {
   }
 
   async execSync(
-    id: string,
-    command: readonly string[],
-    timeoutMs: number,
+    { containerId, command, timeoutMs }: ExecSyncRequest,
     options?: CallOptions,
   ): Promise<ExecResult> {
     // CRI timeouts are whole seconds; fractions are enforced by our own deadline.
@@ -206,21 +206,16 @@ export class Containerd implements ContainerRuntime {
     const bound = timeoutMs > 0 ? timeoutMs + (isWhole ? quickTimeoutMs : 0) : Infinity
     const answer = await this.#cri.call(
       methods.execSync,
-      { containerId: id, cmd: command, timeout },
+      { containerId, cmd: command, timeout },
       { timeoutMs: bound, ...options },
     )
     return { stdout: answer.stdout, stderr: answer.stderr, exitCode: answer.exitCode }
   }
 
-  async exec(
-    id: string,
-    command: readonly string[],
-    streams: CommandOptions,
-    options?: CallOptions,
-  ): Promise<CommandProcess> {
-    const asked = streamsOf(streams)
-    const request = { containerId: id, cmd: command, ...asked }
-    const { url } = await this.#cri.call(methods.exec, request, options)
+  async exec(request: ExecRequest, options?: CallOptions): Promise<CommandProcess> {
+    const { containerId, command } = request
+    const asked = streamsOf(request)
+    const { url } = await this.#cri.call(methods.exec, { containerId, cmd: command, ...asked }, options)
     return this.#streaming.command(url, asked, options)
   }
 

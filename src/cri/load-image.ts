@@ -39,7 +39,7 @@ export async function loadImage(
   const written = updatedImages(before, await imageVersions(channel, signal))
   const named = written.filter(hasFullName)
   const nameless = written.filter(name => !hasFullName(name))
-  if (nameless.length > 0) await ctr(loader, ['images', 'rm', ...nameless], signal)
+  if (nameless.length > 0) await ctr(loader, ['images', 'rm', ...nameless], { signal })
   if (named.length === 0)
     throw new CriError('failed', `cannot load ${path}: the archive contains no fully qualified image name`)
   for (const name of named) await untilUsable(loader, name, signal)
@@ -92,8 +92,8 @@ async function runImport(loader: ImageLoader, path: string, signal: AbortSignal 
   const [first, second] = await linux.files.readRange(path, 0, 2)
   const isCompressed = first === 0x1f && second === 0x8b
   try {
-    if (isCompressed) await ctr(loader, [...command, '-'], signal, path)
-    else await ctr(loader, [...command, path], signal)
+    if (isCompressed) await ctr(loader, [...command, '-'], { signal, compressed: path })
+    else await ctr(loader, [...command, path], { signal })
   } catch (error) {
     if (!(error instanceof CriError)) throw error
     throw new CriError('failed', `cannot load ${path}: ${error.message}`, { cause: error })
@@ -109,12 +109,16 @@ async function importsRemotely(linux: Linux): Promise<boolean> {
   return Number(major) >= 2
 }
 
-/** If `compressed` is set, ctr reads the decompressed file from stdin. */
+interface CtrOptions {
+  readonly signal?: AbortSignal | undefined
+  /** A compressed file that ctr reads decompressed from stdin. */
+  readonly compressed?: string
+}
+
 async function ctr(
   { linux, socketPath }: ImageLoader,
   parameters: readonly string[],
-  signal?: AbortSignal,
-  compressed?: string,
+  { signal, compressed }: CtrOptions = {},
 ): Promise<string> {
   const command = ['ctr', '--address', socketPath, '--namespace', 'k8s.io', ...parameters]
   const behindPipe = ['sh', '-c', 'file=$1; shift; gzip -dc -- "$file" | "$@"', 'sh', compressed ?? '']

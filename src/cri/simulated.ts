@@ -15,7 +15,9 @@ import {
   type ContainerStatus,
   type ContainerSummary,
   type CreateContainer,
+  type ExecRequest,
   type ExecResult,
+  type ExecSyncRequest,
   type FilesystemUsage,
   type Image,
   type LinuxResources,
@@ -232,22 +234,14 @@ export class SimulatedRuntime implements ContainerRuntime {
     return this.#call('reopenContainerLog', options, () => this.#container(id).reopenContainerLog())
   }
 
-  execSync(
-    id: string,
-    command: readonly string[],
-    timeoutMs: number,
-    options?: CallOptions,
-  ): Promise<ExecResult> {
-    return this.#call('execSync', options, time => this.#container(id).execSync(command, timeoutMs, time))
+  execSync({ containerId, command, timeoutMs }: ExecSyncRequest, options?: CallOptions): Promise<ExecResult> {
+    return this.#call('execSync', options, time => {
+      return this.#container(containerId).execSync(command, timeoutMs, time)
+    })
   }
 
-  exec(
-    id: string,
-    command: readonly string[],
-    streams: CommandOptions,
-    options?: CallOptions,
-  ): Promise<CommandProcess> {
-    return this.#call('exec', options, () => this.#container(id).exec(command, streams))
+  exec({ containerId, command, ...streams }: ExecRequest, options?: CallOptions): Promise<CommandProcess> {
+    return this.#call('exec', options, () => this.#container(containerId).exec(command, streams))
   }
 
   attach(id: string, streams: CommandOptions, options?: CallOptions): Promise<CommandProcess> {

@@ -81,7 +81,9 @@ export function resourceFieldValue(
   const isKnown = resourcesToAskFor.has(name) || name.startsWith('hugepages-')
   if (kind === undefined || !isKnown) throw new Error(`unsupported container resource : ${resource}`)
   const amount =
-    kind === 'requests' ? amountOf(asked.resources?.requests, name) : limitOf(pod, asked, name, allocatable)
+    kind === 'requests'
+      ? amountOf(asked.resources?.requests, name)
+      : limitOf(pod, asked, { name, allocatable })
   return roundedUp(name, amount, amountOf({ divisor: divisor ?? '1' }, 'divisor')).toString()
 }
 
@@ -96,8 +98,7 @@ type ResourceList = Readonly<Record<string, string>>
 function limitOf(
   pod: KubeletPod,
   { resources }: Container,
-  name: string,
-  allocatable: ResourceList,
+  { name, allocatable }: { readonly name: string; readonly allocatable: ResourceList },
 ): Quantity {
   const own = amountOf(resources?.limits, name)
   if (own.nanos !== 0n || !resourcesToAskFor.has(name)) return own

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { LifecycleHandler } from '#/api/generated/core/v1.ts'
-import type { ContainerRuntime, ExecResult } from '#/cri/cri.ts'
+import type { ContainerRuntime, ExecResult, ExecSyncRequest } from '#/cri/cri.ts'
 import type { HttpClientRequest, HttpConnect } from '#/platform/http-client.ts'
 import { Simulation } from '#/platform/simulated.ts'
 import { LifecycleHooks } from './lifecycle-hooks.ts'
@@ -34,7 +34,7 @@ async function run(
 }
 
 function execsOnly(asked: Asked, exitCode: number): ContainerRuntime {
-  const execSync = async (id: string, command: readonly string[]): Promise<ExecResult> => {
+  const execSync = async ({ containerId: id, command }: ExecSyncRequest): Promise<ExecResult> => {
     asked.commands.push(`${id}: ${command.join(' ')}`)
     return { exitCode, stdout: Buffer.from('out'), stderr: Buffer.from('err') }
   }

@@ -42,9 +42,8 @@ export class LifecycleHooks {
   }
 
   async #exec(command: readonly string[], { containerId }: HookTarget, signal: AbortSignal): Promise<void> {
-    const { exitCode, stdout, stderr } = await this.#options.runtime.execSync(containerId, command, 0, {
-      signal,
-    })
+    const request = { containerId, command, timeoutMs: 0 }
+    const { exitCode, stdout, stderr } = await this.#options.runtime.execSync(request, { signal })
     if (exitCode === 0) return
     const output = Buffer.concat([stdout, stderr]).toString().slice(0, outputCharactersMax)
     throw new Error(`command ${command.join(' ')} exited with ${exitCode}: ${output}`)

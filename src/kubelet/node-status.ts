@@ -202,7 +202,7 @@ export class NodeRegistration {
       volumesInUse: volumesInUse?.() ?? [],
       declaredFeatures: declaredFeatures ?? [],
     }
-    return planStatus(before, node, observation, platform.clock.now())
+    return planStatus(before, { node, observed: observation, nowMs: platform.clock.now() })
   }
 
   async #write(known: Node, status: NodeStatus, signal: AbortSignal): Promise<void> {

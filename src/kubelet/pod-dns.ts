@@ -32,9 +32,8 @@ type Settings = Pick<KubeletConfiguration, 'clusterDNS' | 'clusterDomain' | 'res
 /** `resolvConf` is the content of the node's resolv.conf. */
 export function podDns(pod: KubeletPod, node: Settings, resolvConf: string): PodDns {
   const warnings: PodWarning[] = []
-  const type = dnsTypeOf(pod)
-  if (type === 'cluster' && node.clusterDNS.length === 0) warnings.push(missingClusterDns(pod))
-  const base = baseConfig(pod, type, node, parseResolvConf(resolvConf))
+  if (dnsTypeOf(pod) === 'cluster' && node.clusterDNS.length === 0) warnings.push(missingClusterDns(pod))
+  const base = baseConfig(pod, node, parseResolvConf(resolvConf))
   const { servers, searches, options } = pod.spec?.dnsConfig ? added(base, pod.spec.dnsConfig) : base
   const config = {
     servers: limitServers(servers, warnings),
@@ -60,7 +59,8 @@ function dnsTypeOf(pod: KubeletPod): DnsType {
   }
 }
 
-function baseConfig(pod: KubeletPod, type: DnsType, node: Settings, host: DnsConfig): DnsConfig {
+function baseConfig(pod: KubeletPod, node: Settings, host: DnsConfig): DnsConfig {
+  const type = dnsTypeOf(pod)
   if (type === 'none') return { servers: [], searches: [], options: [] }
   if (type === 'cluster' && node.clusterDNS.length > 0) {
     const { clusterDNS: servers, clusterDomain: domain } = node

@@ -18,11 +18,11 @@ export function podHostname(pod: KubeletPod, clusterDomain: string): PodHostname
   const { name, namespace } = pod.metadata
   const { hostname = '', subdomain = '', hostnameOverride } = pod.spec ?? {}
   if (hostnameOverride !== undefined) {
-    refuse('pod HostnameOverride', hostnameOverride, 'DNS subdomain', checkDns1123Subdomain(hostnameOverride))
+    checkName('pod HostnameOverride', hostnameOverride, 'DNS subdomain')
     return { hostname: shortened(name, hostnameOverride), domain: '' }
   }
-  if (hostname !== '') refuse('pod Hostname', hostname, 'DNS label', checkDns1123Label(hostname))
-  if (subdomain !== '') refuse('pod Subdomain', subdomain, 'DNS label', checkDns1123Label(subdomain))
+  if (hostname !== '') checkName('pod Hostname', hostname, 'DNS label')
+  if (subdomain !== '') checkName('pod Subdomain', subdomain, 'DNS label')
   return {
     hostname: shortened(name, hostname === '' ? name : hostname),
     domain: subdomain === '' ? '' : `${subdomain}.${namespace}.svc.${clusterDomain}`,
@@ -40,7 +40,10 @@ export function kernelHostname(pod: KubeletPod, { hostname, domain }: PodHostnam
   )
 }
 
-function refuse(what: string, value: string, kind: string, errors: readonly string[]): void {
+const nameChecks = { 'DNS label': checkDns1123Label, 'DNS subdomain': checkDns1123Subdomain }
+
+function checkName(what: string, value: string, kind: keyof typeof nameChecks): void {
+  const errors = nameChecks[kind](value)
   if (errors.length > 0)
     throw new Error(`${what} ${quote(value)} is not a valid ${kind}: ${errors.join(';')}`)
 }

@@ -15,7 +15,10 @@ const node = { rootDirectory: '/node', cgroupRoot: '/k8ts-0' }
 test('things of a pod are below the folder of the node', () => {
   assert.equal(podFolder(node, 'u-1'), '/node/pods/u-1')
   assert.equal(hostsFilePath(node, 'u-1'), '/node/pods/u-1/etc-hosts')
-  assert.equal(terminationMessagePath(node, 'u-1', 'c', 2), '/node/pods/u-1/containers/c/2')
+  assert.equal(
+    terminationMessagePath(node, { uid: 'u-1', container: 'c', attempt: 2 }),
+    '/node/pods/u-1/containers/c/2',
+  )
   const metadata = { name: 'web', namespace: 'shop', uid: 'u-1' }
   assert.equal(podLogFolder({ podLogsDir: '/logs' }, { metadata }), '/logs/shop_web_u-1')
 })

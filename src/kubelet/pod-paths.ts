@@ -28,9 +28,7 @@ export function hostsFilePath(node: Folder, uid: string): string {
 /** Termination message file of a container; it must exist with mode 0666 before the container is created. */
 export function terminationMessagePath(
   node: Folder,
-  uid: string,
-  container: string,
-  attempt: number,
+  { uid, container, attempt }: { readonly uid: string; readonly container: string; readonly attempt: number },
 ): string {
   return join(podFolder(node, uid), 'containers', container, String(attempt))
 }

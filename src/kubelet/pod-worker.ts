@@ -265,7 +265,7 @@ export class PodWorker {
     const isPassing =
       plan.stage === 'terminating' && !this.#observed.containers.some(({ state }) => state === 'running')
     if (target !== undefined && !this.#isGone)
-      dependencies.statuses.set(this.uid, target, this.#status, isPassing)
+      dependencies.statuses.set(this.uid, { target, status: this.#status, isPassing })
   }
 
   #follow(): void {
@@ -306,7 +306,7 @@ export class PodWorker {
     const { pod, isStatic } = this.#sourced
     this.#isFinished = true
     if (this.#isGone) dependencies.statuses.forget(this.uid)
-    else if (!isStatic) dependencies.statuses.finish(this.uid, pod, this.#status)
+    else if (!isStatic) dependencies.statuses.finish(this.uid, { target: pod, status: this.#status })
   }
 
   #wakeAt(ms: number): void {

@@ -23,7 +23,7 @@ class World {
   constructor() {
     this.probes = new Probes({
       platform: this.platform,
-      runtime: { execSync: (_, command, timeoutMs) => this.#exec(command, timeoutMs) },
+      runtime: { execSync: ({ command, timeoutMs }) => this.#exec(command, timeoutMs) },
       connectHttp: () => assert.fail('no probe is made by HTTP'),
       connectGrpc: () => assert.fail('no probe is made by gRPC'),
       recorder: { record: (_, { reason, message }) => void this.events.push(`${reason}: ${message}`) },

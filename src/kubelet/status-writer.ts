@@ -21,8 +21,15 @@ export interface StatusWriterOptions {
   readonly informer: Informer<Pod>
 }
 
-interface Entry {
+export interface StatusUpdate {
   /** The API object; the mirror for a static pod. */
+  readonly target: Stored<Pod>
+  readonly status: PodStatus
+  /** The status will change soon and is written only if that takes longer than expected. */
+  readonly isPassing?: boolean
+}
+
+interface Entry {
   readonly target: Stored<Pod>
   readonly status: PodStatus
   /** The pod is deleted from the API after its last status is written. */
@@ -53,11 +60,8 @@ export class StatusWriter {
     await this.#queue.run({ workers: writersMax, signal, reconcile: work })
   }
 
-  /**
-   * `uid` is the UID on the node, `target` the API object. A status with `isPassing` will change soon and is
-   * written only if that takes longer than expected.
-   */
-  set(uid: string, target: Stored<Pod>, status: PodStatus, isPassing = false): void {
+  /** `uid` is the UID on the node, which for a static pod is not that of the mirror. */
+  set(uid: string, { target, status, isPassing = false }: StatusUpdate): void {
     const before = this.#entries.get(uid)
     const written = before?.target.metadata.uid === target.metadata.uid ? before?.written : undefined
     const entry = { target, status, isFinished: before?.isFinished ?? false, ...(written && { written }) }
@@ -69,8 +73,8 @@ export class StatusWriter {
   }
 
   /** The pod is cleaned up on the node: deletes it from the API after the last status is written. */
-  finish(uid: string, target: Stored<Pod>, status: PodStatus): void {
-    this.set(uid, target, status)
+  finish(uid: string, update: StatusUpdate): void {
+    this.set(uid, update)
     const entry = this.#entries.get(uid)
     if (entry !== undefined) this.#entries.set(uid, { ...entry, isFinished: true })
     this.#queue.add(uid)

@@ -50,7 +50,7 @@ export async function acceptPortForward(
     return forwardSpdy(new UpgradedConnection({ connection: tunnel, clock: options.clock }), options)
   }
   const ports = readPorts(options.query)
-  if (typeof ports === 'string') return refuse(exchange, 400, ports)
+  if (typeof ports === 'string') return refuse(exchange, { status: 400, message: ports })
   const accepted = acceptWebSocket(exchange, channelProtocols)
   if (accepted === undefined) return undefined
   const encoding = accepted.protocol.includes('base64') ? 'base64' : 'binary'

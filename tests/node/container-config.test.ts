@@ -101,7 +101,10 @@ async function runScript(
   }
   const { pod, sandboxId, sandbox, addresses } = running
   const { uid } = pod.metadata
-  await createTerminationMessageFile(linux, terminationMessagePath(node, uid, container.name, 0))
+  await createTerminationMessageFile(
+    linux,
+    terminationMessagePath(node, { uid, container: container.name, attempt: 0 }),
+  )
   const name = podHostname(pod, node.clusterDomain)
   await writeFile(hostsFilePath(node, uid), hostsFileOf({ pod, addresses, name, nodeHosts: '' }))
   await mkdir(join(podLogFolder(node, pod), container.name), { recursive: true })

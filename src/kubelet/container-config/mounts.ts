@@ -175,7 +175,12 @@ function ownMounts(input: MountsInput): readonly Mount[] {
       : []),
     ...(containerPath === ''
       ? []
-      : [fileMount(terminationMessagePath(node, uid, container.name, attempt), join('/', containerPath))]),
+      : [
+          fileMount(
+            terminationMessagePath(node, { uid, container: container.name, attempt }),
+            join('/', containerPath),
+          ),
+        ]),
   ]
 }
 

@@ -103,7 +103,7 @@ class Walk {
       if (container.restartPolicy === 'Always') return this.#sidecar(container, before)
       const script = scriptOf(this.#pod, container)
       const lasting = container.command || container.args ? script : { afterMs: 0, exitCode: 0 }
-      const after = this.#step(container, before, lasting, initRestarts(this.#pod))
+      const after = this.#step(container, before, { script: lasting, restartPolicy: initRestarts(this.#pod) })
       if (after.state?.terminated?.exitCode !== 0) {
         this.isInitialized = false
         this.hasInitFailed ||= after.state?.terminated !== undefined
@@ -117,15 +117,14 @@ class Walk {
     return containers.map(container => {
       const before = this.#pod.status?.containerStatuses?.find(({ name }) => name === container.name)
       if (!this.isInitialized) return before ?? waiting(container, 'PodInitializing')
-      return this.#step(container, before, scriptOf(this.#pod, container), restartPolicy)
+      return this.#step(container, before, { script: scriptOf(this.#pod, container), restartPolicy })
     })
   }
 
   #step(
     container: Container,
     before: ContainerStatus | undefined,
-    script: ReturnType<typeof scriptOf>,
-    restarts: string,
+    { script, restartPolicy }: { readonly script: Script; readonly restartPolicy: string },
   ): ContainerStatus {
     const status = this.#restarted(container, before)
     const terminated = status.state?.terminated
@@ -138,7 +137,7 @@ class Walk {
       return this.#readied(container, status, startedMs)
     }
     const end = ended(status, script.exitCode, this.#nowMs)
-    const isRestarted = restarts === 'Always' || (restarts === 'OnFailure' && script.exitCode !== 0)
+    const isRestarted = restartPolicy === 'Always' || (restartPolicy === 'OnFailure' && script.exitCode !== 0)
     if (!isRestarted) return { ...status, ready: false, started: false, state: { terminated: end } }
     const backoffMs = backoffOf(status.restartCount, end)
     this.#wakeAt(this.#nowMs + backoffMs)

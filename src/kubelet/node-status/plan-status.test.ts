@@ -35,7 +35,7 @@ function observed(more: Partial<NodeObservation> = {}): NodeObservation {
 const at = Date.UTC(2026, 0, 1)
 
 function plan(before: NodeStatus, more: Partial<NodeObservation> = {}, nowMs = at): NodeStatus {
-  return planStatus(before, node, observed(more), nowMs)
+  return planStatus(before, { node, observed: observed(more), nowMs })
 }
 
 /** `MemoryPressure=False KubeletHasSufficientMemory: kubelet has ...`. */

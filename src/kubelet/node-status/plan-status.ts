@@ -24,13 +24,14 @@ export interface NodeObservation {
   readonly declaredFeatures: readonly string[]
 }
 
+export interface NodeStatusInput {
+  readonly node: KubeletConfiguration
+  readonly observed: NodeObservation
+  readonly nowMs: number
+}
+
 /** Fields of other components are kept: extended resources, attached volumes, conditions of other types. */
-export function planStatus(
-  before: NodeStatus,
-  node: KubeletConfiguration,
-  observed: NodeObservation,
-  nowMs: number,
-): NodeStatus {
+export function planStatus(before: NodeStatus, { node, observed, nowMs }: NodeStatusInput): NodeStatus {
   const { machine, handlers, images, volumesInUse, declaredFeatures } = observed
   const others = foreignCapacity(before.capacity)
   const { conditions: said = [] } = before

@@ -45,22 +45,19 @@ export async function startContainer(
   const { runtime, platform } = dependencies
   const { pod, target, attempt, sandbox } = start
   const { container } = target
-  const image = await step(dependencies, start, 'ErrImagePull', start.image)
+  const step = <T>(reason: string, work: Promise<T>): Promise<T> =>
+    work.catch((error: unknown) => throwStartError(dependencies, start, { reason, error }))
+  const image = await step('ErrImagePull', start.image)
   start.signal.throwIfAborted()
-  const config = await step(
-    dependencies,
-    start,
-    'CreateContainerConfigError',
-    configure(dependencies, start, image),
-  )
+  const config = await step('CreateContainerConfigError', configure(dependencies, start, image))
   const context = await sandboxContext(dependencies, pod, sandbox.attempt)
   const request = { sandboxId: sandbox.id, sandbox: sandboxConfigOf(pod, context).config, config }
   start.signal.throwIfAborted()
   const beganMs = platform.clock.monotonicMs()
-  const id = await step(dependencies, start, 'CreateContainerError', runtime.createContainer(request))
+  const id = await step('CreateContainerError', runtime.createContainer(request))
   start.onCreated(id)
   tell(dependencies, start, { type: 'Normal', reason: 'Created', message: 'Container created' })
-  await step(dependencies, start, 'RunContainerError', runtime.startContainer(id))
+  await step('RunContainerError', runtime.startContainer(id))
   const tookMs = Math.round(platform.clock.monotonicMs() - beganMs)
   tell(dependencies, start, { type: 'Normal', reason: 'Started', message: 'Container started' })
   const { namespace, name, uid } = pod.metadata
@@ -145,7 +142,7 @@ async function makeFiles(
   const { container } = target
   const uid = pod.metadata.uid
   const { files } = platform
-  const messages = terminationMessagePath(node, uid, container.name, attempt)
+  const messages = terminationMessagePath(node, { uid, container: container.name, attempt })
   const logs = dirname(join(podLogFolder(node, pod), containerLogPath(container.name, attempt)))
   await Promise.all([
     createTerminationMessageFile(linux, messages),
@@ -191,24 +188,20 @@ async function withImages(
   return ready
 }
 
-async function step<T>(
+/** `reason` applies to errors that have none of their own. */
+function throwStartError(
   dependencies: PodWorkerDependencies,
   start: ContainerStart,
-  usual: string,
-  work: Promise<T>,
-): Promise<T> {
-  try {
-    return await work
-  } catch (error) {
-    start.signal.throwIfAborted()
-    const message = messageOf(error)
-    const isKnown = error instanceof ImageError || error instanceof ContainerConfigError
-    // Events of image errors have been recorded already.
-    if (!(error instanceof ImageError)) {
-      tell(dependencies, start, { type: 'Warning', reason: 'Failed', message: `Error: ${message}` })
-    }
-    throw new StartError(isKnown ? error.reason : usual, message, { cause: error })
+  { reason, error }: { readonly reason: string; readonly error: unknown },
+): never {
+  start.signal.throwIfAborted()
+  const message = messageOf(error)
+  const isKnown = error instanceof ImageError || error instanceof ContainerConfigError
+  // Events of image errors have been recorded already.
+  if (!(error instanceof ImageError)) {
+    tell(dependencies, start, { type: 'Warning', reason: 'Failed', message: `Error: ${message}` })
   }
+  throw new StartError(isKnown ? error.reason : reason, message, { cause: error })
 }
 
 function tell(

@@ -23,7 +23,9 @@ export async function exec(request: ServerRequest): Promise<void> {
   const streams = readCommandOptions(query)
   if (streams === undefined) return respondText(exchange, 400, noStreams)
   if (command.length === 0) return respondText(exchange, 400, 'a command must be given\n')
-  await connect(request, streams, signal => runtime.exec(id, command, streams, { signal }))
+  await connect(request, streams, signal =>
+    runtime.exec({ containerId: id, command, ...streams }, { signal }),
+  )
 }
 
 export async function attach(request: ServerRequest): Promise<void> {
@@ -109,7 +111,11 @@ export async function run(request: ServerRequest): Promise<void> {
   if (id === undefined) return
   const command = (query.get('cmd') ?? '').split(' ')
   try {
-    const { stdout, stderr, exitCode } = await runtime.execSync(id, command, runMsMax)
+    const { stdout, stderr, exitCode } = await runtime.execSync({
+      containerId: id,
+      command,
+      timeoutMs: runMsMax,
+    })
     const bytes = Buffer.concat([stdout, stderr])
     if (exitCode === 0) return respondBytes(exchange, { status: 200, mediaType: 'text/plain', bytes })
     respondText(exchange, 500, `command '${command.join(' ')}' exited with ${exitCode}: ${bytes.toString()}`)

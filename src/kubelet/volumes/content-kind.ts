@@ -22,7 +22,7 @@ export function contentKind({ kind, medium, collect }: ContentKind): VolumePlugi
     usage: 'files',
     async reconstruct(request) {
       const { linux, node, pod, volume } = request
-      const isThere = await hasContent(linux, volumeFolder(node, pod, kind, volume.name))
+      const isThere = await hasContent(linux, volumeFolder({ node, pod, kind, name: volume.name }))
       return isThere ? preparedOf(request, kind) : undefined
     },
     async setUp(request) {
@@ -53,7 +53,7 @@ export function contentKind({ kind, medium, collect }: ContentKind): VolumePlugi
 }
 
 function preparedOf({ node, pod, volume: { name } }: VolumeRequest, kind: string): MountedVolume {
-  return { name, hostPath: volumeFolder(node, pod, kind, name), readonly: true, selinuxRelabel: true }
+  return { name, hostPath: volumeFolder({ node, pod, kind, name }), readonly: true, selinuxRelabel: true }
 }
 
 /** Merges several sources: later ones win, and all errors are reported. */

@@ -6,13 +6,20 @@ import type { VolumeContext } from './volume-plugin.ts'
 
 type Node = VolumeContext['node']
 
-/** `kind` is Kubernetes' name of the type, such as `empty-dir`. */
-export function volumeFolder(node: Node, pod: KubeletPod, kind: string, name: string): string {
+export interface VolumePath {
+  readonly node: Node
+  readonly pod: KubeletPod
+  /** Kubernetes' name of the type, such as `empty-dir`. */
+  readonly kind: string
+  readonly name: string
+}
+
+export function volumeFolder({ node, pod, kind, name }: VolumePath): string {
   return join(podFolder(node, pod.metadata.uid), 'volumes', `kubernetes.io~${kind}`, name)
 }
 
 /** Marker file that exists once a volume is set up completely. */
-export function readyPath(node: Node, pod: KubeletPod, kind: string, name: string): string {
+export function readyPath({ node, pod, kind, name }: VolumePath): string {
   return join(podFolder(node, pod.metadata.uid), 'plugins', `kubernetes.io~${kind}`, name, 'ready')
 }
 
