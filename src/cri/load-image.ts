@@ -127,8 +127,8 @@ async function ctr(
     return await linux.run(compressed === undefined ? command : [...behindPipe, ...command], options)
   } catch (error) {
     if (signal?.aborted) throw signal.reason
-    const said = messageOf(error)
-    throw new CriError('failed', said.replace(/^.*\bctr: /s, ''), { cause: error })
+    const message = messageOf(error)
+    throw new CriError('failed', message.replace(/^.*\bctr: /s, ''), { cause: error })
   }
 }
 

@@ -17,7 +17,7 @@ import {
   containerdConfiguration,
   containerdVersionOf,
 } from './private-containerd/configuration.ts'
-import { killOrphanedContainerd, StrayRemover } from './private-containerd/stray-remover.ts'
+import { killOrphanedContainerd, OrphanRemover } from './private-containerd/orphan-remover.ts'
 
 export interface PrivateContainerdOptions {
   readonly platform: Platform
@@ -51,7 +51,7 @@ export class PrivateContainerd implements AsyncDisposable {
   #process: Process | undefined
   #startedMs = 0
   #supervised: Promise<unknown> = Promise.resolve()
-  readonly #strays: StrayRemover
+  readonly #orphans: OrphanRemover
 
   private constructor(options: PrivateContainerdOptions) {
     this.#options = options
@@ -59,7 +59,7 @@ export class PrivateContainerd implements AsyncDisposable {
     this.socketPath = join(options.folder, 'containerd.sock')
     this.registryFolder = registryFolder(options.folder)
     this.#log = new ContainerdLog(options.platform.files, join(options.folder, 'containerd.log'))
-    this.#strays = new StrayRemover({ ...options, socketPath: this.socketPath })
+    this.#orphans = new OrphanRemover({ ...options, socketPath: this.socketPath })
   }
 
   /** Resolves when containerd answers. Rejects with the cause from its log when it cannot start. */
@@ -96,10 +96,10 @@ export class PrivateContainerd implements AsyncDisposable {
   }
 
   /**
-   * Removes strays (shims, bundles, network namespaces of unknown containers) at once, without their grace
-   * period. No pod may be in creation. Strays are otherwise removed in the background.
+   * Removes orphans (shims, bundles, network namespaces of unknown containers) at once, without their grace
+   * period. No pod may be in creation. Orphans are otherwise removed in the background.
    */
-  async removeStrays(signal?: AbortSignal): Promise<void> {
+  async removeOrphans(signal?: AbortSignal): Promise<void> {
     await this.#sweep(0, signal)
   }
 
@@ -218,7 +218,7 @@ export class PrivateContainerd implements AsyncDisposable {
     }
   }
 
-  /** Sweeps strays periodically: often for a while after each start, rarely later. */
+  /** Sweeps orphans periodically: often for a while after each start, rarely later. */
   async #keepClean(): Promise<void> {
     const { clock, log } = this.#options.platform
     const { signal } = this.#stop
@@ -229,7 +229,7 @@ export class PrivateContainerd implements AsyncDisposable {
         const nowMs = clock.monotonicMs()
         if (nowMs - this.#startedMs > recentMs && nowMs - sweptMs < sweepSeldomMs) continue
         sweptMs = nowMs
-        await this.#sweep(strayGraceMs, signal)
+        await this.#sweep(orphanGraceMs, signal)
       } catch (error) {
         if (!signal.aborted) log.debug('Failed to sweep orphaned shims', { error })
       }
@@ -238,7 +238,7 @@ export class PrivateContainerd implements AsyncDisposable {
 
   async #sweep(graceMs: number, signal?: AbortSignal): Promise<void> {
     await using channel = this.#options.connectGrpc({ targets: [`unix:${this.socketPath}`] })
-    await this.#strays.sweep(channel, graceMs, signal)
+    await this.#orphans.sweep(channel, graceMs, signal)
   }
 
   /** A process killed by a signal logs no reason, so the signal is reported. */
@@ -262,12 +262,12 @@ const logDrainMs = 500
 const steadyMs = 30_000
 const restarting: Backoff = { initialMs: 20, maxMs: 2_000, factor: 3, jitter: 0.2 }
 
-/** Time after a start during which strays of interrupted pod creation can appear. */
+/** Time after a start during which orphans of interrupted pod creation can appear. */
 const recentMs = 10 * 60_000
 const sweepOftenMs = 20_000
 const sweepSeldomMs = 10 * 60_000
-/** Minimum age of a stray, because containers in creation look the same. */
-const strayGraceMs = 30_000
+/** Minimum age of an orphan, because containers in creation look the same. */
+const orphanGraceMs = 30_000
 
 /** Adds the sbin directories, where containerd finds runc and iptables. */
 function inSearchPath(command: readonly string[]): string[] {

@@ -51,7 +51,7 @@ export interface SimulatedRuntimeOptions {
   /** By image name; images not listed can be pulled. */
   readonly images?: Readonly<Record<string, ImageScript>>
   /** Default behavior. */
-  readonly usual?: ContainerScript
+  readonly defaultScript?: ContainerScript
 }
 
 export type ContainerScripts = ContainerScript | readonly ContainerScript[]
@@ -306,7 +306,7 @@ export class SimulatedRuntime implements ContainerRuntime {
   }
 
   #scriptFor(name: string, attempt: number, image: string): ContainerScript {
-    const { usual } = this.#options
+    const { defaultScript: usual } = this.#options
     const byName = this.#scripts.get(name)
     const one = isList(byName) ? byName[Math.min(attempt, byName.length - 1)] : byName
     return { ...usual, ...this.#images.script(image).container, ...one }

@@ -172,7 +172,9 @@ export class HollowKubelet {
     const pod = this.#pods.get(key)
     if (pod === undefined) return undefined
     try {
-      return await (isBeingDeleted(pod) ? this.#stopPod(key, pod, signal) : this.#walkPod(pod, signal))
+      return await (isBeingDeleted(pod)
+        ? this.#stopPod(key, pod, signal)
+        : this.#updatePodStatus(pod, signal))
     } catch (error) {
       // The pod was changed or deleted in the meantime; the informer will queue it again.
       if (isApiError(error, 'Conflict') || isApiError(error, 'NotFound')) return undefined
@@ -191,7 +193,7 @@ export class HollowKubelet {
     await client.delete(pods, parseKey(key), { gracePeriodSeconds: 0, preconditions, signal })
   }
 
-  async #walkPod(pod: Stored<Pod>, signal: AbortSignal): Promise<void | ReconcileResult> {
+  async #updatePodStatus(pod: Stored<Pod>, signal: AbortSignal): Promise<void | ReconcileResult> {
     const {
       client,
       node: { address },

@@ -39,7 +39,7 @@ class World {
         rootDirectory: '/k',
         imageGc: { highPercent: 85, lowPercent: 80, minimumAgeMs: 120_000 },
       },
-      keptImages: ['registry.k8s.io/pause:3.10'],
+      pinnedImages: ['registry.k8s.io/pause:3.10'],
       pullsMax,
     })
   }

@@ -48,7 +48,7 @@ export type KubeletComponents = ReturnType<typeof kubeletComponents>
 export function kubeletComponents(options: KubeletOptions, known: RuntimeDependentState) {
   const { platform, linux, runtime, client, node } = options
   const shared = { platform, linux, client, node, runtime }
-  const base = makeParts(options, known, uid => workers.get(uid)?.wake())
+  const base = workerComponents(options, known, uid => workers.get(uid)?.requestSync())
   const { informer, cgroups, volumes, statuses, registration } = base
   const sources = new PodSources({ ...shared, informer })
   const nodeObject = (): Stored<Node> | undefined => registration.nodes.get(node.name)
@@ -65,11 +65,11 @@ export function kubeletComponents(options: KubeletOptions, known: RuntimeDepende
     onGone: pod => {
       classes.update()
       statuses.forget(pod.metadata.uid)
-      mirrors.wake(keyOf(pod))
+      mirrors.enqueue(keyOf(pod))
     },
   })
-  const isLeaving = (key: string): boolean => workers.all().some(({ pod }) => keyOf(pod) === key)
-  const mirrors = new MirrorPods({ platform, client, informer, sources, node: nodeObject, isLeaving })
+  const isTerminating = (key: string): boolean => workers.all().some(({ pod }) => keyOf(pod) === key)
+  const mirrors = new MirrorPods({ platform, client, informer, sources, node: nodeObject, isTerminating })
   const orphans = new OrphanedPodCleanup({
     ...shared,
     volumes,
@@ -82,8 +82,12 @@ export function kubeletComponents(options: KubeletOptions, known: RuntimeDepende
 }
 
 /** Dependencies shared by the pod workers, and what they are built from. */
-function makeParts(options: KubeletOptions, known: RuntimeDependentState, wake: (uid: string) => void) {
-  const { platform, linux, runtime, client, node, connectHttp, keptImages = [] } = options
+function workerComponents(
+  options: KubeletOptions,
+  known: RuntimeDependentState,
+  requestSync: (uid: string) => void,
+) {
+  const { platform, linux, runtime, client, node, connectHttp, pinnedImages: keptImages = [] } = options
   const shared = { platform, linux, client, node, runtime }
   const { machine } = known
   const recorder = new EventRecorder({ client, platform, component: 'kubelet', host: node.name })
@@ -92,10 +96,10 @@ function makeParts(options: KubeletOptions, known: RuntimeDependentState, wake: 
   const informer = informers.of(pods, { fieldSelector: `spec.nodeName=${node.name}` })
   const objects = new PodObjects(shared)
   const volumes = new PodVolumes({ ...shared, objects, allocatable: () => machine().allocatable })
-  const images = new Images({ ...shared, objects, recorder: ofPods, keptImages })
+  const images = new Images({ ...shared, objects, recorder: ofPods, pinnedImages: keptImages })
   const cgroups = new PodCgroups({ ...shared, hugePageSizes: machine().hugePageSizes })
   const statuses = new StatusWriter({ ...shared, informer })
-  const probes = new Probes({ ...options, recorder: ofPods, onChange: wake })
+  const probes = new Probes({ ...options, recorder: ofPods, onChange: requestSync })
   const registration = new NodeRegistration({ ...shared, images, recorder, version: options.version })
   const dependencies: PodWorkerDependencies = {
     ...shared,

@@ -32,7 +32,7 @@ export interface KubeletOptions {
   /** Network for probes of pods, if not the machine's. */
   readonly network?: Pick<Network, 'connect'>
   /** Fully qualified names of images that are never removed, such as the pause image. */
-  readonly keptImages?: readonly string[]
+  readonly pinnedImages?: readonly string[]
 }
 
 /** Retry period until the runtime answers. */
@@ -61,7 +61,7 @@ export class Kubelet implements KubeletView {
       machine: () => machine,
       runtimeName: () => runtimeInfo.runtime?.name ?? '',
       handlers: () => runtimeInfo.handlers,
-      onChange: uid => this.#tell(uid),
+      onChange: uid => this.#notify(uid),
     })
     this.#components = components
     const { cgroups, registration, informers, recorder, statuses, objects, sources } = components
@@ -165,7 +165,7 @@ export class Kubelet implements KubeletView {
     try {
       for await (const uid of this.#options.runtime.containerEvents(signal)) {
         workers.syncSoon(uid)
-        if (uid === undefined || workers.get(uid) === undefined) orphans.wake()
+        if (uid === undefined || workers.get(uid) === undefined) orphans.requestSweep()
       }
     } catch (error) {
       if (!signal.aborted) throw error
@@ -187,7 +187,7 @@ export class Kubelet implements KubeletView {
     }
   }
 
-  #tell(uid: string): void {
+  #notify(uid: string): void {
     for (const callback of this.#watchers.get(uid) ?? []) callback()
   }
 }

@@ -22,7 +22,7 @@ export interface MirrorPodsOptions {
   readonly sources: PodSources
   readonly node: () => Stored<Node> | undefined
   /** True while a static pod of this name is terminating after its manifest was removed. */
-  readonly isLeaving: (key: string) => boolean
+  readonly isTerminating: (key: string) => boolean
 }
 
 const retryMs = { first: 500, max: 60_000 }
@@ -48,7 +48,7 @@ export class MirrorPods {
   }
 
   /** Queues the pod with this name. */
-  wake(key: string): void {
+  enqueue(key: string): void {
     this.#queue.add(key)
   }
 
@@ -59,12 +59,12 @@ export class MirrorPods {
   }
 
   async #sync(key: string, signal: AbortSignal): Promise<void | ReconcileResult> {
-    const { informer, sources, isLeaving } = this.#options
+    const { informer, sources, isTerminating } = this.#options
     const pod = sources.staticPod(key)
     const known = informer.get(key)
     const mirror = known && isMirror(known) ? known : undefined
     if (pod === undefined) {
-      if (mirror !== undefined && !isLeaving(key)) await this.#remove(key, mirror, signal)
+      if (mirror !== undefined && !isTerminating(key)) await this.#remove(key, mirror, signal)
       return undefined
     }
     if (mirror === undefined) return this.#create(pod, signal)

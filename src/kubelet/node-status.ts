@@ -59,7 +59,7 @@ export class NodeRegistration {
   readonly #options: NodeRegistrationOptions
   readonly #lease: NodeLease
   readonly #watch: RuntimeState
-  readonly #lasting = new PressureTransitions()
+  readonly #pressureTransitions = new PressureTransitions()
   #pressures: ReadonlySet<PressureType> = new Set()
   /** As last read or written here; the informer may lag behind. */
   #node: Stored<Node> | undefined
@@ -67,7 +67,7 @@ export class NodeRegistration {
   /** Images as last listed by the runtime. */
   #images: readonly Image[] = []
   #isReady = false
-  #wake: (() => void) | undefined
+  #endSleep: (() => void) | undefined
 
   constructor(options: NodeRegistrationOptions) {
     const {
@@ -94,7 +94,7 @@ export class NodeRegistration {
 
   /** Triggers a status update now. */
   check(): void {
-    this.#wake?.()
+    this.#endSleep?.()
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -123,7 +123,7 @@ export class NodeRegistration {
     let failures = 0
     while (!signal.aborted) {
       try {
-        await this.#pass(signal)
+        await this.#syncStatus(signal)
         failures = 0
       } catch (error) {
         if (signal.aborted) return
@@ -132,12 +132,12 @@ export class NodeRegistration {
         log.warn('Error updating node status, will retry', { error })
       }
       const isStarting = clock.monotonicMs() - startedMs < startingMs
-      const usualMs = this.#isReady ? checkMs : isStarting ? startingCheckMs : notReadyCheckMs
-      await this.#sleep(failures === 0 ? usualMs : backoffMs(failures), signal)
+      const periodMs = this.#isReady ? checkMs : isStarting ? startingCheckMs : notReadyCheckMs
+      await this.#sleep(failures === 0 ? periodMs : backoffMs(failures), signal)
     }
   }
 
-  async #pass(signal: AbortSignal): Promise<void> {
+  async #syncStatus(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options.platform
     const known = this.#latest() ?? (await this.#register(signal))
     const before = known.status ?? {}
@@ -147,7 +147,7 @@ export class NodeRegistration {
     if (!isDue && !hasChanged(before, status)) return
     await this.#write(known, status, signal)
     this.#reportedMs = clock.monotonicMs()
-    this.#tell(before, status)
+    this.#recordEvents(before, status)
   }
 
   /** Undefined if the node was deleted and has to be registered again. */
@@ -189,7 +189,7 @@ export class NodeRegistration {
     ])
     this.#images = imagesHere
     const observed = observedPressures(readings, node.evictionHard)
-    this.#pressures = this.#lasting.observe(observed, platform.clock.monotonicMs())
+    this.#pressures = this.#pressureTransitions.observe(observed, platform.clock.monotonicMs())
     const observation = {
       machine,
       facts: linux.machine,
@@ -213,7 +213,7 @@ export class NodeRegistration {
   }
 
   /** Node events carry the name instead of the UID, which is how clients look them up. */
-  #tell(before: NodeStatus, after: NodeStatus): void {
+  #recordEvents(before: NodeStatus, after: NodeStatus): void {
     const { recorder, node } = this.#options
     const about = { apiVersion: 'v1', kind: 'Node', metadata: { name: node.name, uid: node.name } } as const
     for (const event of planEvents(node.name, before, after)) recorder.record(about, event)
@@ -222,9 +222,9 @@ export class NodeRegistration {
   async #sleep(ms: number, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options.platform
     const woken = new AbortController()
-    this.#wake = () => woken.abort()
+    this.#endSleep = () => woken.abort()
     await clock.sleep(ms, AbortSignal.any([signal, woken.signal])).catch(() => undefined)
-    this.#wake = undefined
+    this.#endSleep = undefined
   }
 }
 

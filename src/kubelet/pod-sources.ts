@@ -62,12 +62,12 @@ export class PodSources {
     this.#options = options
     const { platform, linux, node } = options
     const folder = node.staticPodPath
-    const onChange = (uid: string): void => this.#tell(uid)
+    const onChange = (uid: string): void => this.#notify(uid)
     this.#manifests = new StaticPodSource({ platform, linux, folder, nodeName: node.name, onChange })
     options.informer.addEventHandler((key, { oldObject, newObject }) => {
       this.#follow(oldObject, newObject)
       const mirrored = this.#manifests.byKey(key)?.metadata.uid
-      if (mirrored !== undefined) this.#tell(mirrored)
+      if (mirrored !== undefined) this.#notify(mirrored)
     })
   }
 
@@ -108,16 +108,16 @@ export class PodSources {
     const [old, now] = [before, after].map(pod => (pod && !isMirror(pod) ? pod.metadata.uid : undefined))
     if (old !== undefined && old !== now) {
       this.#byUid.delete(old)
-      this.#tell(old)
+      this.#notify(old)
     }
     if (now !== undefined && after !== undefined) {
       assert(isNamespaced(after), 'a pod has a namespace')
       this.#byUid.set(now, after)
-      this.#tell(now)
+      this.#notify(now)
     }
   }
 
-  #tell(uid: string): void {
+  #notify(uid: string): void {
     for (const handler of this.#handlers) handler(uid)
   }
 }

@@ -70,11 +70,11 @@ export class PodWorkers {
     const uid = pod.metadata.uid
     const { namespace, name } = pod.metadata
     const worker = new PodWorker({ dependencies, sourced, onChange: () => onChange(uid) })
-    const refusal = this.#refusal(sourced)
-    if (refusal !== undefined) {
-      dependencies.platform.log.info('Pod admission denied', { namespace, pod: name, uid, ...refusal })
-      dependencies.recorder.record(pod, { type: 'Warning', ...refusal })
-      worker.fail(refusal, { isRejected: true })
+    const rejection = this.#rejection(sourced)
+    if (rejection !== undefined) {
+      dependencies.platform.log.info('Pod admission denied', { namespace, pod: name, uid, ...rejection })
+      dependencies.recorder.record(pod, { type: 'Warning', ...rejection })
+      worker.fail(rejection, { isRejected: true })
     } else dependencies.platform.log.info('Pod admitted', { namespace, pod: name, uid })
     this.#workers.set(uid, worker)
     this.#options.onAdd()
@@ -98,7 +98,7 @@ export class PodWorkers {
   }
 
   /** A pod that was admitted once is not checked again, even if the node has changed. */
-  #refusal({ pod, isStatic }: SourcedPod): ReturnType<typeof admitPod> {
+  #rejection({ pod, isStatic }: SourcedPod): ReturnType<typeof admitPod> {
     const { dependencies, node, pressures } = this.#options
     const { startTime, phase } = pod.status ?? {}
     if (startTime !== undefined || isTerminal(phase) || isBeingDeleted(pod)) return undefined

@@ -89,7 +89,7 @@ export class Probes {
     const { platform, runtime, connectHttp, connectGrpc, network = platform.network } = this.#options
     const uid = pod.metadata.uid
     const probes = new ContainerProbes({
-      means: { platform, runtime, connectHttp, connectGrpc, network },
+      dependencies: { platform, runtime, connectHttp, connectGrpc, network },
       container: found.container,
       running,
       beganMs: this.#beganMs,

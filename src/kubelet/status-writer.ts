@@ -26,7 +26,7 @@ export interface StatusUpdate {
   readonly target: Stored<Pod>
   readonly status: PodStatus
   /** The status will change soon and is written only if that takes longer than expected. */
-  readonly isPassing?: boolean
+  readonly isTransient?: boolean
 }
 
 interface Entry {
@@ -61,14 +61,14 @@ export class StatusWriter {
   }
 
   /** `uid` is the UID on the node, which for a static pod is not that of the mirror. */
-  set(uid: string, { target, status, isPassing = false }: StatusUpdate): void {
+  set(uid: string, { target, status, isTransient = false }: StatusUpdate): void {
     const before = this.#entries.get(uid)
     const written = before?.target.metadata.uid === target.metadata.uid ? before?.written : undefined
     const entry = { target, status, isFinished: before?.isFinished ?? false, ...(written && { written }) }
     this.#entries.set(uid, entry)
     const now = this.#current(entry)
     if (statusPatch(now.status ?? {}, status) === undefined) return
-    if (!isPassing && isUrgent(now.status ?? {}, status)) this.#queue.add(uid)
+    if (!isTransient && isUrgent(now.status ?? {}, status)) this.#queue.add(uid)
     else this.#queue.addAfter(uid, lazyMs)
   }
 

@@ -80,8 +80,8 @@ async function converse(connectHttp: HttpConnect, protocol: string): Promise<Con
   assert.ok('connection' in upgraded)
   assert.equal(upgraded.protocol, protocol === '' ? undefined : protocol)
   const { connection, head } = upgraded
-  const wire = new UpgradedConnection({ connection, head, clock })
-  const socket = new WebSocket({ wire, maskingKey: () => Uint8Array.of(1, 2, 3, 4) })
+  const wrapped = new UpgradedConnection({ connection, head, clock })
+  const socket = new WebSocket({ connection: wrapped, maskingKey: () => Uint8Array.of(1, 2, 3, 4) })
   const listen = async (): Promise<string[]> => {
     const channels: string[] = ['', '', '', '', '']
     let message = Buffer.alloc(0)
@@ -187,8 +187,8 @@ test('a command over SPDY: every protocol', async () => {
     const upgraded = await upgradeTo(connectHttp, headers, 'POST')
     assert.ok('connection' in upgraded)
     assert.equal(upgraded.protocol, protocol)
-    const wire = new UpgradedConnection({ connection: upgraded.connection, head: upgraded.head, clock })
-    const spdy = new SpdyConnection({ wire, clock, side: 'client' })
+    const connection = new UpgradedConnection({ connection: upgraded.connection, head: upgraded.head, clock })
+    const spdy = new SpdyConnection({ connection, clock, side: 'client' })
     void spdy.run()
     const [error, stdout, stdin, stderr] = [
       await spdy.open({ streamtype: 'error' }),

@@ -40,13 +40,13 @@ export async function acceptPortForward(
   const { exchange } = options
   if (!isWebSocketRequest(exchange)) {
     const accepted = acceptSpdy(exchange, [portForwardProtocol])
-    return accepted && forwardSpdy(wireOf(options, accepted), options)
+    return accepted && forwardSpdy(upgradedConnection(options, accepted), options)
   }
   const isTunnel = requestedProtocols(exchange).some(each => each.startsWith(`${spdyUpgrade}+`))
   if (isTunnel) {
     const accepted = acceptWebSocket(exchange, [tunnelProtocol])
     if (accepted === undefined) return undefined
-    const tunnel = new WebSocketTunnel(new WebSocket({ wire: wireOf(options, accepted) }))
+    const tunnel = new WebSocketTunnel(new WebSocket({ connection: upgradedConnection(options, accepted) }))
     return forwardSpdy(new UpgradedConnection({ connection: tunnel, clock: options.clock }), options)
   }
   const ports = readPorts(options.query)
@@ -54,10 +54,14 @@ export async function acceptPortForward(
   const accepted = acceptWebSocket(exchange, channelProtocols)
   if (accepted === undefined) return undefined
   const encoding = accepted.protocol.includes('base64') ? 'base64' : 'binary'
-  return forwardChannels({ socket: new WebSocket({ wire: wireOf(options, accepted) }), encoding, ports })
+  return forwardChannels({
+    socket: new WebSocket({ connection: upgradedConnection(options, accepted) }),
+    encoding,
+    ports,
+  })
 }
 
-function wireOf(
+function upgradedConnection(
   { clock, idleTimeoutMs }: AcceptPortForwardOptions,
   { connection, head }: ReturnType<NonNullable<UpgradeExchange['hijack']>>,
 ): UpgradedConnection {
@@ -70,11 +74,16 @@ function wireOf(
 }
 
 function forwardSpdy(
-  wire: UpgradedConnection,
+  upgraded: UpgradedConnection,
   { clock, streamCreationTimeoutMs }: AcceptPortForwardOptions,
 ): PortForwardClient {
   const pairs = new StreamPairs({ clock, timeoutMs: streamCreationTimeoutMs ?? streamCreationTimeoutMsUsual })
-  const spdy = new SpdyConnection({ wire, clock, side: 'server', onStream: stream => pairs.add(stream) })
+  const spdy = new SpdyConnection({
+    connection: upgraded,
+    clock,
+    side: 'server',
+    onStream: stream => pairs.add(stream),
+  })
   void spdy.run().finally(() => pairs.end())
   return { connections: pairs.connections }
 }

@@ -172,12 +172,12 @@ function connect(accepts: (stream: SpdyStream) => boolean = () => true): Ends {
     return accepts(stream)
   }
   const client = new SpdyConnection({
-    wire: new UpgradedConnection({ connection: near, clock }),
+    connection: new UpgradedConnection({ connection: near, clock }),
     clock,
     side: 'client',
   })
-  const wire = new UpgradedConnection({ connection: far, clock })
-  const server = new SpdyConnection({ wire, clock, side: 'server', onStream })
+  const upgraded = new UpgradedConnection({ connection: far, clock })
+  const server = new SpdyConnection({ connection: upgraded, clock, side: 'server', onStream })
   void client.run()
   void server.run()
   return { client, server, streams }
@@ -249,7 +249,7 @@ test('when the connection breaks, readers fail; after a goodbye they are at the 
 test('what a peer has said before it hung up is heard, however late', async () => {
   const [near, far] = duplexPair()
   const client = new SpdyConnection({
-    wire: new UpgradedConnection({ connection: far, clock }),
+    connection: new UpgradedConnection({ connection: far, clock }),
     clock,
     side: 'client',
   })
@@ -298,8 +298,8 @@ function bare(onStream: (stream: SpdyStream) => boolean = () => true): {
   readonly running: Promise<void>
 } {
   const [near, far] = duplexPair()
-  const wire = new UpgradedConnection({ connection: far, clock })
-  const running = new SpdyConnection({ wire, clock, side: 'server', onStream }).run()
+  const upgraded = new UpgradedConnection({ connection: far, clock })
+  const running = new SpdyConnection({ connection: upgraded, clock, side: 'server', onStream }).run()
   return { connection: near, running }
 }
 
@@ -322,8 +322,13 @@ test('a peer that does not read the answers to what it sends is not read either'
   const writer = new HeaderWriter()
   const check = async (frame: (count: number) => Uint8Array): Promise<void> => {
     const [near, far] = duplexPair()
-    const wire = new UpgradedConnection({ connection: far, clock })
-    const running = new SpdyConnection({ wire, clock, side: 'server', onStream: () => false }).run()
+    const upgraded = new UpgradedConnection({ connection: far, clock })
+    const running = new SpdyConnection({
+      connection: upgraded,
+      clock,
+      side: 'server',
+      onStream: () => false,
+    }).run()
     const frames = Array.from({ length: 20_000 }, (_, count) => frame(count))
     near.write(Buffer.concat(frames))
     const waiting = (): number => far.writableLength + near.readableLength
@@ -333,7 +338,7 @@ test('a peer that does not read the answers to what it sends is not read either'
     }
     assert.ok(waiting() > 0 && waiting() < 200_000, `${waiting()} bytes wait to be read`)
     near.destroy()
-    wire.destroy()
+    upgraded.destroy()
     await running
   }
   await check(() => controlBytes(kinds.ping, [1]))

@@ -150,10 +150,10 @@ function connect(): Ends {
   const [near, far] = duplexPair()
   return {
     client: new WebSocket({
-      wire: new UpgradedConnection({ connection: near, clock }),
+      connection: new UpgradedConnection({ connection: near, clock }),
       maskingKey: () => key,
     }),
-    server: new WebSocket({ wire: new UpgradedConnection({ connection: far, clock }) }),
+    server: new WebSocket({ connection: new UpgradedConnection({ connection: far, clock }) }),
   }
 }
 
@@ -179,7 +179,7 @@ test('two ends exchange messages and part in peace', async () => {
 
 test('a ping is answered, and a peer that breaks the protocol is told why', async () => {
   const [near, far] = duplexPair()
-  const server = new WebSocket({ wire: new UpgradedConnection({ connection: far, clock }) })
+  const server = new WebSocket({ connection: new UpgradedConnection({ connection: far, clock }) })
   const reading = assert.rejects(messages(server), WebSocketError)
   near.write(Buffer.concat(frameBytes(opcodes.ping, [Buffer.from('hi')], key)))
   near.write(Buffer.from([0x81, 0x00]))

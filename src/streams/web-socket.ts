@@ -8,7 +8,7 @@ import { FrameParser, opcodes, type MessagePiece, applyMask } from './web-socket
 import { WebSocketError } from './web-socket/web-socket-error.ts'
 
 export interface WebSocketOptions {
-  readonly wire: UpgradedConnection
+  readonly connection: UpgradedConnection
   /** Random key of four bytes for client frames (RFC 6455, 5.3). Absent on a server. */
   readonly maskingKey?: () => Uint8Array
 }
@@ -19,11 +19,11 @@ const protocolError = 1002
 export class WebSocket {
   readonly #connection: UpgradedConnection
   readonly #maskingKey: (() => Uint8Array) | undefined
-  readonly #heard = Promise.withResolvers<void>()
+  readonly #peerHasSent = Promise.withResolvers<void>()
   #isCloseSent = false
 
-  constructor({ wire, maskingKey }: WebSocketOptions) {
-    this.#connection = wire
+  constructor({ connection, maskingKey }: WebSocketOptions) {
+    this.#connection = connection
     this.#maskingKey = maskingKey
   }
 
@@ -33,8 +33,8 @@ export class WebSocket {
   }
 
   /** Resolves when the peer has sent anything, including a pong: it is reading then. */
-  get heard(): Promise<void> {
-    return this.#heard.promise
+  get peerHasSent(): Promise<void> {
+    return this.#peerHasSent.promise
   }
 
   /**
@@ -46,9 +46,9 @@ export class WebSocket {
       const closing = yield* this.#untilClosed()
       if (closing.length === 1) throw new WebSocketError(1002, 'truncated close frame')
       const code = closing.length >= 2 ? (closing[0]! << 8) | closing[1]! : normalClosure
-      await this.#sayClose(isSendable(code) ? code : protocolError, '')
+      await this.#sendClose(isSendable(code) ? code : protocolError, '')
     } catch (error) {
-      if (error instanceof WebSocketError) await this.#sayClose(error.code, error.message)
+      if (error instanceof WebSocketError) await this.#sendClose(error.code, error.message)
       // No graceful close for a peer that disconnected without a close frame.
       else this.#connection.destroy()
       throw error
@@ -72,7 +72,7 @@ export class WebSocket {
    * meanwhile, this takes until the peer is disconnected by timeout.
    */
   async close(code = normalClosure, reason = ''): Promise<void> {
-    await this.#sayClose(code, reason)
+    await this.#sendClose(code, reason)
     await this.#connection.close()
   }
 
@@ -85,7 +85,7 @@ export class WebSocket {
     const parser = new FrameParser({ isMasked: this.#maskingKey === undefined })
     for await (const chunk of this.#connection.read()) {
       for (const event of parser.parse(chunk)) {
-        this.#heard.resolve()
+        this.#peerHasSent.resolve()
         if (event.type === 'message') yield event
         else if (event.type === 'ping') await this.#write(opcodes.pong, [event.bytes])
         else if (event.type === 'close') return event.bytes
@@ -94,7 +94,7 @@ export class WebSocket {
     throw new Error('connection closed without a close frame')
   }
 
-  async #sayClose(code: number, reason: string): Promise<void> {
+  async #sendClose(code: number, reason: string): Promise<void> {
     if (this.#isCloseSent) return
     this.#isCloseSent = true
     const text = Buffer.from(reason).subarray(0, 123)

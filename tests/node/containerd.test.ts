@@ -164,7 +164,7 @@ describe('containerd', { skip: containersMissing }, () => {
     await removePods(node.runtime, node.platform)
     // A shim that was starting when containerd was killed may appear slightly later.
     for (let tries = 0; tries < 50; tries++) {
-      await node.containerd.removeStrays()
+      await node.containerd.removeOrphans()
       if ((await processesWith(node.containerd.socketPath)).length === 0) break
       await node.platform.clock.sleep(200)
     }

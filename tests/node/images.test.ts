@@ -123,7 +123,7 @@ function kubelet(
       rootDirectory: join(node.folder, 'kubelet'),
       imageGc: { highPercent: 85, lowPercent: 80, minimumAgeMs },
     },
-    keptImages: ['registry.k8s.io/pause:3.10'],
+    pinnedImages: ['registry.k8s.io/pause:3.10'],
   })
   const uids = new Map<string, string>()
   const ensure = async (image: string, secrets: readonly string[] = []): Promise<Image | string> => {

@@ -137,8 +137,8 @@ test('what dies comes back, and what lives is left alone', { skip }, async t => 
   })
 
   for (const name of ['web', 'other', 'later']) await node.delete(name)
-  // containerd 2 leaves the shim of a pod whose pause container was killed; strays are removed later.
-  await node.containerd.containerd.removeStrays()
+  // containerd 2 leaves the shim of a pod whose pause container was killed; orphans are removed later.
+  await node.containerd.containerd.removeOrphans()
   await nothingIsLeft(node, before)
 })
 

@@ -75,8 +75,8 @@ const tailCharacters = 4_000
  * One-line cause of a containerd failure from the tail of its log: its final error message, otherwise the
  * last logged error.
  */
-export function failureText(said: string): string {
-  const lines = said.split('\n').filter(line => line.trim() !== '')
+export function failureText(output: string): string {
+  const lines = output.split('\n').filter(line => line.trim() !== '')
   const exitReason = lines.findLast(line => line.startsWith('containerd: '))
   if (exitReason) return exitReason.slice('containerd: '.length)
   const logged = lines.findLast(line => /\blevel=(?:fatal|error|panic)\b/.test(line))
@@ -88,9 +88,9 @@ export function failureText(said: string): string {
 /**
  * Cause of a plugin load failure. The first failed plugin is reported, because later ones may depend on it.
  */
-export function pluginFailureText(said: string): string {
-  const failed = said.split('\n').find(line => line.includes('failed to load plugin'))
-  return failed === undefined ? failureText(said) : readable(failed)
+export function pluginFailureText(output: string): string {
+  const failed = output.split('\n').find(line => line.includes('failed to load plugin'))
+  return failed === undefined ? failureText(output) : readable(failed)
 }
 
 /** Message and error of a logrus line. */

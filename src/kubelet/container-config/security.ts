@@ -35,7 +35,7 @@ type SecurityInput = Pick<
 
 export function containerSecurity(input: SecurityInput): ContainerSecurity {
   const { pod, container, image, node, machine } = input
-  refuseRoot(pod, container, image)
+  verifyRunAsNonRoot(pod, container, image)
   const { securityContext: own = {} } = container
   const user = userOf(pod, container, image)
   const runAsGroup = own.runAsGroup ?? pod.spec?.securityContext?.runAsGroup
@@ -95,7 +95,7 @@ function userOf(
  * Enforces `runAsNonRoot`: rejects containers that would run as root or have a user name that cannot be
  * verified.
  */
-function refuseRoot(pod: KubeletPod, container: Container, image: Image): void {
+function verifyRunAsNonRoot(pod: KubeletPod, container: Container, image: Image): void {
   const { securityContext: ofPod } = pod.spec ?? {}
   const { securityContext: own } = container
   if (!(own?.runAsNonRoot ?? ofPod?.runAsNonRoot ?? false)) return

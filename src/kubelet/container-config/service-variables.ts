@@ -12,18 +12,18 @@ export function serviceVariables(
   pod: KubeletPod,
   services: readonly Stored<Service>[],
 ): ReadonlyMap<string, string> {
-  const heard = new Map<string, Stored<Service>>()
+  const byName = new Map<string, Stored<Service>>()
   for (const service of services) {
     const { name, namespace } = service.metadata
     if (!hasAddress(service)) continue
     if (isApiService(service)) {
       // A service of the same name in the pod's namespace takes precedence.
-      if (!heard.has(name)) heard.set(name, service)
+      if (!byName.has(name)) byName.set(name, service)
     } else if (namespace === pod.metadata.namespace && (pod.spec?.enableServiceLinks ?? true)) {
-      heard.set(name, service)
+      byName.set(name, service)
     }
   }
-  return new Map([...heard.values()].flatMap(variablesOf))
+  return new Map([...byName.values()].flatMap(variablesOf))
 }
 
 function isApiService({ metadata }: Service): boolean {

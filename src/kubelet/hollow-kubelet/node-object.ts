@@ -46,20 +46,20 @@ export function readyNode(node: Stored<Node>, shape: NodeShape, nowMs: number): 
   }
 }
 
-type Said = Pick<NodeCondition, 'type' | 'status' | 'reason' | 'message'>
+type ConditionState = Pick<NodeCondition, 'type' | 'status' | 'reason' | 'message'>
 
-const conditions: readonly Said[] = [
+const conditions: readonly ConditionState[] = [
   good('MemoryPressure', 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available'),
   good('DiskPressure', 'KubeletHasNoDiskPressure', 'kubelet has no disk pressure'),
   good('PIDPressure', 'KubeletHasSufficientPID', 'kubelet has sufficient PID available'),
   { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'kubelet is posting ready status' },
 ]
 
-function good(type: string, reason: string, message: string): Said {
+function good(type: string, reason: string, message: string): ConditionState {
   return { type, status: 'False', reason, message }
 }
 
-function conditionNow(node: Node, condition: Said, nowMs: number): NodeCondition {
+function conditionNow(node: Node, condition: ConditionState, nowMs: number): NodeCondition {
   const before = node.status?.conditions?.find(({ type }) => type === condition.type)
   const now = formatTime(nowMs)
   const since = before?.status === condition.status ? before.lastTransitionTime : undefined

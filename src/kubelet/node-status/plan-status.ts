@@ -34,8 +34,8 @@ export interface NodeStatusInput {
 export function planStatus(before: NodeStatus, { node, observed, nowMs }: NodeStatusInput): NodeStatus {
   const { machine, handlers, images, volumesInUse, declaredFeatures } = observed
   const others = foreignCapacity(before.capacity)
-  const { conditions: said = [] } = before
-  const own = conditionsOf(observed).map(condition => timed(condition, said, nowMs))
+  const { conditions = [] } = before
+  const own = conditionsOf(observed).map(condition => timed(condition, conditions, nowMs))
   return {
     ...before,
     addresses: [
@@ -44,7 +44,7 @@ export function planStatus(before: NodeStatus, { node, observed, nowMs }: NodeSt
     ],
     capacity: { ...others, ...machine.capacity },
     allocatable: { ...others, ...machine.allocatable },
-    conditions: [...said.filter(({ type }) => !own.some(condition => condition.type === type)), ...own],
+    conditions: [...conditions.filter(({ type }) => !own.some(condition => condition.type === type)), ...own],
     daemonEndpoints: { kubeletEndpoint: { Port: node.kubeletPort } },
     nodeInfo: nodeInfoOf(observed),
     ...(handlers.length > 0 && { runtimeHandlers: handlersOf(handlers) }),
@@ -64,10 +64,10 @@ function withoutHeartbeats({ conditions = [], ...rest }: NodeStatus): object {
   return { ...rest, conditions: quiet.sort((a, b) => (a.type < b.type ? -1 : 1)) }
 }
 
-type Said = Pick<NodeCondition, 'type' | 'status' | 'reason' | 'message'>
+type ConditionState = Pick<NodeCondition, 'type' | 'status' | 'reason' | 'message'>
 
-function conditionsOf({ pressures, problems }: NodeObservation): readonly Said[] {
-  const pressed = (type: PressureType, bad: readonly string[], good: readonly string[]): Said => {
+function conditionsOf({ pressures, problems }: NodeObservation): readonly ConditionState[] {
+  const pressed = (type: PressureType, bad: readonly string[], good: readonly string[]): ConditionState => {
     const isPressed = pressures.has(type)
     const [reason = '', message = ''] = isPressed ? bad : good
     return { type, status: isPressed ? 'True' : 'False', reason, message }
@@ -92,7 +92,7 @@ function conditionsOf({ pressures, problems }: NodeObservation): readonly Said[]
   ]
 }
 
-function readyCondition(problems: readonly string[]): Said {
+function readyCondition(problems: readonly string[]): ConditionState {
   if (problems.length === 0) {
     return {
       type: 'Ready',
@@ -106,8 +106,12 @@ function readyCondition(problems: readonly string[]): Said {
   return { type: 'Ready', status: 'False', reason: 'KubeletNotReady', message }
 }
 
-function timed(condition: Said, said: readonly NodeCondition[], nowMs: number): NodeCondition {
-  const before = said.find(({ type }) => type === condition.type)
+function timed(
+  condition: ConditionState,
+  conditions: readonly NodeCondition[],
+  nowMs: number,
+): NodeCondition {
+  const before = conditions.find(({ type }) => type === condition.type)
   const now = formatTime(nowMs)
   const since = before?.status === condition.status ? before.lastTransitionTime : undefined
   return { ...condition, lastHeartbeatTime: now, lastTransitionTime: since ?? now }

@@ -114,7 +114,7 @@ export class ContainerPlan {
   #attemptOf({ name }: Container, latest: ObservedContainer | undefined): number {
     if (latest !== undefined) return latest.attempt + 1
     const { initContainerStatuses = [], containerStatuses = [] } = this.#input.status
-    const said = [...initContainerStatuses, ...containerStatuses].find(status => status.name === name)
-    return said === undefined ? 0 : said.restartCount + (said.containerID ? 1 : 0)
+    const status = [...initContainerStatuses, ...containerStatuses].find(status => status.name === name)
+    return status === undefined ? 0 : status.restartCount + (status.containerID ? 1 : 0)
   }
 }

@@ -16,7 +16,7 @@ import type { KubeletPod } from '../kubelet-pod.ts'
 import type { PodWorkerDependencies } from '../pod-worker-dependencies.ts'
 
 export interface PodActionsOptions extends PodContextOptions {
-  readonly wake: () => void
+  readonly requestSync: () => void
   /** Schedules a sync after the debounce time. */
   readonly syncSoon: () => void
   /** Called when the pod is cleaned up. */
@@ -54,11 +54,11 @@ export class PodActions {
     const tasks: Tasks = new Tasks({
       nowMs: () => clock.now(),
       // While other tasks run, the sync is debounced: their completion triggers one anyway.
-      onEnd: () => (tasks.isIdle ? options.wake() : options.syncSoon()),
+      onEnd: () => (tasks.isIdle ? options.requestSync() : options.syncSoon()),
       onFailure: (key, error) => {
         if (this.#signal.aborted) return
         log.warn('Pod action failed', { ...context.name(), key, error })
-        if (isKill(key)) context.tell('FailedKillPod', `error killing pod: ${messageOf(error)}`)
+        if (isKill(key)) context.recordWarning('FailedKillPod', `error killing pod: ${messageOf(error)}`)
       },
     })
     const { signal } = this.#start
@@ -126,8 +126,8 @@ export class PodActions {
   }
 
   /** Records BackOff events. */
-  tellWaiting(waiting: ReadonlyMap<string, Waiting>): void {
-    this.#starts.tellWaiting(waiting)
+  recordBackOff(waiting: ReadonlyMap<string, Waiting>): void {
+    this.#starts.recordBackOff(waiting)
   }
 
   #perform(action: PodAction): void {
@@ -175,7 +175,10 @@ export class PodActions {
     } catch (error) {
       if (signal.aborted) return
       this.#sandboxRetryAtMs = this.#context.retryTimeMs()
-      this.#context.tell('FailedCreatePodSandBox', `Failed to create pod sandbox: ${messageOf(error)}`)
+      this.#context.recordWarning(
+        'FailedCreatePodSandBox',
+        `Failed to create pod sandbox: ${messageOf(error)}`,
+      )
       this.#context.log('CreatePodSandbox for pod failed', { attempt, error })
     }
   }

@@ -35,7 +35,7 @@ export class PodContext {
   }
 
   /** Records a warning event. */
-  tell(reason: string, message: string): void {
+  recordWarning(reason: string, message: string): void {
     this.dependencies.recorder.record(this.pod(), { type: 'Warning', reason, message })
   }
 

@@ -56,10 +56,10 @@ export async function startContainer(
   const beganMs = platform.clock.monotonicMs()
   const id = await step('CreateContainerError', runtime.createContainer(request))
   start.onCreated(id)
-  tell(dependencies, start, { type: 'Normal', reason: 'Created', message: 'Container created' })
+  recordEvent(dependencies, start, { type: 'Normal', reason: 'Created', message: 'Container created' })
   await step('RunContainerError', runtime.startContainer(id))
   const tookMs = Math.round(platform.clock.monotonicMs() - beganMs)
-  tell(dependencies, start, { type: 'Normal', reason: 'Started', message: 'Container started' })
+  recordEvent(dependencies, start, { type: 'Normal', reason: 'Started', message: 'Container started' })
   const { namespace, name, uid } = pod.metadata
   platform.log.info('Container started', {
     namespace,
@@ -89,7 +89,7 @@ async function runHook(
     signal.throwIfAborted()
     // The hook's output is not put into events, because it may contain secrets.
     dependencies.platform.log.warn('Failed to execute PostStartHook', { container: container.name, error })
-    tell(dependencies, start, {
+    recordEvent(dependencies, start, {
       type: 'Warning',
       reason: 'FailedPostStartHook',
       message: 'PostStartHook failed',
@@ -199,12 +199,12 @@ function throwStartError(
   const isKnown = error instanceof ImageError || error instanceof ContainerConfigError
   // Events of image errors have been recorded already.
   if (!(error instanceof ImageError)) {
-    tell(dependencies, start, { type: 'Warning', reason: 'Failed', message: `Error: ${message}` })
+    recordEvent(dependencies, start, { type: 'Warning', reason: 'Failed', message: `Error: ${message}` })
   }
   throw new StartError(isKnown ? error.reason : reason, message, { cause: error })
 }
 
-function tell(
+function recordEvent(
   { recorder }: PodWorkerDependencies,
   { pod, target }: ContainerStart,
   content: EventContent,

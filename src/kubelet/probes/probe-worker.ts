@@ -9,8 +9,8 @@ import { runProbe, type ProbeDependencies } from './run-probe.ts'
 /** As in event messages. */
 export type ProbeType = 'Startup' | 'Liveness' | 'Readiness'
 
-export interface ProbeLoopOptions {
-  readonly means: ProbeDependencies
+export interface ProbeWorkerOptions {
+  readonly dependencies: ProbeDependencies
   readonly type: ProbeType
   readonly probe: Probe
   readonly container: Container
@@ -25,7 +25,7 @@ const triesMax = 3
 
 /** Runs a probe periodically until its result is final or it is stopped. */
 export class ProbeWorker {
-  readonly #options: ProbeLoopOptions
+  readonly #options: ProbeWorkerOptions
   readonly #abort = new AbortController()
   readonly #periodMs: number
   #run: ResultRun = { length: 0 }
@@ -33,7 +33,7 @@ export class ProbeWorker {
   #timer: Timer | undefined
   #nextMs = 0
 
-  constructor(options: ProbeLoopOptions) {
+  constructor(options: ProbeWorkerOptions) {
     this.#options = options
     this.#periodMs = (options.probe.periodSeconds ?? 10) * 1_000
   }
@@ -43,8 +43,8 @@ export class ProbeWorker {
   }
 
   start(): void {
-    const { means, probe, running, beganMs } = this.#options
-    const { clock, random } = means.platform
+    const { dependencies, probe, running, beganMs } = this.#options
+    const { clock, random } = dependencies.platform
     const delayMs = running.startedMs + (probe.initialDelaySeconds ?? 0) * 1_000 - clock.now()
     // After a kubelet restart, first probes are spread over the period, so that they do not all run at once.
     const isAdopted = running.startedMs < beganMs
@@ -61,7 +61,7 @@ export class ProbeWorker {
   }
 
   #wait(atMs: number): void {
-    const { clock } = this.#options.means.platform
+    const { clock } = this.#options.dependencies.platform
     this.#nextMs = Math.max(atMs, clock.monotonicMs())
     this.#timer = clock.setTimer(this.#nextMs - clock.monotonicMs(), () => void this.#ask())
   }
@@ -91,11 +91,11 @@ export class ProbeWorker {
 
   /** Undefined if the probe could not be executed. */
   async #answer(): Promise<ProbeResult | undefined> {
-    const { type, means, probe, container, running, onEvent } = this.#options
+    const { type, dependencies, probe, container, running, onEvent } = this.#options
     const { signal } = this.#abort
     for (let tries = 1; ; tries++) {
       try {
-        const { type: answer, output } = await runProbe(means, { probe, container, running, signal })
+        const { type: answer, output } = await runProbe(dependencies, { probe, container, running, signal })
         if (signal.aborted) return undefined
         if (answer === 'failure') onEvent('Unhealthy', `${type} probe failed: ${output}`)
         if (answer === 'warning') onEvent('ProbeWarning', `${type} probe warning: ${output}`)

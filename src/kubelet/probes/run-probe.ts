@@ -33,22 +33,30 @@ export interface ProbeOutcome {
 }
 
 /** Runs a probe once. Throws if the probe cannot be executed. */
-export async function runProbe(means: ProbeDependencies, request: ProbeRequest): Promise<ProbeOutcome> {
+export async function runProbe(
+  dependencies: ProbeDependencies,
+  request: ProbeRequest,
+): Promise<ProbeOutcome> {
   const { probe, container, running, signal } = request
   const { exec, httpGet, tcpSocket, grpc, timeoutSeconds = 1 } = probe
   const { address, id } = running
-  const limits = { clock: means.platform.clock, timeoutMs: timeoutSeconds * 1_000, signal }
-  if (exec) return probeExec(means.runtime, { id, container, command: exec.command ?? [], ...limits })
+  const limits = { clock: dependencies.platform.clock, timeoutMs: timeoutSeconds * 1_000, signal }
+  if (exec) return probeExec(dependencies.runtime, { id, container, command: exec.command ?? [], ...limits })
   if (httpGet) {
     const port = containerPort(httpGet.port, container)
-    return probeHttp(means.connectHttp, { action: httpGet, host: httpGet.host || address, port, ...limits })
+    return probeHttp(dependencies.connectHttp, {
+      action: httpGet,
+      host: httpGet.host || address,
+      port,
+      ...limits,
+    })
   }
   if (tcpSocket) {
     const port = containerPort(tcpSocket.port, container)
-    return probeTcp(means.network, { host: tcpSocket.host || address, port, ...limits })
+    return probeTcp(dependencies.network, { host: tcpSocket.host || address, port, ...limits })
   }
   if (grpc) {
-    const connect = await means.connectGrpc()
+    const connect = await dependencies.connectGrpc()
     return probeGrpc(connect, { host: address, port: grpc.port, service: grpc.service ?? '', ...limits })
   }
   throw new Error(`missing probe handler for ${container.name}`)

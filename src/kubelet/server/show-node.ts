@@ -12,9 +12,9 @@ export function showPods({ exchange, view }: ServerRequest): void {
 export async function showRunningPods({ exchange, runtime }: ServerRequest): Promise<void> {
   const [sandboxes, containers] = await Promise.all([runtime.listPodSandbox(), runtime.listContainers()])
   const pods = sandboxes.flatMap(({ id, state, labels }): KubeletPod[] => {
-    const whose = podOfLabels(labels)
-    if (state !== 'ready' || whose === undefined) return []
-    const { name, namespace, uid } = whose
+    const pod = podOfLabels(labels)
+    if (state !== 'ready' || pod === undefined) return []
+    const { name, namespace, uid } = pod
     const running = containers.filter(each => each.sandboxId === id && each.state === 'running')
     return [
       {

@@ -1,6 +1,6 @@
 import type { ConfigMap } from '#/api/generated/core/v1.ts'
 import { quote } from '#/api/text/quote.ts'
-import { contentKind } from './content-kind.ts'
+import { contentVolumePlugin } from './content-volume-plugin.ts'
 import {
   defaultFileMode,
   payloadOfKeys,
@@ -10,7 +10,7 @@ import {
 } from './payload.ts'
 import type { KeysOf, VolumeRequest } from './volume-plugin.ts'
 
-export const configMap = contentKind({
+export const configMap = contentVolumePlugin({
   kind: 'configmap',
   medium: '',
   collect: request => {

@@ -1,9 +1,9 @@
 import { quote } from '#/api/text/quote.ts'
-import { contentKind } from './content-kind.ts'
+import { contentVolumePlugin } from './content-volume-plugin.ts'
 import { defaultFileMode, payloadOfKeys, type Payload } from './payload.ts'
 import type { KeysOf, VolumeRequest } from './volume-plugin.ts'
 
-export const secret = contentKind({
+export const secret = contentVolumePlugin({
   kind: 'secret',
   medium: 'Memory',
   collect: request => {

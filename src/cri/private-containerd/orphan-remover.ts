@@ -5,15 +5,15 @@ import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { configurationPath, runcStateFolder } from './configuration.ts'
 import {
-  planStrays,
+  planOrphans,
   shimOf,
   type KnownContainers,
   type Shim,
   type FirstSeen,
   type RuntimeRemains,
-} from './plan-strays.ts'
+} from './plan-orphans.ts'
 
-export interface StrayRemoverOptions {
+export interface OrphanRemoverOptions {
   readonly platform: Platform
   readonly linux: Linux
   readonly folder: string
@@ -21,28 +21,28 @@ export interface StrayRemoverOptions {
 }
 
 /** Removes shims, bundles and network namespaces left behind by a killed containerd. */
-export class StrayRemover {
-  readonly #options: StrayRemoverOptions
+export class OrphanRemover {
+  readonly #options: OrphanRemoverOptions
   #firstSeen: FirstSeen = new Map()
 
-  constructor(options: StrayRemoverOptions) {
+  constructor(options: OrphanRemoverOptions) {
     this.#options = options
   }
 
-  /** Removes strays older than `graceMs`. The channel connects to the current containerd. */
+  /** Removes orphans older than `graceMs`. The channel connects to the current containerd. */
   async sweep(channel: GrpcChannel, graceMs: number, signal?: AbortSignal): Promise<void> {
     const { clock, log } = this.#options.platform
-    // Traces are read before known containers, so that a container created in between is not taken for a
-    // stray.
-    const traces = await this.#remains()
+    // Remains are read before known containers, so that a container created in between is not taken for an
+    // orphan.
+    const remains = await this.#remains()
     const known = await knownContainers(channel, signal)
     const nowMs = clock.monotonicMs()
-    const { remove, firstSeen: sightings } = planStrays(traces, known, {
+    const { remove, firstSeen } = planOrphans(remains, known, {
       before: this.#firstSeen,
       nowMs,
       graceMs,
     })
-    this.#firstSeen = sightings
+    this.#firstSeen = firstSeen
     const counts = [remove.shims.length, remove.bundles.length, remove.networks.length]
     if (counts.every(count => count === 0)) return
     log.info('Removing orphaned shims, bundles and network namespaces', { ...remove })
@@ -56,7 +56,7 @@ export class StrayRemover {
     const pids = (await platform.files.list('/proc')).filter(name => /^\d+$/.test(name)).map(Number)
     const shims: Shim[] = []
     for (const pid of pids) {
-      const shim = shimOf(pid, (await this.#text(`/proc/${pid}/cmdline`)).split('\0'), socketPath)
+      const shim = shimOf(pid, (await textOf(platform.files, `/proc/${pid}/cmdline`)).split('\0'), socketPath)
       if (shim) shims.push(shim)
     }
     return {
@@ -77,7 +77,9 @@ export class StrayRemover {
   /** Also kills the shim's child processes, which nothing else would end. */
   async #removeShim({ pid, id }: Shim): Promise<void> {
     const { platform, linux, folder } = this.#options
-    const children = (await this.#text(`/proc/${pid}/task/${pid}/children`)).split(' ').filter(Boolean)
+    const children = (await textOf(platform.files, `/proc/${pid}/task/${pid}/children`))
+      .split(' ')
+      .filter(Boolean)
     // Ignores processes that have exited already.
     await linux.run(['sh', '-c', `kill -9 ${[pid, ...children].join(' ')} || :`])
     const root = runcStateFolder(folder)
@@ -88,7 +90,7 @@ export class StrayRemover {
   async #removeBundle(id: string): Promise<void> {
     const { platform, linux, folder } = this.#options
     const bundle = join(this.#bundles, id)
-    const socket = (await this.#text(join(bundle, 'address'))).replace(/^unix:\/\//, '').trim()
+    const socket = (await textOf(platform.files, join(bundle, 'address'))).replace(/^unix:\/\//, '').trim()
     if (/^\/run\/containerd\/s\/[0-9a-f]+$/.test(socket)) await platform.files.remove(socket)
     await linux.mounts.unmount(join(bundle, 'rootfs'))
     await platform.files.remove(bundle)
@@ -103,11 +105,6 @@ export class StrayRemover {
 
   async #list(folder: string): Promise<readonly string[]> {
     return this.#options.platform.files.list(folder).catch(() => [])
-  }
-
-  async #text(path: string): Promise<string> {
-    const bytes = await this.#options.platform.files.read(path).catch(() => new Uint8Array())
-    return Buffer.from(bytes).toString()
   }
 }
 
@@ -152,10 +149,8 @@ export async function killOrphanedContainerd(
 const attemptMs = 20
 const attemptsMax = 250
 
+/** Empty if the file cannot be read. */
 async function textOf(files: Platform['files'], path: string): Promise<string> {
-  try {
-    return Buffer.from(await files.read(path)).toString()
-  } catch {
-    return ''
-  }
+  const bytes = await files.read(path).catch(() => new Uint8Array())
+  return Buffer.from(bytes).toString()
 }

@@ -19,41 +19,41 @@ export interface KnownContainers {
   mentions(text: string): boolean
 }
 
-/** Time of the first sighting of each stray, by key. */
+/** Time of the first sighting of each orphan, by key. */
 export type FirstSeen = ReadonlyMap<string, number>
 
-export interface StrayPlan {
-  /** Strays past their grace period. */
+export interface OrphanPlan {
+  /** Orphans past their grace period. */
   readonly remove: RuntimeRemains
   readonly firstSeen: FirstSeen
 }
 
 /**
- * A stray is a shim, bundle or network namespace of no known container. A containerd killed during pod
- * creation leaves strays and never finds them again. Containers in creation look the same for a moment, so
- * strays are removed only after a grace period.
+ * An orphan is a shim, bundle or network namespace of no known container. A containerd killed during pod
+ * creation leaves orphans and never finds them again. Containers in creation look the same for a moment, so
+ * orphans are removed only after a grace period.
  */
-export function planStrays(
-  traces: RuntimeRemains,
+export function planOrphans(
+  remains: RuntimeRemains,
   known: KnownContainers,
   {
     before,
     nowMs,
     graceMs,
   }: { readonly before: FirstSeen; readonly nowMs: number; readonly graceMs: number },
-): StrayPlan {
-  const sightings = new Map<string, number>()
+): OrphanPlan {
+  const firstSeen = new Map<string, number>()
   const isDue = (key: string): boolean => {
     const firstMs = before.get(key) ?? nowMs
-    sightings.set(key, firstMs)
+    firstSeen.set(key, firstMs)
     return nowMs - firstMs >= graceMs
   }
   const remove = {
-    shims: traces.shims.filter(({ id, pid }) => !known.ids.has(id) && isDue(`shim ${pid} ${id}`)),
-    bundles: traces.bundles.filter(id => !known.ids.has(id) && isDue(`bundle ${id}`)),
-    networks: traces.networks.filter(name => !known.mentions(name) && isDue(`network ${name}`)),
+    shims: remains.shims.filter(({ id, pid }) => !known.ids.has(id) && isDue(`shim ${pid} ${id}`)),
+    bundles: remains.bundles.filter(id => !known.ids.has(id) && isDue(`bundle ${id}`)),
+    networks: remains.networks.filter(name => !known.mentions(name) && isDue(`network ${name}`)),
   }
-  return { remove, firstSeen: sightings }
+  return { remove, firstSeen }
 }
 
 /** Parses a process's command line. Undefined if it is not a shim of the containerd with this socket. */

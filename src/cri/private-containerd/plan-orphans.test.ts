@@ -1,42 +1,46 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { planStrays, shimOf, type FirstSeen } from './plan-strays.ts'
+import { planOrphans, shimOf, type FirstSeen } from './plan-orphans.ts'
 
 test('only what belongs to no container, and has for a while, is removed', () => {
-  const traces = {
+  const remains = {
     shims: [
       { pid: 1, id: 'known' },
-      { pid: 2, id: 'stray' },
+      { pid: 2, id: 'orphan' },
       { pid: 3, id: 'new' },
     ],
-    bundles: ['known', 'stray', 'new'],
-    networks: ['net-known', 'net-stray', 'net-new'],
+    bundles: ['known', 'orphan', 'new'],
+    networks: ['net-known', 'net-orphan', 'net-new'],
   }
   const known = { ids: new Set(['known']), mentions: (text: string) => text === 'net-known' }
   const before: FirstSeen = new Map([
-    ['shim 2 stray', 1_000],
-    ['bundle stray', 1_000],
-    ['network net-stray', 1_000],
+    ['shim 2 orphan', 1_000],
+    ['bundle orphan', 1_000],
+    ['network net-orphan', 1_000],
     ['network net-gone', 1_000],
   ])
-  const { remove, firstSeen: sightings } = planStrays(traces, known, {
+  const { remove, firstSeen } = planOrphans(remains, known, {
     before,
     nowMs: 31_000,
     graceMs: 30_000,
   })
-  assert.deepEqual(remove, { shims: [{ pid: 2, id: 'stray' }], bundles: ['stray'], networks: ['net-stray'] })
+  assert.deepEqual(remove, {
+    shims: [{ pid: 2, id: 'orphan' }],
+    bundles: ['orphan'],
+    networks: ['net-orphan'],
+  })
   assert.deepEqual(
-    sightings,
+    firstSeen,
     new Map([
       ['bundle new', 31_000],
-      ['bundle stray', 1_000],
+      ['bundle orphan', 1_000],
       ['network net-new', 31_000],
-      ['network net-stray', 1_000],
-      ['shim 2 stray', 1_000],
+      ['network net-orphan', 1_000],
+      ['shim 2 orphan', 1_000],
       ['shim 3 new', 31_000],
     ]),
   )
-  const early = planStrays(traces, known, { before, nowMs: 30_999, graceMs: 30_000 })
+  const early = planOrphans(remains, known, { before, nowMs: 30_999, graceMs: 30_000 })
   assert.deepEqual(early.remove, { shims: [], bundles: [], networks: [] })
 })
 

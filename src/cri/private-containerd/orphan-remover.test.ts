@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import type { GrpcChannel } from '#/platform/grpc.ts'
 import { SimulatedLinux, Simulation } from '#/platform/simulated.ts'
 import { containerdConfiguration } from './configuration.ts'
-import { StrayRemover } from './stray-remover.ts'
+import { OrphanRemover } from './orphan-remover.ts'
 
-test('runc deletes a stray container in the state directory that containerd is configured with', async () => {
+test('runc deletes an orphan container in the state directory that containerd is configured with', async () => {
   const simulation = new Simulation({ seed: 1 })
   const platform = simulation.host('node')
   const { files } = platform
@@ -48,7 +48,7 @@ test('runc deletes a stray container in the state directory that containerd is c
       await files.makeFolder('/proc/41')
       await files.write('/proc/41/cmdline', shim.join('\0'))
       await files.makeFolder(`${root}/c1`)
-      await new StrayRemover({ platform, linux, folder, socketPath }).sweep(channel, 0)
+      await new OrphanRemover({ platform, linux, folder, socketPath }).sweep(channel, 0)
     })(),
   )
 

@@ -8,7 +8,7 @@ import { setVolumeOwnership } from './ownership.ts'
 import type { MountedVolume, VolumePlugin, VolumeRequest } from './volume-plugin.ts'
 import { volumeFolder } from './volume-paths.ts'
 
-export interface ContentKind {
+export interface ContentVolume {
   /** Kubernetes' name of the type, such as `secret`. */
   readonly kind: string
   /** Secrets are never stored on disk. */
@@ -16,7 +16,7 @@ export interface ContentKind {
   readonly collect: (request: VolumeRequest) => Promise<Payload>
 }
 
-export function contentKind({ kind, medium, collect }: ContentKind): VolumePlugin {
+export function contentVolumePlugin({ kind, medium, collect }: ContentVolume): VolumePlugin {
   return {
     isContent: true,
     usage: 'files',
