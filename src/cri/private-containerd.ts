@@ -154,7 +154,7 @@ export class PrivateContainerd implements AsyncDisposable {
       return exit
     })
     const waiting = AbortSignal.any(signal ? [signal, this.#stop.signal] : [this.#stop.signal])
-    await this.#untilAnswers(gone, waiting)
+    await this.#waitForReady(gone, waiting)
     return process
   }
 
@@ -163,34 +163,34 @@ export class PrivateContainerd implements AsyncDisposable {
   }
 
   /** Rejects if containerd exits or does not answer in time. */
-  async #untilAnswers(gone: Promise<ProcessExit>, signal: AbortSignal): Promise<void> {
+  async #waitForReady(gone: Promise<ProcessExit>, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options.platform
     let ended: ProcessExit | undefined
     void gone.then(exit => (ended = exit))
     const deadline = clock.monotonicMs() + startTimeoutMs
     for (;;) {
-      const state = await this.#ask(signal)
-      if (state === 'answers') return
+      const state = await this.#readiness(signal)
+      if (state === 'ready') return
       signal.throwIfAborted()
       if (ended) throw new Error(`containerd cannot start: ${this.#exitReason(ended)}`)
-      if (state === 'has no CRI')
+      if (state === 'no-cri')
         throw new Error(`containerd's CRI plugin failed to load: ${pluginFailureText(this.#log.tail)}`)
       if (clock.monotonicMs() > deadline) {
         const seconds = startTimeoutMs / 1_000
         throw new Error(`containerd did not become ready within ${seconds} s: ${failureText(this.#log.tail)}`)
       }
-      await clock.sleep(askAgainMs, signal)
+      await clock.sleep(readyCheckMs, signal)
     }
   }
 
-  async #ask(signal: AbortSignal): Promise<'answers' | 'has no CRI' | 'is silent'> {
+  async #readiness(signal: AbortSignal): Promise<'ready' | 'no-cri' | 'unavailable'> {
     // A failed channel backs off before it reconnects; a new one connects at once.
     await using runtime = this.connect()
     try {
       await runtime.version(signal)
-      return 'answers'
+      return 'ready'
     } catch (error) {
-      return error instanceof CriError && error.reason === 'unsupported' ? 'has no CRI' : 'is silent'
+      return error instanceof CriError && error.reason === 'unsupported' ? 'no-cri' : 'unavailable'
     }
   }
 
@@ -254,7 +254,7 @@ const logLevel = 'warn'
 
 /** containerd loads the state of all its containers first. */
 const startTimeoutMs = 60_000
-const askAgainMs = 15
+const readyCheckMs = 15
 const stopTimeoutMs = 5_000
 const logDrainMs = 500
 

@@ -306,10 +306,10 @@ export class SimulatedRuntime implements ContainerRuntime {
   }
 
   #scriptFor(name: string, attempt: number, image: string): ContainerScript {
-    const { defaultScript: usual } = this.#options
+    const { defaultScript } = this.#options
     const byName = this.#scripts.get(name)
     const one = isList(byName) ? byName[Math.min(attempt, byName.length - 1)] : byName
-    return { ...usual, ...this.#images.script(image).container, ...one }
+    return { ...defaultScript, ...this.#images.script(image).container, ...one }
   }
 
   #sandboxesOf({ podUid }: PodFilter): readonly SimulatedSandbox[] {

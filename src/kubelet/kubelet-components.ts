@@ -87,7 +87,7 @@ function workerComponents(
   known: RuntimeDependentState,
   requestSync: (uid: string) => void,
 ) {
-  const { platform, linux, runtime, client, node, connectHttp, pinnedImages: keptImages = [] } = options
+  const { platform, linux, runtime, client, node, connectHttp, pinnedImages = [] } = options
   const shared = { platform, linux, client, node, runtime }
   const { machine } = known
   const recorder = new EventRecorder({ client, platform, component: 'kubelet', host: node.name })
@@ -96,7 +96,7 @@ function workerComponents(
   const informer = informers.of(pods, { fieldSelector: `spec.nodeName=${node.name}` })
   const objects = new PodObjects(shared)
   const volumes = new PodVolumes({ ...shared, objects, allocatable: () => machine().allocatable })
-  const images = new Images({ ...shared, objects, recorder: ofPods, pinnedImages: keptImages })
+  const images = new Images({ ...shared, objects, recorder: ofPods, pinnedImages })
   const cgroups = new PodCgroups({ ...shared, hugePageSizes: machine().hugePageSizes })
   const statuses = new StatusWriter({ ...shared, informer })
   const probes = new Probes({ ...options, recorder: ofPods, onChange: requestSync })

@@ -192,7 +192,7 @@ export class NodeRegistration {
     this.#pressures = this.#pressureTransitions.observe(observed, platform.clock.monotonicMs())
     const observation = {
       machine,
-      facts: linux.machine,
+      hostInfo: linux.machine,
       kubeletVersion: version,
       runtime: this.#watch.version,
       handlers: this.#watch.handlers,

@@ -11,7 +11,7 @@ import type { PressureType } from './pressure.ts'
 
 export interface NodeObservation {
   readonly machine: MachineInfo
-  readonly facts: HostInfo
+  readonly hostInfo: HostInfo
   readonly kubeletVersion: string
   /** Undefined if it does not answer. */
   readonly runtime: RuntimeVersion | undefined
@@ -148,23 +148,23 @@ function handlersOf(handlers: readonly RuntimeHandler[]): NonNullable<NodeStatus
 }
 
 function nodeInfoOf({
-  facts,
+  hostInfo,
   kubeletVersion,
   runtime,
 }: NodeObservation): NonNullable<NodeStatus['nodeInfo']> {
   return {
-    architecture: facts.architecture,
-    bootID: facts.bootId,
+    architecture: hostInfo.architecture,
+    bootID: hostInfo.bootId,
     containerRuntimeVersion:
       runtime === undefined ? 'Unknown' : `${runtime.name}://${withoutPrefix(runtime.version)}`,
-    kernelVersion: facts.kernelVersion,
+    kernelVersion: hostInfo.kernelVersion,
     kubeProxyVersion: '',
     kubeletVersion,
-    machineID: facts.machineId,
+    machineID: hostInfo.machineId,
     operatingSystem: 'linux',
-    osImage: facts.osImage,
-    systemUUID: facts.systemUuid,
-    ...(facts.swapBytes > 0 && { swap: { capacity: facts.swapBytes } }),
+    osImage: hostInfo.osImage,
+    systemUUID: hostInfo.systemUuid,
+    ...(hostInfo.swapBytes > 0 && { swap: { capacity: hostInfo.swapBytes } }),
   }
 }
 

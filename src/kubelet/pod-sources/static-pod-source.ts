@@ -87,9 +87,9 @@ export class StaticPodSource {
     for (const name of names.slice(0, filesMax)) {
       const path = join(folder, name)
       const pod = await this.#readFile(path)
-      const isTwin =
+      const isDuplicate =
         pod && [...pods.values()].some(other => keyOf(other) === keyOf(pod) || uidOf(other) === uidOf(pod))
-      if (isTwin) platform.log.warn('Duplicate static pod name', { path })
+      if (isDuplicate) platform.log.warn('Duplicate static pod name', { path })
       else if (pod !== undefined) pods.set(path, pod)
     }
     const before = this.#pods

@@ -70,8 +70,8 @@ function containerStatusOf(input: StatusInput, context: ContainerContext): Conta
   const [latest, earlier] = own
   // A container is reported as running only after its postStart hook. A container in state `created` is
   // ignored.
-  const isBegun = latest !== undefined && latest.state !== 'created' && !isStarting(input, latest)
-  if (!isBegun) return absentStatus(input, context, latest === undefined ? undefined : earlier)
+  const hasStarted = latest !== undefined && latest.state !== 'created' && !isStarting(input, latest)
+  if (!hasStarted) return absentStatus(input, context, latest === undefined ? undefined : earlier)
   const lastState =
     earlier?.state === 'exited'
       ? terminatedState(input, earlier)
@@ -226,12 +226,15 @@ function withReason(
   return { ...status, state: { waiting: why }, ...(terminated && { lastState: { terminated } }) }
 }
 
-interface Judged extends ContainerContext {
+interface ReadinessInput extends ContainerContext {
   readonly status: ContainerStatus
 }
 
 /** Until a probe has a result, the previous values of the same container are kept. */
-function withReadiness(input: StatusInput, { kind, container, status, old }: Judged): ContainerStatus {
+function withReadiness(
+  input: StatusInput,
+  { kind, container, status, old }: ReadinessInput,
+): ContainerStatus {
   if (kind === 'ephemeral') return status
   const { terminated, running } = status.state ?? {}
   if (kind === 'init' && !isSidecar(container)) {

@@ -16,7 +16,10 @@ export class ContainerKills {
   /** Containers to be restarted regardless of the restart policy. */
   readonly restarting = new Set<string>()
   readonly #options: ContainerKillsOptions
-  readonly #begun = new Map<string, { readonly graceSeconds: number; readonly shortening: AbortController }>()
+  readonly #inProgress = new Map<
+    string,
+    { readonly graceSeconds: number; readonly shortening: AbortController }
+  >()
 
   constructor(options: ContainerKillsOptions) {
     this.#options = options
@@ -25,7 +28,7 @@ export class ContainerKills {
   begin(action: KillContainer): void {
     const { context, tasks } = this.#options
     const key = killKey(action.id)
-    const known = this.#begun.get(action.id)
+    const known = this.#inProgress.get(action.id)
     if (known !== undefined && tasks.isRunning(key)) {
       if (action.graceSeconds < known.graceSeconds) this.#shortenGracePeriod(action, known.shortening)
       return
@@ -33,7 +36,7 @@ export class ContainerKills {
     if (!tasks.mayBegin(key)) return
     if (action.isRestarted) this.restarting.add(action.id)
     const shortening = new AbortController()
-    this.#begun.set(action.id, { graceSeconds: action.graceSeconds, shortening })
+    this.#inProgress.set(action.id, { graceSeconds: action.graceSeconds, shortening })
     tasks.begin(key, () => {
       return killContainer(context.dependencies, {
         pod: context.pod(),
@@ -47,7 +50,7 @@ export class ContainerKills {
   }
 
   forget(id: string): void {
-    this.#begun.delete(id)
+    this.#inProgress.delete(id)
     this.restarting.delete(id)
   }
 
@@ -58,7 +61,7 @@ export class ContainerKills {
   #shortenGracePeriod(action: KillContainer, shortening: AbortController): void {
     const { context, tasks } = this.#options
     const { id, graceSeconds } = action
-    this.#begun.set(id, { graceSeconds, shortening })
+    this.#inProgress.set(id, { graceSeconds, shortening })
     shortening.abort(new Error('grace period was shortened'))
     const leftSeconds = Math.max(graceSeconds, hurrySecondsMin)
     tasks.begin(`shorten ${id} ${graceSeconds}`, () =>

@@ -270,14 +270,14 @@ function isKill(key: string): boolean {
 async function resizeContainers(
   dependencies: Pick<PodWorkerDependencies, 'runtime' | 'cgroups' | 'machine'>,
   resized: ResizeInput & { readonly pod: KubeletPod },
-  onGiven: (id: string, resources: ResourceRequirements) => void,
+  onResized: (id: string, resources: ResourceRequirements) => void,
 ): Promise<void> {
   const { runtime, cgroups, machine } = dependencies
   const { pod } = resized
   await cgroups.ensure(pod).catch(() => undefined)
   for (const [container, { id }] of resizedContainers(resized)) {
     await runtime.updateContainerResources(id, changeable(containerResources(pod, container, machine())))
-    onGiven(id, container.resources ?? {})
+    onResized(id, container.resources ?? {})
   }
   await cgroups.ensure(pod)
 }

@@ -35,9 +35,9 @@ export async function probeHttp(connect: HttpConnect, probe: HttpProbe): Promise
     return await withTimeout(probe, async limit => {
       let headers = requestHeaders(action.httpHeaders ?? [], 'probe')
       for (let count = 1; ; count++) {
-        const answer = await ask(connect, { ...place, headers, signal: limit })
-        const next = nextPlace(place.url, answer)
-        if (next === undefined || next.hostname !== start.hostname) return judge(answer)
+        const answer = await send(connect, { ...place, headers, signal: limit })
+        const next = redirectTarget(place.url, answer)
+        if (next === undefined || next.hostname !== start.hostname) return outcomeOf(answer)
         if (count >= requestsMax) throw new RedirectError()
         // The probe's Host header applies until a redirect names a host.
         if (URL.canParse(answer.location ?? '')) headers = withoutHost(headers)
@@ -61,18 +61,21 @@ interface Place {
 
 class RedirectError extends Error {}
 
-interface Answer {
+interface ProbeResponse {
   readonly status: number
   readonly location?: string
   readonly body: string
 }
 
-interface Question extends Place {
+interface OutgoingRequest extends Place {
   readonly headers: RequestHeaders
   readonly signal: AbortSignal
 }
 
-async function ask(connect: HttpConnect, { url, path, headers, signal }: Question): Promise<Answer> {
+async function send(
+  connect: HttpConnect,
+  { url, path, headers, signal }: OutgoingRequest,
+): Promise<ProbeResponse> {
   await using client = connect({ origin: originOf(url), tls: { insecureSkipVerify: true } })
   // Keep-alive is useless for a single request; HTTP/2 does not allow the header.
   const closing: RequestHeaders = url.protocol === 'http:' ? { connection: 'close' } : {}
@@ -98,13 +101,13 @@ function withoutHost(headers: RequestHeaders): RequestHeaders {
 }
 
 /** Undefined if the response is not a redirect. */
-function nextPlace(from: URL, { status, location }: Answer): URL | undefined {
+function redirectTarget(from: URL, { status, location }: ProbeResponse): URL | undefined {
   if (![301, 302, 303, 307, 308].includes(status) || !location) return undefined
   const next = URL.parse(location, from)
   return next?.protocol === 'http:' || next?.protocol === 'https:' ? next : undefined
 }
 
-function judge({ status, body }: Answer): ProbeOutcome {
+function outcomeOf({ status, body }: ProbeResponse): ProbeOutcome {
   if (status < 200 || status >= 400) {
     return { type: 'failure', output: `HTTP probe failed with statuscode: ${status}` }
   }

@@ -63,11 +63,11 @@ export class ProbeWorker {
   #wait(atMs: number): void {
     const { clock } = this.#options.dependencies.platform
     this.#nextMs = Math.max(atMs, clock.monotonicMs())
-    this.#timer = clock.setTimer(this.#nextMs - clock.monotonicMs(), () => void this.#ask())
+    this.#timer = clock.setTimer(this.#nextMs - clock.monotonicMs(), () => void this.#probe())
   }
 
-  async #ask(): Promise<void> {
-    const answer = await this.#answer()
+  async #probe(): Promise<void> {
+    const answer = await this.#runProbe()
     if (this.#abort.signal.aborted) return
     const isFinal = answer !== undefined && this.#count(answer)
     if (!isFinal && !this.#abort.signal.aborted) this.#wait(this.#nextMs + this.#periodMs)
@@ -90,16 +90,16 @@ export class ProbeWorker {
   }
 
   /** Undefined if the probe could not be executed. */
-  async #answer(): Promise<ProbeResult | undefined> {
+  async #runProbe(): Promise<ProbeResult | undefined> {
     const { type, dependencies, probe, container, running, onEvent } = this.#options
     const { signal } = this.#abort
     for (let tries = 1; ; tries++) {
       try {
-        const { type: answer, output } = await runProbe(dependencies, { probe, container, running, signal })
+        const { type: outcome, output } = await runProbe(dependencies, { probe, container, running, signal })
         if (signal.aborted) return undefined
-        if (answer === 'failure') onEvent('Unhealthy', `${type} probe failed: ${output}`)
-        if (answer === 'warning') onEvent('ProbeWarning', `${type} probe warning: ${output}`)
-        return answer === 'failure' ? 'failure' : 'success'
+        if (outcome === 'failure') onEvent('Unhealthy', `${type} probe failed: ${output}`)
+        if (outcome === 'warning') onEvent('ProbeWarning', `${type} probe warning: ${output}`)
+        return outcome === 'failure' ? 'failure' : 'success'
       } catch (error) {
         if (signal.aborted) return undefined
         if (tries < triesMax) continue

@@ -32,12 +32,12 @@ export async function attach(request: ServerRequest): Promise<void> {
   const { query, runtime, exchange, parameters } = request
   const id = findRunning(request)
   if (id === undefined) return
-  const asked = readCommandOptions(query)
-  if (asked === undefined) return respondText(exchange, 400, noStreams)
+  const options = readCommandOptions(query)
+  if (options === undefined) return respondText(exchange, 400, noStreams)
   // The TTY setting is the container's, not the request's.
   const found = findContainer(findPod(request)!, parameters['container'] ?? '')
   const tty = found?.container.tty ?? false
-  const streams = { ...asked, tty, stderr: asked.stderr && !tty }
+  const streams = { ...options, tty, stderr: options.stderr && !tty }
   await connect(request, streams, signal => runtime.attach(id, streams, { signal }))
 }
 
