@@ -128,7 +128,7 @@ test('a pod created with nodeName gets its claim reserved', async t => {
 test('the claim of extended resources is deleted with its pod', async t => {
   const plane = await startTestControlPlane(t, [resourceClaimController])
   const pod = await plane.create(pods, podWithClaims('web', []))
-  const { uid = '' } = pod.metadata
+  const { uid } = pod.metadata
   const owner = { apiVersion: 'v1', kind: 'Pod', name: 'web', uid, controller: true }
   await plane.create(resourceClaims, {
     ...claimOf('extended'),

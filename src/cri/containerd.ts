@@ -19,9 +19,11 @@ import {
   containerStatusOf,
   containerSummaryOf,
   filesystemUsageOf,
-} from './containerd/read-container.ts'
-import { imageOf, runtimeStatusOf } from './containerd/read-runtime.ts'
-import { sandboxStatusOf, sandboxSummaryOf } from './containerd/read-sandbox.ts'
+  sandboxStatusOf,
+  sandboxSummaryOf,
+  imageOf,
+  runtimeStatusOf,
+} from './containerd/read-responses.ts'
 import { resourcesRequest, sandboxRequest } from './containerd/sandbox-request.ts'
 import { Streaming } from './containerd/streaming.ts'
 import { isExitLost, TaskExits, withExit } from './containerd/task-exits.ts'
@@ -33,7 +35,9 @@ import {
   type ContainerStatus,
   type ContainerSummary,
   type CreateContainer,
+  type ExecRequest,
   type ExecResult,
+  type ExecSyncRequest,
   type FilesystemUsage,
   type Image,
   type LinuxResources,
@@ -193,9 +197,7 @@ export class Containerd implements ContainerRuntime {
   }
 
   async execSync(
-    id: string,
-    command: readonly string[],
-    timeoutMs: number,
+    { containerId, command, timeoutMs }: ExecSyncRequest,
     options?: CallOptions,
   ): Promise<ExecResult> {
     // CRI timeouts are whole seconds; fractions are enforced by our own deadline.
@@ -204,21 +206,16 @@ export class Containerd implements ContainerRuntime {
     const bound = timeoutMs > 0 ? timeoutMs + (isWhole ? quickTimeoutMs : 0) : Infinity
     const answer = await this.#cri.call(
       methods.execSync,
-      { containerId: id, cmd: command, timeout },
+      { containerId, cmd: command, timeout },
       { timeoutMs: bound, ...options },
     )
     return { stdout: answer.stdout, stderr: answer.stderr, exitCode: answer.exitCode }
   }
 
-  async exec(
-    id: string,
-    command: readonly string[],
-    streams: CommandOptions,
-    options?: CallOptions,
-  ): Promise<CommandProcess> {
-    const asked = streamsOf(streams)
-    const request = { containerId: id, cmd: command, ...asked }
-    const { url } = await this.#cri.call(methods.exec, request, options)
+  async exec(request: ExecRequest, options?: CallOptions): Promise<CommandProcess> {
+    const { containerId, command } = request
+    const asked = streamsOf(request)
+    const { url } = await this.#cri.call(methods.exec, { containerId, cmd: command, ...asked }, options)
     return this.#streaming.command(url, asked, options)
   }
 

@@ -43,18 +43,8 @@ export interface ContainerRuntime extends AsyncDisposable {
   reopenContainerLog(id: string, options?: CallOptions): Promise<void>
 
   /** Runs a command to completion. Throws CriError if it cannot start or times out. */
-  execSync(
-    id: string,
-    command: readonly string[],
-    timeoutMs: number,
-    options?: CallOptions,
-  ): Promise<ExecResult>
-  exec(
-    id: string,
-    command: readonly string[],
-    streams: CommandOptions,
-    options?: CallOptions,
-  ): Promise<CommandProcess>
+  execSync(request: ExecSyncRequest, options?: CallOptions): Promise<ExecResult>
+  exec(request: ExecRequest, options?: CallOptions): Promise<CommandProcess>
   /** The result is that of the container's main process, if the runtime reports it. */
   attach(id: string, streams: CommandOptions, options?: CallOptions): Promise<CommandProcess>
   /** Connects to a port in the sandbox's network namespace. */
@@ -349,6 +339,18 @@ export interface ContainerStatus extends Omit<ContainerSummary, 'sandboxId'> {
     readonly gid: number
     readonly supplementalGroups: readonly number[]
   }
+}
+
+export interface ExecSyncRequest {
+  readonly containerId: string
+  readonly command: readonly string[]
+  /** 0 for no timeout. */
+  readonly timeoutMs: number
+}
+
+export interface ExecRequest extends CommandOptions {
+  readonly containerId: string
+  readonly command: readonly string[]
 }
 
 export interface ExecResult {

@@ -2,13 +2,13 @@
  * Imports images into a private containerd without a registry: archives written by `docker save` or `podman
  * save`, and a pause image built from the machine's `catatonit`.
  */
-import { messageOf } from '#/base/message-of.ts'
 import { dirname, join } from 'node:path/posix'
-import type { GrpcConnect } from '#/platform/grpc.ts'
+import { messageOf } from '#/base/message-of.ts'
+import type { GrpcConnect, GrpcChannel } from '#/platform/grpc.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
+import { message, type MessageOf } from '#/base/protobuf.ts'
 import { CriError, type ContainerRuntime } from './cri.ts'
-import { imageVersions, updatedImages } from './load-image/image-versions.ts'
 import { ociArchive } from './oci-archive.ts'
 import { pauseImage } from './private-containerd.ts'
 
@@ -39,7 +39,7 @@ export async function loadImage(
   const written = updatedImages(before, await imageVersions(channel, signal))
   const named = written.filter(hasFullName)
   const nameless = written.filter(name => !hasFullName(name))
-  if (nameless.length > 0) await ctr(loader, ['images', 'rm', ...nameless], signal)
+  if (nameless.length > 0) await ctr(loader, ['images', 'rm', ...nameless], { signal })
   if (named.length === 0)
     throw new CriError('failed', `cannot load ${path}: the archive contains no fully qualified image name`)
   for (const name of named) await untilUsable(loader, name, signal)
@@ -92,8 +92,8 @@ async function runImport(loader: ImageLoader, path: string, signal: AbortSignal 
   const [first, second] = await linux.files.readRange(path, 0, 2)
   const isCompressed = first === 0x1f && second === 0x8b
   try {
-    if (isCompressed) await ctr(loader, [...command, '-'], signal, path)
-    else await ctr(loader, [...command, path], signal)
+    if (isCompressed) await ctr(loader, [...command, '-'], { signal, compressed: path })
+    else await ctr(loader, [...command, path], { signal })
   } catch (error) {
     if (!(error instanceof CriError)) throw error
     throw new CriError('failed', `cannot load ${path}: ${error.message}`, { cause: error })
@@ -109,12 +109,16 @@ async function importsRemotely(linux: Linux): Promise<boolean> {
   return Number(major) >= 2
 }
 
-/** If `compressed` is set, ctr reads the decompressed file from stdin. */
+interface CtrOptions {
+  readonly signal?: AbortSignal | undefined
+  /** A compressed file that ctr reads decompressed from stdin. */
+  readonly compressed?: string
+}
+
 async function ctr(
   { linux, socketPath }: ImageLoader,
   parameters: readonly string[],
-  signal?: AbortSignal,
-  compressed?: string,
+  { signal, compressed }: CtrOptions = {},
 ): Promise<string> {
   const command = ['ctr', '--address', socketPath, '--namespace', 'k8s.io', ...parameters]
   const behindPipe = ['sh', '-c', 'file=$1; shift; gzip -dc -- "$file" | "$@"', 'sh', compressed ?? '']
@@ -123,8 +127,8 @@ async function ctr(
     return await linux.run(compressed === undefined ? command : [...behindPipe, ...command], options)
   } catch (error) {
     if (signal?.aborted) throw signal.reason
-    const said = messageOf(error)
-    throw new CriError('failed', said.replace(/^.*\bctr: /s, ''), { cause: error })
+    const message = messageOf(error)
+    throw new CriError('failed', message.replace(/^.*\bctr: /s, ''), { cause: error })
   }
 }
 
@@ -146,3 +150,38 @@ async function untilUsable(
 
 const attemptMs = 20
 const attemptsMax = 500
+
+/** Time of last update per image name in containerd. */
+type ImageVersions = ReadonlyMap<string, string>
+
+/**
+ * Uses containerd's image service, because CRI does not report update times, by which imported images are
+ * recognized.
+ */
+async function imageVersions(channel: GrpcChannel, signal?: AbortSignal): Promise<ImageVersions> {
+  const answer = await channel.unary('/containerd.services.images.v1.Images/List', new Uint8Array(), {
+    timeoutMs: listTimeoutMs,
+    metadata: { 'containerd-namespace': 'k8s.io' },
+    ...(signal && { signal }),
+  })
+  const { images } = ListImagesResponse.decode(answer)
+  return new Map(images.map(image => [image.name, versionOf(image)]))
+}
+
+/** Names of images that were written between the two snapshots, excluding bare ids. */
+export function updatedImages(before: ImageVersions, after: ImageVersions): string[] {
+  const written = [...after].filter(([name, version]) => before.get(name) !== version)
+  return written.map(([name]) => name).filter(name => !name.startsWith('sha256:'))
+}
+
+const Timestamp = message({ seconds: [1, 'int64'], nanos: [2, 'int32'] })
+
+const Image = message({ name: [1, 'string'], updatedAt: [8, Timestamp] })
+
+const ListImagesResponse = message({ images: [1, Image, 'repeated'] })
+
+function versionOf({ updatedAt }: MessageOf<typeof Image>): string {
+  return `${updatedAt?.seconds ?? 0}.${updatedAt?.nanos ?? 0}`
+}
+
+const listTimeoutMs = 30_000

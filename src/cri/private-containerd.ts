@@ -8,15 +8,16 @@ import { backoffMs, type Backoff } from '#/base/backoff.ts'
 import type { GrpcConnect } from '#/platform/grpc.ts'
 import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Linux } from '#/platform/linux.ts'
-import type { Platform, Process, ProcessExit } from '#/platform/platform.ts'
+import type { Platform, Process, ProcessExit, Files } from '#/platform/platform.ts'
 import { Containerd } from './containerd.ts'
 import { CriError } from './cri.ts'
-import { BoundedLog } from './private-containerd/bounded-log.ts'
-import { containerdConfiguration, containerdVersionOf } from './private-containerd/configuration.ts'
-import { failureText, pluginFailureText } from './private-containerd/failure-text.ts'
-import { configurationPath, killOrphanedContainerd } from './private-containerd/orphaned-containerd.ts'
-import { chooseSnapshotter } from './private-containerd/snapshotter.ts'
-import { StrayRemover } from './private-containerd/stray-remover.ts'
+import { ContainerdLog, failureText, pluginFailureText } from './private-containerd/containerd-log.ts'
+import {
+  configurationPath,
+  containerdConfiguration,
+  containerdVersionOf,
+} from './private-containerd/configuration.ts'
+import { killOrphanedContainerd, OrphanRemover } from './private-containerd/orphan-remover.ts'
 
 export interface PrivateContainerdOptions {
   readonly platform: Platform
@@ -45,20 +46,20 @@ export class PrivateContainerd implements AsyncDisposable {
   /** Registry configuration, `<host>/hosts.toml`; read on every pull. */
   readonly registryFolder: string
   readonly #options: PrivateContainerdOptions
-  readonly #log: BoundedLog
+  readonly #log: ContainerdLog
   readonly #stop = new AbortController()
   #process: Process | undefined
   #startedMs = 0
   #supervised: Promise<unknown> = Promise.resolve()
-  readonly #strays: StrayRemover
+  readonly #orphans: OrphanRemover
 
   private constructor(options: PrivateContainerdOptions) {
     this.#options = options
     this.folder = options.folder
     this.socketPath = join(options.folder, 'containerd.sock')
     this.registryFolder = registryFolder(options.folder)
-    this.#log = new BoundedLog(options.platform.files, join(options.folder, 'containerd.log'))
-    this.#strays = new StrayRemover({ ...options, socketPath: this.socketPath })
+    this.#log = new ContainerdLog(options.platform.files, join(options.folder, 'containerd.log'))
+    this.#orphans = new OrphanRemover({ ...options, socketPath: this.socketPath })
   }
 
   /** Resolves when containerd answers. Rejects with the cause from its log when it cannot start. */
@@ -95,10 +96,10 @@ export class PrivateContainerd implements AsyncDisposable {
   }
 
   /**
-   * Removes strays (shims, bundles, network namespaces of unknown containers) at once, without their grace
-   * period. No pod may be in creation. Strays are otherwise removed in the background.
+   * Removes orphans (shims, bundles, network namespaces of unknown containers) at once, without their grace
+   * period. No pod may be in creation. Orphans are otherwise removed in the background.
    */
-  async removeStrays(signal?: AbortSignal): Promise<void> {
+  async removeOrphans(signal?: AbortSignal): Promise<void> {
     await this.#sweep(0, signal)
   }
 
@@ -153,7 +154,7 @@ export class PrivateContainerd implements AsyncDisposable {
       return exit
     })
     const waiting = AbortSignal.any(signal ? [signal, this.#stop.signal] : [this.#stop.signal])
-    await this.#untilAnswers(gone, waiting)
+    await this.#waitForReady(gone, waiting)
     return process
   }
 
@@ -162,34 +163,34 @@ export class PrivateContainerd implements AsyncDisposable {
   }
 
   /** Rejects if containerd exits or does not answer in time. */
-  async #untilAnswers(gone: Promise<ProcessExit>, signal: AbortSignal): Promise<void> {
+  async #waitForReady(gone: Promise<ProcessExit>, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options.platform
     let ended: ProcessExit | undefined
     void gone.then(exit => (ended = exit))
     const deadline = clock.monotonicMs() + startTimeoutMs
     for (;;) {
-      const state = await this.#ask(signal)
-      if (state === 'answers') return
+      const state = await this.#readiness(signal)
+      if (state === 'ready') return
       signal.throwIfAborted()
       if (ended) throw new Error(`containerd cannot start: ${this.#exitReason(ended)}`)
-      if (state === 'has no CRI')
+      if (state === 'no-cri')
         throw new Error(`containerd's CRI plugin failed to load: ${pluginFailureText(this.#log.tail)}`)
       if (clock.monotonicMs() > deadline) {
         const seconds = startTimeoutMs / 1_000
         throw new Error(`containerd did not become ready within ${seconds} s: ${failureText(this.#log.tail)}`)
       }
-      await clock.sleep(askAgainMs, signal)
+      await clock.sleep(readyCheckMs, signal)
     }
   }
 
-  async #ask(signal: AbortSignal): Promise<'answers' | 'has no CRI' | 'is silent'> {
+  async #readiness(signal: AbortSignal): Promise<'ready' | 'no-cri' | 'unavailable'> {
     // A failed channel backs off before it reconnects; a new one connects at once.
     await using runtime = this.connect()
     try {
       await runtime.version(signal)
-      return 'answers'
+      return 'ready'
     } catch (error) {
-      return error instanceof CriError && error.reason === 'unsupported' ? 'has no CRI' : 'is silent'
+      return error instanceof CriError && error.reason === 'unsupported' ? 'no-cri' : 'unavailable'
     }
   }
 
@@ -217,7 +218,7 @@ export class PrivateContainerd implements AsyncDisposable {
     }
   }
 
-  /** Sweeps strays periodically: often for a while after each start, rarely later. */
+  /** Sweeps orphans periodically: often for a while after each start, rarely later. */
   async #keepClean(): Promise<void> {
     const { clock, log } = this.#options.platform
     const { signal } = this.#stop
@@ -228,7 +229,7 @@ export class PrivateContainerd implements AsyncDisposable {
         const nowMs = clock.monotonicMs()
         if (nowMs - this.#startedMs > recentMs && nowMs - sweptMs < sweepSeldomMs) continue
         sweptMs = nowMs
-        await this.#sweep(strayGraceMs, signal)
+        await this.#sweep(orphanGraceMs, signal)
       } catch (error) {
         if (!signal.aborted) log.debug('Failed to sweep orphaned shims', { error })
       }
@@ -237,7 +238,7 @@ export class PrivateContainerd implements AsyncDisposable {
 
   async #sweep(graceMs: number, signal?: AbortSignal): Promise<void> {
     await using channel = this.#options.connectGrpc({ targets: [`unix:${this.socketPath}`] })
-    await this.#strays.sweep(channel, graceMs, signal)
+    await this.#orphans.sweep(channel, graceMs, signal)
   }
 
   /** A process killed by a signal logs no reason, so the signal is reported. */
@@ -253,7 +254,7 @@ const logLevel = 'warn'
 
 /** containerd loads the state of all its containers first. */
 const startTimeoutMs = 60_000
-const askAgainMs = 15
+const readyCheckMs = 15
 const stopTimeoutMs = 5_000
 const logDrainMs = 500
 
@@ -261,12 +262,12 @@ const logDrainMs = 500
 const steadyMs = 30_000
 const restarting: Backoff = { initialMs: 20, maxMs: 2_000, factor: 3, jitter: 0.2 }
 
-/** Time after a start during which strays of interrupted pod creation can appear. */
+/** Time after a start during which orphans of interrupted pod creation can appear. */
 const recentMs = 10 * 60_000
 const sweepOftenMs = 20_000
 const sweepSeldomMs = 10 * 60_000
-/** Minimum age of a stray, because containers in creation look the same. */
-const strayGraceMs = 30_000
+/** Minimum age of an orphan, because containers in creation look the same. */
+const orphanGraceMs = 30_000
 
 /** Adds the sbin directories, where containerd finds runc and iptables. */
 function inSearchPath(command: readonly string[]): string[] {
@@ -277,4 +278,30 @@ function inSearchPath(command: readonly string[]): string[] {
 function canLowerOomScore(status: string): boolean {
   const capabilities = /^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? '0'
   return ((BigInt(`0x${capabilities}`) >> 24n) & 1n) === 1n
+}
+
+/**
+ * Chooses overlayfs if the directory's filesystem supports an overlay upper layer, otherwise the native
+ * snapshotter, which copies: slow and large.
+ */
+async function chooseSnapshotter(
+  files: Files,
+  linux: Linux,
+  folder: string,
+): Promise<'overlayfs' | 'native'> {
+  const trial = join(folder, 'overlay-trial')
+  const [lower, upper, work, merged] = ['lower', 'upper', 'work', 'merged'].map(name => join(trial, name))
+  await linux.mounts.unmount(merged!)
+  await files.remove(trial)
+  for (const each of [lower, upper, work, merged]) await files.makeFolder(each!)
+  try {
+    const flags = [`lowerdir=${lower}`, `upperdir=${upper}`, `workdir=${work}`]
+    await linux.mounts.mount({ source: 'overlay', target: merged!, type: 'overlay', flags })
+    await linux.mounts.unmount(merged!)
+    return 'overlayfs'
+  } catch {
+    return 'native'
+  } finally {
+    await files.remove(trial)
+  }
 }

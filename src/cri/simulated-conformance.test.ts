@@ -12,7 +12,7 @@ criConformance('simulated', async () => {
     platform,
     podCidrs: ['10.244.0.0/24'],
     images: { [image]: { isPresent: true } },
-    usual: { execs: { '/no/such/program': { error: missing } } },
+    defaultScript: { execs: { '/no/such/program': { error: missing } } },
     containers: {
       deaf: { stopMs: Infinity },
       obedient: { stopExitCode: 5, logs: [{ text: 'listening' }] },

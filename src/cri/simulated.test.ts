@@ -161,7 +161,9 @@ test('simulated exec commands succeed, time out or fail to start', async () => {
   const id = await world.start('it')
   const run = async (command: string, timeoutMs: number): Promise<string> => {
     try {
-      const result = await world.do(world.runtime.execSync(id, command.split(' '), timeoutMs))
+      const result = await world.do(
+        world.runtime.execSync({ containerId: id, command: command.split(' '), timeoutMs }),
+      )
       const { stdout, stderr, exitCode } = result
       return `${exitCode} ${Buffer.from(stdout).toString()}|${Buffer.from(stderr).toString()}`
     } catch (error) {
@@ -187,7 +189,7 @@ test('simulated exec streams have backpressure in both directions', async () => 
   const world = new World()
   const id = await world.start('it', { command: ['cat'], stdin: true })
   const streams = { stdin: true, stdout: true, stderr: true, tty: false }
-  const process = await world.do(world.runtime.exec(id, ['cat'], streams))
+  const process = await world.do(world.runtime.exec({ containerId: id, command: ['cat'], ...streams }))
   const chunk = new Uint8Array(40_000)
   await world.do(process.writeStdin(chunk))
   let isWritten = false

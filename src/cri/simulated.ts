@@ -15,7 +15,9 @@ import {
   type ContainerStatus,
   type ContainerSummary,
   type CreateContainer,
+  type ExecRequest,
   type ExecResult,
+  type ExecSyncRequest,
   type FilesystemUsage,
   type Image,
   type LinuxResources,
@@ -49,7 +51,7 @@ export interface SimulatedRuntimeOptions {
   /** By image name; images not listed can be pulled. */
   readonly images?: Readonly<Record<string, ImageScript>>
   /** Default behavior. */
-  readonly usual?: ContainerScript
+  readonly defaultScript?: ContainerScript
 }
 
 export type ContainerScripts = ContainerScript | readonly ContainerScript[]
@@ -232,22 +234,14 @@ export class SimulatedRuntime implements ContainerRuntime {
     return this.#call('reopenContainerLog', options, () => this.#container(id).reopenContainerLog())
   }
 
-  execSync(
-    id: string,
-    command: readonly string[],
-    timeoutMs: number,
-    options?: CallOptions,
-  ): Promise<ExecResult> {
-    return this.#call('execSync', options, time => this.#container(id).execSync(command, timeoutMs, time))
+  execSync({ containerId, command, timeoutMs }: ExecSyncRequest, options?: CallOptions): Promise<ExecResult> {
+    return this.#call('execSync', options, time => {
+      return this.#container(containerId).execSync(command, timeoutMs, time)
+    })
   }
 
-  exec(
-    id: string,
-    command: readonly string[],
-    streams: CommandOptions,
-    options?: CallOptions,
-  ): Promise<CommandProcess> {
-    return this.#call('exec', options, () => this.#container(id).exec(command, streams))
+  exec({ containerId, command, ...streams }: ExecRequest, options?: CallOptions): Promise<CommandProcess> {
+    return this.#call('exec', options, () => this.#container(containerId).exec(command, streams))
   }
 
   attach(id: string, streams: CommandOptions, options?: CallOptions): Promise<CommandProcess> {
@@ -312,10 +306,10 @@ export class SimulatedRuntime implements ContainerRuntime {
   }
 
   #scriptFor(name: string, attempt: number, image: string): ContainerScript {
-    const { usual } = this.#options
+    const { defaultScript } = this.#options
     const byName = this.#scripts.get(name)
     const one = isList(byName) ? byName[Math.min(attempt, byName.length - 1)] : byName
-    return { ...usual, ...this.#images.script(image).container, ...one }
+    return { ...defaultScript, ...this.#images.script(image).container, ...one }
   }
 
   #sandboxesOf({ podUid }: PodFilter): readonly SimulatedSandbox[] {

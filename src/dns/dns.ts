@@ -51,7 +51,7 @@ const negativeTtlSeconds = 30
 export class ClusterDns {
   readonly #options: ClusterDnsOptions
   readonly #informers: Informers
-  readonly #world: DnsState
+  readonly #state: DnsState
   readonly #forwarder: Forwarder
   readonly #listening = Promise.withResolvers<readonly Server[]>()
 
@@ -59,7 +59,7 @@ export class ClusterDns {
     const { platform, client, listen, upstream } = options
     this.#options = options
     this.#informers = new Informers({ platform, client })
-    this.#world = worldOf(this.#informers, options)
+    this.#state = dnsStateOf(this.#informers, options)
     const file =
       'resolvConf' in upstream ? new UpstreamServers(platform, upstream.resolvConf, listen) : undefined
     const fixed = 'servers' in upstream ? upstream.servers : []
@@ -146,7 +146,7 @@ export class ClusterDns {
     const bytesMax = transport === 'tcp' ? tcpBytesMax : udpLimitOf(query)
     try {
       const answer = await answerQuery(query, {
-        world: this.#world,
+        state: this.#state,
         isKnown: this.hasSynced,
         forwarder: this.#forwarder,
         random,
@@ -172,7 +172,7 @@ function portOf({ address }: Listener): number {
   return 'port' in address ? address.port : 0
 }
 
-function worldOf(informers: Informers, { domain, nameServers }: ClusterDnsOptions): DnsState {
+function dnsStateOf(informers: Informers, { domain, nameServers }: ClusterDnsOptions): DnsState {
   const allServices = informers.of(services)
   const allNamespaces = informers.of(namespaces)
   const slices = informers.of(endpointSlices)

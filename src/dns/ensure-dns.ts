@@ -9,6 +9,7 @@ import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
 import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
 import type { ClusterRole, ClusterRoleBinding } from '#/api/generated/rbac/v1.ts'
 import { clusterRoleBindings, clusterRoles } from '#/api/generated/rbac/v1-resources.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { Client } from '#/client/client.ts'
 
 export interface DnsServiceOptions {
@@ -75,8 +76,8 @@ function serviceOf({ clusterIp }: DnsServiceOptions): Service {
   }
 }
 
-function sliceOf(service: Service, { address, port, nodeName }: DnsServiceOptions): EndpointSlice {
-  const { uid = '' } = service.metadata
+function sliceOf(service: Stored<Service>, { address, port, nodeName }: DnsServiceOptions): EndpointSlice {
+  const { uid } = service.metadata
   return {
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',

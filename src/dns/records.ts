@@ -41,28 +41,28 @@ export type Resolution =
   /** Not a name of the cluster. */
   | { readonly is: 'foreign' }
 
-export function resolveName(question: Question, world: DnsState): Resolution {
+export function resolveName(question: Question, state: DnsState): Resolution {
   const name = question.name.toLowerCase()
   const address = parseReverseName(name)
-  if (address !== undefined) return resolveAddress(question, address, world)
-  if (name === world.domain) return resolveApex(question, world)
-  if (!name.endsWith(`.${world.domain}`)) return { is: 'foreign' }
-  const labels = name.slice(0, -world.domain.length - 1).split('.')
+  if (address !== undefined) return resolveAddress(question, address, state)
+  if (name === state.domain) return resolveApex(question, state)
+  if (!name.endsWith(`.${state.domain}`)) return { is: 'foreign' }
+  const labels = name.slice(0, -state.domain.length - 1).split('.')
   const kind = labels.at(-1)
   const rest = labels.slice(0, -1)
-  if (kind === 'svc') return resolveService(question, rest, world)
-  if (kind === 'pod') return resolvePod(question, rest, world)
-  if (kind === 'dns') return resolveNameServer(question, rest, world)
+  if (kind === 'svc') return resolveService(question, rest, state)
+  if (kind === 'pod') return resolvePod(question, rest, state)
+  if (kind === 'dns') return resolveNameServer(question, rest, state)
   if (kind === 'dns-version' && rest.length === 0) {
     const isAsked = question.type === recordTypes.TXT
-    return found(isAsked ? [textRecord(question.name, specification, world.ttlSeconds)] : [])
+    return found(isAsked ? [textRecord(question.name, specification, state.ttlSeconds)] : [])
   }
   return { is: 'missing' }
 }
 
 /** The SOA record of negative answers. */
-export function startOfAuthority(world: DnsState): ResourceRecord {
-  return soaRecord(world.domain, world.negativeTtlSeconds)
+export function startOfAuthority(state: DnsState): ResourceRecord {
+  return soaRecord(state.domain, state.negativeTtlSeconds)
 }
 
 const specification = '1.1.0'
@@ -71,9 +71,9 @@ function found(answers: readonly ResourceRecord[]): Resolution {
   return { is: 'found', answers }
 }
 
-function resolveApex(question: Question, world: DnsState): Resolution {
-  const { domain, ttlSeconds, nameServers } = world
-  if (question.type === recordTypes.SOA) return found([soaRecord(domain, world.negativeTtlSeconds)])
+function resolveApex(question: Question, state: DnsState): Resolution {
+  const { domain, ttlSeconds, nameServers } = state
+  if (question.type === recordTypes.SOA) return found([soaRecord(domain, state.negativeTtlSeconds)])
   if (question.type !== recordTypes.NS) return found([])
   const server = `ns.dns.${domain}`
   return {
@@ -83,21 +83,21 @@ function resolveApex(question: Question, world: DnsState): Resolution {
   }
 }
 
-function resolveNameServer({ name, type }: Question, labels: readonly string[], world: DnsState): Resolution {
+function resolveNameServer({ name, type }: Question, labels: readonly string[], state: DnsState): Resolution {
   if (labels.length === 0) return found([])
   if (labels.length > 1 || labels[0] !== 'ns') return { is: 'missing' }
-  const records = world.nameServers.map(address => addressRecord(name, address, world.ttlSeconds))
+  const records = state.nameServers.map(address => addressRecord(name, address, state.ttlSeconds))
   return found(records.filter(record => record.type === type))
 }
 
 /** `10-244-0-5.default.pod`: resolves to the address in the name, whether or not a pod has it. */
-function resolvePod({ name, type }: Question, labels: readonly string[], world: DnsState): Resolution {
+function resolvePod({ name, type }: Question, labels: readonly string[], state: DnsState): Resolution {
   const [namespace, dashed] = labels.toReversed()
   if (namespace === undefined) return found([])
-  if (labels.length > 2 || !world.hasNamespace(namespace)) return { is: 'missing' }
+  if (labels.length > 2 || !state.hasNamespace(namespace)) return { is: 'missing' }
   if (dashed === undefined) return found([])
   const ip = parseIp(dashed.replaceAll('-', '.')) ?? parseIp(dashed.replaceAll('-', ':'))
   if (ip === undefined) return { is: 'missing' }
-  const record = addressRecord(name, formatIp(ip), world.ttlSeconds)
+  const record = addressRecord(name, formatIp(ip), state.ttlSeconds)
   return found(record.type === type ? [record] : [])
 }

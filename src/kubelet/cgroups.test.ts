@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Pod } from '#/api/generated/core/v1.ts'
 import { Simulation } from '#/platform/simulated.ts'
 import { PodCgroups } from './cgroups.ts'
 import { UnifiedTree } from './cgroups/testdata/unified-tree.ts'
 import { kubeletConfiguration } from './kubelet-configuration.ts'
+import { kubeletPod } from './testdata/objects.ts'
 
 const root = '/sys/fs/cgroup'
 const share = { cpuMilli: 4_000, memoryBytes: 8 * 1024 ** 3, pids: -1 }
 const half = { cpu: '500m', memory: '64Mi' }
-const guaranteed: Pod = {
+const guaranteed = kubeletPod({
   metadata: { uid: '11' },
   spec: { containers: [{ name: 'c', resources: { requests: half, limits: half } }] },
-}
+})
 
 function cgroupsOn(tree: UnifiedTree): PodCgroups {
   const simulation = new Simulation({ seed: 1 })

@@ -19,6 +19,7 @@ import {
 import { cpuShares } from './cpu-time.ts'
 import type { NodeAllocatableLimits } from './machine-info.ts'
 import type { KubeletConfiguration } from './kubelet-configuration.ts'
+import type { KubeletPod } from './kubelet-pod.ts'
 import { qosCgroup, podCgroup, podCgroupOf, kubepodsCgroup } from './pod-paths.ts'
 
 export interface PodCgroupsOptions {
@@ -71,7 +72,7 @@ export class PodCgroups {
   }
 
   /** Creates the pod's cgroup and updates changed limits. Resolves with the sandbox's `cgroupParent`. */
-  async ensure(pod: Pod): Promise<string> {
+  async ensure(pod: KubeletPod): Promise<string> {
     const { node, hugePageSizes } = this.#options
     const path = podCgroup(node, pod)
     await this.#ensure(path, podLimits(pod, { podPidsMax: node.podPidsMax, hugePageSizes }))

@@ -4,7 +4,6 @@
  * throw ContainerConfigError, with the reason and message for the container status.
  */
 import { messageOf } from '#/base/message-of.ts'
-import type { Pod } from '#/api/generated/core/v1.ts'
 import type { ContainerConfig, SandboxConfig } from '#/cri/cri.ts'
 import { environmentOf, expandCommand } from './container-config/environment.ts'
 import { devicesOf, mountsOf } from './container-config/mounts.ts'
@@ -13,6 +12,7 @@ import { containerSecurity, sandboxSecurity } from './container-config/security.
 import type { ContainerInput, SandboxContext } from './container-input.ts'
 import { containerAnnotations, containerLabels, sandboxLabels } from './container-labels.ts'
 import { hostPortsOf } from './host-ports.ts'
+import type { KubeletPod } from './kubelet-pod.ts'
 import { podDns, type PodWarning } from './pod-dns.ts'
 import { kernelHostname, podHostname } from './pod-hostname.ts'
 import { containerLogPath, podCgroup, podLogFolder } from './pod-paths.ts'
@@ -35,11 +35,11 @@ export interface PlannedSandbox {
   readonly warnings: readonly PodWarning[]
 }
 
-export function sandboxConfigOf(pod: Pod, context: SandboxContext): PlannedSandbox {
+export function sandboxConfigOf(pod: KubeletPod, context: SandboxContext): PlannedSandbox {
   const { attempt, node, handler, resolvConf } = context
   try {
     const { config: dns, warnings } = podDns(pod, node, resolvConf)
-    const { name = '', namespace = '', uid = '', annotations = {} } = pod.metadata
+    const { name, namespace, uid, annotations = {} } = pod.metadata
     const overhead = overheadResources(pod)
     const config: SandboxConfig = {
       metadata: { name, namespace, uid, attempt },

@@ -2,8 +2,10 @@
  * Input of `container-config.ts`: everything needed to configure a pod's sandbox and containers. The caller
  * gathers it.
  */
-import type { ConfigMap, Container, Pod, Secret, Service, VolumeMount } from '#/api/generated/core/v1.ts'
+import type { ConfigMap, Container, Secret, Service, VolumeMount } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { IdMapping, Image, RuntimeHandler } from '#/cri/cri.ts'
+import type { KubeletPod } from './kubelet-pod.ts'
 import type { MachineInfo } from './machine-info.ts'
 import type { KubeletConfiguration } from './kubelet-configuration.ts'
 
@@ -25,7 +27,7 @@ export interface UserMappings {
 }
 
 export interface ContainerInput {
-  readonly pod: Pod
+  readonly pod: KubeletPod
   /** An init, regular or ephemeral container. */
   readonly container: Container
   /** Number of earlier containers of this name in the pod. */
@@ -34,7 +36,7 @@ export interface ContainerInput {
   /** Pod IPs; the node's addresses with `hostNetwork`. */
   readonly podAddresses: readonly string[]
   /** All services; the ones visible to the pod are selected here. */
-  readonly services: readonly Service[]
+  readonly services: readonly Stored<Service>[]
   readonly volumes: ReadonlyMap<string, ContainerVolume>
   readonly sources: ContainerSources
   readonly node: KubeletConfiguration

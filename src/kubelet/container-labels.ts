@@ -4,7 +4,8 @@
  * collectors read them.
  */
 import { createHash } from 'node:crypto'
-import type { Container, LifecycleHandler, Pod } from '#/api/generated/core/v1.ts'
+import type { Container, LifecycleHandler } from '#/api/generated/core/v1.ts'
+import type { KubeletPod } from './kubelet-pod.ts'
 
 type Texts = Readonly<Record<string, string>>
 
@@ -41,15 +42,15 @@ export interface AnnotatedContainer {
 }
 
 /** The pod's labels and the labels that identify the pod. */
-export function sandboxLabels(pod: Pod): Texts {
+export function sandboxLabels(pod: KubeletPod): Texts {
   return { ...pod.metadata.labels, ...identity(pod) }
 }
 
-export function containerLabels(pod: Pod, container: Container): Texts {
+export function containerLabels(pod: KubeletPod, container: Container): Texts {
   return { ...identity(pod), [containerName]: container.name }
 }
 
-export function containerAnnotations(pod: Pod, container: Container, attempt: number): Texts {
+export function containerAnnotations(pod: KubeletPod, container: Container, attempt: number): Texts {
   const { deletionGracePeriodSeconds } = pod.metadata
   const { terminationGracePeriodSeconds } = pod.spec ?? {}
   const { preStop } = container.lifecycle ?? {}
@@ -101,8 +102,8 @@ export function containerHash({ name, image = '' }: Container): string {
     .slice(0, 16)
 }
 
-function identity(pod: Pod): Texts {
-  const { name = '', namespace = '', uid = '' } = pod.metadata
+function identity(pod: KubeletPod): Texts {
+  const { name, namespace, uid } = pod.metadata
   return { [podName]: name, [podNamespace]: namespace, [podUid]: uid }
 }
 

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { CriError } from '#/cri/cri.ts'
 import { Simulation } from '#/platform/simulated.ts'
-import { ContainerLogs } from './container-logs.ts'
+import { ContainerLogs, planRotation, rotatedName } from './container-logs.ts'
 
 const path = '/logs/it/0.log'
 
@@ -104,4 +104,28 @@ test('a removed log file is reopened, and the log of an exited container is not 
   await world.simulation.advance(10_000)
   await world.write('a'.repeat(1_000))
   assert.deepEqual(await world.contents(), ['0.log 1000'])
+})
+
+test('rotation never leaves more than the maximum number of files', () => {
+  const cases: readonly [names: string, maxFiles: number, remove: string, compress: string][] = [
+    ['0.log', 5, '', ''],
+    ['0.log 0.log.1', 5, '', '0.log.1'],
+    ['0.log 0.log.1.gz 0.log.2', 5, '', '0.log.2'],
+    ['0.log 0.log.1.gz 0.log.2.gz 0.log.3', 5, '', '0.log.3'],
+    ['0.log 0.log.1.gz 0.log.2.gz 0.log.3.gz 0.log.4', 5, '0.log.1.gz', '0.log.4'],
+    ['0.log 0.log.1 0.log.2 0.log.3 0.log.4 0.log.5', 4, '0.log.1 0.log.2 0.log.3', '0.log.4 0.log.5'],
+    ['0.log 0.log.1', 2, '0.log.1', ''],
+    ['0.log 0.log.1.gz', 1, '0.log.1.gz', ''],
+    ['0.log 0.log.1 0.log.1.tmp', 5, '0.log.1.tmp', '0.log.1'],
+    ['0.log 0.log.1 0.log.1.gz', 5, '0.log.1', ''],
+    ['0.log 1.log 1.log.1 10.log.1 other', 5, '', ''],
+  ]
+  for (const [names, maxFiles, remove, compress] of cases) {
+    const plan = planRotation(names.split(' '), '0.log', maxFiles)
+    assert.deepEqual([plan.remove.join(' '), plan.compress.join(' ')], [remove, compress], names)
+  }
+})
+
+test('names of rotated files sort by time', () => {
+  assert.equal(rotatedName(Date.UTC(2026, 10, 5, 3, 4, 5, 678)), '20261105-030405')
 })

@@ -3,7 +3,7 @@
  * fields throw an Error with Kubernetes' message.
  * https://kubernetes.io/docs/concepts/workloads/pods/downward-api/
  */
-import type { Container, Pod, ResourceFieldSelector } from '#/api/generated/core/v1.ts'
+import type { Container, ResourceFieldSelector } from '#/api/generated/core/v1.ts'
 import { checkQualifiedName } from '#/api/names.ts'
 import {
   quantityMilliValue,
@@ -13,10 +13,11 @@ import {
   type Quantity,
 } from '#/api/text/quantity.ts'
 import { quote } from '#/api/text/quote.ts'
+import type { KubeletPod } from './kubelet-pod.ts'
 
 /** Metadata fields, available to volumes and environment variables. */
-export function podMetadataValue(pod: Pod, fieldPath: string): string {
-  const { name = '', namespace = '', uid = '', labels = {}, annotations = {} } = pod.metadata
+export function podMetadataValue(pod: KubeletPod, fieldPath: string): string {
+  const { name, namespace, uid, labels = {}, annotations = {} } = pod.metadata
   switch (fieldPath) {
     case 'metadata.name':
       return name
@@ -40,7 +41,7 @@ export interface KnownAddresses {
 }
 
 /** Fields available to environment variables. */
-export function podFieldValue(pod: Pod, fieldPath: string, known: KnownAddresses): string {
+export function podFieldValue(pod: KubeletPod, fieldPath: string, known: KnownAddresses): string {
   switch (fieldPath) {
     case 'spec.nodeName':
     case 'spec.host':
@@ -69,7 +70,7 @@ export interface ResourceFieldContext {
 
 /** The resource in units of the divisor, rounded up. */
 export function resourceFieldValue(
-  pod: Pod,
+  pod: KubeletPod,
   selector: ResourceFieldSelector,
   { container, allocatable }: ResourceFieldContext,
 ): string {
@@ -80,7 +81,9 @@ export function resourceFieldValue(
   const isKnown = resourcesToAskFor.has(name) || name.startsWith('hugepages-')
   if (kind === undefined || !isKnown) throw new Error(`unsupported container resource : ${resource}`)
   const amount =
-    kind === 'requests' ? amountOf(asked.resources?.requests, name) : limitOf(pod, asked, name, allocatable)
+    kind === 'requests'
+      ? amountOf(asked.resources?.requests, name)
+      : limitOf(pod, asked, { name, allocatable })
   return roundedUp(name, amount, amountOf({ divisor: divisor ?? '1' }, 'divisor')).toString()
 }
 
@@ -92,7 +95,11 @@ type ResourceList = Readonly<Record<string, string>>
  * The container's limit, otherwise the pod-level limit, otherwise node allocatable. Huge pages use only the
  * container's limit.
  */
-function limitOf(pod: Pod, { resources }: Container, name: string, allocatable: ResourceList): Quantity {
+function limitOf(
+  pod: KubeletPod,
+  { resources }: Container,
+  { name, allocatable }: { readonly name: string; readonly allocatable: ResourceList },
+): Quantity {
   const own = amountOf(resources?.limits, name)
   if (own.nanos !== 0n || !resourcesToAskFor.has(name)) return own
   const ofPod = name === 'ephemeral-storage' ? zeroQuantity : amountOf(pod.spec?.resources?.limits, name)
@@ -110,7 +117,7 @@ function roundedUp(name: string, amount: Quantity, divisor: Quantity): bigint {
   return (value(amount) + unit - 1n) / unit
 }
 
-function containerNamed(pod: Pod, name: string): Container | undefined {
+function containerNamed(pod: KubeletPod, name: string): Container | undefined {
   const { containers = [], initContainers = [] } = pod.spec ?? {}
   return [...containers, ...initContainers].find(container => container.name === name)
 }

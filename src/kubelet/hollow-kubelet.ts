@@ -9,7 +9,7 @@ import { leases } from '#/api/generated/coordination/v1-resources.ts'
 import type { Node, NodeCondition, Pod, Taint } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { equalJson } from '#/api/text/json-value.ts'
-import { isBeingDeleted, parseKey } from '#/api/metadata.ts'
+import { isBeingDeleted, parseKey, type Stored } from '#/api/metadata.ts'
 import { formatMicroTime } from '#/api/text/time.ts'
 import type { Client } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
@@ -18,7 +18,6 @@ import { WorkQueue, type ReconcileResult } from '#/client/workqueue.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { readyNode, registeredNode } from './hollow-kubelet/node-object.ts'
 import { planPod, stoppedPod } from './hollow-kubelet/plan-pod.ts'
-import { PodAddresses } from './hollow-kubelet/pod-addresses.ts'
 
 export interface HollowKubeletOptions {
   readonly platform: Platform
@@ -58,8 +57,8 @@ export class HollowKubelet {
   readonly #queue: WorkQueue
   readonly #pods: Informer<Pod>
   readonly #addresses: PodAddresses
-  #lease: Lease | undefined
-  #node: Node | undefined
+  #lease: Stored<Lease> | undefined
+  #node: Stored<Node> | undefined
   /** True if the node lifecycle controller has marked the node as not ready. */
   #isGivenUp = false
 
@@ -148,12 +147,14 @@ export class HollowKubelet {
     const { client, platform } = this.#options
     const at = { namespace: 'kube-node-lease', name: this.name }
     this.#lease ??= await client.find(leases, at, options)
-    const { apiVersion = 'v1', kind = 'Node', metadata: { uid = '' } = {} } = this.#node ?? {}
+    const { uid } = this.#node?.metadata ?? {}
+    const ownerReferences =
+      uid === undefined ? [] : [{ apiVersion: 'v1', kind: 'Node', name: this.name, uid }]
     const wanted: Lease = {
       ...this.#lease,
       metadata: {
         ...at,
-        ownerReferences: [{ apiVersion, kind, name: this.name, uid }],
+        ownerReferences,
         ...this.#lease?.metadata,
       },
       spec: {
@@ -171,7 +172,9 @@ export class HollowKubelet {
     const pod = this.#pods.get(key)
     if (pod === undefined) return undefined
     try {
-      return await (isBeingDeleted(pod) ? this.#stopPod(key, pod, signal) : this.#walkPod(pod, signal))
+      return await (isBeingDeleted(pod)
+        ? this.#stopPod(key, pod, signal)
+        : this.#updatePodStatus(pod, signal))
     } catch (error) {
       // The pod was changed or deleted in the meantime; the informer will queue it again.
       if (isApiError(error, 'Conflict') || isApiError(error, 'NotFound')) return undefined
@@ -180,17 +183,17 @@ export class HollowKubelet {
   }
 
   /** Simulated containers stop immediately. Pods with finalizers get a final status first. */
-  async #stopPod(key: string, pod: Pod, signal: AbortSignal): Promise<void> {
+  async #stopPod(key: string, pod: Stored<Pod>, signal: AbortSignal): Promise<void> {
     const { client, platform } = this.#options
     const stopped = stoppedPod(pod, platform.clock.now())
     if (pod.metadata.finalizers?.length && stopped.status !== pod.status) {
       await client.updateStatus(pods, stopped, { signal })
     }
-    const preconditions = { uid: pod.metadata.uid ?? '' }
+    const preconditions = { uid: pod.metadata.uid }
     await client.delete(pods, parseKey(key), { gracePeriodSeconds: 0, preconditions, signal })
   }
 
-  async #walkPod(pod: Pod, signal: AbortSignal): Promise<void | ReconcileResult> {
+  async #updatePodStatus(pod: Stored<Pod>, signal: AbortSignal): Promise<void | ReconcileResult> {
     const {
       client,
       node: { address },
@@ -205,4 +208,42 @@ export class HollowKubelet {
 
 function isWell({ type, status }: NodeCondition): boolean {
   return type !== 'Ready' || status === 'True'
+}
+
+/** Allocates pod IPs from the node's /24. A released address is reused as late as possible. */
+class PodAddresses {
+  readonly #prefix: string
+  readonly #byUid = new Map<string, string>()
+  readonly #taken = new Set<string>()
+  #last = 1
+
+  /** `cidr` has the form `10.244.3.0/24`. */
+  constructor(cidr: string) {
+    this.#prefix = cidr.replace(/\.\d+\/\d+$/, '')
+  }
+
+  /** Returns the pod's address, allocating one if needed. */
+  take({ metadata, status }: Stored<Pod>): string {
+    const uid = metadata.uid
+    const known = this.#byUid.get(uid)
+    if (known !== undefined) return known
+    const address = status?.podIP ?? this.#next()
+    this.#byUid.set(uid, address)
+    this.#taken.add(address)
+    return address
+  }
+
+  free(uid: string): void {
+    this.#taken.delete(this.#byUid.get(uid) ?? '')
+    this.#byUid.delete(uid)
+  }
+
+  #next(): string {
+    for (let tries = 0; tries < 254; tries++) {
+      this.#last = this.#last >= 254 ? 2 : this.#last + 1
+      const address = `${this.#prefix}.${this.#last}`
+      if (!this.#taken.has(address)) return address
+    }
+    throw new Error(`no IP addresses available in ${this.#prefix}.0/24`)
+  }
 }

@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Pod, Secret } from '#/api/generated/core/v1.ts'
+import type { Secret } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { SimulatedRuntime, type ImageScript } from '#/cri/simulated.ts'
 import { Simulation } from '#/platform/simulated.ts'
 import { ImageError, Images } from './images.ts'
+import { kubeletPod, stored } from './testdata/objects.ts'
 
 class World {
   readonly simulation = new Simulation({ seed: 1 })
   readonly platform = this.simulation.host('node')
   readonly runtime: SimulatedRuntime
-  readonly secrets: Record<string, Secret> = {}
+  readonly secrets: Record<string, Stored<Secret>> = {}
   /** Events recorded since the last check. */
   told: string[] = []
   images: Images
@@ -37,7 +39,7 @@ class World {
         rootDirectory: '/k',
         imageGc: { highPercent: 85, lowPercent: 80, minimumAgeMs: 120_000 },
       },
-      keptImages: ['registry.k8s.io/pause:3.10'],
+      pinnedImages: ['registry.k8s.io/pause:3.10'],
       pullsMax,
     })
   }
@@ -50,11 +52,11 @@ class World {
     const { policy = 'IfNotPresent', secrets = [], pod: uid = 'u', namespace = 'default' } = more
     const container = { name: 'it', image, imagePullPolicy: policy }
     const imagePullSecrets = secrets.map(name => ({ name }))
-    const pod: Pod = {
+    const pod = kubeletPod({
       kind: 'Pod',
       metadata: { uid, namespace },
       spec: { containers: [container], imagePullSecrets },
-    }
+    })
     this.told = []
     try {
       const ensuring = this.images.ensure(pod, container, AbortSignal.timeout(60_000))
@@ -78,11 +80,11 @@ class World {
   secret(key: string, username: string, password: string): void {
     const auths = { 'quay.io': { username, password } }
     const [namespace = '', name = ''] = key.split('/')
-    this.secrets[key] = {
+    this.secrets[key] = stored({
       metadata: { namespace, name, uid: `uid of ${key}` },
       type: 'kubernetes.io/dockerconfigjson',
       data: { '.dockerconfigjson': Buffer.from(JSON.stringify({ auths })).toString('base64') },
-    }
+    })
   }
 }
 
@@ -221,10 +223,10 @@ test('an image whose pull was interrupted needs credentials unless it was presen
     const world = new World({ [image]: { auth, isPresent, pullMs: Infinity } })
     world.secret('default/right', 'me', 'secret')
     const container = { name: 'it', image, imagePullPolicy: 'Always' }
-    const pod = {
+    const pod = kubeletPod({
       metadata: { uid: 'u', namespace: 'default' },
       spec: { containers: [container], imagePullSecrets: [{ name: 'right' }] },
-    }
+    })
     void world.images.ensure(pod, container, new AbortController().signal)
     await world.simulation.advance(1_000)
     for (const life of ['first', 'second', 'third']) {
@@ -246,7 +248,8 @@ test('pods share the pull of an image, and parallel pulls are bounded', async ()
   const abort = new AbortController()
   const ensure = async (image: string, uid: string, signal: AbortSignal): Promise<void> => {
     const container = { name: 'it', image, imagePullPolicy: 'Always' }
-    await world.images.ensure({ metadata: { uid }, spec: { containers: [container] } }, container, signal)
+    const pod = kubeletPod({ metadata: { uid }, spec: { containers: [container] } })
+    await world.images.ensure(pod, container, signal)
     ends.push(`${image}${uid} ${Math.round((world.simulation.nowMs - startMs) / 1_000)}`)
   }
   const { signal } = new AbortController()
@@ -265,7 +268,7 @@ test('a pull is aborted when no pod waits for it', async () => {
   const abort = new AbortController()
   const container = { name: 'it', image: 'a', imagePullPolicy: 'Always' }
   const pulling = world.images.ensure(
-    { metadata: { uid: 'u' }, spec: { containers: [container] } },
+    kubeletPod({ metadata: { uid: 'u' }, spec: { containers: [container] } }),
     container,
     abort.signal,
   )

@@ -6,6 +6,7 @@
 import { messageOf } from '#/base/message-of.ts'
 import { formatDurationMs } from '#/api/text/duration.ts'
 import type { Container, Pod, Secret } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { quote } from '#/api/text/quote.ts'
 import { formatTime } from '#/api/text/time.ts'
 import type { EventContent } from '#/client/event-recorder.ts'
@@ -17,31 +18,35 @@ import {
   type ImageReference,
 } from '#/cri/image-reference.ts'
 import type { Platform } from '#/platform/platform.ts'
-import { ImageError } from './images/image-error.ts'
 import { ImageGc } from './images/image-gc.ts'
-import { mustAttemptImagePull, withPull } from './images/plan-access.ts'
+import { mustAttemptImagePull, recordPull } from './images/plan-access.ts'
 import type { ImageSpace } from './images/plan-image-gc.ts'
 import { PullBackoff } from './images/pull-backoff.ts'
-import { pullCredentials, PullSecretError, type PullCredential } from './images/pull-credentials.ts'
+import {
+  pullCredentials,
+  PullSecretError,
+  type PullCredential,
+  pullWith,
+  type Pulled,
+} from './images/pull-credentials.ts'
 import { PullRecords } from './images/pull-records.ts'
-import { pullWith, type Pulled } from './images/pull-with.ts'
 import { SharedPulls } from './images/shared-pulls.ts'
 import type { KubeletConfiguration } from './kubelet-configuration.ts'
+import type { KubeletPod } from './kubelet-pod.ts'
 import { fieldPathOf, findContainer } from './pod-containers.ts'
 
-export { ImageError } from './images/image-error.ts'
 export type { ImageSpace } from './images/plan-image-gc.ts'
 
 export interface ImagesOptions {
   readonly platform: Platform
   readonly runtime: ContainerRuntime
   readonly objects: {
-    secret(namespace: string, name: string, signal?: AbortSignal): Promise<Secret | undefined>
+    secret(namespace: string, name: string, signal?: AbortSignal): Promise<Stored<Secret> | undefined>
   }
   readonly recorder: { record(about: Pod, content: EventContent): void }
   readonly node: Pick<KubeletConfiguration, 'rootDirectory' | 'imageGc'>
   /** Fully qualified names of images that are never removed, such as the pause image. */
-  readonly keptImages?: readonly string[]
+  readonly pinnedImages?: readonly string[]
   /** Maximum number of parallel pulls. */
   readonly pullsMax?: number
 }
@@ -52,13 +57,13 @@ const pullsMaxUsual = 4
 export type ImageUser = Pick<Container, 'name' | 'image' | 'imagePullPolicy'>
 
 interface Request {
-  readonly pod: Pod
+  readonly pod: KubeletPod
   /** Image name as written in the pod spec. */
   readonly written: string
   readonly reference: ImageReference
   /** With a tag or digest, otherwise unchanged. */
   readonly image: string
-  readonly tell: Tell
+  readonly recordEvent: RecordEvent
   readonly signal: AbortSignal
 }
 
@@ -66,7 +71,7 @@ interface TimedPull extends Pulled {
   readonly pullMs: number
 }
 
-type Tell = (type: EventContent['type'], reason: string, message: string) => void
+type RecordEvent = (type: EventContent['type'], reason: string, message: string) => void
 
 export class Images {
   readonly #options: ImagesOptions
@@ -83,24 +88,27 @@ export class Images {
     this.#removal = new ImageGc({
       ...options,
       records: this.#records,
-      keptImages: options.keptImages ?? [],
+      pinnedImages: options.pinnedImages ?? [],
     })
   }
 
   /** Returns the image of a container, pulled if its policy requires it. Throws ImageError. */
-  async ensure(pod: Pod, user: ImageUser, signal: AbortSignal): Promise<Image> {
+  async ensure(pod: KubeletPod, user: ImageUser, signal: AbortSignal): Promise<Image> {
     const found = findContainer(pod, user.name)
-    const tell: Tell = (type, reason, message) => {
+    const recordEvent: RecordEvent = (type, reason, message) => {
       const content = { type, reason, message, ...(found && { fieldPath: fieldPathOf(found) }) }
       this.#options.recorder.record(pod, content)
     }
     try {
       const { image: written = '' } = user
-      const reference = parse(written, tell)
+      const reference = parse(written, recordEvent)
       const image = withDefaultTag(written, reference)
-      return await this.#ensure({ pod, written, reference, image, tell, signal }, policyOf(user, reference))
+      return await this.#ensure(
+        { pod, written, reference, image, recordEvent, signal },
+        policyOf(user, reference),
+      )
     } catch (error) {
-      if (error instanceof ImageError) tell('Warning', 'Failed', `Error: ${error.reason}`)
+      if (error instanceof ImageError) recordEvent('Warning', 'Failed', `Error: ${error.reason}`)
       throw error
     }
   }
@@ -121,28 +129,28 @@ export class Images {
   }
 
   async #ensure(request: Request, policy: string): Promise<Image> {
-    const { written, tell } = request
+    const { written, recordEvent } = request
     const present = policy === 'Always' ? undefined : await this.#inspect(request)
     if (present !== undefined && (await this.#mayUse(request, present))) {
       const text = `Container image ${quote(written)} already present on machine and can be accessed by the pod`
-      tell('Normal', 'Pulled', text)
+      recordEvent('Normal', 'Pulled', text)
       return present
     }
     if (policy === 'Never') {
       const text = `Container image ${quote(written)} is not present with pull policy of Never`
-      tell('Warning', 'ErrImageNeverPull', text)
+      recordEvent('Warning', 'ErrImageNeverPull', text)
       throw new ImageError('ErrImageNeverPull', text)
     }
     return this.#pull(request)
   }
 
-  async #inspect({ image, tell, signal }: Request): Promise<Image | undefined> {
+  async #inspect({ image, recordEvent, signal }: Request): Promise<Image | undefined> {
     try {
       return await this.#options.runtime.imageStatus(image, { signal })
     } catch (error) {
       signal.throwIfAborted()
       const text = `Failed to inspect image ${quote(image)}: ${messageOf(error)}`
-      tell('Warning', 'InspectFailed', text)
+      recordEvent('Warning', 'InspectFailed', text)
       throw new ImageError('ImageInspectError', text, { cause: error })
     }
   }
@@ -159,7 +167,7 @@ export class Images {
 
   /** Credentials from the pod's imagePullSecrets that match the image. */
   async #credentials({ pod, reference, signal }: Request): Promise<readonly PullCredential[]> {
-    const { namespace = '' } = pod.metadata
+    const { namespace } = pod.metadata
     const names = (pod.spec?.imagePullSecrets ?? []).map(({ name }) => name ?? '').filter(name => name !== '')
     const missing: string[] = []
     const secrets = await Promise.all(
@@ -188,18 +196,18 @@ export class Images {
   }
 
   async #pull(request: Request): Promise<Image> {
-    const { pod, written, image, tell, signal } = request
+    const { pod, written, image, recordEvent, signal } = request
     const { platform, runtime } = this.#options
     const { clock } = platform
-    const key = `${pod.metadata.uid ?? ''}_${written}`
+    const key = `${pod.metadata.uid}_${written}`
     const waiting = this.#backoff.waiting(key, clock.monotonicMs())
     if (waiting !== undefined) {
       const text = `Back-off pulling image ${quote(written)}`
-      tell('Normal', 'BackOff', text)
+      recordEvent('Normal', 'BackOff', text)
       throw new ImageError('ImagePullBackOff', `${text}: ${waiting.message}`)
     }
     const credentials = await this.#credentials(request)
-    tell('Normal', 'Pulling', `Pulling image ${quote(written)}`)
+    recordEvent('Normal', 'Pulling', `Pulling image ${quote(written)}`)
     const shared = [image, ...credentials.map(({ hash }) => hash)].join('\n')
     try {
       const work = (limit: AbortSignal): Promise<TimedPull> => this.#pullRecorded(request, credentials, limit)
@@ -210,12 +218,12 @@ export class Images {
       const { pullMs } = value
       const times = `in ${whole(pullMs)} (${whole(Math.max(pullMs, waitedMs))} including waiting)`
       const size = `Image size: ${found.sizeBytes} bytes.`
-      tell('Normal', 'Pulled', `Successfully pulled image ${quote(written)} ${times}. ${size}`)
+      recordEvent('Normal', 'Pulled', `Successfully pulled image ${quote(written)} ${times}. ${size}`)
       return found
     } catch (error) {
       signal.throwIfAborted()
       const { reason, message } = explainPull(written, messageOf(error))
-      tell('Warning', 'Failed', `Failed to pull image ${quote(written)}: ${messageOf(error)}`)
+      recordEvent('Warning', 'Failed', `Failed to pull image ${quote(written)}: ${messageOf(error)}`)
       this.#backoff.failed(key, `${reason}: ${message}`, clock.monotonicMs())
       throw new ImageError(reason, message, { cause: error })
     }
@@ -242,7 +250,7 @@ export class Images {
       const repository = repositoryOf(reference)
       const now = formatTime(clock.now())
       const before = await this.#records.record(imageRef)
-      const record = withPull(before, { imageRef, repository, now, ...(credential && { credential }) })
+      const record = recordPull(before, { imageRef, repository, now, ...(credential && { credential }) })
       if (record !== undefined) await this.#records.write(record)
       hasSucceeded = true
       return { ...pulled, pullMs }
@@ -252,14 +260,33 @@ export class Images {
   }
 }
 
-function parse(written: string, tell: Tell): ImageReference {
+/** Waiting reason in the container status. */
+export type ImageErrorReason =
+  | 'ErrImagePull'
+  | 'ImagePullBackOff'
+  | 'ErrImageNeverPull'
+  | 'InvalidImageName'
+  | 'ImageInspectError'
+  | 'RegistryUnavailable'
+  | 'SignatureValidationFailed'
+
+export class ImageError extends Error {
+  readonly reason: ImageErrorReason
+  constructor(reason: ImageErrorReason, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'ImageError'
+    this.reason = reason
+  }
+}
+
+function parse(written: string, recordEvent: RecordEvent): ImageReference {
   try {
     return parseImageReference(written)
   } catch (error) {
     if (!(error instanceof ImageReferenceError)) throw error
     const reason = `couldn't parse image name ${quote(written)}: ${error.message}`
     const text = `Failed to apply default image tag ${quote(written)}: ${reason}`
-    tell('Warning', 'InspectFailed', text)
+    recordEvent('Warning', 'InspectFailed', text)
     throw new ImageError('InvalidImageName', text, { cause: error })
   }
 }

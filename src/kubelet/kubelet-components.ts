@@ -3,13 +3,14 @@ import { join } from 'node:path'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { pods, services } from '#/api/generated/core/v1-resources.ts'
 import { runtimeClasses } from '#/api/generated/node/v1-resources.ts'
-import { keyOf } from '#/api/metadata.ts'
+import { keyOf, type Stored } from '#/api/metadata.ts'
 import { EventRecorder } from '#/client/event-recorder.ts'
 import { Informers } from '#/client/informers.ts'
 import type { RuntimeHandler } from '#/cri/cri.ts'
 import { PodCgroups } from './cgroups.ts'
 import { ContainerLogs, type WrittenLog } from './container-logs.ts'
 import { Images } from './images.ts'
+import type { KubeletPod } from './kubelet-pod.ts'
 import type { KubeletOptions } from './kubelet.ts'
 import { LifecycleHooks } from './lifecycle-hooks.ts'
 import { MirrorPods } from './mirror-pods.ts'
@@ -47,11 +48,12 @@ export type KubeletComponents = ReturnType<typeof kubeletComponents>
 export function kubeletComponents(options: KubeletOptions, known: RuntimeDependentState) {
   const { platform, linux, runtime, client, node } = options
   const shared = { platform, linux, client, node, runtime }
-  const base = makeParts(options, known, uid => workers.get(uid)?.wake())
+  const base = workerComponents(options, known, uid => workers.get(uid)?.requestSync())
   const { informer, cgroups, volumes, statuses, registration } = base
   const sources = new PodSources({ ...shared, informer })
-  const nodeObject = (): Node | undefined => registration.nodes.get(node.name)
-  const active = (): readonly Pod[] => workers.all().flatMap(({ isActive, pod }) => (isActive ? [pod] : []))
+  const nodeObject = (): Stored<Node> | undefined => registration.nodes.get(node.name)
+  const active = (): readonly KubeletPod[] =>
+    workers.all().flatMap(({ isActive, pod }) => (isActive ? [pod] : []))
   const classes = new QosCgroups({ platform, cgroups, pods: active })
   const workers: PodWorkers = new PodWorkers({
     dependencies: base.dependencies,
@@ -62,17 +64,17 @@ export function kubeletComponents(options: KubeletOptions, known: RuntimeDepende
     onAdd: () => classes.update(),
     onGone: pod => {
       classes.update()
-      statuses.forget(uidOf(pod))
-      mirrors.wake(keyOf(pod))
+      statuses.forget(pod.metadata.uid)
+      mirrors.enqueue(keyOf(pod))
     },
   })
-  const isLeaving = (key: string): boolean => workers.all().some(({ pod }) => keyOf(pod) === key)
-  const mirrors = new MirrorPods({ platform, client, informer, sources, node: nodeObject, isLeaving })
+  const isTerminating = (key: string): boolean => workers.all().some(({ pod }) => keyOf(pod) === key)
+  const mirrors = new MirrorPods({ platform, client, informer, sources, node: nodeObject, isTerminating })
   const orphans = new OrphanedPodCleanup({
     ...shared,
     volumes,
     cgroups,
-    known: () => new Set([...sources.all(), ...workers.all()].map(({ pod }) => uidOf(pod))),
+    known: () => new Set([...sources.all(), ...workers.all()].map(({ pod }) => pod.metadata.uid)),
   })
   const running = (): readonly WrittenLog[] => workers.all().flatMap(logsOf(node))
   const logs = new ContainerLogs({ ...shared, files: linux.files, running })
@@ -80,8 +82,12 @@ export function kubeletComponents(options: KubeletOptions, known: RuntimeDepende
 }
 
 /** Dependencies shared by the pod workers, and what they are built from. */
-function makeParts(options: KubeletOptions, known: RuntimeDependentState, wake: (uid: string) => void) {
-  const { platform, linux, runtime, client, node, connectHttp, keptImages = [] } = options
+function workerComponents(
+  options: KubeletOptions,
+  known: RuntimeDependentState,
+  requestSync: (uid: string) => void,
+) {
+  const { platform, linux, runtime, client, node, connectHttp, pinnedImages = [] } = options
   const shared = { platform, linux, client, node, runtime }
   const { machine } = known
   const recorder = new EventRecorder({ client, platform, component: 'kubelet', host: node.name })
@@ -90,10 +96,10 @@ function makeParts(options: KubeletOptions, known: RuntimeDependentState, wake: 
   const informer = informers.of(pods, { fieldSelector: `spec.nodeName=${node.name}` })
   const objects = new PodObjects(shared)
   const volumes = new PodVolumes({ ...shared, objects, allocatable: () => machine().allocatable })
-  const images = new Images({ ...shared, objects, recorder: ofPods, keptImages })
+  const images = new Images({ ...shared, objects, recorder: ofPods, pinnedImages })
   const cgroups = new PodCgroups({ ...shared, hugePageSizes: machine().hugePageSizes })
   const statuses = new StatusWriter({ ...shared, informer })
-  const probes = new Probes({ ...options, recorder: ofPods, onChange: wake })
+  const probes = new Probes({ ...options, recorder: ofPods, onChange: requestSync })
   const registration = new NodeRegistration({ ...shared, images, recorder, version: options.version })
   const dependencies: PodWorkerDependencies = {
     ...shared,
@@ -123,10 +129,6 @@ function makeParts(options: KubeletOptions, known: RuntimeDependentState, wake: 
     probes,
     registration,
   }
-}
-
-function uidOf({ metadata }: Pod): string {
-  return metadata.uid ?? ''
 }
 
 function logsOf(node: KubeletConfiguration): (worker: PodWorker) => readonly WrittenLog[] {

@@ -2,16 +2,16 @@
  * The kubelet's state as read by its HTTP server: the node's pods and their containers. Implemented by
  * `kubelet.ts`; read-only.
  */
-import type { Pod } from '#/api/generated/core/v1.ts'
+import type { KubeletPod } from './kubelet-pod.ts'
 
 export interface KubeletView {
   /** All pods assigned to the node or still running there, with the kubelet's latest status. */
-  pods(): readonly Pod[]
+  pods(): readonly KubeletPod[]
   /**
    * By name. For a static pod, returns the pod and not its mirror: its UID is the one in the runtime, and its
    * status the one of the mirror.
    */
-  pod(namespace: string, name: string): Pod | undefined
+  pod(namespace: string, name: string): KubeletPod | undefined
   /** Runtime id of the running container with this name. */
   containerId(uid: string, container: string): string | undefined
   /** Runtime id of the ready sandbox. */

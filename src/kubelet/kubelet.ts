@@ -3,7 +3,6 @@
  * reports their status. It assembles the parts and dispatches changes; `pod-worker.ts` syncs a pod. It can
  * stop at any time: containers keep running, and the next kubelet finds them.
  */
-import type { Pod } from '#/api/generated/core/v1.ts'
 import { keyOf } from '#/api/metadata.ts'
 import type { Client } from '#/client/client.ts'
 import type { ContainerRuntime, RuntimeHandler, RuntimeVersion } from '#/cri/cri.ts'
@@ -12,6 +11,7 @@ import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Network, Platform } from '#/platform/platform.ts'
 import { kubeletComponents, type KubeletComponents } from './kubelet-components.ts'
+import type { KubeletPod } from './kubelet-pod.ts'
 import type { KubeletView } from './kubelet-view.ts'
 import { nodeAllocatableLimits, readMachineInfo } from './machine-info.ts'
 import type { KubeletConfiguration } from './kubelet-configuration.ts'
@@ -32,7 +32,7 @@ export interface KubeletOptions {
   /** Network for probes of pods, if not the machine's. */
   readonly network?: Pick<Network, 'connect'>
   /** Fully qualified names of images that are never removed, such as the pause image. */
-  readonly keptImages?: readonly string[]
+  readonly pinnedImages?: readonly string[]
 }
 
 /** Retry period until the runtime answers. */
@@ -61,7 +61,7 @@ export class Kubelet implements KubeletView {
       machine: () => machine,
       runtimeName: () => runtimeInfo.runtime?.name ?? '',
       handlers: () => runtimeInfo.handlers,
-      onChange: uid => this.#tell(uid),
+      onChange: uid => this.#notify(uid),
     })
     this.#components = components
     const { cgroups, registration, informers, recorder, statuses, objects, sources } = components
@@ -80,11 +80,11 @@ export class Kubelet implements KubeletView {
     components.probes[Symbol.dispose]()
   }
 
-  pods(): readonly Pod[] {
+  pods(): readonly KubeletPod[] {
     return this.#components?.workers.all().map(({ pod }) => pod) ?? []
   }
 
-  pod(namespace: string, name: string): Pod | undefined {
+  pod(namespace: string, name: string): KubeletPod | undefined {
     const found = this.pods().filter(pod => keyOf(pod) === `${namespace}/${name}`)
     // During a replacement, two pods can have the same name; the newer one is returned.
     return found.find(({ metadata }) => metadata.deletionTimestamp === undefined) ?? found[0]
@@ -165,7 +165,7 @@ export class Kubelet implements KubeletView {
     try {
       for await (const uid of this.#options.runtime.containerEvents(signal)) {
         workers.syncSoon(uid)
-        if (uid === undefined || workers.get(uid) === undefined) orphans.wake()
+        if (uid === undefined || workers.get(uid) === undefined) orphans.requestSweep()
       }
     } catch (error) {
       if (!signal.aborted) throw error
@@ -187,7 +187,7 @@ export class Kubelet implements KubeletView {
     }
   }
 
-  #tell(uid: string): void {
+  #notify(uid: string): void {
     for (const callback of this.#watchers.get(uid) ?? []) callback()
   }
 }

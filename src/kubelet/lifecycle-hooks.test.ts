@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { LifecycleHandler } from '#/api/generated/core/v1.ts'
-import type { ContainerRuntime, ExecResult } from '#/cri/cri.ts'
+import type { ContainerRuntime, ExecResult, ExecSyncRequest } from '#/cri/cri.ts'
 import type { HttpClientRequest, HttpConnect } from '#/platform/http-client.ts'
 import { Simulation } from '#/platform/simulated.ts'
 import { LifecycleHooks } from './lifecycle-hooks.ts'
+import { kubeletPod } from './testdata/objects.ts'
 
 interface Asked {
   readonly requests: string[]
@@ -24,7 +25,7 @@ async function run(
     connectHttp: recording(asked),
   })
   const container = { name: 'web', image: 'i', ports: [{ name: 'http', containerPort: 8080 }] }
-  const target = { pod: { metadata: {} }, container, containerId: 'id', addresses }
+  const target = { pod: kubeletPod(), container, containerId: 'id', addresses }
   const hook = hooks.run(handler, target, new AbortController().signal).then(
     () => [...asked.requests, ...asked.commands, `${simulation.nowMs} ms`].join(' '),
     (error: Error) => error.message,
@@ -33,7 +34,7 @@ async function run(
 }
 
 function execsOnly(asked: Asked, exitCode: number): ContainerRuntime {
-  const execSync = async (id: string, command: readonly string[]): Promise<ExecResult> => {
+  const execSync = async ({ containerId: id, command }: ExecSyncRequest): Promise<ExecResult> => {
     asked.commands.push(`${id}: ${command.join(' ')}`)
     return { exitCode, stdout: Buffer.from('out'), stderr: Buffer.from('err') }
   }

@@ -2,10 +2,11 @@
  * Runs postStart and preStop hooks: exec, httpGet and sleep. The caller sets the time limit with a signal.
  * Output of failed hooks goes to logs only, because it may contain secrets.
  */
-import type { Container, HTTPGetAction, LifecycleHandler, Pod } from '#/api/generated/core/v1.ts'
+import type { Container, HTTPGetAction, LifecycleHandler } from '#/api/generated/core/v1.ts'
 import type { ContainerRuntime } from '#/cri/cri.ts'
 import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
+import type { KubeletPod } from './kubelet-pod.ts'
 
 export interface LifecycleHooksOptions {
   readonly platform: Platform
@@ -14,7 +15,7 @@ export interface LifecycleHooksOptions {
 }
 
 export interface HookTarget {
-  readonly pod: Pod
+  readonly pod: KubeletPod
   readonly container: Container
   readonly containerId: string
   /** Pod IPs, primary first. */
@@ -41,9 +42,8 @@ export class LifecycleHooks {
   }
 
   async #exec(command: readonly string[], { containerId }: HookTarget, signal: AbortSignal): Promise<void> {
-    const { exitCode, stdout, stderr } = await this.#options.runtime.execSync(containerId, command, 0, {
-      signal,
-    })
+    const request = { containerId, command, timeoutMs: 0 }
+    const { exitCode, stdout, stderr } = await this.#options.runtime.execSync(request, { signal })
     if (exitCode === 0) return
     const output = Buffer.concat([stdout, stderr]).toString().slice(0, outputCharactersMax)
     throw new Error(`command ${command.join(' ')} exited with ${exitCode}: ${output}`)

@@ -2,7 +2,7 @@
  * Mirror pods: API objects that represent static pods. The node creates and deletes them. Changing a mirror
  * does not change the pod; a mirror that was deleted or belongs to an older manifest is created again.
  */
-import { annotationOf, isBeingDeleted, keyOf, parseKey } from '#/api/metadata.ts'
+import { annotationOf, isBeingDeleted, keyOf, parseKey, type Stored } from '#/api/metadata.ts'
 import { isApiError } from '#/api/errors.ts'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
@@ -10,6 +10,7 @@ import type { Client } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
 import { WorkQueue, type ReconcileResult } from '#/client/workqueue.ts'
 import type { Platform } from '#/platform/platform.ts'
+import type { KubeletPod } from './kubelet-pod.ts'
 import { isMirror, mirrorAnnotation, type PodSources } from './pod-sources.ts'
 
 export interface MirrorPodsOptions {
@@ -18,9 +19,9 @@ export interface MirrorPodsOptions {
   /** Informer for the node's pods. */
   readonly informer: Informer<Pod>
   readonly sources: PodSources
-  readonly node: () => Node | undefined
+  readonly node: () => Stored<Node> | undefined
   /** True while a static pod of this name is terminating after its manifest was removed. */
-  readonly isLeaving: (key: string) => boolean
+  readonly isTerminating: (key: string) => boolean
 }
 
 const retryMs = { first: 500, max: 60_000 }
@@ -46,7 +47,7 @@ export class MirrorPods {
   }
 
   /** Queues the pod with this name. */
-  wake(key: string): void {
+  enqueue(key: string): void {
     this.#queue.add(key)
   }
 
@@ -57,12 +58,12 @@ export class MirrorPods {
   }
 
   async #sync(key: string, signal: AbortSignal): Promise<void | ReconcileResult> {
-    const { informer, sources, isLeaving } = this.#options
+    const { informer, sources, isTerminating } = this.#options
     const pod = sources.staticPod(key)
     const known = informer.get(key)
     const mirror = known && isMirror(known) ? known : undefined
     if (pod === undefined) {
-      if (mirror !== undefined && !isLeaving(key)) await this.#remove(key, mirror, signal)
+      if (mirror !== undefined && !isTerminating(key)) await this.#remove(key, mirror, signal)
       return undefined
     }
     if (mirror === undefined) return this.#create(pod, signal)
@@ -71,11 +72,11 @@ export class MirrorPods {
     return undefined
   }
 
-  async #create(pod: Pod, signal: AbortSignal): Promise<void | ReconcileResult> {
+  async #create(pod: KubeletPod, signal: AbortSignal): Promise<void | ReconcileResult> {
     const { client, node } = this.#options
     const owner = node()?.metadata
-    if (owner?.uid === undefined || owner.name === undefined) return { requeueAfterMs: nodeRetryMs }
-    const { uid = '', ...metadata } = pod.metadata
+    if (owner === undefined) return { requeueAfterMs: nodeRetryMs }
+    const { uid, ...metadata } = pod.metadata
     const { status: _, ...wanted } = pod
     const ownerReferences = [
       { apiVersion: 'v1', kind: 'Node', name: owner.name, uid: owner.uid, controller: true },
@@ -89,8 +90,8 @@ export class MirrorPods {
     }
   }
 
-  async #remove(key: string, mirror: Pod, signal: AbortSignal): Promise<void> {
-    const preconditions = { uid: mirror.metadata.uid ?? '' }
+  async #remove(key: string, mirror: Stored<Pod>, signal: AbortSignal): Promise<void> {
+    const preconditions = { uid: mirror.metadata.uid }
     try {
       await this.#options.client.delete(pods, parseKey(key), { gracePeriodSeconds: 0, preconditions, signal })
     } catch (error) {

@@ -6,6 +6,7 @@
 import { isApiError } from '#/api/errors.ts'
 import type { Node, NodeStatus } from '#/api/generated/core/v1.ts'
 import { nodes } from '#/api/generated/core/v1-resources.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
 import { createStrategicMergePatch } from '#/api/patch.ts'
 import type { Client } from '#/client/client.ts'
@@ -16,9 +17,8 @@ import type { Platform } from '#/platform/platform.ts'
 import { readMachineInfo, type NodeLinux } from './machine-info.ts'
 import type { KubeletConfiguration } from './kubelet-configuration.ts'
 import { NodeLease, renewalMs } from './node-status/node-lease.ts'
-import { planEvents } from './node-status/plan-events.ts'
+import { planEvents, hasChanged, planStatus } from './node-status/plan-status.ts'
 import { missingMetadata, planNode } from './node-status/plan-node.ts'
-import { hasChanged, planStatus } from './node-status/plan-status.ts'
 import { PressureTransitions, observedPressures, type PressureType } from './node-status/pressure.ts'
 import { observeSignals } from './node-status/observe-signals.ts'
 import { RuntimeState } from './node-status/runtime-state.ts'
@@ -59,15 +59,15 @@ export class NodeRegistration {
   readonly #options: NodeRegistrationOptions
   readonly #lease: NodeLease
   readonly #watch: RuntimeState
-  readonly #lasting = new PressureTransitions()
+  readonly #pressureTransitions = new PressureTransitions()
   #pressures: ReadonlySet<PressureType> = new Set()
   /** As last read or written here; the informer may lag behind. */
-  #node: Node | undefined
+  #node: Stored<Node> | undefined
   #reportedMs = -Infinity
   /** Images as last listed by the runtime. */
   #images: readonly Image[] = []
   #isReady = false
-  #wake: (() => void) | undefined
+  #endSleep: (() => void) | undefined
 
   constructor(options: NodeRegistrationOptions) {
     const {
@@ -94,7 +94,7 @@ export class NodeRegistration {
 
   /** Triggers a status update now. */
   check(): void {
-    this.#wake?.()
+    this.#endSleep?.()
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -123,7 +123,7 @@ export class NodeRegistration {
     let failures = 0
     while (!signal.aborted) {
       try {
-        await this.#pass(signal)
+        await this.#syncStatus(signal)
         failures = 0
       } catch (error) {
         if (signal.aborted) return
@@ -132,12 +132,12 @@ export class NodeRegistration {
         log.warn('Error updating node status, will retry', { error })
       }
       const isStarting = clock.monotonicMs() - startedMs < startingMs
-      const usualMs = this.#isReady ? checkMs : isStarting ? startingCheckMs : notReadyCheckMs
-      await this.#sleep(failures === 0 ? usualMs : backoffMs(failures), signal)
+      const periodMs = this.#isReady ? checkMs : isStarting ? startingCheckMs : notReadyCheckMs
+      await this.#sleep(failures === 0 ? periodMs : backoffMs(failures), signal)
     }
   }
 
-  async #pass(signal: AbortSignal): Promise<void> {
+  async #syncStatus(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options.platform
     const known = this.#latest() ?? (await this.#register(signal))
     const before = known.status ?? {}
@@ -147,20 +147,20 @@ export class NodeRegistration {
     if (!isDue && !hasChanged(before, status)) return
     await this.#write(known, status, signal)
     this.#reportedMs = clock.monotonicMs()
-    this.#tell(before, status)
+    this.#recordEvents(before, status)
   }
 
   /** Undefined if the node was deleted and has to be registered again. */
-  #latest(): Node | undefined {
+  #latest(): Stored<Node> | undefined {
     const { name } = this.#options.node
     const followed = this.nodes.get(name)
     const own = this.#node
     if (own === undefined) return followed
-    if (this.nodes.isCurrent(own.metadata.resourceVersion ?? '')) return followed
+    if (this.nodes.isCurrent(own.metadata.resourceVersion)) return followed
     return own
   }
 
-  async #register(signal: AbortSignal): Promise<Node> {
+  async #register(signal: AbortSignal): Promise<Stored<Node>> {
     const { client, node, linux } = this.#options
     const options = { signal, timeoutMs: checkMs }
     const wanted = planNode(node, linux.machine)
@@ -189,10 +189,10 @@ export class NodeRegistration {
     ])
     this.#images = imagesHere
     const observed = observedPressures(readings, node.evictionHard)
-    this.#pressures = this.#lasting.observe(observed, platform.clock.monotonicMs())
+    this.#pressures = this.#pressureTransitions.observe(observed, platform.clock.monotonicMs())
     const observation = {
       machine,
-      facts: linux.machine,
+      hostInfo: linux.machine,
       kubeletVersion: version,
       runtime: this.#watch.version,
       handlers: this.#watch.handlers,
@@ -202,7 +202,7 @@ export class NodeRegistration {
       volumesInUse: volumesInUse?.() ?? [],
       declaredFeatures: declaredFeatures ?? [],
     }
-    return planStatus(before, node, observation, platform.clock.now())
+    return planStatus(before, { node, observed: observation, nowMs: platform.clock.now() })
   }
 
   async #write(known: Node, status: NodeStatus, signal: AbortSignal): Promise<void> {
@@ -213,7 +213,7 @@ export class NodeRegistration {
   }
 
   /** Node events carry the name instead of the UID, which is how clients look them up. */
-  #tell(before: NodeStatus, after: NodeStatus): void {
+  #recordEvents(before: NodeStatus, after: NodeStatus): void {
     const { recorder, node } = this.#options
     const about = { apiVersion: 'v1', kind: 'Node', metadata: { name: node.name, uid: node.name } } as const
     for (const event of planEvents(node.name, before, after)) recorder.record(about, event)
@@ -222,9 +222,9 @@ export class NodeRegistration {
   async #sleep(ms: number, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options.platform
     const woken = new AbortController()
-    this.#wake = () => woken.abort()
+    this.#endSleep = () => woken.abort()
     await clock.sleep(ms, AbortSignal.any([signal, woken.signal])).catch(() => undefined)
-    this.#wake = undefined
+    this.#endSleep = undefined
   }
 }
 

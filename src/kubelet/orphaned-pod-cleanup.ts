@@ -30,23 +30,23 @@ const graceSeconds = 2
 
 export class OrphanedPodCleanup {
   readonly #options: OrphanedPodCleanupOptions
-  #isWoken = false
-  #wake: (() => void) | undefined
+  #isSweepRequested = false
+  #endSleep: (() => void) | undefined
 
   constructor(options: OrphanedPodCleanupOptions) {
     this.#options = options
   }
 
   /** Triggers a sweep. */
-  wake(): void {
-    this.#isWoken = true
-    this.#wake?.()
+  requestSweep(): void {
+    this.#isSweepRequested = true
+    this.#endSleep?.()
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const { log } = this.#options.platform
     while (!signal.aborted) {
-      this.#isWoken = false
+      this.#isSweepRequested = false
       let waitMs = sweepMs
       try {
         if (!(await this.sweep(signal))) waitMs = retryMs
@@ -54,7 +54,7 @@ export class OrphanedPodCleanup {
         waitMs = retryMs
         if (!signal.aborted) log.warn('Failed cleaning pods', { error })
       }
-      if (!this.#isWoken) await this.#sleep(waitMs, signal)
+      if (!this.#isSweepRequested) await this.#sleep(waitMs, signal)
     }
   }
 
@@ -106,9 +106,9 @@ export class OrphanedPodCleanup {
 
   async #sleep(waitMs: number, signal: AbortSignal): Promise<void> {
     const woken = new AbortController()
-    this.#wake = () => woken.abort()
+    this.#endSleep = () => woken.abort()
     const either = AbortSignal.any([signal, woken.signal])
     await this.#options.platform.clock.sleep(waitMs, either).catch(() => undefined)
-    this.#wake = undefined
+    this.#endSleep = undefined
   }
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Container, ContainerStatus, Pod, PodSpec, PodStatus } from '#/api/generated/core/v1.ts'
 import { containerHash } from './container-labels.ts'
+import type { KubeletPod } from './kubelet-pod.ts'
 import type { ObservedContainer, ObservedPod } from './observed-pod.ts'
 import {
   planPod,
@@ -573,7 +574,7 @@ test('planPod: planning again gives the same actions', () => {
 })
 
 function worldOf({ spec, metadata, seen = '', now = 0, input, probes = {} }: Case): PodSyncInput {
-  const pod: Pod = {
+  const pod: KubeletPod = {
     metadata: { namespace: 'd', name: 'p', uid: 'u', ...metadata },
     spec: { restartPolicy: 'Always', terminationGracePeriodSeconds: 30, containers: [sleepy], ...spec },
   }

@@ -3,15 +3,16 @@
  * containers to start, kill and remove. It is pure and stateless: called on each sync, it returns the same
  * plan until something changes. The caller skips actions already in progress.
  */
-import type { Pod, PodStatus } from '#/api/generated/core/v1.ts'
+import type { PodStatus } from '#/api/generated/core/v1.ts'
 import type { ActuatedResources } from './container-resize.ts'
+import type { KubeletPod } from './kubelet-pod.ts'
 import type { ObservedPod } from './observed-pod.ts'
 import { planTermination } from './plan-pod/plan-termination.ts'
 import { planRunning } from './plan-pod/plan-running.ts'
 import type { Restart } from './restart-backoff.ts'
 
 export interface PodSyncInput {
-  readonly pod: Pod
+  readonly pod: KubeletPod
   /** Last reported status; the API server's may be older. */
   readonly status: PodStatus
   readonly observed: ObservedPod

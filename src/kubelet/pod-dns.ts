@@ -2,13 +2,12 @@
  * DNS configuration of a pod: the cluster's, the node's or the pod's own.
  * https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/
  */
-import type { Pod, PodDNSConfig, PodDNSConfigOption } from '#/api/generated/core/v1.ts'
+import type { PodDNSConfig, PodDNSConfigOption } from '#/api/generated/core/v1.ts'
 import { parseIp } from '#/api/net/ip.ts'
 import { quote } from '#/api/text/quote.ts'
 import type { DnsConfig } from '#/cri/cri.ts'
 import type { KubeletConfiguration } from './kubelet-configuration.ts'
-import { parseResolvConf } from './resolv-conf.ts'
-import { formatPod } from './format-pod.ts'
+import { formatPod, type KubeletPod } from './kubelet-pod.ts'
 
 /** Limits of resolvers. */
 const serversMax = 3
@@ -31,11 +30,10 @@ export interface PodDns {
 type Settings = Pick<KubeletConfiguration, 'clusterDNS' | 'clusterDomain' | 'resolvConf' | 'addresses'>
 
 /** `resolvConf` is the content of the node's resolv.conf. */
-export function podDns(pod: Pod, node: Settings, resolvConf: string): PodDns {
+export function podDns(pod: KubeletPod, node: Settings, resolvConf: string): PodDns {
   const warnings: PodWarning[] = []
-  const type = dnsTypeOf(pod)
-  if (type === 'cluster' && node.clusterDNS.length === 0) warnings.push(missingClusterDns(pod))
-  const base = baseConfig(pod, type, node, parseResolvConf(resolvConf))
+  if (dnsTypeOf(pod) === 'cluster' && node.clusterDNS.length === 0) warnings.push(missingClusterDns(pod))
+  const base = baseConfig(pod, node, parseResolvConf(resolvConf))
   const { servers, searches, options } = pod.spec?.dnsConfig ? added(base, pod.spec.dnsConfig) : base
   const config = {
     servers: limitServers(servers, warnings),
@@ -47,7 +45,7 @@ export function podDns(pod: Pod, node: Settings, resolvConf: string): PodDns {
 
 type DnsType = 'none' | 'cluster' | 'host'
 
-function dnsTypeOf(pod: Pod): DnsType {
+function dnsTypeOf(pod: KubeletPod): DnsType {
   const { dnsPolicy = 'ClusterFirst', hostNetwork = false } = pod.spec ?? {}
   switch (dnsPolicy) {
     case 'None':
@@ -61,12 +59,12 @@ function dnsTypeOf(pod: Pod): DnsType {
   }
 }
 
-function baseConfig(pod: Pod, type: DnsType, node: Settings, host: DnsConfig): DnsConfig {
+function baseConfig(pod: KubeletPod, node: Settings, host: DnsConfig): DnsConfig {
+  const type = dnsTypeOf(pod)
   if (type === 'none') return { servers: [], searches: [], options: [] }
   if (type === 'cluster' && node.clusterDNS.length > 0) {
     const { clusterDNS: servers, clusterDomain: domain } = node
-    const own =
-      domain === '' ? [] : [`${pod.metadata.namespace ?? ''}.svc.${domain}`, `svc.${domain}`, domain]
+    const own = domain === '' ? [] : [`${pod.metadata.namespace}.svc.${domain}`, `svc.${domain}`, domain]
     return { servers, searches: unique([...own, ...host.searches]), options: ['ndots:5'] }
   }
   if (node.resolvConf !== '') return host
@@ -115,7 +113,7 @@ function limitSearches(searches: readonly string[], warnings: PodWarning[]): rea
   return kept
 }
 
-function missingClusterDns(pod: Pod): PodWarning {
+function missingClusterDns(pod: KubeletPod): PodWarning {
   const message =
     `pod: ${quote(formatPod(pod))}. kubelet does not have ClusterDNS IP configured and cannot create Pod using ` +
     '"ClusterFirst" policy. Falling back to "Default" policy.'
@@ -124,4 +122,25 @@ function missingClusterDns(pod: Pod): PodWarning {
 
 function unique(texts: readonly string[]): readonly string[] {
   return [...new Set(texts)]
+}
+
+/** Longer files are truncated. */
+const charactersMax = 1024 * 1024
+
+/** Nameservers accumulate; the last search line wins; of options, the last of each name wins. */
+function parseResolvConf(text: string): DnsConfig {
+  const servers: string[] = []
+  let searches: readonly string[] = []
+  const options = new Map<string, string>()
+  for (const line of text.slice(0, charactersMax).split('\n')) {
+    const [keyword = '', ...fields] = line.trim().split(/\s+/)
+    if (keyword === 'nameserver' && fields[0] !== undefined) servers.push(fields[0])
+    if (keyword === 'search') {
+      searches = fields.filter(field => field !== '.').map(field => field.replace(/\.$/, ''))
+    }
+    if (keyword === 'options') {
+      for (const option of fields) options.set(option.split(':', 1)[0] ?? '', option)
+    }
+  }
+  return { servers, searches, options: [...options.values()] }
 }

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Pod, PodSpec } from '#/api/generated/core/v1.ts'
+import type { PodSpec } from '#/api/generated/core/v1.ts'
+import type { KubeletPod } from './kubelet-pod.ts'
 import { kernelHostname, podHostname } from './pod-hostname.ts'
+import { kubeletPod } from './testdata/objects.ts'
 
-function podOf(spec: Partial<PodSpec>, name = 'web'): Pod {
-  return { metadata: { name, namespace: 'shop' }, spec: { containers: [], ...spec } }
+function podOf(spec: Partial<PodSpec>, name = 'web'): KubeletPod {
+  return kubeletPod({ metadata: { name, namespace: 'shop' }, spec: { containers: [], ...spec } })
 }
 
 /** `hostname domain kernel`. */

@@ -1,7 +1,7 @@
 /** Hostname of a pod, as seen by its processes and written to its /etc/hosts. */
-import type { Pod } from '#/api/generated/core/v1.ts'
 import { checkDns1123Label, checkDns1123Subdomain } from '#/api/names.ts'
 import { quote } from '#/api/text/quote.ts'
+import type { KubeletPod } from './kubelet-pod.ts'
 
 export interface PodHostname {
   readonly hostname: string
@@ -14,15 +14,15 @@ const hostnameMax = 63
 const qualifiedMax = 64
 
 /** Throws an Error with Kubernetes' message if the spec contains an invalid name. */
-export function podHostname(pod: Pod, clusterDomain: string): PodHostname {
-  const { name = '', namespace = '' } = pod.metadata
+export function podHostname(pod: KubeletPod, clusterDomain: string): PodHostname {
+  const { name, namespace } = pod.metadata
   const { hostname = '', subdomain = '', hostnameOverride } = pod.spec ?? {}
   if (hostnameOverride !== undefined) {
-    refuse('pod HostnameOverride', hostnameOverride, 'DNS subdomain', checkDns1123Subdomain(hostnameOverride))
+    checkName('pod HostnameOverride', hostnameOverride, 'DNS subdomain')
     return { hostname: shortened(name, hostnameOverride), domain: '' }
   }
-  if (hostname !== '') refuse('pod Hostname', hostname, 'DNS label', checkDns1123Label(hostname))
-  if (subdomain !== '') refuse('pod Subdomain', subdomain, 'DNS label', checkDns1123Label(subdomain))
+  if (hostname !== '') checkName('pod Hostname', hostname, 'DNS label')
+  if (subdomain !== '') checkName('pod Subdomain', subdomain, 'DNS label')
   return {
     hostname: shortened(name, hostname === '' ? name : hostname),
     domain: subdomain === '' ? '' : `${subdomain}.${namespace}.svc.${clusterDomain}`,
@@ -30,7 +30,7 @@ export function podHostname(pod: Pod, clusterDomain: string): PodHostname {
 }
 
 /** The kernel's hostname: the FQDN if the pod sets `setHostnameAsFQDN`. */
-export function kernelHostname(pod: Pod, { hostname, domain }: PodHostname): string {
+export function kernelHostname(pod: KubeletPod, { hostname, domain }: PodHostname): string {
   if (domain === '' || !pod.spec?.setHostnameAsFQDN) return hostname
   const qualified = `${hostname}.${domain}`
   if (qualified.length <= qualifiedMax) return qualified
@@ -40,7 +40,10 @@ export function kernelHostname(pod: Pod, { hostname, domain }: PodHostname): str
   )
 }
 
-function refuse(what: string, value: string, kind: string, errors: readonly string[]): void {
+const nameChecks = { 'DNS label': checkDns1123Label, 'DNS subdomain': checkDns1123Subdomain }
+
+function checkName(what: string, value: string, kind: keyof typeof nameChecks): void {
+  const errors = nameChecks[kind](value)
   if (errors.length > 0)
     throw new Error(`${what} ${quote(value)} is not a valid ${kind}: ${errors.join(';')}`)
 }

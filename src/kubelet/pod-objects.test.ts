@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { isApiError } from '#/api/errors.ts'
-import type { Pod, PodSpec } from '#/api/generated/core/v1.ts'
+import type { PodSpec } from '#/api/generated/core/v1.ts'
 import { configMaps, pods, secrets } from '#/api/generated/core/v1-resources.ts'
 import { startTestControlPlane, type TestControlPlane } from '#/controllers/test-control-plane.ts'
+import { isNamespaced, type KubeletPod } from './kubelet-pod.ts'
 import { PodObjects } from './pod-objects.ts'
 import { referencesOf } from './pod-objects/references.ts'
 
@@ -14,8 +15,7 @@ interface Fixture {
   readonly objects: PodObjects
   /** Notified pods, one line per notification. */
   readonly told: string[]
-  readonly createPod: (name: string, spec: Partial<PodSpec>) => Promise<Pod>
-  readonly uidOf: (pod: Pod) => string
+  readonly createPod: (name: string, spec: Partial<PodSpec>) => Promise<KubeletPod>
 }
 
 async function start(t: TestContext): Promise<Fixture> {
@@ -36,10 +36,11 @@ async function start(t: TestContext): Promise<Fixture> {
       metadata: { namespace: 'default', name },
       spec: { containers: [container], nodeName: 'n1', ...spec },
     })
-    names.set(pod.metadata.uid ?? '', name)
+    assert.ok(isNamespaced(pod))
+    names.set(pod.metadata.uid, name)
     return pod
   }
-  return { plane, objects, told, createPod, uidOf: pod => pod.metadata.uid ?? '' }
+  return { plane, objects, told, createPod }
 }
 
 const configVolume = (name: string): Partial<PodSpec> => ({ volumes: [{ name: 'v', configMap: { name } }] })
@@ -51,7 +52,7 @@ const settings = (name: string, value: string, immutable = false) => ({
 const secretOf = (name: string) => ({ metadata: { namespace: 'default', name }, data: { key: 'dmFsdWU=' } })
 
 test('pods are synced for changes of the objects they reference only', async t => {
-  const { plane, objects, told, createPod, uidOf } = await start(t)
+  const { plane, objects, told, createPod } = await start(t)
   await plane.create(configMaps, settings('used', '1'))
   await plane.create(configMaps, settings('other', '1'))
   const [a, b] = [await createPod('a', configVolume('used')), await createPod('b', configVolume('used'))]
@@ -63,9 +64,9 @@ test('pods are synced for changes of the objects they reference only', async t =
   await plane.change(configMaps, 'default/other', object => ({ ...object, data: { key: '2' } }))
   assert.deepEqual(told, ['a b'])
   assert.equal((await plane.run(objects.configMap('default', 'used')))?.data?.['key'], '2')
-  objects.unregisterPod(uidOf(a))
+  objects.unregisterPod(a.metadata.uid)
   await plane.change(configMaps, 'default/used', object => ({ ...object, data: { key: '3' } }))
-  objects.unregisterPod(uidOf(b))
+  objects.unregisterPod(b.metadata.uid)
   await plane.change(configMaps, 'default/used', object => ({ ...object, data: { key: '4' } }))
   assert.deepEqual(told, ['a b', 'b'])
 })

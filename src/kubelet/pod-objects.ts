@@ -4,21 +4,17 @@
  * refreshed on changes. Claims and persistent volumes can only be read individually.
  * https://kubernetes.io/docs/reference/access-authn-authz/node/
  */
-import type {
-  ConfigMap,
-  PersistentVolume,
-  PersistentVolumeClaim,
-  Pod,
-  Secret,
-} from '#/api/generated/core/v1.ts'
+import type { ConfigMap, PersistentVolume, PersistentVolumeClaim, Secret } from '#/api/generated/core/v1.ts'
 import {
   configMaps,
   persistentVolumeClaims,
   persistentVolumes,
   secrets,
 } from '#/api/generated/core/v1-resources.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { Client } from '#/client/client.ts'
 import type { Platform } from '#/platform/platform.ts'
+import type { KubeletPod } from './kubelet-pod.ts'
 import { WatchedObjects } from './pod-objects/watched-objects.ts'
 import { referencesOf } from './pod-objects/references.ts'
 
@@ -52,8 +48,8 @@ export class PodObjects {
   }
 
   /** Registers the objects referenced by the pod. Idempotent; called on each sync. */
-  registerPod(pod: Pod): void {
-    const { namespace = '', uid = '' } = pod.metadata
+  registerPod(pod: KubeletPod): void {
+    const { namespace, uid } = pod.metadata
     const { configMaps: names, secrets: secretNames } = referencesOf(pod)
     this.#configMaps.registerPod(uid, namespace, names)
     this.#secrets.registerPod(uid, namespace, secretNames)
@@ -72,19 +68,23 @@ export class PodObjects {
   }
 
   /** Undefined if it does not exist. */
-  configMap(namespace: string, name: string, signal?: AbortSignal): Promise<ConfigMap | undefined> {
+  configMap(namespace: string, name: string, signal?: AbortSignal): Promise<Stored<ConfigMap> | undefined> {
     return this.#configMaps.get(namespace, name, signal)
   }
 
-  secret(namespace: string, name: string, signal?: AbortSignal): Promise<Secret | undefined> {
+  secret(namespace: string, name: string, signal?: AbortSignal): Promise<Stored<Secret> | undefined> {
     return this.#secrets.get(namespace, name, signal)
   }
 
-  claim(namespace: string, name: string, signal?: AbortSignal): Promise<PersistentVolumeClaim | undefined> {
+  claim(
+    namespace: string,
+    name: string,
+    signal?: AbortSignal,
+  ): Promise<Stored<PersistentVolumeClaim> | undefined> {
     return this.#client.find(persistentVolumeClaims, { namespace, name }, { signal })
   }
 
-  persistentVolume(name: string, signal?: AbortSignal): Promise<PersistentVolume | undefined> {
+  persistentVolume(name: string, signal?: AbortSignal): Promise<Stored<PersistentVolume> | undefined> {
     return this.#client.find(persistentVolumes, { name }, { signal })
   }
 }

@@ -4,10 +4,10 @@
  * rejected.
  */
 import { join } from 'node:path'
-import type { Pod } from '#/api/generated/core/v1.ts'
 import { qosClassOf, type QosClass } from '#/api/core/qos-class.ts'
 import { assert } from '#/base/assert.ts'
 import type { KubeletConfiguration } from './kubelet-configuration.ts'
+import type { KubeletPod } from './kubelet-pod.ts'
 
 type Folder = Pick<KubeletConfiguration, 'rootDirectory'>
 
@@ -28,16 +28,17 @@ export function hostsFilePath(node: Folder, uid: string): string {
 /** Termination message file of a container; it must exist with mode 0666 before the container is created. */
 export function terminationMessagePath(
   node: Folder,
-  uid: string,
-  container: string,
-  attempt: number,
+  { uid, container, attempt }: { readonly uid: string; readonly container: string; readonly attempt: number },
 ): string {
   return join(podFolder(node, uid), 'containers', container, String(attempt))
 }
 
 /** Contains one directory per container. */
-export function podLogFolder({ podLogsDir }: Pick<KubeletConfiguration, 'podLogsDir'>, pod: Pod): string {
-  const { namespace = '', name = '', uid = '' } = pod.metadata
+export function podLogFolder(
+  { podLogsDir }: Pick<KubeletConfiguration, 'podLogsDir'>,
+  pod: KubeletPod,
+): string {
+  const { namespace, name, uid } = pod.metadata
   return join(podLogsDir, `${namespace}_${name}_${uid}`)
 }
 
@@ -62,8 +63,8 @@ export function qosCgroup(node: Pick<KubeletConfiguration, 'cgroupRoot'>, qosCla
 }
 
 /** Parent cgroup of the pod's containers. */
-export function podCgroup(node: Pick<KubeletConfiguration, 'cgroupRoot'>, pod: Pod): string {
-  return podCgroupOf(node, qosClassOf(pod), pod.metadata.uid ?? '')
+export function podCgroup(node: Pick<KubeletConfiguration, 'cgroupRoot'>, pod: KubeletPod): string {
+  return podCgroupOf(node, qosClassOf(pod), pod.metadata.uid)
 }
 
 export function podCgroupOf(

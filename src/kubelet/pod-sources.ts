@@ -3,21 +3,30 @@
  * has a mirror pod in the API, which is not run itself. Pods are identified by UID: a pod created again with
  * the same name is a different pod.
  */
-import { annotationOf, keyOf } from '#/api/metadata.ts'
+import { assert } from '#/base/assert.ts'
+import { annotationOf, keyOf, type Stored } from '#/api/metadata.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { KubeletConfiguration } from './kubelet-configuration.ts'
+import { isNamespaced, type KubeletPod } from './kubelet-pod.ts'
 import { StaticPodSource } from './pod-sources/static-pod-source.ts'
 import { sourceAnnotation } from './pod-sources/parse-manifest.ts'
 
-export interface SourcedPod {
-  readonly pod: Pod
-  /** The pod comes from a manifest. */
-  readonly isStatic: boolean
-  /** Mirror of a static pod. */
-  readonly mirror?: Pod
+export type SourcedPod = StaticPod | ApiPod
+
+/** A pod from a manifest. */
+interface StaticPod {
+  readonly pod: KubeletPod
+  readonly isStatic: true
+  readonly mirror?: Stored<Pod>
+}
+
+interface ApiPod {
+  readonly pod: Stored<KubeletPod>
+  readonly isStatic: false
+  readonly mirror?: undefined
 }
 
 export interface PodSourcesOptions {
@@ -45,19 +54,19 @@ export function isMirror(pod: Pod): boolean {
 export class PodSources {
   readonly #options: PodSourcesOptions
   readonly #manifests: StaticPodSource
-  readonly #byUid = new Map<string, Pod>()
+  readonly #byUid = new Map<string, Stored<KubeletPod>>()
   readonly #handlers = new Set<SourceHandler>()
 
   constructor(options: PodSourcesOptions) {
     this.#options = options
     const { platform, linux, node } = options
     const folder = node.staticPodPath
-    const onChange = (uid: string): void => this.#tell(uid)
+    const onChange = (uid: string): void => this.#notify(uid)
     this.#manifests = new StaticPodSource({ platform, linux, folder, nodeName: node.name, onChange })
     options.informer.addEventHandler((key, { oldObject, newObject }) => {
       this.#follow(oldObject, newObject)
       const mirrored = this.#manifests.byKey(key)?.metadata.uid
-      if (mirrored !== undefined) this.#tell(mirrored)
+      if (mirrored !== undefined) this.#notify(mirrored)
     })
   }
 
@@ -90,23 +99,24 @@ export class PodSources {
     return uids.map(uid => this.get(uid)).filter(sourced => sourced !== undefined)
   }
 
-  staticPod(key: string): Pod | undefined {
+  staticPod(key: string): KubeletPod | undefined {
     return this.#manifests.byKey(key)
   }
 
-  #follow(before: Pod | undefined, after: Pod | undefined): void {
+  #follow(before: Stored<Pod> | undefined, after: Stored<Pod> | undefined): void {
     const [old, now] = [before, after].map(pod => (pod && !isMirror(pod) ? pod.metadata.uid : undefined))
     if (old !== undefined && old !== now) {
       this.#byUid.delete(old)
-      this.#tell(old)
+      this.#notify(old)
     }
     if (now !== undefined && after !== undefined) {
+      assert(isNamespaced(after), 'a pod has a namespace')
       this.#byUid.set(now, after)
-      this.#tell(now)
+      this.#notify(now)
     }
   }
 
-  #tell(uid: string): void {
+  #notify(uid: string): void {
     for (const handler of this.#handlers) handler(uid)
   }
 }

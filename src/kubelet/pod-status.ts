@@ -46,7 +46,7 @@ export function podStatus(input: StatusInput): PodStatus {
   const ofContainers =
     stage === 'terminated' ? terminatedStatuses(input, containerStatuses(input)) : containerStatuses(input)
   const phase = phaseOf(input, ofContainers)
-  const said: PodStatus = {
+  const status: PodStatus = {
     ...foreignFields(previous),
     ...generationOf(pod),
     phase,
@@ -60,13 +60,13 @@ export function podStatus(input: StatusInput): PodStatus {
   const conditions = podConditions({
     pod,
     previous,
-    status: said,
+    status,
     hasSandbox: canStartContainers(input),
     isFailed: failure !== undefined,
     observed: input.observed,
     nowMs,
   })
-  return { ...said, conditions }
+  return { ...status, conditions }
 }
 
 /** If a container exists in the sandbox, the volumes were ready. */

@@ -4,11 +4,12 @@
  * calls `planPod`, reports the status and starts the planned actions that are not in progress. It never waits
  * for long operations, and syncs of a pod never overlap. An idle pod costs nothing.
  */
-import type { Pod, PodStatus } from '#/api/generated/core/v1.ts'
+import type { PodStatus } from '#/api/generated/core/v1.ts'
 import { qosClassOf } from '#/api/core/qos-class.ts'
 import { equalJson } from '#/api/text/json-value.ts'
 import { parseTime } from '#/api/text/time.ts'
 import type { Timer } from '#/platform/platform.ts'
+import type { KubeletPod } from './kubelet-pod.ts'
 import { nothingObserved, usableSandbox, type ObservedPod } from './observed-pod.ts'
 import { planPod, type Termination, type PodPlan, type PodSyncInput, type Waiting } from './plan-pod.ts'
 import type { PodWorkerDependencies } from './pod-worker-dependencies.ts'
@@ -45,8 +46,8 @@ export class PodWorker {
   #failure: PodFailure | undefined
   #termination: Termination | undefined
   #isFinished = false
-  #isWoken = true
-  #wake: (() => void) | undefined
+  #isSyncRequested = true
+  #endWait: (() => void) | undefined
   #timer: Timer | undefined
   #soon: Timer | undefined
 
@@ -54,7 +55,7 @@ export class PodWorker {
     const { dependencies, sourced } = options
     this.#options = options
     this.#sourced = sourced
-    this.uid = sourced.pod.metadata.uid ?? ''
+    this.uid = sourced.pod.metadata.uid
     this.#status = (sourced.mirror ?? sourced.pod).status ?? {}
     const { runtime, linux } = dependencies
     this.#observer = new PodObserver({
@@ -67,14 +68,14 @@ export class PodWorker {
       pod: () => this.#sourced.pod,
       observed: () => this.#observed,
       status: () => this.#status,
-      wake: () => this.wake(),
+      requestSync: () => this.requestSync(),
       syncSoon: () => this.syncSoon(),
       finish: () => this.#finish(),
     })
   }
 
   /** The pod with the latest status. */
-  get pod(): Pod {
+  get pod(): KubeletPod {
     return { ...this.#sourced.pod, status: this.#status }
   }
 
@@ -102,10 +103,10 @@ export class PodWorker {
       this.#sourced = sourced
       // Downward API volumes contain labels and annotations.
       const isSame =
-        equalJson(before?.labels, after?.labels) && equalJson(before?.annotations, after?.annotations)
+        equalJson(before.labels, after.labels) && equalJson(before.annotations, after.annotations)
       if (!isSame) this.#actions.refresh()
     }
-    this.wake()
+    this.requestSync()
   }
 
   /** Fails the pod: rejected at admission or evicted. */
@@ -128,35 +129,36 @@ export class PodWorker {
       ...this.#termination,
       ...(grace !== undefined && { graceSeconds: grace }),
     }
-    this.wake()
+    this.requestSync()
   }
 
   /** Called when an object that the pod references changed. */
   refresh(): void {
     this.#actions.refresh()
-    this.wake()
+    this.requestSync()
   }
 
-  wake(): void {
-    this.#isWoken = true
-    this.#wake?.()
+  /** Triggers a sync now, or after the one in progress. */
+  requestSync(): void {
+    this.#isSyncRequested = true
+    this.#endWait?.()
   }
 
   /** Schedules a sync after the debounce time, unless one happens before. */
   syncSoon(): void {
     const { clock } = this.#options.dependencies.platform
     const delayMs = this.#actions.isIdle ? quietMs : busyQuietMs
-    this.#soon ??= clock.setTimer(delayMs, () => this.wake())
+    this.#soon ??= clock.setTimer(delayMs, () => this.requestSync())
   }
 
   /** Runs until the pod is cleaned up or aborted. On abort, containers keep running. */
   async run(signal: AbortSignal): Promise<void> {
     const { platform } = this.#options.dependencies
-    const stop = (): void => this.#wake?.()
+    const stop = (): void => this.#endWait?.()
     signal.addEventListener('abort', stop)
     this.#actions.follow(signal)
     while (!signal.aborted && !this.isFinished) {
-      await this.#untilWoken()
+      await this.#waitForSyncRequest()
       if (signal.aborted) break
       try {
         await this.#syncPod(signal)
@@ -164,7 +166,7 @@ export class PodWorker {
         if (signal.aborted) break
         const { namespace, name } = this.#sourced.pod.metadata
         platform.log.warn('Error syncing pod, skipping', { namespace, pod: name, uid: this.uid, error })
-        this.#wakeAt(platform.clock.now() + retryMs)
+        this.#syncAt(platform.clock.now() + retryMs)
       }
     }
     signal.removeEventListener('abort', stop)
@@ -173,16 +175,16 @@ export class PodWorker {
     this.#options.dependencies.probes.forget(this.uid)
   }
 
-  async #untilWoken(): Promise<void> {
-    if (this.#isWoken) return
+  async #waitForSyncRequest(): Promise<void> {
+    if (this.#isSyncRequested) return
     const { promise, resolve } = Promise.withResolvers<void>()
-    this.#wake = resolve
+    this.#endWait = resolve
     await promise
-    this.#wake = undefined
+    this.#endWait = undefined
   }
 
   async #syncPod(signal: AbortSignal): Promise<void> {
-    this.#isWoken = false
+    this.#isSyncRequested = false
     this.#soon?.cancel()
     this.#soon = undefined
     if (this.#isFinished) return
@@ -195,8 +197,8 @@ export class PodWorker {
     this.#report(plan, input)
     this.#follow()
     this.#actions.perform(plan.actions)
-    this.#actions.tellWaiting(plan.waiting)
-    this.#wakeAt(Math.min(plan.againAtMs ?? Infinity, this.#actions.againAtMs, this.#deadlineMs()))
+    this.#actions.recordBackOff(plan.waiting)
+    this.#syncAt(Math.min(plan.againAtMs ?? Infinity, this.#actions.againAtMs, this.#deadlineMs()))
     this.#options.onChange()
   }
 
@@ -261,10 +263,10 @@ export class PodWorker {
     const target = isStatic ? mirror : pod
     // An intermediate status with no running containers: the final status follows shortly, so this one need
     // not be written.
-    const isPassing =
+    const isTransient =
       plan.stage === 'terminating' && !this.#observed.containers.some(({ state }) => state === 'running')
     if (target !== undefined && !this.#isGone)
-      dependencies.statuses.set(this.uid, target, this.#status, isPassing)
+      dependencies.statuses.set(this.uid, { target, status: this.#status, isTransient })
   }
 
   #follow(): void {
@@ -305,16 +307,16 @@ export class PodWorker {
     const { pod, isStatic } = this.#sourced
     this.#isFinished = true
     if (this.#isGone) dependencies.statuses.forget(this.uid)
-    else if (!isStatic) dependencies.statuses.finish(this.uid, pod, this.#status)
+    else if (!isStatic) dependencies.statuses.finish(this.uid, { target: pod, status: this.#status })
   }
 
-  #wakeAt(ms: number): void {
+  #syncAt(ms: number): void {
     const { clock } = this.#options.dependencies.platform
     this.#timer?.cancel()
     this.#timer = undefined
     if (ms === Infinity) return
     const delayMs = Math.min(Math.max(Math.ceil(ms - clock.now()), 1), timerMsMax)
-    this.#timer = clock.setTimer(delayMs, () => this.wake())
+    this.#timer = clock.setTimer(delayMs, () => this.requestSync())
   }
 }
 

@@ -1,7 +1,8 @@
 /** The pod workers of the node: admits pods from the pod sources and runs one worker per pod. */
-import type { Node, Pod } from '#/api/generated/core/v1.ts'
+import type { Node } from '#/api/generated/core/v1.ts'
 import { isBeingDeleted, keyOf } from '#/api/metadata.ts'
 import { admitPod } from './admit-pod.ts'
+import type { KubeletPod } from './kubelet-pod.ts'
 import type { PodWorkerDependencies } from './pod-worker-dependencies.ts'
 import type { PodSources, SourcedPod } from './pod-sources.ts'
 import { isTerminal } from './pod-status.ts'
@@ -19,7 +20,7 @@ export interface PodWorkersOptions {
   /** Called when a pod was added. */
   readonly onAdd: () => void
   /** Called when a pod is completely cleaned up. */
-  readonly onGone: (pod: Pod) => void
+  readonly onGone: (pod: KubeletPod) => void
 }
 
 /** One worker per pod: created when the pod is first seen, removed when the pod is cleaned up. */
@@ -51,7 +52,7 @@ export class PodWorkers {
   begin(signal: AbortSignal): void {
     this.#signal = signal
     const known = this.#options.sources.all().toSorted((a, b) => (ageOf(a) < ageOf(b) ? -1 : 1))
-    for (const { pod } of known) this.#sync(pod.metadata.uid ?? '')
+    for (const { pod } of known) this.#sync(pod.metadata.uid)
   }
 
   #sync(uid: string): void {
@@ -66,14 +67,14 @@ export class PodWorkers {
     const { pod, isStatic } = sourced
     // A changed manifest is a new pod of the same name, which starts only after the old one is cleaned up.
     if (isStatic && this.#isTaken(pod)) return
-    const uid = pod.metadata.uid ?? ''
+    const uid = pod.metadata.uid
     const { namespace, name } = pod.metadata
     const worker = new PodWorker({ dependencies, sourced, onChange: () => onChange(uid) })
-    const refusal = this.#refusal(sourced)
-    if (refusal !== undefined) {
-      dependencies.platform.log.info('Pod admission denied', { namespace, pod: name, uid, ...refusal })
-      dependencies.recorder.record(pod, { type: 'Warning', ...refusal })
-      worker.fail(refusal, { isRejected: true })
+    const rejection = this.#rejection(sourced)
+    if (rejection !== undefined) {
+      dependencies.platform.log.info('Pod admission denied', { namespace, pod: name, uid, ...rejection })
+      dependencies.recorder.record(pod, { type: 'Warning', ...rejection })
+      worker.fail(rejection, { isRejected: true })
     } else dependencies.platform.log.info('Pod admitted', { namespace, pod: name, uid })
     this.#workers.set(uid, worker)
     this.#options.onAdd()
@@ -87,17 +88,17 @@ export class PodWorkers {
     this.#options.onGone(worker.pod)
     // Starts a replacement that waited for the name, or a pod that was added again with the same UID.
     for (const { pod } of this.#options.sources.all()) {
-      const uid = pod.metadata.uid ?? ''
+      const uid = pod.metadata.uid
       if (keyOf(pod) === keyOf(worker.pod) && !this.#workers.has(uid)) this.#sync(uid)
     }
   }
 
-  #isTaken(pod: Pod): boolean {
+  #isTaken(pod: KubeletPod): boolean {
     return this.all().some(worker => keyOf(worker.pod) === keyOf(pod))
   }
 
   /** A pod that was admitted once is not checked again, even if the node has changed. */
-  #refusal({ pod, isStatic }: SourcedPod): ReturnType<typeof admitPod> {
+  #rejection({ pod, isStatic }: SourcedPod): ReturnType<typeof admitPod> {
     const { dependencies, node, pressures } = this.#options
     const { startTime, phase } = pod.status ?? {}
     if (startTime !== undefined || isTerminal(phase) || isBeingDeleted(pod)) return undefined

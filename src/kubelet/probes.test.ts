@@ -3,7 +3,9 @@ import { test } from 'node:test'
 import type { Container, Pod, Probe } from '#/api/generated/core/v1.ts'
 import { CriError, type ExecResult } from '#/cri/cri.ts'
 import { Simulation } from '#/platform/simulated.ts'
+import type { KubeletPod } from './kubelet-pod.ts'
 import { Probes, type RunningContainer } from './probes.ts'
+import { kubeletPod } from './testdata/objects.ts'
 
 type Answer = 'ok' | 'bad' | 'error' | 'late'
 
@@ -21,7 +23,7 @@ class World {
   constructor() {
     this.probes = new Probes({
       platform: this.platform,
-      runtime: { execSync: (_, command, timeoutMs) => this.#exec(command, timeoutMs) },
+      runtime: { execSync: ({ command, timeoutMs }) => this.#exec(command, timeoutMs) },
       connectHttp: () => assert.fail('no probe is made by HTTP'),
       connectGrpc: () => assert.fail('no probe is made by gRPC'),
       recorder: { record: (_, { reason, message }) => void this.events.push(`${reason}: ${message}`) },
@@ -47,7 +49,7 @@ class World {
 
   follow(
     container: Partial<Container>,
-    pod: Partial<Pod['metadata']> = {},
+    pod: Pod['metadata'] = {},
     more: Partial<RunningContainer> = {},
   ): void {
     const startedMs = this.platform.clock.now()
@@ -74,7 +76,7 @@ class World {
   }
 }
 
-function podOf(container: Partial<Container>, metadata: Partial<Pod['metadata']> = {}): Pod {
+function podOf(container: Partial<Container>, metadata: Pod['metadata'] = {}): KubeletPod {
   return {
     metadata: { name: 'pod', namespace: 'default', uid: 'u', ...metadata },
     spec: { containers: [{ name: 'it', image: 'it', ...container }] },
@@ -216,7 +218,7 @@ test('a probe command is expanded with the environment of the container', async 
 test('sidecars are probed, init containers are not', () => {
   const world = new World()
   const readinessProbe = probe('r')
-  const pod: Pod = {
+  const pod = kubeletPod({
     metadata: { uid: 'u' },
     spec: {
       initContainers: [
@@ -225,7 +227,7 @@ test('sidecars are probed, init containers are not', () => {
       ],
       containers: [{ name: 'plain', image: 'it' }],
     },
-  }
+  })
   const running = ['init', 'sidecar', 'plain', 'unknown'].map(name => {
     return { id: name, name, startedMs: world.platform.clock.now(), address: '' }
   })

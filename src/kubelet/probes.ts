@@ -10,6 +10,7 @@ import type { ContainerRuntime } from '#/cri/cri.ts'
 import type { GrpcConnect } from '#/platform/grpc.ts'
 import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Network, Platform } from '#/platform/platform.ts'
+import type { KubeletPod } from './kubelet-pod.ts'
 import type { ProbeResults } from './plan-pod.ts'
 import { containersOf, fieldPathOf, isSidecar, type PodContainer } from './pod-containers.ts'
 import { ContainerProbes } from './probes/container-probes.ts'
@@ -50,8 +51,8 @@ export class Probes {
   }
 
   /** Probes exactly these containers of the pod from now on. Called with all running containers. */
-  follow(pod: Pod, containers: readonly RunningContainer[]): void {
-    const uid = pod.metadata.uid ?? ''
+  follow(pod: KubeletPod, containers: readonly RunningContainer[]): void {
+    const uid = pod.metadata.uid
     const before = this.#pods.get(uid) ?? new Map<string, ContainerProbes>()
     const now = new Map<string, ContainerProbes>()
     for (const running of containers) {
@@ -82,13 +83,13 @@ export class Probes {
   }
 
   /** Undefined if the container has no probes. */
-  #begin(pod: Pod, running: RunningContainer): ContainerProbes | undefined {
+  #begin(pod: KubeletPod, running: RunningContainer): ContainerProbes | undefined {
     const found = containersOf(pod).find(({ container }) => container.name === running.name)
     if (found === undefined || !isProbed(found)) return undefined
     const { platform, runtime, connectHttp, connectGrpc, network = platform.network } = this.#options
-    const uid = pod.metadata.uid ?? ''
+    const uid = pod.metadata.uid
     const probes = new ContainerProbes({
-      means: { platform, runtime, connectHttp, connectGrpc, network },
+      dependencies: { platform, runtime, connectHttp, connectGrpc, network },
       container: found.container,
       running,
       beganMs: this.#beganMs,

@@ -7,7 +7,7 @@ import { isApiError } from '#/api/errors.ts'
 import type { Pod, PodStatus } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import { equalJson } from '#/api/text/json-value.ts'
-import { keyOf } from '#/api/metadata.ts'
+import { keyOf, type Stored } from '#/api/metadata.ts'
 import type { Client } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
 import { WorkQueue } from '#/client/workqueue.ts'
@@ -21,14 +21,21 @@ export interface StatusWriterOptions {
   readonly informer: Informer<Pod>
 }
 
-interface Entry {
+export interface StatusUpdate {
   /** The API object; the mirror for a static pod. */
-  readonly target: Pod
+  readonly target: Stored<Pod>
+  readonly status: PodStatus
+  /** The status will change soon and is written only if that takes longer than expected. */
+  readonly isTransient?: boolean
+}
+
+interface Entry {
+  readonly target: Stored<Pod>
   readonly status: PodStatus
   /** The pod is deleted from the API after its last status is written. */
   readonly isFinished: boolean
   /** Last response of the API server, and the status sent. */
-  readonly written?: { readonly pod: Pod; readonly status: PodStatus }
+  readonly written?: { readonly pod: Stored<Pod>; readonly status: PodStatus }
 }
 
 /** Debounce of changes that are not urgent. */
@@ -53,24 +60,21 @@ export class StatusWriter {
     await this.#queue.run({ workers: writersMax, signal, reconcile: work })
   }
 
-  /**
-   * `uid` is the UID on the node, `target` the API object. A status with `isPassing` will change soon and is
-   * written only if that takes longer than expected.
-   */
-  set(uid: string, target: Pod, status: PodStatus, isPassing = false): void {
+  /** `uid` is the UID on the node, which for a static pod is not that of the mirror. */
+  set(uid: string, { target, status, isTransient = false }: StatusUpdate): void {
     const before = this.#entries.get(uid)
     const written = before?.target.metadata.uid === target.metadata.uid ? before?.written : undefined
     const entry = { target, status, isFinished: before?.isFinished ?? false, ...(written && { written }) }
     this.#entries.set(uid, entry)
     const now = this.#current(entry)
     if (statusPatch(now.status ?? {}, status) === undefined) return
-    if (!isPassing && isUrgent(now.status ?? {}, status)) this.#queue.add(uid)
+    if (!isTransient && isUrgent(now.status ?? {}, status)) this.#queue.add(uid)
     else this.#queue.addAfter(uid, lazyMs)
   }
 
   /** The pod is cleaned up on the node: deletes it from the API after the last status is written. */
-  finish(uid: string, target: Pod, status: PodStatus): void {
-    this.set(uid, target, status)
+  finish(uid: string, update: StatusUpdate): void {
+    this.set(uid, update)
     const entry = this.#entries.get(uid)
     if (entry !== undefined) this.#entries.set(uid, { ...entry, isFinished: true })
     this.#queue.add(uid)
@@ -83,19 +87,18 @@ export class StatusWriter {
   }
 
   /** Latest known version of the object: the informer may not have received our last write yet. */
-  #current({ target, written }: Entry): Pod {
+  #current({ target, written }: Entry): Stored<Pod> {
     const { informer } = this.#options
     const followed = informer.get(keyOf(target))
     const isSeen = followed?.metadata.uid === target.metadata.uid
-    const version = written?.pod.metadata.resourceVersion
-    if (written !== undefined && version !== undefined && !informer.isCurrent(version)) return written.pod
+    if (written !== undefined && !informer.isCurrent(written.pod.metadata.resourceVersion)) return written.pod
     return isSeen && followed !== undefined ? followed : (written?.pod ?? target)
   }
 
   async #write(uid: string, signal: AbortSignal): Promise<void> {
     const entry = this.#entries.get(uid)
     if (entry === undefined) return
-    const { name = '', namespace, uid: apiUid = '' } = entry.target.metadata
+    const { name, namespace, uid: apiUid } = entry.target.metadata
     try {
       await this.#patch(uid, entry, signal)
       if (!this.#entries.get(uid)?.isFinished) return
@@ -122,7 +125,7 @@ export class StatusWriter {
     // The stored status may differ from the one sent; the same status is not sent again.
     const isRepeated = current === written?.pod && equalJson(written.status, status)
     if (patch === undefined || isRepeated) return
-    const { name = '', namespace, uid: apiUid } = target.metadata
+    const { name, namespace, uid: apiUid } = target.metadata
     const at = { namespace, name, subresource: 'status' }
     const body = { metadata: { uid: apiUid }, status: patch }
     const pod = await client.patch(pods, at, { type: 'strategic', patch: body }, { signal })

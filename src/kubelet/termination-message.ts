@@ -7,7 +7,6 @@ import { dirname } from 'node:path'
 import type { ContainerStatus } from '#/cri/cri.ts'
 import type { Linux } from '#/platform/linux.ts'
 import { containerOfAnnotations } from './container-labels.ts'
-import { logTail, type TailLimits } from './termination-message/log-tail.ts'
 
 const messageBytesMax = 4 * 1024
 const tailLimits: TailLimits = { linesMax: 80, bytesMax: 2 * 1024 }
@@ -60,4 +59,37 @@ async function readEnd({ files }: Linux, path: string, bytesMax: number): Promis
 /** Only valid UTF-8 can be stored. */
 function text(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes)
+}
+
+interface TailLimits {
+  readonly linesMax: number
+  readonly bytesMax: number
+}
+
+/**
+ * Tail of a CRI log, whose lines are `<time> stdout|stderr F|P text`. `log` may start within a line, which is
+ * dropped.
+ */
+export function logTail(log: string, { linesMax, bytesMax }: TailLimits): string {
+  const lines: string[] = []
+  let pieces = ''
+  for (const record of log.split('\n')) {
+    const [, kind, content = ''] = /^\S+T\S+ (?:stdout|stderr) ([FP])[^ ]* ?(.*)$/s.exec(record) ?? []
+    if (kind === undefined) continue
+    pieces += content
+    if (kind === 'P') continue
+    lines.push(`${pieces}\n`)
+    pieces = ''
+  }
+  if (pieces !== '') lines.push(pieces)
+  return lastBytes(lines.slice(-linesMax).join(''), bytesMax)
+}
+
+/** Truncates at a character boundary. */
+function lastBytes(text: string, bytesMax: number): string {
+  const bytes = Buffer.from(text)
+  if (bytes.length <= bytesMax) return text
+  let start = bytes.length - bytesMax
+  while (start < bytes.length && ((bytes[start] ?? 0) & 0xc0) === 0x80) start++
+  return bytes.subarray(start).toString()
 }

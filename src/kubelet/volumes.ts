@@ -6,12 +6,14 @@
  * volumes.
  */
 import { assert } from '#/base/assert.ts'
-import type { PersistentVolume, Pod, VolumeMount } from '#/api/generated/core/v1.ts'
+import type { PersistentVolume, VolumeMount } from '#/api/generated/core/v1.ts'
 import { nodes } from '#/api/generated/core/v1-resources.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { Client } from '#/client/client.ts'
-import type { Linux } from '#/platform/linux.ts'
+import type { Linux, MountPoint } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { KubeletConfiguration } from './kubelet-configuration.ts'
+import type { KubeletPod } from './kubelet-pod.ts'
 import type { PodObjects } from './pod-objects.ts'
 import { podFolder, podsFolder } from './pod-paths.ts'
 import type { ResourceList } from './resource-amount.ts'
@@ -19,14 +21,12 @@ import { checkNodeAffinity, claimedVolume, groupOfVolume, isClaim } from './volu
 import { KeyedLocks } from './volumes/keyed-locks.ts'
 import { unmountUnused } from './volumes/local.ts'
 import type { Payload } from './volumes/payload.ts'
-import { removePodFolder } from './volumes/remove-pod.ts'
 import { ServiceAccountTokens } from './volumes/service-account-tokens.ts'
 import { prepareSubPath } from './volumes/sub-path.ts'
-import { usedVolumes, type UsedVolume } from './volumes/used-volumes.ts'
+import { usedVolumes, type UsedVolume } from './volumes/volume-mounts.ts'
 import { VolumeError, type VolumeFailure } from './volumes/volume-error.ts'
 import type { MountedVolume, VolumePlugin, VolumeRequest } from './volumes/volume-plugin.ts'
 import { pluginOfPersistentVolume, pluginOfVolume } from './volumes/volume-plugins.ts'
-import { uidOf } from './volumes/volume-paths.ts'
 import { volumeUsage, type VolumeUsage } from './volumes/volume-usage.ts'
 
 export type { MountedVolume } from './volumes/volume-plugin.ts'
@@ -46,7 +46,7 @@ export interface PodVolumesOptions {
 }
 
 export interface SubPathOfMount {
-  readonly pod: Pod
+  readonly pod: KubeletPod
   readonly container: string
   /** Variables in its `subPath` are expanded. */
   readonly mount: VolumeMount
@@ -68,7 +68,7 @@ interface PodState {
 interface KnownVolume {
   readonly mounted: MountedVolume
   readonly plugin: VolumePlugin
-  readonly persistentVolume: PersistentVolume | undefined
+  readonly persistentVolume: Stored<PersistentVolume> | undefined
 }
 
 export class PodVolumes {
@@ -89,8 +89,8 @@ export class PodVolumes {
    * Sets up all volumes used by the pod's containers and refreshes projected content. Throws VolumeError if a
    * volume is not ready; a volume that was ready stays ready even if its refresh failed.
    */
-  mount(pod: Pod, signal: AbortSignal): Promise<ReadonlyMap<string, MountedVolume>> {
-    return this.#podLocks.run(uidOf(pod), async () => {
+  mount(pod: KubeletPod, signal: AbortSignal): Promise<ReadonlyMap<string, MountedVolume>> {
+    return this.#podLocks.run(pod.metadata.uid, async () => {
       this.#options.objects.registerPod(pod)
       const state = this.#stateOf(pod)
       const failures = await this.#mountEach(pod, usedVolumes(pod), signal)
@@ -101,9 +101,9 @@ export class PodVolumes {
   }
 
   /** Refreshes projected content and renews tokens. Throws VolumeError on failure. */
-  refresh(pod: Pod, signal: AbortSignal): Promise<void> {
-    return this.#podLocks.run(uidOf(pod), async () => {
-      const ready = this.#pods.get(uidOf(pod))?.volumes
+  refresh(pod: KubeletPod, signal: AbortSignal): Promise<void> {
+    return this.#podLocks.run(pod.metadata.uid, async () => {
+      const ready = this.#pods.get(pod.metadata.uid)?.volumes
       const contents = usedVolumes(pod).filter(({ volume }) => ready?.get(volume.name)?.plugin.isContent)
       const failures = await this.#mountEach(pod, contents, signal)
       if (failures.length > 0) throw new VolumeError(failures)
@@ -111,15 +111,15 @@ export class PodVolumes {
   }
 
   /** Delay until a token of the pod has to be renewed by `refresh`; undefined if it has none. */
-  nextRefreshMs(pod: Pod): number | undefined {
-    return this.#tokens.nextRenewalMs(uidOf(pod))
+  nextRefreshMs(pod: KubeletPod): number | undefined {
+    return this.#tokens.nextRenewalMs(pod.metadata.uid)
   }
 
   /**
    * Host path of a volume's subPath, safe against symlink attacks from containers. The volume must be ready.
    */
   async subPath({ pod, container, mount, index }: SubPathOfMount): Promise<string> {
-    const uid = uidOf(pod)
+    const { uid } = pod.metadata
     const node = await this.#node()
     return this.#podLocks.run(uid, () => {
       const { linux } = this.#options
@@ -170,11 +170,11 @@ export class PodVolumes {
   }
 
   /** Usage of volumes that are ready, except those that contain the node's own files. */
-  async usage(pod: Pod, signal?: AbortSignal): Promise<readonly VolumeUsage[]> {
+  async usage(pod: KubeletPod, signal?: AbortSignal): Promise<readonly VolumeUsage[]> {
     const { linux } = this.#options
     const usages: VolumeUsage[] = []
     for (const volume of pod.spec?.volumes ?? []) {
-      const { plugin, mounted } = this.#pods.get(uidOf(pod))?.volumes.get(volume.name) ?? {}
+      const { plugin, mounted } = this.#pods.get(pod.metadata.uid)?.volumes.get(volume.name) ?? {}
       if (!plugin?.usage || !mounted || mounted.isBlock) continue
       try {
         usages.push(await volumeUsage({ linux, pod, volume, mounted, usage: plugin.usage, signal }))
@@ -187,7 +187,7 @@ export class PodVolumes {
   }
 
   async #mountEach(
-    pod: Pod,
+    pod: KubeletPod,
     volumes: readonly UsedVolume[],
     signal: AbortSignal,
   ): Promise<readonly VolumeFailure[]> {
@@ -201,7 +201,11 @@ export class PodVolumes {
     return failures
   }
 
-  async #mountOne(pod: Pod, used: UsedVolume, signal: AbortSignal): Promise<VolumeFailure | undefined> {
+  async #mountOne(
+    pod: KubeletPod,
+    used: UsedVolume,
+    signal: AbortSignal,
+  ): Promise<VolumeFailure | undefined> {
     const { name } = used.volume
     const { volumes } = this.#stateOf(pod)
     const known = volumes.get(name)
@@ -231,22 +235,30 @@ export class PodVolumes {
     } catch (error) {
       // Other volumes are still in progress; the abort is handled after they have finished.
       if (signal.aborted) return { volume: name, shownName, error }
-      this.#options.platform.log.info('Failed to set up volume', { pod: uidOf(pod), volume: name, error })
+      this.#options.platform.log.info('Failed to set up volume', {
+        pod: pod.metadata.uid,
+        volume: name,
+        error,
+      })
       if (!known) await reconstruct?.()
       return { volume: name, shownName, error }
     }
   }
 
   async #persistentVolumeOf(
-    pod: Pod,
+    pod: KubeletPod,
     { volume, isMounted, isDevice }: UsedVolume,
     signal: AbortSignal,
-  ): Promise<PersistentVolume | undefined> {
+  ): Promise<Stored<PersistentVolume> | undefined> {
     const { objects } = this.#options
     return isClaim(volume) ? claimedVolume({ objects, pod, volume, isMounted, isDevice, signal }) : undefined
   }
 
-  async #checkPersistentVolume(pod: Pod, volume: PersistentVolume, signal: AbortSignal): Promise<void> {
+  async #checkPersistentVolume(
+    pod: KubeletPod,
+    volume: Stored<PersistentVolume>,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { client, node } = this.#options
     const { accessModes = [], nodeAffinity } = volume.spec ?? {}
     if (nodeAffinity?.required) {
@@ -262,20 +274,20 @@ export class PodVolumes {
     }
   }
 
-  #isUsedByOther(pod: Pod, { metadata }: PersistentVolume): boolean {
+  #isUsedByOther(pod: KubeletPod, { metadata }: Stored<PersistentVolume>): boolean {
     return [...this.#pods].some(([uid, { volumes }]) => {
-      if (uid === uidOf(pod)) return false
+      if (uid === pod.metadata.uid) return false
       return [...volumes.values()].some(each => each.persistentVolume?.metadata.name === metadata.name)
     })
   }
 
   async #requestFor(
-    pod: Pod,
+    pod: KubeletPod,
     { volume }: UsedVolume,
     {
       persistentVolume,
       signal,
-    }: Pick<VolumeRequest, 'signal'> & { persistentVolume: PersistentVolume | undefined },
+    }: Pick<VolumeRequest, 'signal'> & { persistentVolume: Stored<PersistentVolume> | undefined },
   ): Promise<VolumeRequest> {
     const { platform, linux, objects, allocatable } = this.#options
     return {
@@ -295,8 +307,8 @@ export class PodVolumes {
     }
   }
 
-  #stateOf(pod: Pod): PodState {
-    const uid = uidOf(pod)
+  #stateOf(pod: KubeletPod): PodState {
+    const { uid } = pod.metadata
     const state = this.#pods.get(uid) ?? { volumes: new Map(), written: new Map() }
     this.#pods.set(uid, state)
     return state
@@ -315,4 +327,30 @@ export class PodVolumes {
       })
     return { ...node, rootDirectory: await this.#realFolder }
   }
+}
+
+/** A terminating container may mount something in the meantime. */
+const triesMax = 3
+
+/** Removes a pod's directory and all mounts in it, including leftovers of crashes. */
+async function removePodFolder(linux: Linux, folder: string, signal: AbortSignal): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    signal.throwIfAborted()
+    for (const path of mountsBelow(await linux.mounts.list(), folder)) await linux.mounts.unmount(path)
+    try {
+      await linux.files.removeTree(folder)
+      return
+    } catch (error) {
+      const isBusy = error instanceof Error && 'code' in error && error.code === 'EBUSY'
+      if (!isBusy || tries >= triesMax) throw error
+    }
+  }
+}
+
+/** Mounts within the directory, innermost first. Pure. */
+export function mountsBelow(mounts: readonly MountPoint[], folder: string): readonly string[] {
+  const paths = mounts
+    .map(({ path }) => path)
+    .filter(path => path === folder || path.startsWith(`${folder}/`))
+  return [...new Set(paths)].sort((left, right) => right.split('/').length - left.split('/').length)
 }

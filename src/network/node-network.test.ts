@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { planClusterNetwork } from './cluster-network.ts'
-import { cniConfiguration } from './node-network/cni-configuration.ts'
-import { planForwarding, planForwardingRemoval } from './node-network/forwarding.ts'
-import { masqueradeTable } from './node-network/masquerade.ts'
+import { cniConfiguration } from './node-network/cni.ts'
+import { planForwarding, planForwardingRemoval, masqueradeTable } from './node-network/packet-filter.ts'
 
 const network = planClusterNetwork(2)
 

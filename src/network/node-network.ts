@@ -14,11 +14,18 @@ import type { Linux } from '#/platform/linux.ts'
 import type { Files } from '#/platform/platform.ts'
 import type { ClusterNetwork } from './cluster-network.ts'
 import { hasBridge, ensureBridge, type NetworkSlot } from './network-slot.ts'
-import { cniConfiguration } from './node-network/cni-configuration.ts'
-import { planForwarding, planForwardingRemoval } from './node-network/forwarding.ts'
-import { masqueradeTable, deleteMasqueradeTable } from './node-network/masquerade.ts'
-import { planHostPortCleanup, planHostPortRemoval } from './node-network/host-ports.ts'
-import { planCniResultCleanup } from './node-network/cni-result-cache.ts'
+import {
+  cniConfiguration,
+  planCniResultCleanup,
+  planHostPortCleanup,
+  planHostPortRemoval,
+} from './node-network/cni.ts'
+import {
+  planForwarding,
+  planForwardingRemoval,
+  masqueradeTable,
+  deleteMasqueradeTable,
+} from './node-network/packet-filter.ts'
 
 export interface NodeNetworkOptions {
   /** Runs commands in the node's network namespace. */

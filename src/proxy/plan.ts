@@ -67,7 +67,7 @@ export interface ProxiedNode {
   readonly zone: string
 }
 
-export interface ServiceWorld {
+export interface ServicePlanInput {
   readonly service: Service
   /** All slices of the service, in any order. */
   readonly slices: readonly EndpointSlice[]
@@ -75,8 +75,8 @@ export interface ServiceWorld {
   readonly families: readonly IpFamily[]
 }
 
-export function planService(world: ServiceWorld): ServicePlan {
-  const { service, slices, node, families } = world
+export function planService(input: ServicePlanInput): ServicePlan {
+  const { service, slices, node, families } = input
   const { spec = {} } = service
   if (spec.type === 'ExternalName') return { ports: [], health: undefined }
   const ports = families.flatMap(family => {
@@ -85,7 +85,7 @@ export function planService(world: ServiceWorld): ServicePlan {
     const read = readEndpoints(slices, { family, nodeName: node.name })
     return (spec.ports ?? []).flatMap(port => {
       const endpoints = read.get(`${port.name ?? ''}/${port.protocol ?? 'TCP'}`) ?? []
-      return planPort(world, { family, clusterIp, port, endpoints }) ?? []
+      return planPort(input, { family, clusterIp, port, endpoints }) ?? []
     })
   })
   const isChecked = spec.type === 'LoadBalancer' && spec.externalTrafficPolicy === 'Local'
@@ -95,15 +95,15 @@ export function planService(world: ServiceWorld): ServicePlan {
   return { ports, health }
 }
 
-interface PortWorld {
+interface PortPlanInput {
   readonly family: IpFamily
   readonly clusterIp: string
   readonly port: ServicePort
   readonly endpoints: readonly KnownEndpoint[]
 }
 
-function planPort({ service, node }: ServiceWorld, world: PortWorld): PortPlan | undefined {
-  const { family, clusterIp, port, endpoints } = world
+function planPort({ service, node }: ServicePlanInput, input: PortPlanInput): PortPlan | undefined {
+  const { family, clusterIp, port, endpoints } = input
   const { spec = {}, status } = service
   const protocol = protocols.get(port.protocol ?? 'TCP')
   if (protocol === undefined) return undefined

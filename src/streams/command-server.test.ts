@@ -13,9 +13,8 @@ import { SpdyConnection } from './spdy.ts'
 import type { CommandClient, CommandOptions, CommandProcess, CommandResult } from './streams.ts'
 import { echoProcess, TestProcess } from './testdata/test-process.ts'
 import { upgradeInMemory } from './testdata/upgrade-in-memory.ts'
-import { frameBytes } from './web-socket/frame-bytes.ts'
+import { frameBytes, WebSocket } from './web-socket.ts'
 import { opcodes } from './web-socket/frame-parser.ts'
-import { WebSocket } from './web-socket.ts'
 
 const { clock } = nodePlatform({ log: { level: 'error', format: 'text' } })
 const all: CommandOptions = { stdin: true, stdout: true, stderr: true, tty: false }
@@ -82,8 +81,8 @@ async function converse(connectHttp: HttpConnect, protocol: string): Promise<Con
   assert.ok('connection' in upgraded)
   assert.equal(upgraded.protocol, protocol === '' ? undefined : protocol)
   const { connection, head } = upgraded
-  const wire = new UpgradedConnection({ connection, head, clock })
-  const socket = new WebSocket({ wire, maskingKey: () => Uint8Array.of(1, 2, 3, 4) })
+  const wrapped = new UpgradedConnection({ connection, head, clock })
+  const socket = new WebSocket({ connection: wrapped, maskingKey: () => Uint8Array.of(1, 2, 3, 4) })
   const listen = async (): Promise<string[]> => {
     const channels: string[] = ['', '', '', '', '']
     let message = Buffer.alloc(0)
@@ -189,8 +188,8 @@ test('exec over SPDY works with every protocol version', async () => {
     const upgraded = await upgradeTo(connectHttp, headers, 'POST')
     assert.ok('connection' in upgraded)
     assert.equal(upgraded.protocol, protocol)
-    const wire = new UpgradedConnection({ connection: upgraded.connection, head: upgraded.head, clock })
-    const spdy = new SpdyConnection({ wire, clock, side: 'client' })
+    const connection = new UpgradedConnection({ connection: upgraded.connection, head: upgraded.head, clock })
+    const spdy = new SpdyConnection({ connection, clock, side: 'client' })
     void spdy.run()
     const [error, stdout, stdin, stderr] = [
       await spdy.open({ streamtype: 'error' }),

@@ -103,7 +103,7 @@ async function openWebSocket(connectHttp: HttpConnect, protocol: string, path = 
   assert.ok(upgrade.type === 'upgraded')
   const { connection, head } = upgrade
   return new WebSocket({
-    wire: new UpgradedConnection({ connection, head, clock }),
+    connection: new UpgradedConnection({ connection, head, clock }),
     maskingKey: () => Uint8Array.of(9, 8, 7, 6),
   })
 }
@@ -111,8 +111,8 @@ async function openWebSocket(connectHttp: HttpConnect, protocol: string, path = 
 test('port-forward with SPDY over WebSocket serves several connections', async () => {
   const served = serve()
   const socket = await openWebSocket(served.connectHttp, 'SPDY/3.1+portforward.k8s.io')
-  const wire = new UpgradedConnection({ connection: new WebSocketTunnel(socket), clock })
-  const spdy = new SpdyConnection({ wire, clock, side: 'client' })
+  const upgraded = new UpgradedConnection({ connection: new WebSocketTunnel(socket), clock })
+  const spdy = new SpdyConnection({ connection: upgraded, clock, side: 'client' })
   void spdy.run()
   const talk = async (port: number, headers: Record<string, string>): Promise<void> => {
     const error = await spdy.open({ ...headers, streamtype: 'error', port: String(port) })
@@ -135,8 +135,8 @@ test('port-forward with SPDY over WebSocket serves several connections', async (
 test('invalid and incomplete port-forward streams are rejected or reported', async () => {
   const served = serve({ streamCreationTimeoutMs: 20 })
   const socket = await openWebSocket(served.connectHttp, 'SPDY/3.1+portforward.k8s.io')
-  const wire = new UpgradedConnection({ connection: new WebSocketTunnel(socket), clock })
-  const spdy = new SpdyConnection({ wire, clock, side: 'client' })
+  const upgraded = new UpgradedConnection({ connection: new WebSocketTunnel(socket), clock })
+  const spdy = new SpdyConnection({ connection: upgraded, clock, side: 'client' })
   void spdy.run()
   for (const headers of [
     { streamtype: 'data' },

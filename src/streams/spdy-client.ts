@@ -57,7 +57,7 @@ async function upgradeToSpdy(options: ConnectSpdyOptions): Promise<SpdyConnectio
     )
   }
   const spdy = new SpdyConnection({
-    wire: new UpgradedConnection({ connection, head, clock }),
+    connection: new UpgradedConnection({ connection, head, clock }),
     clock,
     side: 'client',
   })

@@ -17,8 +17,9 @@ export function acceptSpdy(
   const values = exchange.headerValues('x-stream-protocol-version')
   if (values.length === 0) {
     const count = Object.keys(headers).length
-    const text = `unable to upgrade: header X-Stream-Protocol-Version does not exist in request with ${count} headers`
-    return refuse(exchange, 400, text)
+    const header = 'header X-Stream-Protocol-Version'
+    const message = `unable to upgrade: ${header} does not exist in request with ${count} headers`
+    return refuse(exchange, { status: 400, message })
   }
   const requested = values
     .flatMap(value => value.split(','))
@@ -26,17 +27,21 @@ export function acceptSpdy(
     .filter(each => each !== '')
   if (requested.length === 0) {
     const header = `header X-Stream-Protocol-Version contains [${values.join(' ')}]`
-    return refuse(exchange, 400, `unable to upgrade: ${header}, but no valid protocols`)
+    const message = `unable to upgrade: ${header}, but no valid protocols`
+    return refuse(exchange, { status: 400, message })
   }
   const protocol = requested.find(each => supported.includes(each))
   if (protocol === undefined) {
     const lists = `client supports [${requested.join(' ')}], server accepts [${supported.join(' ')}]`
-    const text = `unable to upgrade: unable to negotiate protocol: ${lists}`
-    return refuse(exchange, 403, text, { 'x-accepted-stream-protocol-versions': supported })
+    const message = `unable to upgrade: unable to negotiate protocol: ${lists}`
+    const acceptedVersions = { 'x-accepted-stream-protocol-versions': supported }
+    return refuse(exchange, { status: 403, message, headers: acceptedVersions })
   }
   const isSpdy = headers['upgrade']?.toLowerCase().includes('spdy/3.1') === true
-  if (!isSpdy || hijack === undefined)
-    return refuse(exchange, 400, 'unable to upgrade: missing upgrade headers in request')
+  if (!isSpdy || hijack === undefined) {
+    const message = 'unable to upgrade: missing upgrade headers in request'
+    return refuse(exchange, { status: 400, message })
+  }
   const taken = hijack()
   taken.connection.write(
     [

@@ -12,8 +12,7 @@ import { UpgradedConnection } from './connection/upgraded-connection.ts'
 import { controlBytes, dataHead, kinds, openBytes, readControl } from './spdy/control-frame.ts'
 import { SpdyFrameParser, type SpdyPiece } from './spdy/frame-parser.ts'
 import { headerBlock, readHeaderBlock } from './spdy/header-block.ts'
-import { headerBytesMax, HeaderReader, HeaderWriter } from './spdy/header-compression.ts'
-import { headerDictionary } from './spdy/header-dictionary.ts'
+import { headerBytesMax, HeaderReader, HeaderWriter, headerDictionary } from './spdy/header-compression.ts'
 import { SpdyError } from './spdy/spdy-error.ts'
 import { SpdyConnection, streamsMax, type SpdyStream } from './spdy.ts'
 import { cut } from './test-cut.ts'
@@ -164,12 +163,12 @@ function connect(accepts: (stream: SpdyStream) => boolean = () => true): Ends {
     return accepts(stream)
   }
   const client = new SpdyConnection({
-    wire: new UpgradedConnection({ connection: near, clock }),
+    connection: new UpgradedConnection({ connection: near, clock }),
     clock,
     side: 'client',
   })
-  const wire = new UpgradedConnection({ connection: far, clock })
-  const server = new SpdyConnection({ wire, clock, side: 'server', onStream })
+  const upgraded = new UpgradedConnection({ connection: far, clock })
+  const server = new SpdyConnection({ connection: upgraded, clock, side: 'server', onStream })
   void client.run()
   void server.run()
   return { client, server, streams }
@@ -241,7 +240,7 @@ test('readers fail when a SPDY connection breaks, and end after GOAWAY', async (
 test('data received before a disconnect is still readable', async () => {
   const [near, far] = duplexPair()
   const client = new SpdyConnection({
-    wire: new UpgradedConnection({ connection: far, clock }),
+    connection: new UpgradedConnection({ connection: far, clock }),
     clock,
     side: 'client',
   })
@@ -286,8 +285,8 @@ function bare(onStream: (stream: SpdyStream) => boolean = () => true): {
   readonly running: Promise<void>
 } {
   const [near, far] = duplexPair()
-  const wire = new UpgradedConnection({ connection: far, clock })
-  const running = new SpdyConnection({ wire, clock, side: 'server', onStream }).run()
+  const upgraded = new UpgradedConnection({ connection: far, clock })
+  const running = new SpdyConnection({ connection: upgraded, clock, side: 'server', onStream }).run()
   return { connection: near, running }
 }
 
@@ -310,15 +309,20 @@ test('a SPDY peer that does not read responses is not read from', async () => {
   const writer = new HeaderWriter()
   const check = async (frame: (count: number) => Uint8Array): Promise<void> => {
     const [near, far] = duplexPair()
-    const wire = new UpgradedConnection({ connection: far, clock })
-    const running = new SpdyConnection({ wire, clock, side: 'server', onStream: () => false }).run()
+    const upgraded = new UpgradedConnection({ connection: far, clock })
+    const running = new SpdyConnection({
+      connection: upgraded,
+      clock,
+      side: 'server',
+      onStream: () => false,
+    }).run()
     const frames = Array.from({ length: 20_000 }, (_, count) => frame(count))
     near.write(Buffer.concat(frames))
     const waiting = (): number => far.writableLength + near.readableLength
     await waitUntilStable(waiting)
     assert.ok(waiting() > 0 && waiting() < 200_000, `${waiting()} bytes wait to be read`)
     near.destroy()
-    wire.destroy()
+    upgraded.destroy()
     await running
   }
   await check(() => controlBytes(kinds.ping, [1]))

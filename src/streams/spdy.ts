@@ -23,7 +23,7 @@ import { HeaderReader, HeaderWriter } from './spdy/header-compression.ts'
 import { SpdyError } from './spdy/spdy-error.ts'
 
 export interface SpdyOptions {
-  readonly wire: UpgradedConnection
+  readonly connection: UpgradedConnection
   readonly clock: Clock
   readonly side: 'client' | 'server'
   /** Called for each stream that the peer opens; false refuses it. */
@@ -71,8 +71,8 @@ export class SpdyConnection {
   #isCut = false
   #isEnded = false
 
-  constructor({ wire, clock, side, onStream = () => false }: SpdyOptions) {
-    this.#connection = wire
+  constructor({ connection, clock, side, onStream = () => false }: SpdyOptions) {
+    this.#connection = connection
     this.#clock = clock
     this.#side = side
     this.#onStream = onStream
@@ -102,7 +102,7 @@ export class SpdyConnection {
       }
     } catch (error) {
       failure = error as Error
-      if (error instanceof SpdyError) await this.#sayGoodbye(goAwayStatus.protocolError)
+      if (error instanceof SpdyError) await this.#sendGoAway(goAwayStatus.protocolError)
     }
     this.#isEnded = true
     this.#headerReader.close()
@@ -137,7 +137,7 @@ export class SpdyConnection {
   /** Resets open streams, sends GOAWAY and closes the connection. Resolves when it is closed. */
   async close(): Promise<void> {
     for (const { channel } of this.#streams.values()) channel.destroy()
-    await this.#sayGoodbye(goAwayStatus.ok)
+    await this.#sendGoAway(goAwayStatus.ok)
     await this.#connection.close()
   }
 
@@ -146,7 +146,7 @@ export class SpdyConnection {
     this.#connection.destroy()
   }
 
-  async #sayGoodbye(status: number): Promise<void> {
+  async #sendGoAway(status: number): Promise<void> {
     if (this.#isClosing) return
     this.#isClosing = true
     await this.#connection.write([controlBytes(kinds.goAway, [this.#lastPeerId, status])])

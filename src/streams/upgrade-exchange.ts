@@ -6,13 +6,14 @@ export type UpgradeExchange = Pick<
   'method' | 'headers' | 'headerValues' | 'respond' | 'end' | 'hijack'
 >
 
+export interface Refusal {
+  readonly status: number
+  readonly message: string
+  readonly headers?: HttpHeaders
+}
+
 /** Refuses in plain text, like Kubernetes' streaming servers. */
-export function refuse(
-  exchange: UpgradeExchange,
-  status: number,
-  message: string,
-  headers: HttpHeaders = {},
-): undefined {
+export function refuse(exchange: UpgradeExchange, { status, message, headers = {} }: Refusal): undefined {
   const body = Buffer.from(`${message}\n`)
   exchange.respond(status, {
     'content-type': 'text/plain; charset=utf-8',

@@ -1,7 +1,7 @@
 /** WebSocket handshake over HTTP/1.1 (RFC 6455, 4), client and server side. */
 import { createHash } from 'node:crypto'
-import type { HttpHeaders, HijackedConnection } from '#/platform/http.ts'
-import { refuse, type UpgradeExchange } from './upgrade-exchange.ts'
+import type { HijackedConnection } from '#/platform/http.ts'
+import { refuse, type Refusal, type UpgradeExchange } from './upgrade-exchange.ts'
 
 export interface AcceptedWebSocket extends HijackedConnection {
   /** Selected subprotocol; empty if the client requested none. */
@@ -61,12 +61,7 @@ export type HandshakeAnswer =
       readonly protocol: string
       readonly headers: Readonly<Record<string, string>>
     }
-  | {
-      readonly type: 'refused'
-      readonly status: number
-      readonly message: string
-      readonly headers?: HttpHeaders
-    }
+  | ({ readonly type: 'refused' } & Refusal)
 
 /** Answers the request. Undefined if it is refused. */
 export function acceptWebSocket(
@@ -74,9 +69,10 @@ export function acceptWebSocket(
   supported: readonly string[],
 ): AcceptedWebSocket | undefined {
   const answer = answerHandshake(exchange, supported)
-  if (answer.type === 'refused') return refuse(exchange, answer.status, answer.message, answer.headers)
+  if (answer.type === 'refused') return refuse(exchange, answer)
   const { protocol, headers } = answer
-  if (exchange.hijack === undefined) return refuse(exchange, 400, 'not websocket protocol')
+  if (exchange.hijack === undefined)
+    return refuse(exchange, { status: 400, message: 'not websocket protocol' })
   const taken = exchange.hijack()
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   taken.connection.write(`HTTP/1.1 101 Switching Protocols\r\n${lines.join('')}\r\n`)

@@ -22,7 +22,7 @@ export interface SendStreamOptions extends HijackedConnection {
 /** Resolves when the connection is closed; never rejects. */
 export async function sendStream(options: SendStreamOptions): Promise<void> {
   const { connection, head, clock, protocol, pieces, onGone } = options
-  const socket = new WebSocket({ wire: new UpgradedConnection({ connection, head, clock }) })
+  const socket = new WebSocket({ connection: new UpgradedConnection({ connection, head, clock }) })
   const isText = protocol === 'base64.binary.k8s.io'
   socket.signal.addEventListener('abort', onGone, { once: true })
   const listening = listen(socket)

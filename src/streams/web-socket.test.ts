@@ -4,10 +4,9 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { nodePlatform } from '#/platform/node.ts'
 import { UpgradedConnection } from './connection/upgraded-connection.ts'
-import { frameBytes } from './web-socket/frame-bytes.ts'
+import { frameBytes, WebSocket } from './web-socket.ts'
 import { FrameParser, messageBytesMax, opcodes, type WebSocketEvent } from './web-socket/frame-parser.ts'
 import { WebSocketError } from './web-socket/web-socket-error.ts'
-import { WebSocket } from './web-socket.ts'
 import { cut } from './test-cut.ts'
 
 const { clock } = nodePlatform({ log: { level: 'error', format: 'text' } })
@@ -141,10 +140,10 @@ function connect(): Ends {
   const [near, far] = duplexPair()
   return {
     client: new WebSocket({
-      wire: new UpgradedConnection({ connection: near, clock }),
+      connection: new UpgradedConnection({ connection: near, clock }),
       maskingKey: () => key,
     }),
-    server: new WebSocket({ wire: new UpgradedConnection({ connection: far, clock }) }),
+    server: new WebSocket({ connection: new UpgradedConnection({ connection: far, clock }) }),
   }
 }
 
@@ -170,7 +169,7 @@ test('WebSocket ends exchange messages and close cleanly', async () => {
 
 test('WebSocket pings are answered, and protocol errors get a close code', async () => {
   const [near, far] = duplexPair()
-  const server = new WebSocket({ wire: new UpgradedConnection({ connection: far, clock }) })
+  const server = new WebSocket({ connection: new UpgradedConnection({ connection: far, clock }) })
   const reading = assert.rejects(messages(server), WebSocketError)
   near.write(Buffer.concat(frameBytes(opcodes.ping, [Buffer.from('hi')], key)))
   near.write(Buffer.from([0x81, 0x00]))

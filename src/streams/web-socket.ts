@@ -4,12 +4,11 @@
  * close frame and is disconnected.
  */
 import type { UpgradedConnection } from './connection/upgraded-connection.ts'
-import { frameBytes } from './web-socket/frame-bytes.ts'
-import { FrameParser, opcodes, type MessagePiece } from './web-socket/frame-parser.ts'
+import { FrameParser, opcodes, type MessagePiece, applyMask } from './web-socket/frame-parser.ts'
 import { WebSocketError } from './web-socket/web-socket-error.ts'
 
 export interface WebSocketOptions {
-  readonly wire: UpgradedConnection
+  readonly connection: UpgradedConnection
   /** Random key of four bytes for client frames (RFC 6455, 5.3). Absent on a server. */
   readonly maskingKey?: () => Uint8Array
 }
@@ -20,11 +19,11 @@ const protocolError = 1002
 export class WebSocket {
   readonly #connection: UpgradedConnection
   readonly #maskingKey: (() => Uint8Array) | undefined
-  readonly #heard = Promise.withResolvers<void>()
+  readonly #peerHasSent = Promise.withResolvers<void>()
   #isCloseSent = false
 
-  constructor({ wire, maskingKey }: WebSocketOptions) {
-    this.#connection = wire
+  constructor({ connection, maskingKey }: WebSocketOptions) {
+    this.#connection = connection
     this.#maskingKey = maskingKey
   }
 
@@ -34,8 +33,8 @@ export class WebSocket {
   }
 
   /** Resolves when the peer has sent anything, including a pong: it is reading then. */
-  get heard(): Promise<void> {
-    return this.#heard.promise
+  get peerHasSent(): Promise<void> {
+    return this.#peerHasSent.promise
   }
 
   /**
@@ -47,9 +46,9 @@ export class WebSocket {
       const closing = yield* this.#untilClosed()
       if (closing.length === 1) throw new WebSocketError(1002, 'truncated close frame')
       const code = closing.length >= 2 ? (closing[0]! << 8) | closing[1]! : normalClosure
-      await this.#sayClose(isSendable(code) ? code : protocolError, '')
+      await this.#sendClose(isSendable(code) ? code : protocolError, '')
     } catch (error) {
-      if (error instanceof WebSocketError) await this.#sayClose(error.code, error.message)
+      if (error instanceof WebSocketError) await this.#sendClose(error.code, error.message)
       // No graceful close for a peer that disconnected without a close frame.
       else this.#connection.destroy()
       throw error
@@ -73,7 +72,7 @@ export class WebSocket {
    * meanwhile, this takes until the peer is disconnected by timeout.
    */
   async close(code = normalClosure, reason = ''): Promise<void> {
-    await this.#sayClose(code, reason)
+    await this.#sendClose(code, reason)
     await this.#connection.close()
   }
 
@@ -86,7 +85,7 @@ export class WebSocket {
     const parser = new FrameParser({ isMasked: this.#maskingKey === undefined })
     for await (const chunk of this.#connection.read()) {
       for (const event of parser.parse(chunk)) {
-        this.#heard.resolve()
+        this.#peerHasSent.resolve()
         if (event.type === 'message') yield event
         else if (event.type === 'ping') await this.#write(opcodes.pong, [event.bytes])
         else if (event.type === 'close') return event.bytes
@@ -95,7 +94,7 @@ export class WebSocket {
     throw new Error('connection closed without a close frame')
   }
 
-  async #sayClose(code: number, reason: string): Promise<void> {
+  async #sendClose(code: number, reason: string): Promise<void> {
     if (this.#isCloseSent) return
     this.#isCloseSent = true
     const text = Buffer.from(reason).subarray(0, 123)
@@ -110,4 +109,32 @@ export class WebSocket {
 /** Close codes allowed on the wire (RFC 6455, 7.4). */
 function isSendable(code: number): boolean {
   return (code >= 1000 && code <= 1014 && ![1004, 1005, 1006].includes(code)) || (code >= 3000 && code < 5000)
+}
+
+/** A complete frame as consecutive pieces. Masked payload is copied. */
+export function frameBytes(
+  opcode: number,
+  pieces: readonly Uint8Array[],
+  key: Uint8Array | undefined,
+): Uint8Array[] {
+  let length = 0
+  for (const piece of pieces) length += piece.length
+  const head = headBytes(opcode, length, key !== undefined)
+  if (key === undefined) return [head, ...pieces.filter(piece => piece.length > 0)]
+  const masked = Buffer.concat(pieces)
+  applyMask(masked, key)
+  return [head, key, masked]
+}
+
+function headBytes(opcode: number, length: number, isMasked: boolean): Uint8Array {
+  const first = 0x80 | opcode
+  const mask = isMasked ? 0x80 : 0
+  if (length < 126) return Uint8Array.of(first, mask | length)
+  if (length < 65_536) return Uint8Array.of(first, mask | 126, length >> 8, length & 0xff)
+  const head = Buffer.alloc(10)
+  head[0] = first
+  head[1] = mask | 127
+  head.writeUInt32BE(Math.floor(length / 2 ** 32), 2)
+  head.writeUInt32BE(length % 2 ** 32, 6)
+  return head
 }

@@ -5,8 +5,9 @@ import { once } from 'node:events'
 import { access, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import type { Pod, ResourceRequirements } from '#/api/generated/core/v1.ts'
+import type { ResourceRequirements } from '#/api/generated/core/v1.ts'
 import { PodCgroups } from '#/kubelet/cgroups.ts'
+import type { KubeletPod } from '#/kubelet/kubelet-pod.ts'
 import { nodeAllocatableLimits, readMachineInfo, type MachineInfo } from '#/kubelet/machine-info.ts'
 import { kubeletConfiguration, type KubeletConfiguration } from '#/kubelet/kubelet-configuration.ts'
 import { nodeLinux, nodePlatform } from '#/platform/node.ts'
@@ -72,7 +73,7 @@ async function exists(path: string): Promise<boolean> {
   )
 }
 
-function podOf(uid: string, resources: ResourceRequirements): Pod {
+function podOf(uid: string, resources: ResourceRequirements): KubeletPod {
   return {
     metadata: { uid, name: uid, namespace: 'default' },
     spec: { containers: [{ name: 'c', resources }] },
@@ -173,7 +174,7 @@ test('many pod cgroups are created and removed concurrently', { skip }, async t 
   )
   await Promise.all(pods.map(pod => cgroups.ensure(pod)))
   assert.equal((await cgroups.list()).length, 30)
-  await Promise.all(pods.map(pod => cgroups.remove(pod.metadata.uid ?? '')))
+  await Promise.all(pods.map(pod => cgroups.remove(pod.metadata.uid)))
   assert.deepEqual(await cgroups.list(), [])
 })
 

@@ -2,18 +2,18 @@ import assert from 'node:assert/strict'
 import { mkdir, readFile, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import type { PersistentVolumeClaim, PersistentVolumeSpec, Pod, PodSpec } from '#/api/generated/core/v1.ts'
+import type { PersistentVolumeClaim, PersistentVolumeSpec, PodSpec } from '#/api/generated/core/v1.ts'
 import { persistentVolumeClaims, persistentVolumes } from '#/api/generated/core/v1-resources.ts'
+import type { KubeletPod } from '#/kubelet/kubelet-pod.ts'
 import { VolumeError } from '#/kubelet/volumes.ts'
 import { containerWith, needsRoot, startTestVolumes, type TestVolumes } from './test-volumes.ts'
 
-const uidOf = (pod: Pod): string => pod.metadata.uid ?? ''
 const modeOf = async (path: string): Promise<string> => ((await stat(path)).mode & 0o7777).toString(8)
 
 interface Storage {
   readonly spec: PersistentVolumeSpec
   readonly annotations?: Readonly<Record<string, string>>
-  readonly owner?: Pod
+  readonly owner?: KubeletPod
   readonly phase?: string
 }
 
@@ -30,7 +30,7 @@ async function createClaim(
     metadata: {
       namespace: 'default',
       name,
-      ...(owner && { ownerReferences: [{ ...reference, uid: uidOf(owner) }] }),
+      ...(owner && { ownerReferences: [{ ...reference, uid: owner.metadata.uid }] }),
     },
     spec: {
       accessModes,
@@ -67,7 +67,7 @@ function claiming(claimName: string, more: Partial<PodSpec> = {}, readOnly = fal
   }
 }
 
-async function messageOf({ volumes, signal }: TestVolumes, pod: Pod): Promise<string> {
+async function messageOf({ volumes, signal }: TestVolumes, pod: KubeletPod): Promise<string> {
   try {
     await volumes.mount(pod, signal)
     return ''
@@ -77,7 +77,7 @@ async function messageOf({ volumes, signal }: TestVolumes, pod: Pod): Promise<st
   }
 }
 
-async function volumeOf({ volumes, signal }: TestVolumes, pod: Pod) {
+async function volumeOf({ volumes, signal }: TestVolumes, pod: KubeletPod) {
   const volume = (await volumes.mount(pod, signal)).get('v')
   assert.ok(volume)
   return volume
@@ -97,7 +97,7 @@ test(
     assert.deepEqual(await volumeOf(setup, pod), { name: 'v', hostPath: path, readonly: false })
     assert.equal(await modeOf(path), '777')
     await writeFile(join(path, 'file'), 'kept')
-    await setup.volumes.unmount(uidOf(pod), setup.signal)
+    await setup.volumes.unmount(pod.metadata.uid, setup.signal)
     const next = await setup.createPod(claiming('data', {}, true))
     assert.equal((await volumeOf(setup, next)).readonly, true)
     assert.equal(await readFile(join(path, 'file'), 'utf8'), 'kept')
@@ -163,12 +163,12 @@ test(
     const reader = await setup.createPod(claiming('disk', policy, true))
     const readonlyPath = (await volumeOf(setup, reader)).hostPath
     await assert.rejects(writeFile(join(readonlyPath, 'new'), ''), { code: 'EROFS' })
-    await setup.volumes.unmount(uidOf(reader), setup.signal)
-    await setup.volumes.unmount(uidOf(pod), setup.signal)
+    await setup.volumes.unmount(reader.metadata.uid, setup.signal)
+    await setup.volumes.unmount(pod.metadata.uid, setup.signal)
     const next = await setup.createPod(claiming('disk', policy))
     await volumeOf(setup, next)
     assert.equal((await stat(join(path, 'later'))).gid, 0, "the folder was the group's already")
-    await setup.volumes.unmount(uidOf(next), setup.signal)
+    await setup.volumes.unmount(next.metadata.uid, setup.signal)
     assert.deepEqual(await setup.mounts(), [])
     assert.equal(await readFile(join(path, 'file'), 'utf8'), 'x')
   },
@@ -199,13 +199,13 @@ test(
     const [usage] = await setup.volumes.usage(both[0]!)
     assert.deepEqual(usage?.claim, { namespace: 'default', name: 'device' })
     assert.ok((usage?.space.totalBytes ?? 0) < 64 * 1024 * 1024)
-    await setup.volumes.unmount(uidOf(both[0]!), setup.signal)
+    await setup.volumes.unmount(both[0]!.metadata.uid, setup.signal)
     assert.equal((await setup.mounts()).length, 2)
-    await setup.volumes.unmount(uidOf(both[1]!), setup.signal)
+    await setup.volumes.unmount(both[1]!.metadata.uid, setup.signal)
     assert.deepEqual(await setup.mounts(), [])
     const next = await setup.createPod(claiming('device'))
     assert.equal(await readFile(join((await volumeOf(setup, next)).hostPath, 'file'), 'utf8'), 'shared')
-    await setup.volumes.unmount(uidOf(next), setup.signal)
+    await setup.volumes.unmount(next.metadata.uid, setup.signal)
   },
 )
 
@@ -300,6 +300,6 @@ test('a ReadWriteOncePod volume is not mounted for a second pod', { skip: needsR
     'MountVolume.SetUp failed for volume "pv-single" : ' +
       'volume uses the ReadWriteOncePod access mode and is already in use by another pod',
   )
-  await setup.volumes.unmount(uidOf(first), setup.signal)
+  await setup.volumes.unmount(first.metadata.uid, setup.signal)
   assert.equal(await messageOf(setup, second), '')
 })

@@ -57,7 +57,7 @@ test('a TTY in a container gets the resize events of kubectl', { skip: container
   const until = (size: string): string => `until [ "$(stty size)" = "${size}" ]; do sleep 0.05; done`
   const streams = { stdin: true, stdout: true, stderr: false, tty: true }
   const script = `${until('30 100')}; echo first; ${until('50 200')}; echo second; exit 3`
-  await using process = await runtime.exec(id, ['sh', '-c', script], streams)
+  await using process = await runtime.exec({ containerId: id, command: ['sh', '-c', script], ...streams })
   process.resize({ columns: 100, rows: 30 })
   let said = ''
   for await (const bytes of process.stdout) {
@@ -73,7 +73,7 @@ async function startContainer(t: TestContext, command: readonly string[]): Promi
   const { runtime } = node!
   const { id, sandboxId } = await runContainer(t, command)
   return startPodServer(t, {
-    exec: (words, options) => runtime.exec(id, words, options),
+    exec: (words, options) => runtime.exec({ containerId: id, command: words, ...options }),
     attach: options => runtime.attach(id, options),
     connect: port => runtime.portForward(sandboxId, port),
   })

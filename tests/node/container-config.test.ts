@@ -7,11 +7,12 @@ import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, readlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
-import type { Container, Pod, PodSpec } from '#/api/generated/core/v1.ts'
+import type { Container, PodSpec } from '#/api/generated/core/v1.ts'
 import type { Image, SandboxConfig } from '#/cri/cri.ts'
 import { PodCgroups } from '#/kubelet/cgroups.ts'
 import { containerConfigOf, sandboxConfigOf } from '#/kubelet/container-config.ts'
 import type { ContainerInput } from '#/kubelet/container-input.ts'
+import type { KubeletPod } from '#/kubelet/kubelet-pod.ts'
 import { nodeAllocatableLimits, readMachineInfo, type MachineInfo } from '#/kubelet/machine-info.ts'
 import { kubeletConfiguration, type KubeletConfiguration } from '#/kubelet/kubelet-configuration.ts'
 import { podHostname } from '#/kubelet/pod-hostname.ts'
@@ -33,7 +34,7 @@ interface Place {
 }
 
 interface RunningPod {
-  readonly pod: Pod
+  readonly pod: KubeletPod
   readonly sandboxId: string
   readonly sandbox: SandboxConfig
   readonly addresses: readonly string[]
@@ -61,7 +62,7 @@ async function startPlace(): Promise<Place> {
 async function runPod(place: Place, name: string, spec: Partial<PodSpec> = {}): Promise<RunningPod> {
   const { containerd, node, machine, cgroups } = place
   const { runtime } = containerd
-  const pod: Pod = {
+  const pod: KubeletPod = {
     metadata: { name, namespace: 'shop', uid: `uid-${name}`, labels: { app: name } },
     spec: { containers: [], ...spec },
   }
@@ -99,8 +100,11 @@ async function runScript(
     ...rest,
   }
   const { pod, sandboxId, sandbox, addresses } = running
-  const uid = pod.metadata.uid ?? ''
-  await createTerminationMessageFile(linux, terminationMessagePath(node, uid, container.name, 0))
+  const { uid } = pod.metadata
+  await createTerminationMessageFile(
+    linux,
+    terminationMessagePath(node, { uid, container: container.name, attempt: 0 }),
+  )
   const name = podHostname(pod, node.clusterDomain)
   await writeFile(hostsFilePath(node, uid), hostsFileOf({ pod, addresses, name, nodeHosts: '' }))
   await mkdir(join(podLogFolder(node, pod), container.name), { recursive: true })

@@ -50,7 +50,11 @@ describe('container settings', { skip: containersMissing }, () => {
   }
 
   async function ask(id: string, script: string): Promise<string> {
-    const result = await node.runtime.execSync(id, ['sh', '-c', script], 60_000)
+    const result = await node.runtime.execSync({
+      containerId: id,
+      command: ['sh', '-c', script],
+      timeoutMs: 60_000,
+    })
     return Buffer.concat([result.stdout, result.stderr]).toString().trim()
   }
 
@@ -247,7 +251,7 @@ describe('container settings', { skip: containersMissing }, () => {
   test('a TTY has a size and merges stdout and stderr', async () => {
     const id = await start(await pod(), 'it', {})
     const streams = { stdin: true, stdout: true, stderr: true, tty: true }
-    await using shell = await node.runtime.exec(id, ['sh'], streams)
+    await using shell = await node.runtime.exec({ containerId: id, command: ['sh'], ...streams })
     shell.resize({ columns: 91, rows: 17 })
     const script = 'while [ "$(stty size)" != "17 91" ]; do sleep 0.1; done; echo so-it-is >&2; exit 6'
     await shell.writeStdin(Buffer.from(`${script}\n`))

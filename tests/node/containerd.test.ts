@@ -183,7 +183,7 @@ describe('containerd', { skip: containersMissing }, () => {
     await removePods(node.runtime, node.platform)
     // A shim that was starting when containerd was killed may appear slightly later.
     await waitUntil(async () => {
-      await node.containerd.removeStrays()
+      await node.containerd.removeOrphans()
       return (await processesWith(node.containerd.socketPath)).length === 0
     })
     const mounts = (await node.linux.mounts.list()).filter(({ path }) => path.startsWith(node.folder))

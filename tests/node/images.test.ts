@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import type { Pod, Secret } from '#/api/generated/core/v1.ts'
+import type { Secret } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { Image } from '#/cri/cri.ts'
 import { ImageError, Images } from '#/kubelet/images.ts'
+import type { KubeletPod } from '#/kubelet/kubelet-pod.ts'
 import { containersMissing, TestContainerd } from './test-containerd.ts'
 import { busyboxReference, testImage, textFile } from './test-images.ts'
 import { registryMissing, registryUser, TestRegistry } from './test-registry.ts'
@@ -121,7 +123,7 @@ function kubelet(
       rootDirectory: join(node.folder, 'kubelet'),
       imageGc: { highPercent: 85, lowPercent: 80, minimumAgeMs },
     },
-    keptImages: ['registry.k8s.io/pause:3.10'],
+    pinnedImages: ['registry.k8s.io/pause:3.10'],
   })
   const uids = new Map<string, string>()
   const ensure = async (image: string, secrets: readonly string[] = []): Promise<Image | string> => {
@@ -130,8 +132,8 @@ function kubelet(
     uids.set(key, uid)
     const container = { name: 'it', image, imagePullPolicy: 'IfNotPresent' }
     const imagePullSecrets = secrets.map(name => ({ name }))
-    const pod: Pod = {
-      metadata: { uid, namespace: 'default' },
+    const pod: KubeletPod = {
+      metadata: { uid, name: 'it', namespace: 'default' },
       spec: { containers: [container], imagePullSecrets },
     }
     try {
@@ -148,12 +150,18 @@ function secretOf(
   namespace: string,
   name: string,
   user: { readonly username: string; readonly password: string } | undefined,
-): Secret | undefined {
+): Stored<Secret> | undefined {
   if (user === undefined) return undefined
   const auth = Buffer.from(`${user.username}:${user.password}`).toString('base64')
   const content = JSON.stringify({ auths: { 'private.example': { auth } } })
   return {
-    metadata: { namespace, name, uid: `uid of ${name}` },
+    metadata: {
+      namespace,
+      name,
+      uid: `uid of ${name}`,
+      resourceVersion: '1',
+      creationTimestamp: '2026-01-01T00:00:00Z',
+    },
     type: 'kubernetes.io/dockerconfigjson',
     data: { '.dockerconfigjson': Buffer.from(content).toString('base64') },
   }

@@ -129,8 +129,8 @@ test('containers, sandboxes and runtimes that die are restarted', { skip }, asyn
   })
 
   for (const name of ['web', 'other', 'later']) await node.delete(name)
-  // containerd 2 leaves the shim of a pod whose pause container was killed; strays are removed later.
-  await node.containerd.containerd.removeStrays()
+  // containerd 2 leaves the shim of a pod whose pause container was killed; orphans are removed later.
+  await node.containerd.containerd.removeOrphans()
   await nothingIsLeft(node, before)
 })
 

@@ -6,7 +6,8 @@ import { createServer as createTlsServer } from 'node:https'
 import { createServer as createTcpServer, type AddressInfo, type Server } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import * as grpc from '@grpc/grpc-js'
-import type { Pod, Probe } from '#/api/generated/core/v1.ts'
+import type { Probe } from '#/api/generated/core/v1.ts'
+import type { KubeletPod } from '#/kubelet/kubelet-pod.ts'
 import { Probes } from '#/kubelet/probes.ts'
 import { connectHttp, loadGrpc, nodePlatform } from '#/platform/node.ts'
 import { testCertificates } from '../http/test-certificates.ts'
@@ -34,8 +35,8 @@ async function ask(
     onChange: () => resolve(probes.results('id').readiness ?? ''),
   })
   const readinessProbe = { timeoutSeconds: 30, failureThreshold: 1, ...probe }
-  const pod: Pod = {
-    metadata: { uid: 'u' },
+  const pod: KubeletPod = {
+    metadata: { name: 'it', namespace: 'default', uid: 'u' },
     spec: { containers: [{ name: 'it', image: 'it', ports, readinessProbe }] },
   }
   probes.follow(pod, [{ id: 'id', name: 'it', startedMs: platform.clock.now(), address: '127.0.0.1' }])

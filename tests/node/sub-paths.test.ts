@@ -5,23 +5,22 @@ import { chmod, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile }
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import type { Pod, Volume } from '#/api/generated/core/v1.ts'
+import type { Volume } from '#/api/generated/core/v1.ts'
 import { configMaps } from '#/api/generated/core/v1-resources.ts'
+import type { KubeletPod } from '#/kubelet/kubelet-pod.ts'
 import { PodVolumes } from '#/kubelet/volumes.ts'
 import { containerWith, needsRoot, startTestVolumes, type TestVolumes } from './test-volumes.ts'
-
-const uidOf = (pod: Pod): string => pod.metadata.uid ?? ''
 
 async function preparedPod(
   setup: TestVolumes,
   volume: Volume,
-): Promise<{ readonly pod: Pod; readonly path: string }> {
+): Promise<{ readonly pod: KubeletPod; readonly path: string }> {
   const pod = await setup.createPod({ containers: [containerWith(volume.name)], volumes: [volume] })
   const path = (await setup.volumes.mount(pod, setup.signal)).get(volume.name)?.hostPath ?? ''
   return { pod, path }
 }
 
-function partOf({ volumes }: TestVolumes, pod: Pod, subPath: string, index = 0): Promise<string> {
+function partOf({ volumes }: TestVolumes, pod: KubeletPod, subPath: string, index = 0): Promise<string> {
   return volumes.subPath({ pod, container: 'main', mount: { name: 'v', mountPath: '/v', subPath }, index })
 }
 
@@ -34,7 +33,7 @@ test(
     await chmod(path, 0o2770)
     await writeFile(join(path, 'file'), 'content')
     const file = await partOf(setup, pod, 'file', 0)
-    assert.equal(file, join(setup.node.rootDirectory, 'pods', uidOf(pod), 'volume-subpaths/v/main/0'))
+    assert.equal(file, join(setup.node.rootDirectory, 'pods', pod.metadata.uid, 'volume-subpaths/v/main/0'))
     assert.equal(await readFile(file, 'utf8'), 'content')
     const folder = await partOf(setup, pod, 'new/deep', 1)
     await writeFile(join(folder, 'inside'), 'x')
@@ -49,7 +48,7 @@ test(
     await rm(join(path, 'file'))
     await mkdir(join(path, 'file'))
     assert.deepEqual(await readdir(await partOf(setup, pod, 'file', 0)), [])
-    await setup.volumes.unmount(uidOf(pod), setup.signal)
+    await setup.volumes.unmount(pod.metadata.uid, setup.signal)
     assert.deepEqual(await setup.mounts(), [])
   },
 )
@@ -125,7 +124,7 @@ test('replacing a subPath by a symbolic link never leads out of the volume', { s
 
 async function tryPart(
   setup: TestVolumes,
-  pod: Pod,
+  pod: KubeletPod,
   tries: number,
 ): Promise<'mounted' | 'refused' | 'vanished'> {
   const part = tries % 2 === 0 ? 'part' : 'part/x'
@@ -164,13 +163,16 @@ test('after a crash all mounts of a pod are removed, and nothing else', { skip: 
   await writeFile(join(setup.folder, 'kept'), 'of the node')
   await mkdir(join(path, 'host'))
   await linux.mounts.bind(setup.folder, join(path, 'host'))
-  await mkdir(join(node.rootDirectory, 'pods', uidOf(pod), 'volumes/disk/host'), { recursive: true })
-  await linux.mounts.bind(setup.folder, join(node.rootDirectory, 'pods', uidOf(pod), 'volumes/disk/host'))
-  await symlink(setup.folder, join(node.rootDirectory, 'pods', uidOf(pod), 'volumes/disk/link'))
+  await mkdir(join(node.rootDirectory, 'pods', pod.metadata.uid, 'volumes/disk/host'), { recursive: true })
+  await linux.mounts.bind(
+    setup.folder,
+    join(node.rootDirectory, 'pods', pod.metadata.uid, 'volumes/disk/host'),
+  )
+  await symlink(setup.folder, join(node.rootDirectory, 'pods', pod.metadata.uid, 'volumes/disk/link'))
   const restarted = setup.restarted()
-  await restarted.unmount(uidOf(pod), signal)
-  await restarted.unmount(uidOf(pod), signal)
-  assert.deepEqual(await restarted.podsWithVolumes(), [uidOf(other.pod)])
+  await restarted.unmount(pod.metadata.uid, signal)
+  await restarted.unmount(pod.metadata.uid, signal)
+  assert.deepEqual(await restarted.podsWithVolumes(), [other.pod.metadata.uid])
   assert.equal((await setup.mounts()).length, 1)
   assert.equal(await readFile(join(setup.folder, 'kept'), 'utf8'), 'of the node')
   await assert.rejects(restarted.unmount('..', signal), /uid/)
@@ -190,7 +192,7 @@ test('a host path behind a symbolic link is mounted', { skip: needsRoot }, async
   await make().mount(pod, signal)
   await make().mount(pod, signal)
   assert.equal((await setup.mounts()).length, 1)
-  await make().unmount(uidOf(pod), signal)
+  await make().unmount(pod.metadata.uid, signal)
   assert.deepEqual(await setup.mounts(), [])
 })
 
@@ -209,7 +211,7 @@ test(
       volumes: [{ name: 'v', configMap: { name: 'c' } }],
     })
     await assert.rejects(volumes.mount(pod, signal), /MountVolume.SetUp failed for volume "v" : ENOSPC/)
-    await volumes.unmount(uidOf(pod), signal)
+    await volumes.unmount(pod.metadata.uid, signal)
     assert.deepEqual(await volumes.podsWithVolumes(), [])
   },
 )
@@ -218,11 +220,11 @@ test('concurrent volume operations of one pod are serialized', { skip: needsRoot
   const setup = await startTestVolumes(t)
   const { volumes, signal } = setup
   const { pod } = await preparedPod(setup, { name: 'v', emptyDir: { medium: 'Memory' } })
-  await volumes.unmount(uidOf(pod), signal)
+  await volumes.unmount(pod.metadata.uid, signal)
   const all = [1, 2, 3, 4].map(() => volumes.mount(pod, signal))
   await Promise.all([...all, volumes.refresh(pod, signal)])
   assert.equal((await setup.mounts()).length, 1)
-  await Promise.all([volumes.unmount(uidOf(pod), signal), volumes.unmount(uidOf(pod), signal)])
+  await Promise.all([volumes.unmount(pod.metadata.uid, signal), volumes.unmount(pod.metadata.uid, signal)])
   assert.deepEqual([await setup.mounts(), await volumes.podsWithVolumes()], [[], []])
 })
 
@@ -239,7 +241,7 @@ test('an aborted mount leaves nothing', { skip: needsRoot }, async t => {
     const preparing = volumes.mount(pod, stopping.signal)
     for (let turn = 0; turn < turns; turn += 1) await setImmediate()
     stopping.abort(new Error('enough'))
-    const releasing = volumes.unmount(uidOf(pod), signal)
+    const releasing = volumes.unmount(pod.metadata.uid, signal)
     // On a slow machine it may complete before it is aborted.
     await preparing.catch((error: unknown) => assert.match(String(error), /enough/))
     await releasing

@@ -99,7 +99,7 @@ export class TestContainerd implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     try {
       await removePods(this.runtime, this.platform)
-      await this.containerd.removeStrays()
+      await this.containerd.removeOrphans()
     } finally {
       await this.runtime[Symbol.asyncDispose]()
       await this.containerd[Symbol.asyncDispose]()

@@ -1,4 +1,5 @@
 /** Pod volumes on the real machine, below a temporary folder, with an API server that has the nodes. */
+import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { mkdir, mkdtemp, realpath } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -10,6 +11,7 @@ import { ApiServer } from '#/apiserver/api-server.ts'
 import { clientOf, type Client } from '#/client/client.ts'
 import { inProcessTransport } from '#/client/in-process.ts'
 import { kubeletConfiguration, type KubeletConfiguration } from '#/kubelet/kubelet-configuration.ts'
+import { isNamespaced, type KubeletPod } from '#/kubelet/kubelet-pod.ts'
 import { PodObjects } from '#/kubelet/pod-objects.ts'
 import { PodVolumes } from '#/kubelet/volumes.ts'
 import type { Linux } from '#/platform/linux.ts'
@@ -28,7 +30,7 @@ export interface TestVolumes {
   readonly restarted: () => PodVolumes
   /** For files outside of the kubelet's folder. */
   readonly folder: string
-  readonly createPod: (spec: PodSpec, metadata?: Pod['metadata']) => Promise<Pod>
+  readonly createPod: (spec: PodSpec, metadata?: Pod['metadata']) => Promise<KubeletPod>
   /** Advances the wall time. */
   readonly advance: (ms: number) => void
   readonly signal: AbortSignal
@@ -113,12 +115,14 @@ async function startApiServer(
 
 let podsMade = 0
 
-function createPod(client: Client, spec: PodSpec, metadata: Pod['metadata'] = {}): Promise<Pod> {
+async function createPod(client: Client, spec: PodSpec, metadata: Pod['metadata'] = {}): Promise<KubeletPod> {
   podsMade += 1
-  return client.create(pods, {
+  const pod = await client.create(pods, {
     metadata: { namespace: 'default', name: `pod-${podsMade}`, ...metadata },
     spec: { nodeName: 'n1', serviceAccountName: 'default', ...spec },
   })
+  assert.ok(isNamespaced(pod))
+  return pod
 }
 
 /** A container that mounts these volumes, each at `/NAME`. */

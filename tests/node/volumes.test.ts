@@ -17,9 +17,10 @@ import { createServer } from 'node:net'
 import { basename, join } from 'node:path'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import type { Pod, PodSpec, Volume } from '#/api/generated/core/v1.ts'
+import type { PodSpec, Volume } from '#/api/generated/core/v1.ts'
 import { configMaps, pods, secrets, serviceAccounts } from '#/api/generated/core/v1-resources.ts'
 import { decodeToken } from '#/base/json-web-token.ts'
+import type { KubeletPod } from '#/kubelet/kubelet-pod.ts'
 import { VolumeError } from '#/kubelet/volumes.ts'
 import { containerWith, needsRoot, startTestVolumes, type TestVolumes } from './test-volumes.ts'
 
@@ -27,12 +28,12 @@ function specOf(volumes: readonly Volume[], more: Partial<PodSpec> = {}): PodSpe
   return { containers: [containerWith(...volumes.map(({ name }) => name))], volumes, ...more }
 }
 
-async function pathOf({ volumes, signal }: TestVolumes, pod: Pod, name: string): Promise<string> {
+async function pathOf({ volumes, signal }: TestVolumes, pod: KubeletPod, name: string): Promise<string> {
   return (await volumes.mount(pod, signal)).get(name)?.hostPath ?? ''
 }
 
 /** The events of a pod with volumes that cannot be prepared. */
-async function eventsOf({ volumes, signal }: TestVolumes, pod: Pod): Promise<readonly string[]> {
+async function eventsOf({ volumes, signal }: TestVolumes, pod: KubeletPod): Promise<readonly string[]> {
   try {
     await volumes.mount(pod, signal)
     return []
@@ -44,7 +45,6 @@ async function eventsOf({ volumes, signal }: TestVolumes, pod: Pod): Promise<rea
 
 const modeOf = async (path: string): Promise<string> => ((await stat(path)).mode & 0o7777).toString(8)
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
-const uidOf = (pod: Pod): string => pod.metadata.uid ?? ''
 
 test(
   'an emptyDir is world-writable or has the fsGroup, and outlives the kubelet',
@@ -67,7 +67,10 @@ test(
       ),
     )
     const path = await pathOf(setup, pod, 'v')
-    assert.equal(path, join(node.rootDirectory, 'pods', uidOf(pod), 'volumes/kubernetes.io~empty-dir/v'))
+    assert.equal(
+      path,
+      join(node.rootDirectory, 'pods', pod.metadata.uid, 'volumes/kubernetes.io~empty-dir/v'),
+    )
     assert.deepEqual(await readdir(join(path, '..')), ['v'])
     assert.equal(await modeOf(path), '2777')
     assert.equal((await stat(path)).gid, 1234)
@@ -76,8 +79,11 @@ test(
     const again = (await restarted().mount(pod, signal)).get('v')
     assert.deepEqual(again, { name: 'v', hostPath: path, readonly: false, selinuxRelabel: true })
     assert.equal((await stat(join(path, 'file'))).gid, 5, 'what runs already is not changed')
-    assert.deepEqual([...(await volumes.podsWithVolumes())].sort(), [uidOf(plain), uidOf(pod)].sort())
-    for (const each of [plain, pod]) await volumes.unmount(uidOf(each), signal)
+    assert.deepEqual(
+      [...(await volumes.podsWithVolumes())].sort(),
+      [plain.metadata.uid, pod.metadata.uid].sort(),
+    )
+    for (const each of [plain, pod]) await volumes.unmount(each.metadata.uid, signal)
     assert.deepEqual(await volumes.podsWithVolumes(), [])
   },
 )
@@ -102,7 +108,7 @@ test(
     await restarted().mount(pod, signal)
     assert.equal((await mounts()).length, 2)
     assert.equal(await readFile(join(path, 'small'), 'utf8'), 'x')
-    await volumes.unmount(uidOf(pod), signal)
+    await volumes.unmount(pod.metadata.uid, signal)
     assert.deepEqual(await mounts(), [])
   },
 )
@@ -117,7 +123,7 @@ test(
       'MountVolume.SetUp failed for volume "v" : ' +
         'medium HugePages: hugePages storage requested, but there is no resource request for huge pages',
     ])
-    await setup.volumes.unmount(uidOf(pod), setup.signal)
+    await setup.volumes.unmount(pod.metadata.uid, setup.signal)
     assert.deepEqual(await setup.volumes.podsWithVolumes(), [])
   },
 )
@@ -228,7 +234,7 @@ test('config map and secret volumes are updated atomically', { skip: needsRoot }
   objects.onChange(uids => uids.forEach(uid => void changed.add(uid)))
   for (let round = 1; round <= 20; round += 1) {
     await client.update(configMaps, { ...config, data: data(String(round)) })
-    while (!changed.delete(uidOf(pod))) await setImmediate()
+    while (!changed.delete(pod.metadata.uid)) await setImmediate()
     await volumes.refresh(pod, signal)
     assert.equal(await readFile(join(path, 'last'), 'utf8'), String(round))
   }
@@ -236,7 +242,7 @@ test('config map and secret volumes are updated atomically', { skip: needsRoot }
   await reading
   assert.ok(reads > 0)
   await client.update(configMaps, { ...config, data: { first: 'x', other: 'y' } })
-  while (!changed.delete(uidOf(pod))) await setImmediate()
+  while (!changed.delete(pod.metadata.uid)) await setImmediate()
   await volumes.refresh(pod, signal)
   assert.deepEqual(
     (await readdir(path)).filter(name => !name.startsWith('..')),
@@ -286,7 +292,7 @@ test(
     const told = new Promise<readonly string[]>(resolve => objects.onChange(resolve))
     await client.create(configMaps, { metadata: { namespace: 'default', name: 'y' }, data: {} })
     await client.create(secrets, { metadata: { namespace: 'default', name: 'z' }, data: {} })
-    assert.deepEqual(await told, [uidOf(pod)])
+    assert.deepEqual(await told, [pod.metadata.uid])
     assert.deepEqual(await eventsOf(setup, pod), [
       'MountVolume.SetUp failed for volume "secret" : references non-existent secret key: k',
     ])
@@ -352,7 +358,7 @@ test(
     await volumes.refresh(pod, signal)
     assert.notEqual(await readFile(file, 'utf8'), first)
     assert.ok((volumes.nextRefreshMs(pod) ?? 0) > 2_800_000)
-    await volumes.unmount(uidOf(pod), signal)
+    await volumes.unmount(pod.metadata.uid, signal)
     assert.equal(volumes.nextRefreshMs(pod), undefined)
   },
 )
@@ -366,7 +372,7 @@ test('mounting a token fails without its service account', { skip: needsRoot }, 
   ])
   await setup.client.delete(
     pods,
-    { namespace: 'default', name: pod.metadata.name ?? '' },
+    { namespace: 'default', name: pod.metadata.name },
     { gracePeriodSeconds: 0 },
   )
 })
@@ -413,7 +419,7 @@ test('host paths are checked against their type, created, or rejected', { skip: 
       `${type} ${name}`,
     )
     if (event === '') assert.equal(await pathOf(setup, pod, 'v'), at(name))
-    await setup.volumes.unmount(uidOf(pod), setup.signal)
+    await setup.volumes.unmount(pod.metadata.uid, setup.signal)
   }
   assert.equal(await modeOf(at('new/deep')), '755')
   assert.equal(await modeOf(at('made')), '644')
@@ -428,7 +434,7 @@ test('applying the fsGroup does not follow symbolic links', { skip: needsRoot },
   const pod = await setup.createPod(
     specOf([{ name: 'v', emptyDir: {} }], { securityContext: { fsGroup: 99 } }),
   )
-  const path = join(setup.node.rootDirectory, 'pods', uidOf(pod), 'volumes/kubernetes.io~empty-dir/v')
+  const path = join(setup.node.rootDirectory, 'pods', pod.metadata.uid, 'volumes/kubernetes.io~empty-dir/v')
   await mkdir(path, { recursive: true })
   await symlink(outside, join(path, 'link'))
   await writeFile(join(path, 'file'), '')

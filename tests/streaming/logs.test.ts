@@ -98,7 +98,7 @@ describe('logs', { skip }, async () => {
     await appendFile(path, `2024-01-01T00:00:00.5Z stdout P in `)
     await appendFile(path, `\n2024-01-01T00:00:00.5Z stdout F parts\n`)
     assert.equal(await next(), 'in parts')
-    runtime.endContainer(node.containerId(uid!, 'main')!, 0)
+    runtime.endContainer(node.containerId(uid, 'main')!, 0)
     assert.equal(await next(), undefined)
     await waitUntil(async () => node.listenerCount === 0)
   })

@@ -3,11 +3,12 @@
  * sees the runtime's state.
  */
 import assert from 'node:assert/strict'
-import type { Container, ContainerStatus, Pod } from '#/api/generated/core/v1.ts'
+import type { Container, ContainerStatus } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import type { Client } from '#/client/client.ts'
 import type { ContainerRuntime, SandboxConfig } from '#/cri/cri.ts'
 import { containerConfig, sandboxConfig } from '#/cri/test-configs.ts'
+import { isNamespaced, type KubeletPod } from '#/kubelet/kubelet-pod.ts'
 import type { KubeletView } from '#/kubelet/kubelet-view.ts'
 
 export interface RuntimeNodeOptions {
@@ -20,7 +21,7 @@ export interface RuntimeNodeOptions {
 }
 
 interface RunningPod {
-  pod: Pod
+  pod: KubeletPod
   readonly sandbox: SandboxConfig
   readonly sandboxId: string
   /** Ids by name, of all attempts, the newest last. */
@@ -39,11 +40,11 @@ export class RuntimeNode implements KubeletView, AsyncDisposable {
     this.#following = this.#follow()
   }
 
-  pods(): readonly Pod[] {
+  pods(): readonly KubeletPod[] {
     return [...this.#pods.values()].map(({ pod }) => pod)
   }
 
-  pod(namespace: string, name: string): Pod | undefined {
+  pod(namespace: string, name: string): KubeletPod | undefined {
     return this.pods().find(({ metadata }) => metadata.namespace === namespace && metadata.name === name)
   }
 
@@ -73,7 +74,11 @@ export class RuntimeNode implements KubeletView, AsyncDisposable {
   }
 
   /** Starts a pod with running containers, also in the API. */
-  async run(name: string, containers: readonly Container[], ports: readonly number[] = []): Promise<Pod> {
+  async run(
+    name: string,
+    containers: readonly Container[],
+    ports: readonly number[] = [],
+  ): Promise<KubeletPod> {
     const { client, name: nodeName, image, runtime } = this.#options
     const created = await client.create(pods, {
       metadata: { namespace: 'default', name },
@@ -86,6 +91,7 @@ export class RuntimeNode implements KubeletView, AsyncDisposable {
         })),
       },
     })
+    assert.ok(isNamespaced(created))
     const sandbox = this.#sandboxConfig(created)
     const sandboxId = await runtime.runPodSandbox(sandbox)
     const running: RunningPod = { pod: created, sandbox, sandboxId, containers: new Map() }
@@ -100,7 +106,9 @@ export class RuntimeNode implements KubeletView, AsyncDisposable {
       podIPs,
       ...(podIPs[0] && { podIP: podIPs[0].ip }),
     }
-    running.pod = await client.updateStatus(pods, { ...created, status })
+    const updated = await client.updateStatus(pods, { ...created, status })
+    assert.ok(isNamespaced(updated))
+    running.pod = updated
     return running.pod
   }
 
@@ -180,9 +188,9 @@ export class RuntimeNode implements KubeletView, AsyncDisposable {
     return { waiting: { reason: 'ContainerCreating' } }
   }
 
-  #sandboxConfig({ metadata }: Pod): SandboxConfig {
+  #sandboxConfig({ metadata }: KubeletPod): SandboxConfig {
     const { podLogsDir, cgroupParent } = this.#options
-    const { name = '', namespace = '', uid = '' } = metadata
+    const { name, namespace, uid } = metadata
     return sandboxConfig(uid, {
       metadata: { name, namespace, uid, attempt: 0 },
       hostname: name,

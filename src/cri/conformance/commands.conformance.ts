@@ -6,39 +6,60 @@ import { refuses, start, type Scene } from './test-scene.ts'
 export function commandsConformance(check: Check): void {
   check('execSync returns the output and the exit code of a command', async scene => {
     const id = await start(await scene.pod(), 'deaf')
-    const result = await scene.runtime.execSync(id, ['sh', '-c', 'echo one; echo two >&2; exit 4'], 60_000)
+    const result = await scene.runtime.execSync({
+      containerId: id,
+      command: ['sh', '-c', 'echo one; echo two >&2; exit 4'],
+      timeoutMs: 60_000,
+    })
     assert.deepEqual([text(result.stdout), text(result.stderr), result.exitCode], ['one\n', 'two\n', 4])
-    const quiet = await scene.runtime.execSync(id, ['true'], 0)
+    const quiet = await scene.runtime.execSync({ containerId: id, command: ['true'], timeoutMs: 0 })
     assert.deepEqual([text(quiet.stdout), text(quiet.stderr), quiet.exitCode], ['', '', 0])
   })
 
   check('execSync fails when a command exceeds its timeout', async scene => {
     const id = await start(await scene.pod(), 'deaf')
-    await refuses(scene.runtime.execSync(id, ['sleep', '100000'], 1_000), 'timeout')
-    await refuses(scene.runtime.execSync(id, ['sleep', '100000'], 200), 'timeout')
+    await refuses(
+      scene.runtime.execSync({ containerId: id, command: ['sleep', '100000'], timeoutMs: 1_000 }),
+      'timeout',
+    )
+    await refuses(
+      scene.runtime.execSync({ containerId: id, command: ['sleep', '100000'], timeoutMs: 200 }),
+      'timeout',
+    )
   })
 
   check('execSync fails for a missing program and in a container that has exited', async scene => {
     const { runtime } = scene
     const id = await start(await scene.pod(), 'deaf')
-    await refuses(runtime.execSync(id, ['/no/such/program'], 60_000), 'failed')
+    await refuses(
+      runtime.execSync({ containerId: id, command: ['/no/such/program'], timeoutMs: 60_000 }),
+      'failed',
+    )
     await runtime.stopContainer(id, 0)
-    await refuses(runtime.execSync(id, ['true'], 60_000), 'failed')
-    await refuses(runtime.exec(id, ['true'], output), 'failed')
+    await refuses(runtime.execSync({ containerId: id, command: ['true'], timeoutMs: 60_000 }), 'failed')
+    await refuses(runtime.exec({ containerId: id, command: ['true'], ...output }), 'failed')
   })
 
   check('exec streams stdout and stderr and reports the exit code', async scene => {
     const id = await start(await scene.pod(), 'deaf')
-    await using process = await scene.runtime.exec(id, ['sh', '-c', 'echo one; echo two >&2; exit 4'], output)
+    await using process = await scene.runtime.exec({
+      containerId: id,
+      command: ['sh', '-c', 'echo one; echo two >&2; exit 4'],
+      ...output,
+    })
     assert.deepEqual(await outcome(process), ['one\n', 'two\n', { type: 'exited', code: 4 }])
-    await using quiet = await scene.runtime.exec(id, ['true'], output)
+    await using quiet = await scene.runtime.exec({ containerId: id, command: ['true'], ...output })
     assert.deepEqual(await outcome(quiet), ['', '', { type: 'exited', code: 0 }])
   })
 
   check('exec passes stdin to the command until stdin is closed', async scene => {
     const id = await start(await scene.pod(), 'deaf')
     const streams = { ...output, stdin: true }
-    await using process = await scene.runtime.exec(id, ['sh', '-c', 'cat; echo done; exit 7'], streams)
+    await using process = await scene.runtime.exec({
+      containerId: id,
+      command: ['sh', '-c', 'cat; echo done; exit 7'],
+      ...streams,
+    })
     await process.writeStdin(Buffer.from('first\n'))
     await process.writeStdin(Buffer.from('second\n'))
     process.endStdin()
@@ -48,7 +69,12 @@ export function commandsConformance(check: Check): void {
 
   check('exec transfers a large stdin and stdout without loss', async scene => {
     const id = await start(await scene.pod(), 'deaf')
-    await using process = await scene.runtime.exec(id, ['cat'], { ...output, stdin: true })
+    await using process = await scene.runtime.exec({
+      containerId: id,
+      command: ['cat'],
+      ...output,
+      stdin: true,
+    })
     const block = Buffer.alloc(64 * 1_024, 'abcdefgh')
     const write = async (): Promise<void> => {
       for (let count = 0; count < 32; count++) await process.writeStdin(block)
@@ -65,7 +91,11 @@ export function commandsConformance(check: Check): void {
     const codes = [1, 2, 3, 4, 5]
     const results = await Promise.all(
       codes.map(async code => {
-        await using process = await scene.runtime.exec(id, ['sh', '-c', `echo ${code}; exit ${code}`], output)
+        await using process = await scene.runtime.exec({
+          containerId: id,
+          command: ['sh', '-c', `echo ${code}; exit ${code}`],
+          ...output,
+        })
         // Awaited before returning: otherwise the process would be disposed of first.
         const result = await outcome(process)
         return result

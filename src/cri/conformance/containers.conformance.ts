@@ -171,8 +171,8 @@ export function containersConformance(check: Check): void {
     await refuses(runtime.startContainer(id), 'not-found')
     await refuses(runtime.updateContainerResources(id, { cpuShares: 2 }), 'not-found')
     await refuses(runtime.reopenContainerLog(id), 'not-found')
-    await refuses(runtime.execSync(id, ['true'], 1_000), 'not-found')
-    await refuses(runtime.exec(id, ['true'], streams), 'not-found')
+    await refuses(runtime.execSync({ containerId: id, command: ['true'], timeoutMs: 1_000 }), 'not-found')
+    await refuses(runtime.exec({ containerId: id, command: ['true'], ...streams }), 'not-found')
     await refuses(runtime.attach(id, streams), 'not-found')
     await refuses(runtime.portForward(id, 80), 'not-found')
     await runtime.stopContainer(id, 1)
@@ -208,9 +208,15 @@ export function containersConformance(check: Check): void {
     const signal = AbortSignal.abort(reason)
     await assert.rejects(scene.runtime.containerStatus(id, { signal }), error => error === reason)
     await assert.rejects(
-      scene.runtime.execSync(id, ['sleep', '100'], 0, { signal }),
+      scene.runtime.execSync({ containerId: id, command: ['sleep', '100'], timeoutMs: 0 }, { signal }),
       error => error === reason,
     )
-    await refuses(scene.runtime.execSync(id, ['sleep', '100'], 0, { timeoutMs: 200 }), 'timeout')
+    await refuses(
+      scene.runtime.execSync(
+        { containerId: id, command: ['sleep', '100'], timeoutMs: 0 },
+        { timeoutMs: 200 },
+      ),
+      'timeout',
+    )
   })
 }

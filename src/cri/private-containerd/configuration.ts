@@ -31,6 +31,10 @@ export function containerdConfiguration(settings: ContainerdSettings): string {
   return sections.map(([name, values]) => section(name, values)).join('\n')
 }
 
+export function configurationPath(folder: string): string {
+  return `${folder}/containerd.toml`
+}
+
 /** State directory of runc (`--root`) for the containers of the shims; each has a directory named by its id. */
 export function runcStateFolder(folder: string): string {
   return `${runcRoot(folder)}/k8s.io`

@@ -21,14 +21,14 @@ export function planContainerRun({ script, command, annotations }: ContainerRun)
     const steps = stepsOfAnnotations(annotations) ?? parseSimulatedCommand(command) ?? [forever]
     return [...writes, ...steps]
   }
-  const said = logs.flatMap(({ text, stream = 'stdout', afterMs = 0 }): CommandStep[] => {
+  const logged = logs.flatMap(({ text, stream = 'stdout', afterMs = 0 }): CommandStep[] => {
     return [...wait(afterMs), { do: 'print', stream, text: `${text}\n` }]
   })
-  const saidMs = logs.reduce((sum, { afterMs = 0 }) => sum + afterMs, 0)
+  const loggedMs = logs.reduce((sum, { afterMs = 0 }) => sum + afterMs, 0)
   const ends = exitAfterMs !== undefined || exitCode !== undefined || isOutOfMemory
-  if (!ends) return [...said, ...writes, forever]
+  if (!ends) return [...logged, ...writes, forever]
   const code = exitCode ?? (isOutOfMemory ? killedCode : 0)
-  return [...said, ...wait((exitAfterMs ?? 0) - saidMs), ...writes, { do: 'exit', code }]
+  return [...logged, ...wait((exitAfterMs ?? 0) - loggedMs), ...writes, { do: 'exit', code }]
 }
 
 /** A command that is not understood exits with 0 at once. */

@@ -20,13 +20,13 @@ export function parseReverseName(name: string): string | undefined {
 }
 
 /** Services take precedence; an endpoint has one name for each of its services. */
-export function resolveAddress({ name, type }: Question, address: string, world: DnsState): Resolution {
-  const { domain, ttlSeconds } = world
-  const services = world.servicesAt(address).map(({ metadata }) => {
+export function resolveAddress({ name, type }: Question, address: string, state: DnsState): Resolution {
+  const { domain, ttlSeconds } = state
+  const services = state.servicesAt(address).map(({ metadata }) => {
     return `${metadata.name}.${metadata.namespace}.svc.${domain}`
   })
   const targets =
-    services.length > 0 ? services : world.slicesAt(address).flatMap(slice => namesIn(slice, address, domain))
+    services.length > 0 ? services : state.slicesAt(address).flatMap(slice => namesIn(slice, address, domain))
   if (targets.length === 0) return { is: 'foreign' }
   if (type !== recordTypes.PTR) return { is: 'found', answers: [] }
   const answers = [...new Set(targets)].map(target =>

@@ -9,24 +9,24 @@ import { addressRecord, nameRecord, serviceRecord } from './make-records.ts'
  * `labels` are those before `svc`: `name.namespace`, optionally preceded by a host, or by a port and a
  * protocol.
  */
-export function resolveService(question: Question, labels: readonly string[], world: DnsState): Resolution {
+export function resolveService(question: Question, labels: readonly string[], state: DnsState): Resolution {
   const [namespace, name, ...before] = labels.toReversed()
   if (namespace === undefined) return nothing
-  if (name === undefined) return world.hasNamespace(namespace) ? nothing : missing
-  const service = world.service(namespace, name)
+  if (name === undefined) return state.hasNamespace(namespace) ? nothing : missing
+  const service = state.service(namespace, name)
   if (service === undefined || before.length > 2) return missing
-  const fullName = `${name}.${namespace}.svc.${world.domain}`
+  const fullName = `${name}.${namespace}.svc.${state.domain}`
   if (service.spec?.type === 'ExternalName') {
-    return before.length === 0 ? resolveAlias(question, service, world) : missing
+    return before.length === 0 ? resolveAlias(question, service, state) : missing
   }
-  const targets = targetsOf(service, { namespace, name, fullName }, world)
+  const targets = targetsOf(service, { namespace, name, fullName }, state)
   const [last, first] = before
-  if (last === undefined) return answer(question, isKnown(service, targets) ? targets : undefined, world)
-  if (last.startsWith('_')) return resolvePort(question, { targets, protocol: last, port: first }, world)
+  if (last === undefined) return answer(question, isKnown(service, targets) ? targets : undefined, state)
+  if (last.startsWith('_')) return resolvePort(question, { targets, protocol: last, port: first }, state)
   if (first !== undefined) return missing
-  const endpoints = endpointsOf(world.slicesOf(namespace, name)).filter(({ host }) => host === last)
+  const endpoints = endpointsOf(state.slicesOf(namespace, name)).filter(({ host }) => host === last)
   const asked = endpoints.map(endpoint => targetOf(endpoint, fullName))
-  return answer(question, asked.length > 0 ? asked : undefined, world)
+  return answer(question, asked.length > 0 ? asked : undefined, state)
 }
 
 /** A name with addresses, and the ports of the service there. */
@@ -51,10 +51,10 @@ function targetsOf(
     name,
     fullName,
   }: { readonly namespace: string; readonly name: string; readonly fullName: string },
-  world: DnsState,
+  state: DnsState,
 ): readonly Target[] {
   if (spec.clusterIP === 'None') {
-    return endpointsOf(world.slicesOf(namespace, name)).map(endpoint => targetOf(endpoint, fullName))
+    return endpointsOf(state.slicesOf(namespace, name)).map(endpoint => targetOf(endpoint, fullName))
   }
   const texts = spec.clusterIPs?.length ? spec.clusterIPs : [spec.clusterIP ?? '']
   const addresses = texts.flatMap(text => parseIpLeniently(text) ?? []).map(formatIp)
@@ -75,7 +75,7 @@ interface PortName {
   readonly port: string | undefined
 }
 
-function resolvePort(question: Question, { targets, protocol, port }: PortName, world: DnsState): Resolution {
+function resolvePort(question: Question, { targets, protocol, port }: PortName, state: DnsState): Resolution {
   const offering = targets.flatMap(target => {
     const ports = target.ports.filter(each => {
       return `_${each.protocol}` === protocol && (port === undefined || `_${each.name}` === port)
@@ -84,7 +84,7 @@ function resolvePort(question: Question, { targets, protocol, port }: PortName, 
   })
   if (offering.length === 0) return missing
   // `_tcp.name` is an empty non-terminal: it exists but has no records.
-  return port === undefined ? nothing : answer(question, offering, world)
+  return port === undefined ? nothing : answer(question, offering, state)
 }
 
 function answer(

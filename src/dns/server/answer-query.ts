@@ -13,7 +13,7 @@ import type { Transport } from './exchange.ts'
 import { udpBytesMax, type Forwarder } from './forwarder.ts'
 
 export interface AnswerOptions {
-  readonly world: DnsState
+  readonly state: DnsState
   /** False until the informers have synced; until then the cluster's names are answered with SERVFAIL. */
   readonly isKnown: boolean
   readonly forwarder: Pick<Forwarder, 'forward'>
@@ -44,11 +44,11 @@ export async function answerQuery(
   const [question] = questions
   const refusal = refusalOf(query)
   if (refusal !== undefined || question === undefined) return { ...base, responseCode: refusal ?? 1 }
-  const { world, isKnown } = options
+  const { state, isKnown } = options
   const name = question.name.toLowerCase()
   if (
     !isKnown &&
-    (name === world.domain || /(^|\.)(in-addr|ip6)\.arpa$/.test(name) || name.endsWith(`.${world.domain}`))
+    (name === state.domain || /(^|\.)(in-addr|ip6)\.arpa$/.test(name) || name.endsWith(`.${state.domain}`))
   ) {
     return { ...base, responseCode: responseCodes.servFail }
   }
@@ -71,13 +71,13 @@ async function answerQuestion(
   question: Question,
   options: AnswerOptions,
 ): Promise<Answer> {
-  const { world, random } = options
+  const { state, random } = options
   const aliases: ResourceRecord[] = []
   let asked = question
   for (let count = 0; count < aliasesMax; count++) {
-    const resolution = resolveName(asked, world)
+    const resolution = resolveName(asked, state)
     if (resolution.is === 'foreign') return forward(query, { asked, aliases }, options)
-    if (resolution.is !== 'alias') return ownAnswer(resolution, aliases, { world, random })
+    if (resolution.is !== 'alias') return ownAnswer(resolution, aliases, { state, random })
     aliases.push(resolution.answer)
     asked = { ...question, name: resolution.target }
   }
@@ -87,17 +87,17 @@ async function answerQuestion(
 function ownAnswer(
   resolution: Exclude<Resolution, { readonly is: 'alias' | 'foreign' }>,
   aliases: readonly ResourceRecord[],
-  { world, random }: Pick<AnswerOptions, 'world' | 'random'>,
+  { state, random }: Pick<AnswerOptions, 'state' | 'random'>,
 ): Answer {
   if (resolution.is === 'missing') {
-    const authorities = [startOfAuthority(world)]
+    const authorities = [startOfAuthority(state)]
     return { isAuthoritative: true, responseCode: responseCodes.nxDomain, answers: aliases, authorities }
   }
   const { answers, additionals = [] } = resolution
   return {
     isAuthoritative: true,
     answers: [...aliases, ...rotated(answers, random)],
-    authorities: answers.length === 0 ? [startOfAuthority(world)] : [],
+    authorities: answers.length === 0 ? [startOfAuthority(state)] : [],
     additionals,
   }
 }

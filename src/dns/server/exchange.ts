@@ -30,8 +30,8 @@ export async function exchange(options: ExchangeOptions): Promise<DnsMessage | u
     deadline.abort(new Error('no response within the timeout')),
   )
   try {
-    const ask = transport === 'udp' ? askByDatagram : askByStream
-    return await ask({ ...options, query, signal: deadline.signal })
+    const send = transport === 'udp' ? queryUdp : queryTcp
+    return await send({ ...options, query, signal: deadline.signal })
   } catch {
     // The caller tries the next server.
     return undefined
@@ -40,7 +40,7 @@ export async function exchange(options: ExchangeOptions): Promise<DnsMessage | u
   }
 }
 
-async function askByDatagram({
+async function queryUdp({
   platform,
   server,
   query,
@@ -61,7 +61,7 @@ async function askByDatagram({
   return await promise.finally(() => signal.removeEventListener('abort', abort))
 }
 
-async function askByStream({
+async function queryTcp({
   platform,
   server,
   query,

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { EnvVar, Service } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
+import { stored } from '../testdata/objects.ts'
 import { environmentOf, expandCommand } from './environment.ts'
 import { inputOf, type Given } from './testdata/input.ts'
 
@@ -25,8 +27,8 @@ function service(
     readonly address?: string
     readonly ports?: NonNullable<Service['spec']>['ports']
   },
-): Service {
-  return { metadata: { name, namespace }, spec: { clusterIP: address, ports } }
+): Stored<Service> {
+  return stored({ metadata: { name, namespace }, spec: { clusterIP: address, ports } })
 }
 
 /** `A=1 B=2`. */

@@ -60,7 +60,7 @@ async function variablesFrom(
 /** Undefined if the source is optional and missing. */
 async function valueOf(from: EnvVarSource, input: EnvironmentInput): Promise<string | undefined> {
   const { pod, container, podAddresses, node, machine, sources } = input
-  const namespace = pod.metadata.namespace ?? ''
+  const namespace = pod.metadata.namespace
   const { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef } = from
   if (fieldRef) {
     const { addresses: hostAddresses } = node

@@ -1,6 +1,6 @@
 /** Mounts and devices of a container. */
 import { join } from 'node:path'
-import type { Container, Pod, VolumeMount } from '#/api/generated/core/v1.ts'
+import type { Container, VolumeMount } from '#/api/generated/core/v1.ts'
 import { quote } from '#/api/text/quote.ts'
 import type { Device, Mount, RuntimeHandler } from '#/cri/cri.ts'
 import type { ContainerInput, ContainerSources, ContainerVolume } from '../container-input.ts'
@@ -168,14 +168,19 @@ function isRecursivelyReadonly(mount: VolumeMount, handler: RuntimeHandler | und
 function ownMounts(input: MountsInput): readonly Mount[] {
   const { pod, container, attempt, podAddresses, node } = input
   const { terminationMessagePath: containerPath = '' } = container
-  const uid = uidOf(pod)
+  const uid = pod.metadata.uid
   return [
     ...(hasHostsFile(pod, container, podAddresses)
       ? [fileMount(hostsFilePath(node, uid), '/etc/hosts')]
       : []),
     ...(containerPath === ''
       ? []
-      : [fileMount(terminationMessagePath(node, uid, container.name, attempt), join('/', containerPath))]),
+      : [
+          fileMount(
+            terminationMessagePath(node, { uid, container: container.name, attempt }),
+            join('/', containerPath),
+          ),
+        ]),
   ]
 }
 
@@ -188,8 +193,4 @@ function fileMount(hostPath: string, containerPath: string): Mount {
     propagation: 'private',
     selinuxRelabel: true,
   }
-}
-
-function uidOf(pod: Pod): string {
-  return pod.metadata.uid ?? ''
 }

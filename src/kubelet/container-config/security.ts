@@ -20,13 +20,13 @@ import type {
   SandboxSecurity,
   SecurityProfile,
   SelinuxOptions,
+  RuntimeHandler,
 } from '#/cri/cri.ts'
-import type { ContainerInput, ContainerVolume, SandboxContext } from '../container-input.ts'
+import type { ContainerInput, ContainerVolume, SandboxContext, UserMappings } from '../container-input.ts'
 import type { MachineInfo } from '../machine-info.ts'
 import type { KubeletConfiguration } from '../kubelet-configuration.ts'
 import { seccompFolder } from '../pod-paths.ts'
-import { formatPod } from '../format-pod.ts'
-import { namespacesOf } from './namespaces.ts'
+import { formatPod, type KubeletPod } from '../kubelet-pod.ts'
 
 type SecurityInput = Pick<
   ContainerInput,
@@ -35,7 +35,7 @@ type SecurityInput = Pick<
 
 export function containerSecurity(input: SecurityInput): ContainerSecurity {
   const { pod, container, image, node, machine } = input
-  refuseRoot(pod, container, image)
+  verifyRunAsNonRoot(pod, container, image)
   const { securityContext: own = {} } = container
   const user = userOf(pod, container, image)
   const runAsGroup = own.runAsGroup ?? pod.spec?.securityContext?.runAsGroup
@@ -58,7 +58,7 @@ export function containerSecurity(input: SecurityInput): ContainerSecurity {
   }
 }
 
-export function sandboxSecurity(pod: Pod, context: SandboxContext): SandboxSecurity {
+export function sandboxSecurity(pod: KubeletPod, context: SandboxContext): SandboxSecurity {
   const { runAsUser, runAsGroup, seLinuxOptions } = pod.spec?.securityContext ?? {}
   const selinux = selinuxOf(seLinuxOptions)
   return {
@@ -81,7 +81,7 @@ function allContainers({ spec }: Pod): readonly Container[] {
 
 /** From the spec, otherwise from the image, otherwise root. */
 function userOf(
-  pod: Pod,
+  pod: KubeletPod,
   { securityContext }: Container,
   image: Image,
 ): Pick<ContainerSecurity, 'runAsUser' | 'runAsUsername'> {
@@ -95,7 +95,7 @@ function userOf(
  * Enforces `runAsNonRoot`: rejects containers that would run as root or have a user name that cannot be
  * verified.
  */
-function refuseRoot(pod: Pod, container: Container, image: Image): void {
+function verifyRunAsNonRoot(pod: KubeletPod, container: Container, image: Image): void {
   const { securityContext: ofPod } = pod.spec ?? {}
   const { securityContext: own } = container
   if (!(own?.runAsNonRoot ?? ofPod?.runAsNonRoot ?? false)) return
@@ -124,7 +124,7 @@ function refuseRoot(pod: Pod, container: Container, image: Image): void {
 
 /** `fsGroup` owns the pod's volumes, so all of its containers get the group. */
 function groupsOf(
-  pod: Pod,
+  pod: KubeletPod,
   volumes: ReadonlyMap<string, ContainerVolume>,
 ): Pick<ContainerSecurity, 'supplementalGroups' | 'supplementalGroupsPolicy'> {
   const {
@@ -170,7 +170,7 @@ const appArmorAnnotation = 'container.apparmor.security.beta.kubernetes.io/'
 const localhostPrefix = 'localhost/'
 
 /** Pods that bypass the API server (static pods) may still use the annotation. */
-function appArmorOf(pod: Pod, { name, securityContext }: Container): SecurityProfile | undefined {
+function appArmorOf(pod: KubeletPod, { name, securityContext }: Container): SecurityProfile | undefined {
   const profile: AppArmorProfile | undefined =
     securityContext?.appArmorProfile ??
     annotatedProfile(pod.metadata.annotations?.[appArmorAnnotation + name]) ??
@@ -215,3 +215,28 @@ const maskedPaths = [
 ]
 
 const readonlyPaths = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger']
+
+interface UserNamespaceContext {
+  readonly handler?: RuntimeHandler
+  readonly users?: UserMappings
+}
+
+/** Linux namespaces that a pod shares with its node and its containers share with one another. */
+function namespacesOf(pod: Pod, context: UserNamespaceContext): NamespaceOptions {
+  const { hostNetwork, hostPID, hostIPC, shareProcessNamespace } = pod.spec ?? {}
+  const users = usersOf(pod, context)
+  return {
+    network: hostNetwork ? 'node' : 'pod',
+    pid: hostPID ? 'node' : shareProcessNamespace ? 'pod' : 'container',
+    ipc: hostIPC ? 'node' : 'pod',
+    ...(users && { users }),
+  }
+}
+
+/** Undefined if the pod uses the node's user namespace. */
+function usersOf(pod: Pod, { handler, users }: UserNamespaceContext): UserMappings | undefined {
+  if (pod.spec?.hostUsers !== false) return undefined
+  if (handler?.supportsUserNamespaces && users !== undefined) return users
+  const who = handler?.name ? `RuntimeClass handler ${quote(handler.name)}` : 'runtime'
+  throw new Error(`can't set \`spec.hostUsers: false\`, ${who} does not support user namespaces`)
+}

@@ -2,23 +2,28 @@
  * Environment variables for services that exist when the container is created; the API server's service is
  * always included. https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables
  */
-import type { Pod, Service, ServicePort } from '#/api/generated/core/v1.ts'
+import type { Service, ServicePort } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
+import type { KubeletPod } from '../kubelet-pod.ts'
 
 type Variable = readonly [name: string, value: string]
 
-export function serviceVariables(pod: Pod, services: readonly Service[]): ReadonlyMap<string, string> {
-  const heard = new Map<string, Service>()
+export function serviceVariables(
+  pod: KubeletPod,
+  services: readonly Stored<Service>[],
+): ReadonlyMap<string, string> {
+  const byName = new Map<string, Stored<Service>>()
   for (const service of services) {
-    const { name = '', namespace } = service.metadata
+    const { name, namespace } = service.metadata
     if (!hasAddress(service)) continue
     if (isApiService(service)) {
       // A service of the same name in the pod's namespace takes precedence.
-      if (!heard.has(name)) heard.set(name, service)
+      if (!byName.has(name)) byName.set(name, service)
     } else if (namespace === pod.metadata.namespace && (pod.spec?.enableServiceLinks ?? true)) {
-      heard.set(name, service)
+      byName.set(name, service)
     }
   }
-  return new Map([...heard.values()].flatMap(variablesOf))
+  return new Map([...byName.values()].flatMap(variablesOf))
 }
 
 function isApiService({ metadata }: Service): boolean {
@@ -30,8 +35,8 @@ function hasAddress({ spec }: Service): boolean {
   return clusterIP !== '' && clusterIP !== 'None'
 }
 
-function variablesOf({ metadata, spec }: Service): Variable[] {
-  const prefix = variableName(metadata.name ?? '')
+function variablesOf({ metadata, spec }: Stored<Service>): Variable[] {
+  const prefix = variableName(metadata.name)
   const { clusterIP: address = '', ports = [] } = spec ?? {}
   const [first] = ports
   if (first === undefined) return []

@@ -1,4 +1,5 @@
 import type { Node, NodeCondition } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { formatTime } from '#/api/text/time.ts'
 import type { NodeShape } from '../hollow-kubelet.ts'
 
@@ -16,7 +17,7 @@ export function registeredNode({ name, labels, taints, podCidr }: NodeShape): No
   }
 }
 
-export function readyNode(node: Node, shape: NodeShape, nowMs: number): Node {
+export function readyNode(node: Stored<Node>, shape: NodeShape, nowMs: number): Node {
   const capacity = { ...capacityUsual, ...shape.capacity }
   return {
     ...node,
@@ -31,34 +32,34 @@ export function readyNode(node: Node, shape: NodeShape, nowMs: number): Node {
       conditions: conditions.map(condition => conditionNow(node, condition, nowMs)),
       nodeInfo: {
         architecture: 'amd64',
-        bootID: node.metadata.uid ?? '',
+        bootID: node.metadata.uid,
         containerRuntimeVersion: 'simulated://1.0.0',
         kernelVersion: 'simulated',
         kubeProxyVersion: '',
         kubeletVersion: 'v1.36.0',
-        machineID: node.metadata.uid ?? '',
+        machineID: node.metadata.uid,
         operatingSystem: 'linux',
         osImage: 'simulated',
-        systemUUID: node.metadata.uid ?? '',
+        systemUUID: node.metadata.uid,
       },
     },
   }
 }
 
-type Said = Pick<NodeCondition, 'type' | 'status' | 'reason' | 'message'>
+type ConditionState = Pick<NodeCondition, 'type' | 'status' | 'reason' | 'message'>
 
-const conditions: readonly Said[] = [
+const conditions: readonly ConditionState[] = [
   good('MemoryPressure', 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available'),
   good('DiskPressure', 'KubeletHasNoDiskPressure', 'kubelet has no disk pressure'),
   good('PIDPressure', 'KubeletHasSufficientPID', 'kubelet has sufficient PID available'),
   { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'kubelet is posting ready status' },
 ]
 
-function good(type: string, reason: string, message: string): Said {
+function good(type: string, reason: string, message: string): ConditionState {
   return { type, status: 'False', reason, message }
 }
 
-function conditionNow(node: Node, condition: Said, nowMs: number): NodeCondition {
+function conditionNow(node: Node, condition: ConditionState, nowMs: number): NodeCondition {
   const before = node.status?.conditions?.find(({ type }) => type === condition.type)
   const now = formatTime(nowMs)
   const since = before?.status === condition.status ? before.lastTransitionTime : undefined

@@ -1,8 +1,14 @@
 import { formatDurationMs } from '#/api/text/duration.ts'
 import type { Container, ContainerStatus, Pod, PodStatus } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { formatTime, parseTime } from '#/api/text/time.ts'
-import { answersProbes, scriptOf } from './container-script.ts'
-import { isEnded, podConditions } from './pod-conditions.ts'
+import {
+  outcomeOf,
+  outcomeOfAnnotations,
+  parseSimulatedCommand,
+  type CommandOutcome,
+} from '#/cri/simulated-command.ts'
+import { isTerminal, podConditions } from './pod-conditions.ts'
 
 export interface PodSyncInput {
   readonly nowMs: number
@@ -17,39 +23,39 @@ export interface PodPlan {
 }
 
 /** Computes the pod status from the previous status and the elapsed time. The status is the only state. */
-export function planPod(pod: Pod, world: PodSyncInput): PodPlan {
+export function planPod(pod: Stored<Pod>, input: PodSyncInput): PodPlan {
   const { spec, status } = pod
-  if (status !== undefined && isEnded(status.phase)) return { status }
-  const walk = new Walk(pod, world.nowMs)
-  const initContainerStatuses = walk.initContainers()
-  const containerStatuses = walk.containers()
-  const phase = walk.hasInitFailed ? 'Failed' : phaseOf(pod, containerStatuses, walk.isInitialized)
+  if (status !== undefined && isTerminal(status.phase)) return { status }
+  const progress = new PodProgress(pod, input.nowMs)
+  const initContainerStatuses = progress.initContainers()
+  const containerStatuses = progress.containers()
+  const phase = progress.hasInitFailed ? 'Failed' : phaseOf(pod, containerStatuses, progress.isInitialized)
   const next: PodStatus = {
     ...status,
     phase,
-    hostIP: world.hostIp,
-    hostIPs: [{ ip: world.hostIp }],
-    podIP: world.podIp,
-    podIPs: [{ ip: world.podIp }],
-    startTime: status?.startTime ?? formatTime(world.nowMs),
+    hostIP: input.hostIp,
+    hostIPs: [{ ip: input.hostIp }],
+    podIP: input.podIp,
+    podIPs: [{ ip: input.podIp }],
+    startTime: status?.startTime ?? formatTime(input.nowMs),
     ...(initContainerStatuses.length > 0 && {
-      initContainerStatuses: isEnded(phase)
-        ? initContainerStatuses.map(container => stoppedSidecar(container, 0, world.nowMs))
+      initContainerStatuses: isTerminal(phase)
+        ? initContainerStatuses.map(container => stoppedSidecar(container, 0, input.nowMs))
         : initContainerStatuses,
     }),
     containerStatuses,
   }
-  const conditions = podConditions({ ...pod, status: next }, walk.isInitialized, world.nowMs)
+  const conditions = podConditions({ ...pod, status: next }, progress.isInitialized, input.nowMs)
   const planned = { status: { ...next, conditions, ...observed(pod) } }
-  return walk.nextMs === Infinity || spec === undefined
+  return progress.nextMs === Infinity || spec === undefined
     ? planned
-    : { ...planned, requeueAfterMs: Math.max(1, walk.nextMs - world.nowMs) }
+    : { ...planned, requeueAfterMs: Math.max(1, progress.nextMs - input.nowMs) }
 }
 
 /** The pod after all its containers have been stopped. */
-export function stoppedPod(pod: Pod, nowMs: number): Pod {
+export function stoppedPod(pod: Stored<Pod>, nowMs: number): Stored<Pod> {
   const { status } = pod
-  if (isEnded(status?.phase)) return pod
+  if (isTerminal(status?.phase)) return pod
   const containerStatuses = status?.containerStatuses?.map(container => {
     return stopped(container, terminatedBySignal, nowMs)
   })
@@ -75,15 +81,15 @@ const terminatedBySignal = 143
  */
 const restartMs = { first: 10_000, max: 300_000, ranWell: 600_000 }
 
-class Walk {
-  readonly #pod: Pod
+class PodProgress {
+  readonly #pod: Stored<Pod>
   readonly #nowMs: number
   /** Time of the next state change. */
   nextMs = Infinity
   isInitialized = true
   hasInitFailed = false
 
-  constructor(pod: Pod, nowMs: number) {
+  constructor(pod: Stored<Pod>, nowMs: number) {
     this.#pod = pod
     this.#nowMs = nowMs
   }
@@ -96,8 +102,11 @@ class Walk {
       if (!this.isInitialized) return before ?? waiting(container, 'PodInitializing')
       if (container.restartPolicy === 'Always') return this.#sidecar(container, before)
       const script = scriptOf(this.#pod, container)
-      const lasting = container.command || container.args ? script : { afterMs: 0, exitCode: 0 }
-      const after = this.#step(container, before, lasting, initRestarts(this.#pod))
+      const initScript = container.command || container.args ? script : { afterMs: 0, exitCode: 0 }
+      const after = this.#step(container, before, {
+        script: initScript,
+        restartPolicy: initRestarts(this.#pod),
+      })
       if (after.state?.terminated?.exitCode !== 0) {
         this.isInitialized = false
         this.hasInitFailed ||= after.state?.terminated !== undefined
@@ -111,15 +120,14 @@ class Walk {
     return containers.map(container => {
       const before = this.#pod.status?.containerStatuses?.find(({ name }) => name === container.name)
       if (!this.isInitialized) return before ?? waiting(container, 'PodInitializing')
-      return this.#step(container, before, scriptOf(this.#pod, container), restartPolicy)
+      return this.#step(container, before, { script: scriptOf(this.#pod, container), restartPolicy })
     })
   }
 
   #step(
     container: Container,
     before: ContainerStatus | undefined,
-    script: ReturnType<typeof scriptOf>,
-    restarts: string,
+    { script, restartPolicy }: { readonly script: Script; readonly restartPolicy: string },
   ): ContainerStatus {
     const status = this.#restarted(container, before)
     const terminated = status.state?.terminated
@@ -128,14 +136,14 @@ class Walk {
     if (script === 'forever') return this.#readied(container, status, startedMs)
     const endMs = startedMs + script.afterMs
     if (endMs > this.#nowMs) {
-      this.#wakeAt(endMs)
+      this.#requeueAt(endMs)
       return this.#readied(container, status, startedMs)
     }
     const end = ended(status, script.exitCode, this.#nowMs)
-    const isRestarted = restarts === 'Always' || (restarts === 'OnFailure' && script.exitCode !== 0)
+    const isRestarted = restartPolicy === 'Always' || (restartPolicy === 'OnFailure' && script.exitCode !== 0)
     if (!isRestarted) return { ...status, ready: false, started: false, state: { terminated: end } }
     const backoffMs = backoffOf(status.restartCount, end)
-    this.#wakeAt(this.#nowMs + backoffMs)
+    this.#requeueAt(this.#nowMs + backoffMs)
     const { name, namespace, uid } = this.#pod.metadata
     const pod = `${name}_${namespace}(${uid})`
     const message = `back-off ${formatDurationMs(backoffMs)} restarting failed container=${container.name} pod=${pod}`
@@ -161,7 +169,7 @@ class Walk {
       const restartCount = before.restartCount + 1
       return { ...this.#running(container, undefined), restartCount, lastState: { terminated: last } }
     }
-    this.#wakeAt(againMs)
+    this.#requeueAt(againMs)
     return before
   }
 
@@ -181,7 +189,7 @@ class Walk {
       name: container.name,
       image,
       imageID: `simulated://${image}`,
-      containerID: `simulated://${this.#pod.metadata.uid ?? ''}/${container.name}`,
+      containerID: `simulated://${this.#pod.metadata.uid}/${container.name}`,
       ready: true,
       started: true,
       restartCount: before?.restartCount ?? 0,
@@ -195,12 +203,12 @@ class Walk {
   #readied(container: Container, status: ContainerStatus, startedMs: number): ContainerStatus {
     const { initialDelaySeconds = 0 } = container.readinessProbe ?? {}
     const readyMs = startedMs + initialDelaySeconds * 1_000
-    if (readyMs > this.#nowMs) this.#wakeAt(readyMs)
+    if (readyMs > this.#nowMs) this.#requeueAt(readyMs)
     const ready = readyMs <= this.#nowMs && answersProbes(this.#pod)
     return status.ready === ready ? status : { ...status, ready }
   }
 
-  #wakeAt(ms: number): void {
+  #requeueAt(ms: number): void {
     this.nextMs = Math.min(this.nextMs, ms)
   }
 }
@@ -259,4 +267,34 @@ function phaseOf({ spec }: Pod, containers: readonly ContainerStatus[], isInitia
 
 function observed({ metadata }: Pod): Pick<PodStatus, 'observedGeneration'> {
   return metadata.generation === undefined ? {} : { observedGeneration: metadata.generation }
+}
+
+/** A simulated container exits after a time with a code, or runs forever. */
+type Script = CommandOutcome | 'forever'
+
+/**
+ * Two pod annotations determine the behavior of all containers. Otherwise it follows from the command, if
+ * that consists of `sleep`, `exit`, `true`, `false` and `echo`, directly or in a shell. For any other
+ * command, a container that is expected to complete exits with 0 after one second, and others run forever.
+ */
+export function scriptOf(pod: Pod, container: Container): Script {
+  return outcomeOfAnnotations(pod.metadata.annotations) ?? scriptOfCommand(container) ?? scriptUsual(pod)
+}
+
+/** False if a pod annotation makes probes fail; it can change while the pod runs. */
+export function answersProbes({ metadata }: Pod): boolean {
+  return metadata.annotations?.[readyAnnotation] !== 'false'
+}
+
+const readyAnnotation = 'simulated.k8ts.io/ready'
+
+function scriptUsual({ spec }: Pod): Script {
+  return spec?.restartPolicy === 'Never' || spec?.restartPolicy === 'OnFailure'
+    ? { afterMs: 1_000, exitCode: 0 }
+    : 'forever'
+}
+
+function scriptOfCommand({ command = [], args = [] }: Container): Script | undefined {
+  const steps = parseSimulatedCommand([...command, ...args])
+  return steps && outcomeOf(steps)
 }

@@ -16,8 +16,8 @@ export function podConditions(pod: Pod, isInitialized: boolean, nowMs: number): 
     : isRunning
       ? { reason: 'ReadinessGatesNotReady' }
       : { reason: 'ContainersNotReady' }
-  const said: readonly PodCondition[] = [
-    { type: 'PodReadyToStartContainers', status: isRunning || !isEnded(phase) ? 'True' : 'False' },
+  const own: readonly PodCondition[] = [
+    { type: 'PodReadyToStartContainers', status: isRunning || !isTerminal(phase) ? 'True' : 'False' },
     {
       type: 'Initialized',
       status: isInitialized ? 'True' : 'False',
@@ -34,19 +34,19 @@ export function podConditions(pod: Pod, isInitialized: boolean, nowMs: number): 
       ...(isRunning ? {} : isSucceeded ? completed : { reason: 'ContainersNotReady' }),
     },
   ]
-  const saidTypes = new Set(said.map(({ type }) => type))
+  const ownTypes = new Set(own.map(({ type }) => type))
   const now = formatTime(nowMs)
   return [
-    ...said.map(condition => {
+    ...own.map(condition => {
       const last = before.find(({ type }) => type === condition.type)
       const since = last?.status === condition.status ? last.lastTransitionTime : undefined
       return { ...condition, lastTransitionTime: since ?? now }
     }),
-    ...before.filter(({ type }) => !saidTypes.has(type)),
+    ...before.filter(({ type }) => !ownTypes.has(type)),
   ]
 }
 
 /** True if the pod has succeeded or failed. */
-export function isEnded(phase: string | undefined): boolean {
+export function isTerminal(phase: string | undefined): boolean {
   return phase === 'Succeeded' || phase === 'Failed'
 }

@@ -11,7 +11,7 @@ export interface ImageGcOptions {
   readonly platform: Platform
   readonly runtime: ContainerRuntime
   readonly node: Pick<KubeletConfiguration, 'imageGc'>
-  readonly keptImages: readonly string[]
+  readonly pinnedImages: readonly string[]
   readonly records: PullRecords
 }
 
@@ -23,7 +23,7 @@ export class ImageGc {
 
   constructor(options: ImageGcOptions) {
     this.#options = options
-    this.#kept = new Set(options.keptImages.map(normalizeImage))
+    this.#kept = new Set(options.pinnedImages.map(normalizeImage))
   }
 
   /** Resolves with an event for the node, if any. Throws after trying all candidates if a removal failed. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { mustAttemptImagePull, withPull, type ImagePulledRecord } from './plan-access.ts'
+import { mustAttemptImagePull, recordPull, type ImagePulledRecord } from './plan-access.ts'
 import type { PullCredential } from './pull-credentials.ts'
 
 const repository = 'quay.io/me/it'
@@ -16,7 +16,7 @@ function pulled(...texts: readonly string[]): ImagePulledRecord {
   let record: ImagePulledRecord = { imageRef: 'id', lastUpdatedTime: '0', credentialMapping: {} }
   for (const text of texts) {
     const given = text === 'none' ? {} : { credential: credential(text) }
-    record = withPull(record, { imageRef: 'id', repository, now: '1', ...given }) ?? record
+    record = recordPull(record, { imageRef: 'id', repository, now: '1', ...given }) ?? record
   }
   return record
 }
@@ -53,7 +53,7 @@ test('a present image may be used by pods with matching pull records', () => {
 
 test('a pull record is written only for new credentials', () => {
   const pull = (record: ImagePulledRecord, text: string): ImagePulledRecord | undefined => {
-    return withPull(record, { imageRef: 'id', repository, now: '2', credential: credential(text) })
+    return recordPull(record, { imageRef: 'id', repository, now: '2', credential: credential(text) })
   }
   assert.equal(pull(pulled('a/1'), 'a/1'), undefined)
   assert.equal(pull(pulled('none'), 'a/1'), undefined)

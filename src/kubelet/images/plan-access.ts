@@ -50,7 +50,7 @@ export function mustAttemptImagePull({
 const secretsMax = 100
 
 /** Adds a pull to the record; undefined if the record is unchanged. */
-export function withPull(
+export function recordPull(
   record: ImagePulledRecord | undefined,
   { imageRef, repository, credential, now }: RecordedPull,
 ): ImagePulledRecord | undefined {

@@ -1,22 +1,24 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Secret } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
+import { stored } from '../testdata/objects.ts'
 import { pullCredentials, PullSecretError } from './pull-credentials.ts'
 
 function base64(text: string): string {
   return Buffer.from(text).toString('base64')
 }
 
-function secret(type: 'dockerconfigjson' | 'dockercfg', content: unknown, name = 'it'): Secret {
+function secret(type: 'dockerconfigjson' | 'dockercfg', content: unknown, name = 'it'): Stored<Secret> {
   const text = typeof content === 'string' ? content : JSON.stringify(content)
-  return {
+  return stored({
     metadata: { namespace: 'default', name, uid: `uid-${name}` },
     type: `kubernetes.io/${type}`,
     data: { [`.${type}`]: base64(text) },
-  }
+  })
 }
 
-function found(secrets: readonly Secret[], repository: string): string {
+function found(secrets: readonly Stored<Secret>[], repository: string): string {
   return pullCredentials(secrets, repository)
     .map(({ username, password, source }) => `${source.name}/${username}:${password}`)
     .join(' ')
@@ -31,7 +33,8 @@ test('dockerconfigjson and dockercfg secrets are parsed', () => {
   assert.equal(found([json], 'elsewhere.io/a'), '')
   assert.equal(found([{ ...json, type: 'Opaque' }], 'quay.io/a'), '')
   assert.equal(found([secret('dockerconfigjson', {})], 'quay.io/a'), '')
-  assert.equal(found([{ metadata: { name: 'empty' }, type: 'kubernetes.io/dockercfg' }], 'quay.io/a'), '')
+  const empty = stored({ metadata: { name: 'empty' }, type: 'kubernetes.io/dockercfg' })
+  assert.equal(found([empty], 'quay.io/a'), '')
 })
 
 test('the most specific credentials are tried first', () => {

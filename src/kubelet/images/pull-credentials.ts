@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Secret } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
+import { messageOf } from '#/base/message-of.ts'
+import { CriError, type ContainerRuntime } from '#/cri/cri.ts'
 import { asObject, type JsonObject } from './json-object.ts'
 import { defaultRegistry, isDefaultRegistry, matchesRegistry, registryOfKey } from './match-registry.ts'
 
@@ -27,7 +30,10 @@ export class PullSecretError extends Error {
 }
 
 /** Credentials for a repository in the order to try: most specific match first. Throws PullSecretError. */
-export function pullCredentials(secrets: readonly Secret[], repository: string): readonly PullCredential[] {
+export function pullCredentials(
+  secrets: readonly Stored<Secret>[],
+  repository: string,
+): readonly PullCredential[] {
   const byRegistry = new Map<string, PullCredential[]>()
   for (const [registry, credential] of secrets.flatMap(readSecret)) {
     byRegistry.set(registry, [...(byRegistry.get(registry) ?? []), credential])
@@ -40,7 +46,7 @@ export function pullCredentials(secrets: readonly Secret[], repository: string):
   return byRegistry.get(defaultRegistry) ?? []
 }
 
-function readSecret(secret: Secret): (readonly [registry: string, credential: PullCredential])[] {
+function readSecret(secret: Stored<Secret>): (readonly [registry: string, credential: PullCredential])[] {
   try {
     return Object.entries(registriesIn(secret)).map(([key, entry]) => {
       return [registryOfKey(key), credentialOf(secret, entry)] as const
@@ -48,7 +54,7 @@ function readSecret(secret: Secret): (readonly [registry: string, credential: Pu
   } catch (error) {
     // A JSON parser's error message could reveal the secret.
     const reason = error instanceof TypeError ? error.message : 'it holds no JSON'
-    const message = `cannot read image pull secret ${secret.metadata.name ?? ''}: ${reason}`
+    const message = `cannot read image pull secret ${secret.metadata.name}: ${reason}`
     throw new PullSecretError(message, { cause: error })
   }
 }
@@ -67,8 +73,8 @@ function parse(base64: string): JsonObject {
   return asObject(JSON.parse(Buffer.from(base64, 'base64').toString()), 'its content')
 }
 
-function credentialOf({ metadata }: Secret, value: unknown): PullCredential {
-  const { namespace = '', name = '', uid = '' } = metadata
+function credentialOf({ metadata }: Stored<Secret>, value: unknown): PullCredential {
+  const { namespace = '', name, uid } = metadata
   const entry = asObject(value, 'an entry')
   const { auth } = entry
   const pair = typeof auth === 'string' && auth !== '' ? decodeAuth(auth) : undefined
@@ -96,4 +102,39 @@ function decodeAuth(auth: string): { readonly username: string; readonly passwor
 
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
+}
+
+export interface Pulled {
+  readonly id: string
+  /** Absent for an anonymous pull. */
+  readonly credential?: PullCredential
+}
+
+interface PullRequest {
+  readonly image: string
+  readonly credentials: readonly PullCredential[]
+  readonly signal: AbortSignal
+}
+
+/** Tries the credentials in order. Throws the errors of all attempts. */
+export async function pullWith(
+  runtime: Pick<ContainerRuntime, 'pullImage'>,
+  { image, credentials, signal }: PullRequest,
+): Promise<Pulled> {
+  if (credentials.length === 0) return { id: await runtime.pullImage(image, undefined, { signal }) }
+  const errors: unknown[] = []
+  for (const credential of credentials) {
+    const { username, password } = credential
+    try {
+      return { id: await runtime.pullImage(image, { username, password }, { signal }), credential }
+    } catch (error) {
+      signal.throwIfAborted()
+      errors.push(error)
+    }
+  }
+  if (errors.length === 1) throw errors[0]
+  const messages = new Set(errors.map(error => messageOf(error)))
+  const text = [...messages].join(', ')
+  const cause = new AggregateError(errors)
+  throw new CriError('failed', messages.size === 1 ? text : `[${text}]`, { cause })
 }

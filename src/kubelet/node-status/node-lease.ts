@@ -3,6 +3,7 @@ import { isApiError } from '#/api/errors.ts'
 import type { Lease } from '#/api/generated/coordination/v1.ts'
 import { leases } from '#/api/generated/coordination/v1-resources.ts'
 import type { Node } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { formatMicroTime } from '#/api/text/time.ts'
 import type { Client } from '#/client/client.ts'
 import type { Clock } from '#/platform/platform.ts'
@@ -22,14 +23,14 @@ export interface NodeLeaseOptions {
 export class NodeLease {
   readonly #options: NodeLeaseOptions
   /** As last written; undefined if unknown. */
-  #lease: Lease | undefined
+  #lease: Stored<Lease> | undefined
 
   constructor(options: NodeLeaseOptions) {
     this.#options = options
   }
 
   /** Once the node is registered it owns the lease, so that both are deleted together. */
-  async renew(node: Node | undefined, signal: AbortSignal): Promise<void> {
+  async renew(node: Stored<Node> | undefined, signal: AbortSignal): Promise<void> {
     try {
       await this.#write(node, signal)
     } catch (error) {
@@ -40,7 +41,7 @@ export class NodeLease {
     }
   }
 
-  async #write(node: Node | undefined, signal: AbortSignal): Promise<void> {
+  async #write(node: Stored<Node> | undefined, signal: AbortSignal): Promise<void> {
     const { client, name } = this.#options
     const options = { signal, timeoutMs: renewalMs }
     const known = this.#lease ?? (await client.find(leases, { namespace, name }, options))
@@ -50,7 +51,7 @@ export class NodeLease {
       : client.update(leases, wanted, options))
   }
 
-  #wanted(known: Lease | undefined, node: Node | undefined): Lease {
+  #wanted(known: Stored<Lease> | undefined, node: Stored<Node> | undefined): Lease {
     const { name, clock } = this.#options
     const { uid } = node?.metadata ?? {}
     const ownerReferences = uid === undefined ? [] : [{ apiVersion: 'v1', kind: 'Node', name, uid }]

@@ -3,11 +3,10 @@ import { test } from 'node:test'
 import type { Node, NodeStatus } from '#/api/generated/core/v1.ts'
 import type { Image } from '#/cri/cri.ts'
 import { kubeletConfiguration } from '../kubelet-configuration.ts'
-import { hostInfo as facts } from '../testdata/host-info.ts'
+import { hostInfo } from '../testdata/host-info.ts'
 import { machine } from './testdata/observation.ts'
-import { planEvents } from './plan-events.ts'
+import { planEvents, hasChanged, planStatus, type NodeObservation } from './plan-status.ts'
 import { missingMetadata, planNode } from './plan-node.ts'
-import { hasChanged, planStatus, type NodeObservation } from './plan-status.ts'
 
 const node = kubeletConfiguration({
   name: 'node-1',
@@ -20,7 +19,7 @@ const node = kubeletConfiguration({
 function observed(more: Partial<NodeObservation> = {}): NodeObservation {
   return {
     machine,
-    facts,
+    hostInfo,
     kubeletVersion: 'v1.36.4+k8ts.0.1.0',
     runtime: { name: 'containerd', version: 'v1.6.20' },
     handlers: [],
@@ -36,7 +35,7 @@ function observed(more: Partial<NodeObservation> = {}): NodeObservation {
 const at = Date.UTC(2026, 0, 1)
 
 function plan(before: NodeStatus, more: Partial<NodeObservation> = {}, nowMs = at): NodeStatus {
-  return planStatus(before, node, observed(more), nowMs)
+  return planStatus(before, { node, observed: observed(more), nowMs })
 }
 
 /** `MemoryPressure=False KubeletHasSufficientMemory: kubelet has ...`. */
@@ -166,7 +165,7 @@ test('node events report condition changes and a reboot', () => {
   const bad = plan(first, { pressures: new Set(['DiskPressure']), problems: ['x'] })
   assert.deepEqual(reasons(first, bad), [now('NodeHasDiskPressure'), now('NodeNotReady')])
   assert.deepEqual(reasons(bad, first), [now('NodeHasNoDiskPressure'), now('NodeReady')])
-  const restarted = plan(first, { facts: { ...facts, bootId: 'second' } })
+  const restarted = plan(first, { hostInfo: { ...hostInfo, bootId: 'second' } })
   assert.deepEqual(reasons(first, restarted), [
     'Warning Rebooted: Node node-1 has been rebooted, boot id: second',
   ])
@@ -174,7 +173,7 @@ test('node events report condition changes and a reboot', () => {
 
 test('a node is registered with labels and taints, which are reconciled later', () => {
   const taints = [{ key: 'gpu', effect: 'NoSchedule' }]
-  const wanted = planNode({ ...node, registerTaints: taints, podCidr: '10.244.1.0/24' }, facts)
+  const wanted = planNode({ ...node, registerTaints: taints, podCidr: '10.244.1.0/24' }, hostInfo)
   assert.deepEqual(wanted.metadata.labels, {
     'beta.kubernetes.io/arch': 'amd64',
     'beta.kubernetes.io/os': 'linux',
@@ -184,7 +183,7 @@ test('a node is registered with labels and taints, which are reconciled later', 
     'zone': 'a',
   })
   assert.deepEqual(wanted.spec, { podCIDR: '10.244.1.0/24', podCIDRs: ['10.244.1.0/24'], taints })
-  assert.deepEqual(planNode(node, facts).spec, {})
+  assert.deepEqual(planNode(node, hostInfo).spec, {})
   assert.equal(missingMetadata(wanted, wanted), undefined)
   const old: Node = { metadata: { labels: { ...wanted.metadata.labels, zone: 'b', mine: 'x' } } }
   assert.deepEqual(missingMetadata(old, wanted), {

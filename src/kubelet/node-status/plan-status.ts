@@ -11,7 +11,7 @@ import type { PressureType } from './pressure.ts'
 
 export interface NodeObservation {
   readonly machine: MachineInfo
-  readonly facts: HostInfo
+  readonly hostInfo: HostInfo
   readonly kubeletVersion: string
   /** Undefined if it does not answer. */
   readonly runtime: RuntimeVersion | undefined
@@ -24,17 +24,18 @@ export interface NodeObservation {
   readonly declaredFeatures: readonly string[]
 }
 
+export interface NodeStatusInput {
+  readonly node: KubeletConfiguration
+  readonly observed: NodeObservation
+  readonly nowMs: number
+}
+
 /** Fields of other components are kept: extended resources, attached volumes, conditions of other types. */
-export function planStatus(
-  before: NodeStatus,
-  node: KubeletConfiguration,
-  observed: NodeObservation,
-  nowMs: number,
-): NodeStatus {
+export function planStatus(before: NodeStatus, { node, observed, nowMs }: NodeStatusInput): NodeStatus {
   const { machine, handlers, images, volumesInUse, declaredFeatures } = observed
   const others = foreignCapacity(before.capacity)
-  const { conditions: said = [] } = before
-  const own = conditionsOf(observed).map(condition => timed(condition, said, nowMs))
+  const { conditions = [] } = before
+  const own = conditionsOf(observed).map(condition => timed(condition, conditions, nowMs))
   return {
     ...before,
     addresses: [
@@ -43,7 +44,7 @@ export function planStatus(
     ],
     capacity: { ...others, ...machine.capacity },
     allocatable: { ...others, ...machine.allocatable },
-    conditions: [...said.filter(({ type }) => !own.some(condition => condition.type === type)), ...own],
+    conditions: [...conditions.filter(({ type }) => !own.some(condition => condition.type === type)), ...own],
     daemonEndpoints: { kubeletEndpoint: { Port: node.kubeletPort } },
     nodeInfo: nodeInfoOf(observed),
     ...(handlers.length > 0 && { runtimeHandlers: handlersOf(handlers) }),
@@ -63,10 +64,10 @@ function withoutHeartbeats({ conditions = [], ...rest }: NodeStatus): object {
   return { ...rest, conditions: quiet.sort((a, b) => (a.type < b.type ? -1 : 1)) }
 }
 
-type Said = Pick<NodeCondition, 'type' | 'status' | 'reason' | 'message'>
+type ConditionState = Pick<NodeCondition, 'type' | 'status' | 'reason' | 'message'>
 
-function conditionsOf({ pressures, problems }: NodeObservation): readonly Said[] {
-  const pressed = (type: PressureType, bad: readonly string[], good: readonly string[]): Said => {
+function conditionsOf({ pressures, problems }: NodeObservation): readonly ConditionState[] {
+  const pressed = (type: PressureType, bad: readonly string[], good: readonly string[]): ConditionState => {
     const isPressed = pressures.has(type)
     const [reason = '', message = ''] = isPressed ? bad : good
     return { type, status: isPressed ? 'True' : 'False', reason, message }
@@ -91,7 +92,7 @@ function conditionsOf({ pressures, problems }: NodeObservation): readonly Said[]
   ]
 }
 
-function readyCondition(problems: readonly string[]): Said {
+function readyCondition(problems: readonly string[]): ConditionState {
   if (problems.length === 0) {
     return {
       type: 'Ready',
@@ -105,8 +106,12 @@ function readyCondition(problems: readonly string[]): Said {
   return { type: 'Ready', status: 'False', reason: 'KubeletNotReady', message }
 }
 
-function timed(condition: Said, said: readonly NodeCondition[], nowMs: number): NodeCondition {
-  const before = said.find(({ type }) => type === condition.type)
+function timed(
+  condition: ConditionState,
+  conditions: readonly NodeCondition[],
+  nowMs: number,
+): NodeCondition {
+  const before = conditions.find(({ type }) => type === condition.type)
   const now = formatTime(nowMs)
   const since = before?.status === condition.status ? before.lastTransitionTime : undefined
   return { ...condition, lastHeartbeatTime: now, lastTransitionTime: since ?? now }
@@ -143,27 +148,64 @@ function handlersOf(handlers: readonly RuntimeHandler[]): NonNullable<NodeStatus
 }
 
 function nodeInfoOf({
-  facts,
+  hostInfo,
   kubeletVersion,
   runtime,
 }: NodeObservation): NonNullable<NodeStatus['nodeInfo']> {
   return {
-    architecture: facts.architecture,
-    bootID: facts.bootId,
+    architecture: hostInfo.architecture,
+    bootID: hostInfo.bootId,
     containerRuntimeVersion:
       runtime === undefined ? 'Unknown' : `${runtime.name}://${withoutPrefix(runtime.version)}`,
-    kernelVersion: facts.kernelVersion,
+    kernelVersion: hostInfo.kernelVersion,
     kubeProxyVersion: '',
     kubeletVersion,
-    machineID: facts.machineId,
+    machineID: hostInfo.machineId,
     operatingSystem: 'linux',
-    osImage: facts.osImage,
-    systemUUID: facts.systemUuid,
-    ...(facts.swapBytes > 0 && { swap: { capacity: facts.swapBytes } }),
+    osImage: hostInfo.osImage,
+    systemUUID: hostInfo.systemUuid,
+    ...(hostInfo.swapBytes > 0 && { swap: { capacity: hostInfo.swapBytes } }),
   }
 }
 
 /** Some runtimes report versions such as `v1.7.0`. */
 function withoutPrefix(version: string): string {
   return version.replace(/^v(?=[0-9])/, '')
+}
+
+interface PlannedEvent {
+  readonly type: 'Normal' | 'Warning'
+  readonly reason: string
+  readonly message: string
+}
+
+/** Events for changes of the node status. */
+export function planEvents(name: string, before: NodeStatus, after: NodeStatus): readonly PlannedEvent[] {
+  const events: PlannedEvent[] = []
+  const bootBefore = before.nodeInfo?.bootID ?? ''
+  const bootId = after.nodeInfo?.bootID ?? ''
+  if (bootBefore !== '' && bootBefore !== bootId) {
+    const message = `Node ${name} has been rebooted, boot id: ${bootId}`
+    events.push({ type: 'Warning', reason: 'Rebooted', message })
+  }
+  for (const { type, status } of after.conditions ?? []) {
+    const known = before.conditions?.find(condition => condition.type === type)
+    const reason = eventReasons[`${type}=${status}`]
+    // No Ready event for a node that is registered for the first time.
+    const isNews = known === undefined ? type !== 'Ready' : known.status !== status
+    if (reason === undefined || !isNews) continue
+    events.push({ type: 'Normal', reason, message: `Node ${name} status is now: ${reason}` })
+  }
+  return events
+}
+
+const eventReasons: Readonly<Record<string, string>> = {
+  'MemoryPressure=True': 'NodeHasInsufficientMemory',
+  'MemoryPressure=False': 'NodeHasSufficientMemory',
+  'DiskPressure=True': 'NodeHasDiskPressure',
+  'DiskPressure=False': 'NodeHasNoDiskPressure',
+  'PIDPressure=True': 'NodeHasInsufficientPID',
+  'PIDPressure=False': 'NodeHasSufficientPID',
+  'Ready=True': 'NodeReady',
+  'Ready=False': 'NodeNotReady',
 }

@@ -2,7 +2,7 @@ import type { Container } from '#/api/generated/core/v1.ts'
 import { formatDurationMs } from '#/api/text/duration.ts'
 import { latestInSandbox, latestOf, type ObservedContainer } from '../observed-pod.ts'
 import type { PodAction, PodPlan, PodSyncInput, Waiting } from '../plan-pod.ts'
-import { formatPod } from '../format-pod.ts'
+import { formatPod } from '../kubelet-pod.ts'
 import { planRestart } from '../restart-backoff.ts'
 import { killContainer, type KillReason } from './kill-containers.ts'
 
@@ -114,7 +114,7 @@ export class ContainerPlan {
   #attemptOf({ name }: Container, latest: ObservedContainer | undefined): number {
     if (latest !== undefined) return latest.attempt + 1
     const { initContainerStatuses = [], containerStatuses = [] } = this.#input.status
-    const said = [...initContainerStatuses, ...containerStatuses].find(status => status.name === name)
-    return said === undefined ? 0 : said.restartCount + (said.containerID ? 1 : 0)
+    const status = [...initContainerStatuses, ...containerStatuses].find(status => status.name === name)
+    return status === undefined ? 0 : status.restartCount + (status.containerID ? 1 : 0)
   }
 }

@@ -7,7 +7,6 @@ import { ContainerPlan } from './container-plan.ts'
 import { killContainers } from './kill-containers.ts'
 import { isRunningOrUnknown, planTermination } from './plan-termination.ts'
 import { planInit } from './plan-init.ts'
-import { planContainerGc } from './plan-container-gc.ts'
 import { planRegular } from './plan-regular.ts'
 
 export function planRunning(input: PodSyncInput): PodPlan {
@@ -97,4 +96,29 @@ function planRestartOfAll({ pod, observed, starting }: PodSyncInput): PodPlan | 
       return { type: 'remove-container', id, name, attempt }
     }),
   )
+}
+
+/** The newest container of each name and its predecessor are kept for logs and exit status. */
+const keptContainers = 2
+
+/** Removes exited containers that are no longer needed, and empty old sandboxes. */
+function planContainerGc({ pod, observed, starting }: PodSyncInput): readonly PodAction[] {
+  const { sandboxes, containers } = observed
+  const initNames = new Set(pod.spec?.initContainers?.map(({ name }) => name))
+  const newest = sandboxes[0]?.id
+  const counts = new Map<string, number>()
+  const stale = containers.filter(container => {
+    const { name, sandboxId } = container
+    const count = (counts.get(name) ?? 0) + 1
+    counts.set(name, count)
+    if (isRunningOrUnknown(container) || starting.has(name)) return false
+    return count > keptContainers || (initNames.has(name) && sandboxId !== newest)
+  })
+  const empty = sandboxes.slice(1).filter(({ id, isReady }) => {
+    return !isReady && !containers.some(container => container.sandboxId === id && !stale.includes(container))
+  })
+  return [
+    ...stale.map(({ id, name, attempt }) => ({ type: 'remove-container' as const, id, name, attempt })),
+    ...empty.map(({ id }) => ({ type: 'remove-sandbox' as const, id })),
+  ]
 }

@@ -1,5 +1,5 @@
 /** Objects of one resource used by pods: one watch per object, stopped with its last user. */
-import { formatKey, type KubernetesObject } from '#/api/metadata.ts'
+import { formatKey, type KubernetesObject, type Stored } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Client } from '#/client/client.ts'
 import { Informer } from '#/client/informer.ts'
@@ -20,7 +20,7 @@ interface Watched<T extends Watchable> {
   readonly users: Set<string>
   readonly stopping: AbortController
   /** resourceVersion returned before the watch started; receiving it in the watch is not a change. */
-  given: string | undefined
+  readVersion: string | undefined
 }
 
 export class WatchedObjects<T extends Watchable> {
@@ -61,14 +61,14 @@ export class WatchedObjects<T extends Watchable> {
    * Returns the watched object. If it is missing, reads it from the API server: the watch may not have
    * started, may be forbidden, or may lag behind the creation of the object and the pod.
    */
-  async get(namespace: string, name: string, signal?: AbortSignal): Promise<T | undefined> {
+  async get(namespace: string, name: string, signal?: AbortSignal): Promise<Stored<T> | undefined> {
     const { client, resource } = this.#options
     const key = formatKey({ namespace, name })
-    const shown = this.#watched.get(key)?.informer.get(key)
-    if (shown) return shown
+    const cached = this.#watched.get(key)?.informer.get(key)
+    if (cached) return cached
     const found = await client.find(resource, { namespace, name }, { signal })
     const watched = this.#watched.get(key)
-    if (watched) watched.given = found?.metadata.resourceVersion
+    if (watched) watched.readVersion = found?.metadata.resourceVersion
     return found
   }
 
@@ -86,13 +86,13 @@ export class WatchedObjects<T extends Watchable> {
       informer: new Informer({ platform, client, resource, selection }),
       users: new Set([uid]),
       stopping: new AbortController(),
-      given: undefined,
+      readVersion: undefined,
     }
     this.#watched.set(key, watched)
     watched.informer.addEventHandler((_, { oldObject, newObject }) => {
       // Immutable objects are not watched any further; the cached copy stays.
       if (newObject?.immutable) watched.stopping.abort()
-      const isKnown = oldObject === undefined && newObject?.metadata.resourceVersion === watched.given
+      const isKnown = oldObject === undefined && newObject?.metadata.resourceVersion === watched.readVersion
       if (!isKnown) this.#options.onChange([...watched.users])
     })
     if (this.#signal) this.#start(watched, this.#signal)

@@ -6,6 +6,7 @@ import { pods } from '#/api/generated/core/v1-resources.ts'
 import { objectOf } from '#/api/metadata.ts'
 import { checkDns1123Label, checkDns1123Subdomain } from '#/api/names.ts'
 import { strictDecode } from '#/api/decoding/strict-decode.ts'
+import type { KubeletPod } from '../kubelet-pod.ts'
 
 export interface ManifestOrigin {
   readonly path: string
@@ -13,8 +14,8 @@ export interface ManifestOrigin {
 }
 
 interface PodRules {
-  readonly withDefaults: (pod: Pod) => Pod
-  readonly validate: (pod: Pod) => Parameters<typeof formatFieldErrors>[0]
+  readonly withDefaults: (pod: KubeletPod) => KubeletPod
+  readonly validate: (pod: KubeletPod) => Parameters<typeof formatFieldErrors>[0]
 }
 
 /**
@@ -22,7 +23,7 @@ interface PodRules {
  * of content, node and path, so that a changed file is a different pod. Throws if the text is not a valid
  * pod.
  */
-export function parseManifest(bytes: Uint8Array, { path, nodeName }: ManifestOrigin): Pod {
+export function parseManifest(bytes: Uint8Array, { path, nodeName }: ManifestOrigin): KubeletPod {
   const { group, version, kind } = pods
   const options = { expected: { group, version, kind }, fieldValidation: 'Ignore' } as const
   // Kind rules accept only objects of their own kind.

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
-import type { Pod } from '#/api/generated/core/v1.ts'
 import { keyOf } from '#/api/metadata.ts'
 import { abortable } from '#/base/abort.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
+import type { KubeletPod } from '../kubelet-pod.ts'
 import { parseManifest } from './parse-manifest.ts'
 
 export interface StaticPodSourceOptions {
@@ -27,7 +27,7 @@ const quietMs = 50
 export class StaticPodSource {
   readonly #options: StaticPodSourceOptions
   /** By file path. */
-  #pods = new Map<string, Pod>()
+  #pods = new Map<string, KubeletPod>()
   readonly #synced = Promise.withResolvers<void>()
 
   constructor(options: StaticPodSourceOptions) {
@@ -38,11 +38,11 @@ export class StaticPodSource {
     return [...this.#pods.values()].map(uidOf)
   }
 
-  byUid(uid: string): Pod | undefined {
+  byUid(uid: string): KubeletPod | undefined {
     return this.#find(pod => uidOf(pod) === uid)
   }
 
-  byKey(key: string): Pod | undefined {
+  byKey(key: string): KubeletPod | undefined {
     return this.#find(pod => keyOf(pod) === key)
   }
 
@@ -73,7 +73,7 @@ export class StaticPodSource {
     }
   }
 
-  #find(fits: (pod: Pod) => boolean): Pod | undefined {
+  #find(fits: (pod: KubeletPod) => boolean): KubeletPod | undefined {
     for (const pod of this.#pods.values()) if (fits(pod)) return pod
     return undefined
   }
@@ -83,13 +83,13 @@ export class StaticPodSource {
     const names = (await platform.files.list(folder)).filter(name => !name.startsWith('.'))
     if (names.length > filesMax)
       platform.log.warn('Too many files in static pod path', { folder, files: names.length, filesMax })
-    const pods = new Map<string, Pod>()
+    const pods = new Map<string, KubeletPod>()
     for (const name of names.slice(0, filesMax)) {
       const path = join(folder, name)
       const pod = await this.#readFile(path)
-      const isTwin =
+      const isDuplicate =
         pod && [...pods.values()].some(other => keyOf(other) === keyOf(pod) || uidOf(other) === uidOf(pod))
-      if (isTwin) platform.log.warn('Duplicate static pod name', { path })
+      if (isDuplicate) platform.log.warn('Duplicate static pod name', { path })
       else if (pod !== undefined) pods.set(path, pod)
     }
     const before = this.#pods
@@ -101,7 +101,7 @@ export class StaticPodSource {
     for (const uid of uids) if (old.has(uid) !== now.has(uid)) onChange(uid)
   }
 
-  async #readFile(path: string): Promise<Pod | undefined> {
+  async #readFile(path: string): Promise<KubeletPod | undefined> {
     const { platform, nodeName } = this.#options
     try {
       const status = await platform.files.stat(path)
@@ -115,6 +115,6 @@ export class StaticPodSource {
   }
 }
 
-function uidOf({ metadata }: Pod): string {
-  return metadata.uid ?? ''
+function uidOf({ metadata }: KubeletPod): string {
+  return metadata.uid
 }

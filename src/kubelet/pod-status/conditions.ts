@@ -17,7 +17,7 @@ export interface ConditionsInput {
   readonly nowMs: number
 }
 
-type Said = Omit<PodCondition, 'type' | 'lastTransitionTime' | 'observedGeneration'>
+type ConditionState = Omit<PodCondition, 'type' | 'lastTransitionTime' | 'observedGeneration'>
 
 export const kubeletConditions: ReadonlySet<string> = new Set([
   'PodReadyToStartContainers',
@@ -35,18 +35,18 @@ export const kubeletConditions: ReadonlySet<string> = new Set([
 export function podConditions(input: ConditionsInput): readonly PodCondition[] {
   const { pod, previous, nowMs } = input
   const foreign = (pod.status?.conditions ?? []).filter(({ type }) => !kubeletConditions.has(type))
-  const containersReady = sayContainersReady(input)
-  const said: readonly (readonly [string, Said])[] = [
+  const containersReady = containersReadyCondition(input)
+  const states: readonly (readonly [string, ConditionState])[] = [
     ['PodReadyToStartContainers', { status: input.hasSandbox ? 'True' : 'False' }],
-    ['Initialized', sayInitialized(input)],
-    ['Ready', sayReady(pod, containersReady, foreign)],
+    ['Initialized', initializedCondition(input)],
+    ['Ready', readyCondition(pod, containersReady, foreign)],
     ['ContainersReady', containersReady],
     ['PodScheduled', { status: 'True' }],
-    ...sayRestarting(input),
-    ...sayResizing(input),
+    ...restartingConditions(input),
+    ...resizingConditions(input),
   ]
   const { generation } = pod.metadata
-  const own = said.map(([type, condition]): PodCondition => {
+  const own = states.map(([type, condition]): PodCondition => {
     const last = previous.conditions?.find(each => each.type === type)
     const since = last?.status === condition.status ? last.lastTransitionTime : undefined
     return {
@@ -59,7 +59,7 @@ export function podConditions(input: ConditionsInput): readonly PodCondition[] {
   return [...foreign, ...own]
 }
 
-function sayContainersReady({ pod, status }: ConditionsInput): Said {
+function containersReadyCondition({ pod, status }: ConditionsInput): ConditionState {
   if (status.phase === 'Succeeded') return { status: 'False', reason: 'PodCompleted' }
   if (status.phase === 'Failed') return { status: 'False', reason: 'PodFailed' }
   const { initContainerStatuses = [], containerStatuses = [] } = status
@@ -74,7 +74,11 @@ function sayContainersReady({ pod, status }: ConditionsInput): Said {
   return { status: 'False', reason: 'ContainersNotReady', message }
 }
 
-function sayReady(pod: Pod, containersReady: Said, foreign: readonly PodCondition[]): Said {
+function readyCondition(
+  pod: Pod,
+  containersReady: ConditionState,
+  foreign: readonly PodCondition[],
+): ConditionState {
   if (containersReady.status !== 'True') return containersReady
   const closed = (pod.spec?.readinessGates ?? []).flatMap(({ conditionType }) => {
     const gate = foreign.find(({ type }) => type === conditionType)
@@ -88,7 +92,7 @@ function sayReady(pod: Pod, containersReady: Said, foreign: readonly PodConditio
   return { status: 'False', reason: 'ReadinessGatesNotReady', message: closed.join(', ') }
 }
 
-function sayInitialized({ pod, previous, status }: ConditionsInput): Said {
+function initializedCondition({ pod, previous, status }: ConditionsInput): ConditionState {
   if (status.phase === 'Succeeded') return { status: 'True', reason: 'PodCompleted' }
   const { initContainerStatuses = [], containerStatuses = [] } = status
   if (containerStatuses.some(({ state }) => state?.running || state?.terminated)) return { status: 'True' }
@@ -107,7 +111,11 @@ function isInitialized(status: ContainerStatus | undefined, isSidecar: boolean):
 }
 
 /** Only for pods with a RestartAllContainers rule. */
-function sayRestarting({ pod, observed, status }: ConditionsInput): readonly (readonly [string, Said])[] {
+function restartingConditions({
+  pod,
+  observed,
+  status,
+}: ConditionsInput): readonly (readonly [string, ConditionState])[] {
   const { initContainers = [], containers = [] } = pod.spec ?? {}
   const all = [...initContainers, ...containers]
   const isPossible = all.some(({ restartPolicyRules = [] }) => {
@@ -127,6 +135,6 @@ function sayRestarting({ pod, observed, status }: ConditionsInput): readonly (re
 }
 
 /** Only while a resize is in progress. */
-function sayResizing(input: ConditionsInput): readonly (readonly [string, Said])[] {
+function resizingConditions(input: ConditionsInput): readonly (readonly [string, ConditionState])[] {
   return isResizing(input) ? [['PodResizeInProgress', { status: 'True' }]] : []
 }

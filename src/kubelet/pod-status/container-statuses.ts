@@ -48,26 +48,30 @@ function statusesOf(
     .filter(each => each.kind === kind)
     .map(({ container }) => {
       const old = before.find(({ name }) => name === container.name)
-      const status = withReason(input, { kind, container }, shownStatus(input, { kind, container, old }))
+      const status = withReason(
+        input,
+        { kind, container },
+        containerStatusOf(input, { kind, container, old }),
+      )
       return withReadiness(input, { kind, container, status, old })
     })
 }
 
-interface Told {
+interface ContainerContext {
   readonly kind: ContainerKind
   readonly container: Container
   readonly old: ContainerStatus | undefined
 }
 
-function shownStatus(input: StatusInput, told: Told): ContainerStatus {
+function containerStatusOf(input: StatusInput, context: ContainerContext): ContainerStatus {
   const { observed } = input
-  const { container, old } = told
+  const { container, old } = context
   const own = observed.containers.filter(({ name }) => name === container.name)
   const [latest, earlier] = own
   // A container is reported as running only after its postStart hook. A container in state `created` is
   // ignored.
-  const isBegun = latest !== undefined && latest.state !== 'created' && !isStarting(input, latest)
-  if (!isBegun) return absentStatus(input, told, latest === undefined ? undefined : earlier)
+  const hasStarted = latest !== undefined && latest.state !== 'created' && !isStarting(input, latest)
+  if (!hasStarted) return absentStatus(input, context, latest === undefined ? undefined : earlier)
   const lastState =
     earlier?.state === 'exited'
       ? terminatedState(input, earlier)
@@ -153,7 +157,7 @@ function cut(text: string, bytesMax: number): string {
 /** The container does not exist in the runtime, has not started yet, or has been removed. */
 function absentStatus(
   input: StatusInput,
-  { kind, container, old }: Told,
+  { kind, container, old }: ContainerContext,
   earlier: ObservedContainer | undefined,
 ): ContainerStatus {
   const isInitialized = kind === 'init' && hasBegun(input.observed, input)
@@ -207,7 +211,7 @@ function waitingReason({ pod }: StatusInput): string {
 /** A container waiting for its restart is reported as waiting, with its termination as the last state. */
 function withReason(
   { pod, waiting }: StatusInput,
-  { kind, container }: Omit<Told, 'old'>,
+  { kind, container }: Omit<ContainerContext, 'old'>,
   status: ContainerStatus,
 ): ContainerStatus {
   const why = waiting.get(container.name)
@@ -222,12 +226,15 @@ function withReason(
   return { ...status, state: { waiting: why }, ...(terminated && { lastState: { terminated } }) }
 }
 
-interface Judged extends Told {
+interface ReadinessInput extends ContainerContext {
   readonly status: ContainerStatus
 }
 
 /** Until a probe has a result, the previous values of the same container are kept. */
-function withReadiness(input: StatusInput, { kind, container, status, old }: Judged): ContainerStatus {
+function withReadiness(
+  input: StatusInput,
+  { kind, container, status, old }: ReadinessInput,
+): ContainerStatus {
   if (kind === 'ephemeral') return status
   const { terminated, running } = status.state ?? {}
   if (kind === 'init' && !isSidecar(container)) {

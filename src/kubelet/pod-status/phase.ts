@@ -7,8 +7,8 @@ import type { ContainerStatuses } from './container-statuses.ts'
 /** A terminal phase is final and reached only when no container is running anymore. */
 export function phaseOf(input: StatusInput, statuses: ContainerStatuses): string {
   const { pod, previous, stage, failure } = input
-  const said = [pod.status?.phase, previous.phase].find(isOver)
-  if (said !== undefined) return said
+  const terminal = [pod.status?.phase, previous.phase].find(isOver)
+  if (terminal !== undefined) return terminal
   if (stage === 'terminated')
     return failure === undefined && hasSucceeded(pod, statuses) ? 'Succeeded' : 'Failed'
   const isRunning = statuses.containerStatuses?.some(({ state }) => state?.running)

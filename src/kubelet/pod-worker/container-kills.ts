@@ -16,7 +16,10 @@ export class ContainerKills {
   /** Containers to be restarted regardless of the restart policy. */
   readonly restarting = new Set<string>()
   readonly #options: ContainerKillsOptions
-  readonly #begun = new Map<string, { readonly graceSeconds: number; readonly hurry: AbortController }>()
+  readonly #inProgress = new Map<
+    string,
+    { readonly graceSeconds: number; readonly shortening: AbortController }
+  >()
 
   constructor(options: ContainerKillsOptions) {
     this.#options = options
@@ -25,15 +28,15 @@ export class ContainerKills {
   begin(action: KillContainer): void {
     const { context, tasks } = this.#options
     const key = killKey(action.id)
-    const known = this.#begun.get(action.id)
+    const known = this.#inProgress.get(action.id)
     if (known !== undefined && tasks.isRunning(key)) {
-      if (action.graceSeconds < known.graceSeconds) this.#hurry(action, known.hurry)
+      if (action.graceSeconds < known.graceSeconds) this.#shortenGracePeriod(action, known.shortening)
       return
     }
     if (!tasks.mayBegin(key)) return
     if (action.isRestarted) this.restarting.add(action.id)
-    const hurry = new AbortController()
-    this.#begun.set(action.id, { graceSeconds: action.graceSeconds, hurry })
+    const shortening = new AbortController()
+    this.#inProgress.set(action.id, { graceSeconds: action.graceSeconds, shortening })
     tasks.begin(key, () => {
       return killContainer(context.dependencies, {
         pod: context.pod(),
@@ -41,13 +44,13 @@ export class ContainerKills {
         addresses: this.#addresses(),
         isRepeated: known !== undefined,
         othersGone: () => tasks.ended(action.after.map(killKey)),
-        signal: hurry.signal,
+        signal: shortening.signal,
       })
     })
   }
 
   forget(id: string): void {
-    this.#begun.delete(id)
+    this.#inProgress.delete(id)
     this.restarting.delete(id)
   }
 
@@ -55,13 +58,13 @@ export class ContainerKills {
    * The grace period was shortened: stops waiting for hooks and other containers, and sends another stop to
    * the runtime.
    */
-  #hurry(action: KillContainer, hurry: AbortController): void {
+  #shortenGracePeriod(action: KillContainer, shortening: AbortController): void {
     const { context, tasks } = this.#options
     const { id, graceSeconds } = action
-    this.#begun.set(id, { graceSeconds, hurry })
-    hurry.abort(new Error('grace period was shortened'))
+    this.#inProgress.set(id, { graceSeconds, shortening })
+    shortening.abort(new Error('grace period was shortened'))
     const leftSeconds = Math.max(graceSeconds, hurrySecondsMin)
-    tasks.begin(`hurry ${id} ${graceSeconds}`, () =>
+    tasks.begin(`shorten ${id} ${graceSeconds}`, () =>
       context.dependencies.runtime.stopContainer(id, leftSeconds),
     )
   }

@@ -2,7 +2,7 @@ import type { ResourceRequirements } from '#/api/generated/core/v1.ts'
 import type { Image } from '#/cri/cri.ts'
 import { latestInSandbox, usableSandbox } from '../observed-pod.ts'
 import type { PodAction, Waiting } from '../plan-pod.ts'
-import { formatPod } from '../format-pod.ts'
+import { formatPod } from '../kubelet-pod.ts'
 import { fieldPathOf, findContainer } from '../pod-containers.ts'
 import type { Restart } from '../restart-backoff.ts'
 import type { PodContext } from './pod-context.ts'
@@ -41,7 +41,7 @@ export class ContainerStarts {
   readonly #options: ContainerStartsOptions
   readonly #images = new Map<string, Promise<Image>>()
   /** Id of the exited container for which a BackOff event was recorded, by name. */
-  readonly #told = new Map<string, string>()
+  readonly #backOffRecorded = new Map<string, string>()
 
   constructor(options: ContainerStartsOptions) {
     this.#options = options
@@ -77,14 +77,15 @@ export class ContainerStarts {
   }
 
   /** Records BackOff events, once per exit. */
-  tellWaiting(waiting: ReadonlyMap<string, Waiting>): void {
+  recordBackOff(waiting: ReadonlyMap<string, Waiting>): void {
     const { dependencies, pod: podOf, observed } = this.#options.context
     const pod = podOf()
     for (const name of waiting.keys()) {
       const target = findContainer(pod, name)
       const ended = observed().containers.find(container => container.name === name)
-      if (target === undefined || ended === undefined || this.#told.get(name) === ended.id) continue
-      this.#told.set(name, ended.id)
+      if (target === undefined || ended === undefined || this.#backOffRecorded.get(name) === ended.id)
+        continue
+      this.#backOffRecorded.set(name, ended.id)
       const message = `Back-off restarting failed container ${name} in pod ${formatPod(pod)}`
       const fieldPath = fieldPathOf(target)
       dependencies.recorder.record(pod, { type: 'Warning', reason: 'BackOff', message, fieldPath })

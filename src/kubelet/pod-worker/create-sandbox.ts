@@ -1,11 +1,11 @@
-import type { Pod } from '#/api/generated/core/v1.ts'
 import { sandboxConfigOf } from '../container-config.ts'
 import type { SandboxContext } from '../container-input.ts'
+import type { KubeletPod } from '../kubelet-pod.ts'
 import type { PodWorkerDependencies } from '../pod-worker-dependencies.ts'
 import { podLogFolder } from '../pod-paths.ts'
 
 export interface SandboxCreation {
-  readonly pod: Pod
+  readonly pod: KubeletPod
   readonly attempt: number
   /** Cancels waiting for a slot, but not a call in progress. */
   readonly signal: AbortSignal
@@ -43,7 +43,7 @@ export async function createSandbox(
 /** Node-dependent input of the sandbox configuration; container creation repeats it. */
 export async function sandboxContext(
   dependencies: PodWorkerDependencies,
-  pod: Pod,
+  pod: KubeletPod,
   attempt: number,
 ): Promise<SandboxContext> {
   const { platform, node } = dependencies

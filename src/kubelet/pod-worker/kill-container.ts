@@ -1,5 +1,5 @@
-import type { Pod } from '#/api/generated/core/v1.ts'
 import { LinkedAbort } from '#/base/abort.ts'
+import type { KubeletPod } from '../kubelet-pod.ts'
 import type { KillContainer } from '../plan-pod.ts'
 import { fieldPathOf, findContainer } from '../pod-containers.ts'
 import type { PodWorkerDependencies } from '../pod-worker-dependencies.ts'
@@ -8,7 +8,7 @@ import type { PodWorkerDependencies } from '../pod-worker-dependencies.ts'
 const graceSecondsMin = 2
 
 export interface ContainerKill {
-  readonly pod: Pod
+  readonly pod: KubeletPod
   readonly action: KillContainer
   readonly addresses: readonly string[]
   /** The Killing event was recorded and the preStop hook was run before. */

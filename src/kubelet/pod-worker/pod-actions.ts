@@ -1,17 +1,22 @@
-import { messageOf } from '#/base/message-of.ts'
 import { join } from 'node:path'
+import { messageOf } from '#/base/message-of.ts'
+import type { ResourceRequirements } from '#/api/generated/core/v1.ts'
+import type { LinuxResources } from '#/cri/cri.ts'
 import type { PodAction, PodSyncInput, Waiting } from '../plan-pod.ts'
 import { podFolder, podLogFolder } from '../pod-paths.ts'
 import { ContainerKills, killKey } from './container-kills.ts'
 import { ContainerStarts } from './container-starts.ts'
 import { createSandbox } from './create-sandbox.ts'
 import { PodContext, type PodContextOptions } from './pod-context.ts'
-import { resizeContainers } from './resize-containers.ts'
 import { Tasks } from './tasks.ts'
 import { VolumeState } from './volume-state.ts'
+import { containerResources } from '../container-config/resources.ts'
+import { resizedContainers, type ResizeInput } from '../container-resize.ts'
+import type { KubeletPod } from '../kubelet-pod.ts'
+import type { PodWorkerDependencies } from '../pod-worker-dependencies.ts'
 
 export interface PodActionsOptions extends PodContextOptions {
-  readonly wake: () => void
+  readonly requestSync: () => void
   /** Schedules a sync after the debounce time. */
   readonly syncSoon: () => void
   /** Called when the pod is cleaned up. */
@@ -49,11 +54,11 @@ export class PodActions {
     const tasks: Tasks = new Tasks({
       nowMs: () => clock.now(),
       // While other tasks run, the sync is debounced: their completion triggers one anyway.
-      onEnd: () => (tasks.isIdle ? options.wake() : options.syncSoon()),
+      onEnd: () => (tasks.isIdle ? options.requestSync() : options.syncSoon()),
       onFailure: (key, error) => {
         if (this.#signal.aborted) return
         log.warn('Pod action failed', { ...context.name(), key, error })
-        if (isKill(key)) context.tell('FailedKillPod', `error killing pod: ${messageOf(error)}`)
+        if (isKill(key)) context.recordWarning('FailedKillPod', `error killing pod: ${messageOf(error)}`)
       },
     })
     const { signal } = this.#start
@@ -121,8 +126,8 @@ export class PodActions {
   }
 
   /** Records BackOff events. */
-  tellWaiting(waiting: ReadonlyMap<string, Waiting>): void {
-    this.#starts.tellWaiting(waiting)
+  recordBackOff(waiting: ReadonlyMap<string, Waiting>): void {
+    this.#starts.recordBackOff(waiting)
   }
 
   #perform(action: PodAction): void {
@@ -163,14 +168,17 @@ export class PodActions {
     }
     try {
       // containerd 2 reports containers whose shim was killed as exited, and leaves their processes running.
-      if (isReplacement) await dependencies.cgroups.killProcesses(pod.metadata.uid ?? '')
+      if (isReplacement) await dependencies.cgroups.killProcesses(pod.metadata.uid)
       const { id: sandbox, tookMs } = await createSandbox(dependencies, { pod, attempt, signal })
       this.#sandboxRetryAtMs = dependencies.platform.clock.now() + sandboxPauseMs
       this.#context.log('Created PodSandbox for pod', { sandbox, attempt, tookMs })
     } catch (error) {
       if (signal.aborted) return
       this.#sandboxRetryAtMs = this.#context.retryTimeMs()
-      this.#context.tell('FailedCreatePodSandBox', `Failed to create pod sandbox: ${messageOf(error)}`)
+      this.#context.recordWarning(
+        'FailedCreatePodSandBox',
+        `Failed to create pod sandbox: ${messageOf(error)}`,
+      )
       this.#context.log('CreatePodSandbox for pod failed', { attempt, error })
     }
   }
@@ -212,7 +220,7 @@ export class PodActions {
 
   async #release(): Promise<void> {
     const { volumes, cgroups } = this.#context.dependencies
-    const uid = this.#context.pod().metadata.uid ?? ''
+    const uid = this.#context.pod().metadata.uid
     await volumes.unmount(uid, this.#signal)
     await cgroups.remove(uid)
     this.#isReleased = true
@@ -223,7 +231,7 @@ export class PodActions {
   async #finish(): Promise<void> {
     const { platform, node } = this.#context.dependencies
     const pod = this.#context.pod()
-    await platform.files.remove(podFolder(node, pod.metadata.uid ?? ''))
+    await platform.files.remove(podFolder(node, pod.metadata.uid))
     await platform.files.remove(podLogFolder(node, pod))
     this.#finished()
   }
@@ -253,4 +261,35 @@ function keyOf(action: PodAction): string {
 
 function isKill(key: string): boolean {
   return key.startsWith(killKey('')) || key.startsWith('stop-sandbox')
+}
+
+/**
+ * Resizes running containers in place. The pod cgroup has to grow before and shrink after its containers, so
+ * it is updated twice; only the second update has to succeed.
+ */
+async function resizeContainers(
+  dependencies: Pick<PodWorkerDependencies, 'runtime' | 'cgroups' | 'machine'>,
+  resized: ResizeInput & { readonly pod: KubeletPod },
+  onResized: (id: string, resources: ResourceRequirements) => void,
+): Promise<void> {
+  const { runtime, cgroups, machine } = dependencies
+  const { pod } = resized
+  await cgroups.ensure(pod).catch(() => undefined)
+  for (const [container, { id }] of resizedContainers(resized)) {
+    await runtime.updateContainerResources(id, changeable(containerResources(pod, container, machine())))
+    onResized(id, container.resources ?? {})
+  }
+  await cgroups.ensure(pod)
+}
+
+/** The resources that can change; others are left unchanged. */
+function changeable(all: LinuxResources): LinuxResources {
+  const { cpuPeriod, cpuQuota, cpuShares, memoryLimitBytes, memorySwapLimitBytes } = all
+  return {
+    ...(cpuPeriod !== undefined && { cpuPeriod }),
+    ...(cpuQuota !== undefined && { cpuQuota }),
+    ...(cpuShares !== undefined && { cpuShares }),
+    ...(memoryLimitBytes !== undefined && { memoryLimitBytes }),
+    ...(memorySwapLimitBytes !== undefined && { memorySwapLimitBytes }),
+  }
 }

@@ -1,5 +1,6 @@
-import type { Pod, PodStatus } from '#/api/generated/core/v1.ts'
+import type { PodStatus } from '#/api/generated/core/v1.ts'
 import type { LogFields } from '#/platform/platform.ts'
+import type { KubeletPod } from '../kubelet-pod.ts'
 import type { ObservedPod } from '../observed-pod.ts'
 import type { PodWorkerDependencies } from '../pod-worker-dependencies.ts'
 
@@ -9,7 +10,7 @@ const retryJitter = 0.5
 
 export interface PodContextOptions {
   readonly dependencies: PodWorkerDependencies
-  readonly pod: () => Pod
+  readonly pod: () => KubeletPod
   readonly observed: () => ObservedPod
   /** Last reported status. */
   readonly status: () => PodStatus
@@ -18,7 +19,7 @@ export interface PodContextOptions {
 /** Context shared by the actions of one pod: current pod and state, logging and events. */
 export class PodContext {
   readonly dependencies: PodWorkerDependencies
-  readonly pod: () => Pod
+  readonly pod: () => KubeletPod
   readonly observed: () => ObservedPod
   readonly status: () => PodStatus
 
@@ -34,7 +35,7 @@ export class PodContext {
   }
 
   /** Records a warning event. */
-  tell(reason: string, message: string): void {
+  recordWarning(reason: string, message: string): void {
     this.dependencies.recorder.record(this.pod(), { type: 'Warning', reason, message })
   }
 

@@ -65,16 +65,16 @@ export class PodObserver {
     if (known?.state === summary.state) return known
     const status = await unlessGone(this.#options.runtime.containerStatus(id, { signal }))
     if (status === undefined) return undefined
-    const words = status.state === 'exited' ? await this.#options.terminationMessage(status) : ''
-    const observed = observedContainer(sandboxId, status, words)
-    if (lasting.has(status.state)) this.#known.set(id, observed)
+    const message = status.state === 'exited' ? await this.#options.terminationMessage(status) : ''
+    const observed = observedContainer(sandboxId, status, message)
+    if (cachedStates.has(status.state)) this.#known.set(id, observed)
     return observed
   }
 }
 
-const lasting: ReadonlySet<ContainerState> = new Set(['running', 'exited'])
+const cachedStates: ReadonlySet<ContainerState> = new Set(['running', 'exited'])
 
-function observedContainer(sandboxId: string, status: ContainerStatus, words: string): ObservedContainer {
+function observedContainer(sandboxId: string, status: ContainerStatus, message: string): ObservedContainer {
   const { id, name, state, exitCode, reason, userImage, imageRef, resources, user } = status
   const { hash, restartCount } = containerOfAnnotations(status.annotations)
   return {
@@ -88,7 +88,7 @@ function observedContainer(sandboxId: string, status: ContainerStatus, words: st
     finishedMs: toMs(status.finishedAt),
     exitCode,
     reason,
-    message: [status.message, words].filter(text => text !== '').join(': '),
+    message: [status.message, message].filter(text => text !== '').join(': '),
     image: userImage,
     imageRef,
     ...(resources && { resources }),

@@ -1,11 +1,11 @@
 import { messageOf } from '#/base/message-of.ts'
 import { dirname, join } from 'node:path'
-import type { Pod } from '#/api/generated/core/v1.ts'
 import type { EventContent } from '#/client/event-recorder.ts'
 import type { ContainerConfig, Image } from '#/cri/cri.ts'
 import { containerConfigOf, ContainerConfigError, sandboxConfigOf } from '../container-config.ts'
 import type { ContainerSources, ContainerVolume } from '../container-input.ts'
 import { ImageError } from '../images.ts'
+import type { KubeletPod } from '../kubelet-pod.ts'
 import { fieldPathOf, type PodContainer } from '../pod-containers.ts'
 import { podHostname } from '../pod-hostname.ts'
 import { hasHostsFile, hostsFileOf } from '../pod-hosts-file.ts'
@@ -18,7 +18,7 @@ import { sandboxContext } from './create-sandbox.ts'
 import { StartError } from './start-error.ts'
 
 export interface ContainerStart {
-  readonly pod: Pod
+  readonly pod: KubeletPod
   readonly target: PodContainer
   readonly attempt: number
   readonly sandbox: { readonly id: string; readonly attempt: number }
@@ -45,24 +45,21 @@ export async function startContainer(
   const { runtime, platform } = dependencies
   const { pod, target, attempt, sandbox } = start
   const { container } = target
-  const image = await step(dependencies, start, 'ErrImagePull', start.image)
+  const step = <T>(reason: string, work: Promise<T>): Promise<T> =>
+    work.catch((error: unknown) => throwStartError(dependencies, start, { reason, error }))
+  const image = await step('ErrImagePull', start.image)
   start.signal.throwIfAborted()
-  const config = await step(
-    dependencies,
-    start,
-    'CreateContainerConfigError',
-    configure(dependencies, start, image),
-  )
+  const config = await step('CreateContainerConfigError', configure(dependencies, start, image))
   const context = await sandboxContext(dependencies, pod, sandbox.attempt)
   const request = { sandboxId: sandbox.id, sandbox: sandboxConfigOf(pod, context).config, config }
   start.signal.throwIfAborted()
   const beganMs = platform.clock.monotonicMs()
-  const id = await step(dependencies, start, 'CreateContainerError', runtime.createContainer(request))
+  const id = await step('CreateContainerError', runtime.createContainer(request))
   start.onCreated(id)
-  tell(dependencies, start, { type: 'Normal', reason: 'Created', message: 'Container created' })
-  await step(dependencies, start, 'RunContainerError', runtime.startContainer(id))
+  recordEvent(dependencies, start, { type: 'Normal', reason: 'Created', message: 'Container created' })
+  await step('RunContainerError', runtime.startContainer(id))
   const tookMs = Math.round(platform.clock.monotonicMs() - beganMs)
-  tell(dependencies, start, { type: 'Normal', reason: 'Started', message: 'Container started' })
+  recordEvent(dependencies, start, { type: 'Normal', reason: 'Started', message: 'Container started' })
   const { namespace, name, uid } = pod.metadata
   platform.log.info('Container started', {
     namespace,
@@ -92,7 +89,7 @@ async function runHook(
     signal.throwIfAborted()
     // The hook's output is not put into events, because it may contain secrets.
     dependencies.platform.log.warn('Failed to execute PostStartHook', { container: container.name, error })
-    tell(dependencies, start, {
+    recordEvent(dependencies, start, {
       type: 'Warning',
       reason: 'FailedPostStartHook',
       message: 'PostStartHook failed',
@@ -143,9 +140,9 @@ async function makeFiles(
 ): Promise<void> {
   const { pod, target, attempt, addresses } = start
   const { container } = target
-  const uid = pod.metadata.uid ?? ''
+  const uid = pod.metadata.uid
   const { files } = platform
-  const messages = terminationMessagePath(node, uid, container.name, attempt)
+  const messages = terminationMessagePath(node, { uid, container: container.name, attempt })
   const logs = dirname(join(podLogFolder(node, pod), containerLogPath(container.name, attempt)))
   await Promise.all([
     createTerminationMessageFile(linux, messages),
@@ -160,7 +157,7 @@ async function makeFiles(
 
 function sourcesOf({ objects, volumes }: PodWorkerDependencies, start: ContainerStart): ContainerSources {
   const { pod, target, signal } = start
-  const namespace = pod.metadata.namespace ?? ''
+  const namespace = pod.metadata.namespace
   const container = target.container.name
   return {
     configMap: name => objects.configMap(namespace, name, signal),
@@ -191,27 +188,23 @@ async function withImages(
   return ready
 }
 
-async function step<T>(
+/** `reason` applies to errors that have none of their own. */
+function throwStartError(
   dependencies: PodWorkerDependencies,
   start: ContainerStart,
-  usual: string,
-  work: Promise<T>,
-): Promise<T> {
-  try {
-    return await work
-  } catch (error) {
-    start.signal.throwIfAborted()
-    const message = messageOf(error)
-    const isKnown = error instanceof ImageError || error instanceof ContainerConfigError
-    // Events of image errors have been recorded already.
-    if (!(error instanceof ImageError)) {
-      tell(dependencies, start, { type: 'Warning', reason: 'Failed', message: `Error: ${message}` })
-    }
-    throw new StartError(isKnown ? error.reason : usual, message, { cause: error })
+  { reason, error }: { readonly reason: string; readonly error: unknown },
+): never {
+  start.signal.throwIfAborted()
+  const message = messageOf(error)
+  const isKnown = error instanceof ImageError || error instanceof ContainerConfigError
+  // Events of image errors have been recorded already.
+  if (!(error instanceof ImageError)) {
+    recordEvent(dependencies, start, { type: 'Warning', reason: 'Failed', message: `Error: ${message}` })
   }
+  throw new StartError(isKnown ? error.reason : reason, message, { cause: error })
 }
 
-function tell(
+function recordEvent(
   { recorder }: PodWorkerDependencies,
   { pod, target }: ContainerStart,
   content: EventContent,

@@ -1,10 +1,10 @@
-import type { Pod } from '#/api/generated/core/v1.ts'
+import type { KubeletPod } from '../kubelet-pod.ts'
 import type { PodWorkerDependencies } from '../pod-worker-dependencies.ts'
 import { VolumeError, volumeWaitMs, type MountedVolume } from '../volumes.ts'
 
 export interface VolumeStateOptions {
   readonly dependencies: PodWorkerDependencies
-  readonly pod: () => Pod
+  readonly pod: () => KubeletPod
   /** When aborted, no new work begins. */
   readonly signal: AbortSignal
 }
@@ -73,7 +73,7 @@ export class VolumeState {
       if (signal.aborted) return
       this.#retryAtMs = this.#now() + Math.min(retryMs.max, retryMs.first * 2 ** this.#failures)
       this.#failures++
-      this.#tell(error)
+      this.#recordEvents(error)
       log.info('Unable to attach or mount volumes for pod; skipping pod', {
         namespace,
         pod: name,
@@ -103,7 +103,7 @@ export class VolumeState {
   }
 
   /** Records mount events; after a while, also a summary of all missing volumes. */
-  #tell(error: unknown): void {
+  #recordEvents(error: unknown): void {
     const { dependencies, pod } = this.#options
     const isKnown = error instanceof VolumeError
     const messages: string[] = isKnown ? [...error.events] : [String(error)]

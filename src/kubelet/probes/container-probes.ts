@@ -5,7 +5,7 @@ import { ProbeWorker, type ProbeType } from './probe-worker.ts'
 import type { ProbeDependencies } from './run-probe.ts'
 
 export interface ContainerProbesOptions {
-  readonly means: ProbeDependencies
+  readonly dependencies: ProbeDependencies
   readonly container: Container
   readonly running: RunningContainer
   /** Start time of this process. */

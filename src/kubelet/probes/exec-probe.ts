@@ -26,7 +26,10 @@ export async function probeExec(
   const words = command.map(word => expandVariables(word, name => staticValue(container, name)))
   try {
     const limits = { signal, timeoutMs: timeoutMs + extraMs }
-    const { stdout, stderr, exitCode } = await runtime.execSync(id, words, timeoutMs, limits)
+    const { stdout, stderr, exitCode } = await runtime.execSync(
+      { containerId: id, command: words, timeoutMs },
+      limits,
+    )
     const bytes = Buffer.concat([stdout, stderr]).subarray(0, outputBytesMax)
     return { type: exitCode === 0 ? 'success' : 'failure', output: bytes.toString() }
   } catch (error) {

@@ -1,7 +1,6 @@
-import type { HTTPGetAction } from '#/api/generated/core/v1.ts'
+import type { HTTPGetAction, HTTPHeader } from '#/api/generated/core/v1.ts'
 import { quote } from '#/api/text/quote.ts'
 import { HttpClientError, type HttpConnect } from '#/platform/http-client.ts'
-import { requestHeaders, requestPath, type RequestHeaders } from './http-request.ts'
 import { hostAndPort, networkFailure, rootOf } from './network-failure.ts'
 import type { ProbeOutcome } from './run-probe.ts'
 import { TimeoutError, withTimeout, type Limits } from './with-timeout.ts'
@@ -36,9 +35,9 @@ export async function probeHttp(connect: HttpConnect, probe: HttpProbe): Promise
     return await withTimeout(probe, async limit => {
       let headers = requestHeaders(action.httpHeaders ?? [], 'probe')
       for (let count = 1; ; count++) {
-        const answer = await ask(connect, { ...place, headers, signal: limit })
-        const next = nextPlace(place.url, answer)
-        if (next === undefined || next.hostname !== start.hostname) return judge(answer)
+        const answer = await send(connect, { ...place, headers, signal: limit })
+        const next = redirectTarget(place.url, answer)
+        if (next === undefined || next.hostname !== start.hostname) return outcomeOf(answer)
         if (count >= requestsMax) throw new RedirectError()
         // The probe's Host header applies until a redirect names a host.
         if (URL.canParse(answer.location ?? '')) headers = withoutHost(headers)
@@ -62,18 +61,21 @@ interface Place {
 
 class RedirectError extends Error {}
 
-interface Answer {
+interface ProbeResponse {
   readonly status: number
   readonly location?: string
   readonly body: string
 }
 
-interface Question extends Place {
+interface OutgoingRequest extends Place {
   readonly headers: RequestHeaders
   readonly signal: AbortSignal
 }
 
-async function ask(connect: HttpConnect, { url, path, headers, signal }: Question): Promise<Answer> {
+async function send(
+  connect: HttpConnect,
+  { url, path, headers, signal }: OutgoingRequest,
+): Promise<ProbeResponse> {
   await using client = connect({ origin: originOf(url), tls: { insecureSkipVerify: true } })
   // Keep-alive is useless for a single request; HTTP/2 does not allow the header.
   const closing: RequestHeaders = url.protocol === 'http:' ? { connection: 'close' } : {}
@@ -99,13 +101,13 @@ function withoutHost(headers: RequestHeaders): RequestHeaders {
 }
 
 /** Undefined if the response is not a redirect. */
-function nextPlace(from: URL, { status, location }: Answer): URL | undefined {
+function redirectTarget(from: URL, { status, location }: ProbeResponse): URL | undefined {
   if (![301, 302, 303, 307, 308].includes(status) || !location) return undefined
   const next = URL.parse(location, from)
   return next?.protocol === 'http:' || next?.protocol === 'https:' ? next : undefined
 }
 
-function judge({ status, body }: Answer): ProbeOutcome {
+function outcomeOf({ status, body }: ProbeResponse): ProbeOutcome {
   if (status < 200 || status >= 400) {
     return { type: 'failure', output: `HTTP probe failed with statuscode: ${status}` }
   }
@@ -139,4 +141,34 @@ function brokenText(error: unknown): string {
 /** Always includes the port, even the default one. */
 function originOf({ protocol, hostname, port }: URL): string {
   return `${protocol}//${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`
+}
+
+type RequestHeaders = Readonly<Record<string, string | readonly string[]>>
+
+/** Kubernetes version in the user agent. */
+const version = '1.36'
+
+/** Names are lowercase. `purpose` is part of the user agent: `kube-probe/1.36`. */
+export function requestHeaders(given: readonly HTTPHeader[], purpose: string): RequestHeaders {
+  const headers: Record<string, string | string[]> = Object.create(null)
+  for (const { name, value } of given) {
+    const key = name.toLowerCase()
+    const before = headers[key]
+    headers[key] = before === undefined ? value : [before, value].flat()
+  }
+  headers['user-agent'] ??= `kube-${purpose}/${version}`
+  headers['accept'] ??= '*/*'
+  if (headers['accept'] === '') delete headers['accept']
+  if (headers['host'] === '') delete headers['host']
+  else if (Array.isArray(headers['host'])) headers['host'] = headers['host'][0] ?? ''
+  return headers
+}
+
+/** A valid request path with query for any input. A host in it is dropped. */
+export function requestPath(path: string): string {
+  const local = path.replace(/^(?:[a-z][a-z0-9+.-]*:)?\/\/[^/?#]*/i, '').replace(/#.*$/s, '')
+  const rooted = local.startsWith('/') ? local : `/${local}`
+  return rooted
+    .toWellFormed()
+    .replaceAll(/[^!$&'()*+,\-./0-9:;=?@A-Z_a-z~%]|%(?![0-9a-fA-F]{2})/gu, encodeURIComponent)
 }

@@ -3,15 +3,14 @@ import type { Container, Probe } from '#/api/generated/core/v1.ts'
 import type { Timer } from '#/platform/platform.ts'
 import type { ProbeResult } from '../plan-pod.ts'
 import type { RunningContainer } from '../probes.ts'
-import { applyThresholds, type ResultRun } from './apply-thresholds.ts'
 import { InterruptedResponseError } from './http-probe.ts'
 import { runProbe, type ProbeDependencies } from './run-probe.ts'
 
 /** As in event messages. */
 export type ProbeType = 'Startup' | 'Liveness' | 'Readiness'
 
-export interface ProbeLoopOptions {
-  readonly means: ProbeDependencies
+export interface ProbeWorkerOptions {
+  readonly dependencies: ProbeDependencies
   readonly type: ProbeType
   readonly probe: Probe
   readonly container: Container
@@ -26,7 +25,7 @@ const triesMax = 3
 
 /** Runs a probe periodically until its result is final or it is stopped. */
 export class ProbeWorker {
-  readonly #options: ProbeLoopOptions
+  readonly #options: ProbeWorkerOptions
   readonly #abort = new AbortController()
   readonly #periodMs: number
   #run: ResultRun = { length: 0 }
@@ -34,7 +33,7 @@ export class ProbeWorker {
   #timer: Timer | undefined
   #nextMs = 0
 
-  constructor(options: ProbeLoopOptions) {
+  constructor(options: ProbeWorkerOptions) {
     this.#options = options
     this.#periodMs = (options.probe.periodSeconds ?? 10) * 1_000
   }
@@ -44,8 +43,8 @@ export class ProbeWorker {
   }
 
   start(): void {
-    const { means, probe, running, beganMs } = this.#options
-    const { clock, random } = means.platform
+    const { dependencies, probe, running, beganMs } = this.#options
+    const { clock, random } = dependencies.platform
     const delayMs = running.startedMs + (probe.initialDelaySeconds ?? 0) * 1_000 - clock.now()
     // After a kubelet restart, first probes are spread over the period, so that they do not all run at once.
     const isAdopted = running.startedMs < beganMs
@@ -62,13 +61,13 @@ export class ProbeWorker {
   }
 
   #wait(atMs: number): void {
-    const { clock } = this.#options.means.platform
+    const { clock } = this.#options.dependencies.platform
     this.#nextMs = Math.max(atMs, clock.monotonicMs())
-    this.#timer = clock.setTimer(this.#nextMs - clock.monotonicMs(), () => void this.#ask())
+    this.#timer = clock.setTimer(this.#nextMs - clock.monotonicMs(), () => void this.#probe())
   }
 
-  async #ask(): Promise<void> {
-    const answer = await this.#answer()
+  async #probe(): Promise<void> {
+    const answer = await this.#runProbe()
     if (this.#abort.signal.aborted) return
     const isFinal = answer !== undefined && this.#count(answer)
     if (!isFinal && !this.#abort.signal.aborted) this.#wait(this.#nextMs + this.#periodMs)
@@ -91,16 +90,16 @@ export class ProbeWorker {
   }
 
   /** Undefined if the probe could not be executed. */
-  async #answer(): Promise<ProbeResult | undefined> {
-    const { type, means, probe, container, running, onEvent } = this.#options
+  async #runProbe(): Promise<ProbeResult | undefined> {
+    const { type, dependencies, probe, container, running, onEvent } = this.#options
     const { signal } = this.#abort
     for (let tries = 1; ; tries++) {
       try {
-        const { type: answer, output } = await runProbe(means, { probe, container, running, signal })
+        const { type: outcome, output } = await runProbe(dependencies, { probe, container, running, signal })
         if (signal.aborted) return undefined
-        if (answer === 'failure') onEvent('Unhealthy', `${type} probe failed: ${output}`)
-        if (answer === 'warning') onEvent('ProbeWarning', `${type} probe warning: ${output}`)
-        return answer === 'failure' ? 'failure' : 'success'
+        if (outcome === 'failure') onEvent('Unhealthy', `${type} probe failed: ${output}`)
+        if (outcome === 'warning') onEvent('ProbeWarning', `${type} probe warning: ${output}`)
+        return outcome === 'failure' ? 'failure' : 'success'
       } catch (error) {
         if (signal.aborted) return undefined
         if (tries < triesMax) continue
@@ -118,4 +117,28 @@ function describe(error: unknown): { readonly message: string; readonly state: s
     message,
     state: error instanceof InterruptedResponseError ? 'failure' : 'unknown',
   }
+}
+
+/** Number of consecutive equal probe results. */
+interface ResultRun {
+  readonly result?: ProbeResult
+  readonly length: number
+}
+
+interface Thresholds {
+  readonly success: number
+  readonly failure: number
+}
+
+interface ThresholdState {
+  readonly run: ResultRun
+  /** Undefined until a threshold is reached. */
+  readonly verdict?: ProbeResult
+}
+
+/** Adds a probe result. */
+function applyThresholds(before: ResultRun, result: ProbeResult, thresholds: Thresholds): ThresholdState {
+  const length = before.result === result ? before.length + 1 : 1
+  const run: ResultRun = { result, length }
+  return length < thresholds[result] ? { run } : { run, verdict: result }
 }

@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ContainerStatus } from '#/api/generated/core/v1.ts'
+import { kubeletPod } from '../testdata/objects.ts'
 import { chooseLog } from './choose-log.ts'
 
 test('the log of the requested container instance is chosen, or an error returned', () => {
   const check = (status: Partial<ContainerStatus> | undefined, expected: string, previous = false): void => {
     const whole = { name: 'c', image: 'i', imageID: '', ready: false, restartCount: 0, ...status }
-    const pod = { metadata: { name: 'p' }, status: { containerStatuses: status ? [whole] : [] } }
+    const pod = kubeletPod({
+      metadata: { name: 'p' },
+      status: { containerStatuses: status ? [whole] : [] },
+    })
     const chosen = chooseLog(pod, 'c', previous)
     assert.equal('problem' in chosen ? chosen.problem : `log of ${chosen.containerId}`, expected)
   }

@@ -1,4 +1,5 @@
-import type { ContainerStatus, Pod } from '#/api/generated/core/v1.ts'
+import type { ContainerStatus } from '#/api/generated/core/v1.ts'
+import type { KubeletPod } from '../kubelet-pod.ts'
 
 /** Runtime id of the container to read, or Kubernetes' message why there is none. */
 export type ChosenLog = { readonly containerId: string } | { readonly problem: string }
@@ -8,11 +9,11 @@ const reasons: Readonly<Record<string, string>> = {
   ImagePullBackOff: 'trying and failing to pull image',
 }
 
-export function chooseLog({ metadata, status }: Pod, container: string, previous: boolean): ChosenLog {
+export function chooseLog({ metadata, status }: KubeletPod, container: string, previous: boolean): ChosenLog {
   const { containerStatuses = [], initContainerStatuses = [], ephemeralContainerStatuses = [] } = status ?? {}
   const all = [...containerStatuses, ...initContainerStatuses, ...ephemeralContainerStatuses]
   const found = all.find(({ name }) => name === container)
-  const where = `${JSON.stringify(container)} in pod ${JSON.stringify(metadata.name ?? '')}`
+  const where = `${JSON.stringify(container)} in pod ${JSON.stringify(metadata.name)}`
   if (found === undefined) return { problem: `container ${where} is not available` }
   const last = idOf(found.lastState?.terminated?.containerID)
   if (previous) {

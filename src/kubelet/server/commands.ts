@@ -1,5 +1,4 @@
 /** exec, attach, port-forward and run. */
-import type { Pod } from '#/api/generated/core/v1.ts'
 import { CriError } from '#/cri/cri.ts'
 import type { HttpExchange } from '#/platform/http.ts'
 import { acceptCommand, readCommandOptions } from '#/streams/command-server.ts'
@@ -8,6 +7,7 @@ import { runCommand } from '#/streams/run-command.ts'
 import { runPortForward } from '#/streams/run-port-forward.ts'
 import type { CommandOptions, CommandProcess } from '#/streams/streams.ts'
 import type { UpgradeExchange } from '#/streams/upgrade-exchange.ts'
+import type { KubeletPod } from '../kubelet-pod.ts'
 import { findContainer } from '../pod-containers.ts'
 import { respondBytes, respondText } from './responses.ts'
 import type { ServerRequest } from './routes.ts'
@@ -23,19 +23,21 @@ export async function exec(request: ServerRequest): Promise<void> {
   const streams = readCommandOptions(query)
   if (streams === undefined) return respondText(exchange, 400, noStreams)
   if (command.length === 0) return respondText(exchange, 400, 'a command must be given\n')
-  await connect(request, streams, signal => runtime.exec(id, command, streams, { signal }))
+  await connect(request, streams, signal =>
+    runtime.exec({ containerId: id, command, ...streams }, { signal }),
+  )
 }
 
 export async function attach(request: ServerRequest): Promise<void> {
   const { query, runtime, exchange, parameters } = request
   const id = findRunning(request)
   if (id === undefined) return
-  const asked = readCommandOptions(query)
-  if (asked === undefined) return respondText(exchange, 400, noStreams)
+  const options = readCommandOptions(query)
+  if (options === undefined) return respondText(exchange, 400, noStreams)
   // The TTY setting is the container's, not the request's.
   const found = findContainer(findPod(request)!, parameters['container'] ?? '')
   const tty = found?.container.tty ?? false
-  const streams = { ...asked, tty, stderr: asked.stderr && !tty }
+  const streams = { ...options, tty, stderr: options.stderr && !tty }
   await connect(request, streams, signal => runtime.attach(id, streams, { signal }))
 }
 
@@ -78,7 +80,7 @@ function endingWith(signal: AbortSignal, exchange: HttpExchange): UpgradeExchang
 export async function forwardPorts(request: ServerRequest): Promise<void> {
   const { exchange, query, platform, runtime, view, signal } = request
   const pod = findPod(request)
-  const id = pod && view.sandboxId(pod.metadata.uid ?? '')
+  const id = pod && view.sandboxId(pod.metadata.uid)
   if (pod === undefined) return respondText(exchange, 404, 'pod does not exist')
   const name = `${pod.metadata.name}_${pod.metadata.namespace}`
   if (id === undefined) return respondText(exchange, 500, `pod not found (${JSON.stringify(name)})`)
@@ -109,7 +111,11 @@ export async function run(request: ServerRequest): Promise<void> {
   if (id === undefined) return
   const command = (query.get('cmd') ?? '').split(' ')
   try {
-    const { stdout, stderr, exitCode } = await runtime.execSync(id, command, runMsMax)
+    const { stdout, stderr, exitCode } = await runtime.execSync({
+      containerId: id,
+      command,
+      timeoutMs: runMsMax,
+    })
     const bytes = Buffer.concat([stdout, stderr])
     if (exitCode === 0) return respondBytes(exchange, { status: 200, mediaType: 'text/plain', bytes })
     respondText(exchange, 500, `command '${command.join(' ')}' exited with ${exitCode}: ${bytes.toString()}`)
@@ -119,7 +125,7 @@ export async function run(request: ServerRequest): Promise<void> {
   }
 }
 
-function findPod({ view, parameters }: ServerRequest): Pod | undefined {
+function findPod({ view, parameters }: ServerRequest): KubeletPod | undefined {
   const { namespace = '', pod: name = '', uid } = parameters
   const pod = view.pod(namespace, name)
   return uid === undefined || pod?.metadata.uid === uid ? pod : undefined
@@ -134,7 +140,7 @@ function findRunning(request: ServerRequest): string | undefined {
     return undefined
   }
   const { container = '' } = parameters
-  const id = view.containerId(pod.metadata.uid ?? '', container)
+  const id = view.containerId(pod.metadata.uid, container)
   if (id === undefined) respondText(exchange, 500, `container not found (${JSON.stringify(container)})`)
   return id
 }

@@ -6,7 +6,6 @@ import { dirname } from 'node:path'
 import { findTail } from './find-tail.ts'
 import { LogFilter, type LogSelection } from './log-filter.ts'
 import { LogReader, type LogReaderOptions } from './log-reader.ts'
-import { Wakeup } from './wakeup.ts'
 
 export interface ContainerLogOptions extends LogReaderOptions {
   readonly selection: LogSelection
@@ -162,4 +161,28 @@ async function nearestFolder(files: LogReaderOptions['linuxFiles'], folder: stri
   let nearest = folder
   while (nearest !== '/' && (await files.lstat(nearest)) === undefined) nearest = dirname(nearest)
   return nearest
+}
+
+/** Waits for a notification. A notification before the wait is not lost. */
+class Wakeup {
+  #isAwake = false
+  #resolve: (() => void) | undefined
+
+  wake(): void {
+    this.#isAwake = true
+    this.#resolve?.()
+  }
+
+  /** Resets the flag: only later notifications end the next wait. */
+  arm(): void {
+    this.#isAwake = false
+  }
+
+  async wait(): Promise<void> {
+    if (this.#isAwake) return
+    await new Promise<void>(resolve => {
+      this.#resolve = resolve
+    })
+    this.#resolve = undefined
+  }
 }

@@ -58,7 +58,7 @@ export class ServerMetrics {
 
   render(view: KubeletView): string {
     const pods = view.pods()
-    this.#pods = pods.filter(({ metadata }) => view.sandboxId(metadata.uid ?? '') !== undefined).length
+    this.#pods = pods.filter(({ metadata }) => view.sandboxId(metadata.uid) !== undefined).length
     this.#containers = pods
       .flatMap(({ status }) => status?.containerStatuses ?? [])
       .filter(({ state }) => state?.running !== undefined).length

@@ -25,7 +25,7 @@ export async function showContainerLog(request: ServerRequest): Promise<void> {
   if (status === undefined) {
     return respondText(exchange, 400, `unable to retrieve container logs for ${containerId}`)
   }
-  await show(request, { uid: pod.metadata.uid ?? '', status, asked })
+  await show(request, { uid: pod.metadata.uid, status, asked })
 }
 
 interface Shown {

@@ -1,8 +1,7 @@
-/** Serves metrics in Prometheus' text format. */
+/** Serves metrics in Prometheus' text format, and the stats summary. */
 import { metricsMediaType } from '#/base/metrics.ts'
 import type { HttpExchange } from '#/platform/http.ts'
-import { respondBytes } from './responses.ts'
-import { renderMetrics, type MetricFamily } from './render-metrics.ts'
+import { respondBytes, respondJson } from './responses.ts'
 import type { ServerRequest } from './routes.ts'
 import type { ContainerStats, PodStats, Summary } from './stats/summary.ts'
 
@@ -45,6 +44,12 @@ export async function showCadvisorMetrics({ exchange, stats, linux }: ServerRequ
       }),
     ]),
   )
+}
+
+/** Serves the stats summary of node and pods. */
+export async function showSummary({ exchange, query, stats }: ServerRequest): Promise<void> {
+  const isShort = query.get('only_cpu_and_memory') === 'true'
+  respondJson(exchange, await (isShort ? stats.usage() : stats.summary()))
 }
 
 function answer(exchange: HttpExchange, text: string): void {
@@ -122,4 +127,38 @@ function machineMetric(name: string, help: string, value: number): MetricFamily 
 
 function family(name: string, help: string, rest: Pick<MetricFamily, 'type' | 'metrics'>): MetricFamily {
   return { name, help, ...rest }
+}
+
+/** Metrics of one name. */
+interface MetricFamily {
+  readonly name: string
+  readonly help: string
+  readonly type: 'counter' | 'gauge'
+  readonly metrics: readonly Metric[]
+}
+
+interface Metric {
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+  /** Timestamp, if not now. */
+  readonly time?: string
+}
+
+/** Renders one-off metrics in Prometheus' text format. Values that are not numbers are omitted. */
+function renderMetrics(families: readonly MetricFamily[]): string {
+  const lines = families.flatMap(({ name, help, type, metrics }) => [
+    `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`,
+    ...metrics.filter(({ value }) => Number.isFinite(value)).map(metric => `${name}${render(metric)}\n`),
+  ])
+  return lines.join('')
+}
+
+function render({ labels, value, time }: Metric): string {
+  const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escape(text)}"`)
+  const named = pairs.length === 0 ? '' : `{${pairs.join(',')}}`
+  return `${named} ${value}${time === undefined ? '' : ` ${Date.parse(time)}`}`
+}
+
+function escape(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
 }

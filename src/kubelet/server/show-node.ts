@@ -1,6 +1,6 @@
 /** Serves pods, health and configuration of the node. */
-import type { Pod } from '#/api/generated/core/v1.ts'
 import { podOfLabels } from '../container-labels.ts'
+import type { KubeletPod } from '../kubelet-pod.ts'
 import { respondJson, respondText } from './responses.ts'
 import type { ServerRequest } from './routes.ts'
 
@@ -11,10 +11,10 @@ export function showPods({ exchange, view }: ServerRequest): void {
 /** Pods as seen by the runtime, regardless of the assigned ones. */
 export async function showRunningPods({ exchange, runtime }: ServerRequest): Promise<void> {
   const [sandboxes, containers] = await Promise.all([runtime.listPodSandbox(), runtime.listContainers()])
-  const pods = sandboxes.flatMap(({ id, state, labels }): Pod[] => {
-    const whose = podOfLabels(labels)
-    if (state !== 'ready' || whose === undefined) return []
-    const { name, namespace, uid } = whose
+  const pods = sandboxes.flatMap(({ id, state, labels }): KubeletPod[] => {
+    const pod = podOfLabels(labels)
+    if (state !== 'ready' || pod === undefined) return []
+    const { name, namespace, uid } = pod
     const running = containers.filter(each => each.sandboxId === id && each.state === 'running')
     return [
       {
@@ -26,7 +26,7 @@ export async function showRunningPods({ exchange, runtime }: ServerRequest): Pro
   respondJson(exchange, podList(pods))
 }
 
-function podList(pods: readonly Pod[]): object {
+function podList(pods: readonly KubeletPod[]): object {
   return { kind: 'PodList', apiVersion: 'v1', metadata: {}, items: pods }
 }
 

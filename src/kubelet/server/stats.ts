@@ -5,6 +5,7 @@ import { formatTime } from '#/api/text/time.ts'
 import type { ContainerRuntime, ContainerStats as CriContainerStats, FilesystemUsage } from '#/cri/cri.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
+import type { KubeletPod } from '../kubelet-pod.ts'
 import type { KubeletView } from '../kubelet-view.ts'
 import type { KubeletConfiguration } from '../kubelet-configuration.ts'
 import { podLogFolder } from '../pod-paths.ts'
@@ -118,11 +119,11 @@ export class StatsProvider {
   }
 
   async #podStats(
-    pod: Pod,
+    pod: KubeletPod,
     containers: readonly CriContainerStats[],
     { nowMs, images }: { readonly nowMs: number; readonly images: FsStats | undefined },
   ): Promise<PodStats> {
-    const { name = '', namespace = '', uid = '' } = pod.metadata
+    const { name, namespace, uid } = pod.metadata
     const used: ContainerStats[] = []
     for (const stats of containers) {
       const usage = this.#containerStats(pod, stats, nowMs)
@@ -147,7 +148,7 @@ export class StatsProvider {
     }
   }
 
-  #containerStats(pod: Pod, stats: CriContainerStats, nowMs: number): ContainerStats {
+  #containerStats(pod: KubeletPod, stats: CriContainerStats, nowMs: number): ContainerStats {
     const time = formatTime(Number(stats.timestamp / 1_000_000n))
     const startTime = startOf(pod, stats.containerId)
     const { containerId, cpuNanoseconds } = stats
@@ -168,7 +169,7 @@ export class StatsProvider {
   }
 
   async #containerDisk(
-    pod: Pod,
+    pod: KubeletPod,
     { name, writableLayerBytes, writableLayerInodes }: CriContainerStats,
     images: FsStats,
   ): Promise<Pick<ContainerStats, 'rootfs' | 'logs'>> {

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { PersistentVolume, PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
+import { stored } from '../testdata/objects.ts'
 import { checkNodeAffinity, groupOfVolume, claimProblem, volumeProblem } from './claimed-volume.ts'
 
-const bound: PersistentVolumeClaim = {
+const bound = stored<PersistentVolumeClaim>({
   metadata: { namespace: 'default', name: 'claim', uid: 'u1' },
   spec: { volumeName: 'pv' },
   status: { phase: 'Bound' },
-}
+})
 const deleted = { ...bound.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' }
 
 const claims: readonly (readonly [claim: PersistentVolumeClaim, expected: string | undefined])[] = [
@@ -23,10 +25,8 @@ test('a claim is usable when bound and not terminating', () => {
   for (const [claim, expected] of claims) assert.equal(claimProblem(claim), expected)
 })
 
-const volumeOf = (uid?: string): PersistentVolume => ({
-  metadata: { name: 'pv' },
-  spec: uid === undefined ? {} : { claimRef: { uid } },
-})
+const volumeOf = (uid?: string): Stored<PersistentVolume> =>
+  stored({ metadata: { name: 'pv' }, spec: uid === undefined ? {} : { claimRef: { uid } } })
 
 test('a volume must reference the claim back', () => {
   assert.equal(volumeProblem(volumeOf('u1'), bound), undefined)

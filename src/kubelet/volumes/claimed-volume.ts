@@ -1,9 +1,10 @@
 /** Resolves a claim of a pod, or its ephemeral claim, to the persistent volume. */
 import { compileNodeSelector } from '#/api/selectors/node-selector.ts'
 import { ephemeralClaimName, isClaimForPod } from '#/api/core/pod-volumes.ts'
-import type { PersistentVolume, PersistentVolumeClaim, Pod, Volume } from '#/api/generated/core/v1.ts'
+import type { PersistentVolume, PersistentVolumeClaim, Volume } from '#/api/generated/core/v1.ts'
 import type { Labels } from '#/api/labels.ts'
-import { isBeingDeleted } from '#/api/metadata.ts'
+import { isBeingDeleted, type Stored } from '#/api/metadata.ts'
+import type { KubeletPod } from '../kubelet-pod.ts'
 import type { PodObjects } from '../pod-objects.ts'
 import { VolumeStepError } from './volume-plugin.ts'
 
@@ -20,7 +21,7 @@ export class VolumeResolutionError extends Error {
 
 export interface ClaimRequest {
   readonly objects: PodObjects
-  readonly pod: Pod
+  readonly pod: KubeletPod
   readonly volume: Volume
   /** True if containers use the volume in `volumeMounts` (`isMounted`) or in `volumeDevices` (`isDevice`). */
   readonly isMounted: boolean
@@ -32,9 +33,9 @@ export function isClaim({ persistentVolumeClaim, ephemeral }: Volume): boolean {
   return persistentVolumeClaim !== undefined || ephemeral !== undefined
 }
 
-export async function claimedVolume(request: ClaimRequest): Promise<PersistentVolume> {
+export async function claimedVolume(request: ClaimRequest): Promise<Stored<PersistentVolume>> {
   const { pod, volume, objects, signal } = request
-  const namespace = pod.metadata.namespace ?? ''
+  const namespace = pod.metadata.namespace
   const name = volume.persistentVolumeClaim?.claimName ?? ephemeralClaimName(pod, volume.name)
   const fail = (reason: string): never => {
     throw new VolumeResolutionError(`error processing PVC ${namespace}/${name}: ${reason}`)
@@ -48,7 +49,7 @@ export async function claimedVolume(request: ClaimRequest): Promise<PersistentVo
   const problem = claimProblem(claim)
   if (problem !== undefined) return fail(problem)
   if (volume.persistentVolumeClaim === undefined && !isClaimForPod(claim, pod)) {
-    const podName = `${namespace}/${pod.metadata.name ?? ''}`
+    const podName = `${namespace}/${pod.metadata.name}`
     throw new VolumeResolutionError(
       `PVC ${namespace}/${name} was not created for pod ${podName} (pod is not owner)`,
     )
@@ -86,10 +87,13 @@ export function claimProblem(claim: PersistentVolumeClaim): string | undefined {
   return claim.spec?.volumeName ? undefined : 'PVC has empty pvc.Spec.VolumeName'
 }
 
-export function volumeProblem(volume: PersistentVolume, claim: PersistentVolumeClaim): string | undefined {
-  const name = volume.metadata.name ?? ''
+export function volumeProblem(
+  volume: Stored<PersistentVolume>,
+  claim: Stored<PersistentVolumeClaim>,
+): string | undefined {
+  const name = volume.metadata.name
   const { claimRef } = volume.spec ?? {}
-  const uid = claim.metadata.uid ?? ''
+  const uid = claim.metadata.uid
   if (claimRef === undefined) {
     return `found PV object ${name} but it has a nil pv.Spec.ClaimRef indicating it is not yet bound to the claim`
   }

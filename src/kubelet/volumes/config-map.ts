@@ -1,6 +1,6 @@
 import type { ConfigMap } from '#/api/generated/core/v1.ts'
 import { quote } from '#/api/text/quote.ts'
-import { contentKind } from './content-kind.ts'
+import { contentVolumePlugin } from './content-volume-plugin.ts'
 import {
   defaultFileMode,
   payloadOfKeys,
@@ -10,7 +10,7 @@ import {
 } from './payload.ts'
 import type { KeysOf, VolumeRequest } from './volume-plugin.ts'
 
-export const configMap = contentKind({
+export const configMap = contentVolumePlugin({
   kind: 'configmap',
   medium: '',
   collect: request => {
@@ -21,7 +21,7 @@ export const configMap = contentKind({
 
 export async function configMapPayload(request: VolumeRequest, wanted: KeysOf): Promise<Payload> {
   const { name = '', items, optional = false, defaultMode = defaultFileMode } = wanted
-  const found = await request.objects.configMap(request.pod.metadata.namespace ?? '', name, request.signal)
+  const found = await request.objects.configMap(request.pod.metadata.namespace, name, request.signal)
   if (found === undefined && !optional) throw new Error(`configmap ${quote(name)} not found`)
   return payloadOfKeys({
     items,

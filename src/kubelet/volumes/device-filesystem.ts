@@ -44,10 +44,10 @@ export async function mountDevice(mount: DeviceMount): Promise<void> {
 async function contentOf(linux: Linux, device: string): Promise<string> {
   const nothing = 2
   try {
-    const said = await linux.run(['blkid', '-p', '-s', 'TYPE', '-s', 'PTTYPE', '-o', 'export', device])
-    const [, filesystem] = /^TYPE=(.*)$/m.exec(said) ?? []
+    const output = await linux.run(['blkid', '-p', '-s', 'TYPE', '-s', 'PTTYPE', '-o', 'export', device])
+    const [, filesystem] = /^TYPE=(.*)$/m.exec(output) ?? []
     if (filesystem) return filesystem
-    return /^PTTYPE=/m.test(said) ? 'unknown data, probably partitions' : ''
+    return /^PTTYPE=/m.test(output) ? 'unknown data, probably partitions' : ''
   } catch (error) {
     if (exitCodeOf(error) === nothing) return ''
     throw error

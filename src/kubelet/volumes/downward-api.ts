@@ -1,10 +1,10 @@
 import type { DownwardAPIVolumeFile } from '#/api/generated/core/v1.ts'
 import { podMetadataValue, resourceFieldValue } from '../downward-value.ts'
-import { contentKind, mergePayloads } from './content-kind.ts'
+import { contentVolumePlugin, mergePayloads } from './content-volume-plugin.ts'
 import { defaultFileMode, type Payload } from './payload.ts'
 import type { VolumeRequest } from './volume-plugin.ts'
 
-export const downwardApi = contentKind({
+export const downwardApi = contentVolumePlugin({
   kind: 'downward-api',
   medium: 'Memory',
   collect: request => {

@@ -12,9 +12,9 @@ export const emptyDir: VolumePlugin = {
   usage: 'files',
   async setUp(request) {
     const { pod, volume, node, linux, signal } = request
-    const hostPath = volumeFolder(node, pod, kind, volume.name)
+    const hostPath = volumeFolder({ node, pod, kind, name: volume.name })
     const prepared = { name: volume.name, hostPath, readonly: false, selinuxRelabel: true }
-    const ready = readyPath(node, pod, kind, volume.name)
+    const ready = readyPath({ node, pod, kind, name: volume.name })
     const isMade = await makeEmptyFolder(request, hostPath, volume.emptyDir ?? {})
     if (!isMade && (await linux.files.lstat(ready)) !== undefined) return prepared
     await setVolumeOwnership({

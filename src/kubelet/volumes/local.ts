@@ -40,7 +40,7 @@ async function prepareDevice(request: VolumeRequest): Promise<MountedVolume> {
 
 async function prepareFolder(request: VolumeRequest): Promise<MountedVolume> {
   const { node, pod, volume, persistentVolume, linux, isReadonly, signal } = request
-  const hostPath = volumeFolder(node, pod, kind, nameOf(request))
+  const hostPath = volumeFolder({ node, pod, kind, name: nameOf(request) })
   const prepared = { name: volume.name, hostPath, readonly: isReadonly, selinuxRelabel: !isReadonly }
   const source = await sourceFolder(request)
   const mounted = await linux.mounts.list()

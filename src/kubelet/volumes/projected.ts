@@ -2,14 +2,14 @@
 import type { Pod, VolumeProjection } from '#/api/generated/core/v1.ts'
 import { containersOf } from '../pod-containers.ts'
 import { configMapPayload } from './config-map.ts'
-import { contentKind, mergePayloads } from './content-kind.ts'
+import { contentVolumePlugin, mergePayloads } from './content-volume-plugin.ts'
 import { downwardPayload } from './downward-api.ts'
 import { fsGroupOf } from './ownership.ts'
 import { defaultFileMode, type Payload } from './payload.ts'
 import { secretPayload } from './secret.ts'
 import type { VolumeRequest } from './volume-plugin.ts'
 
-export const projected = contentKind({
+export const projected = contentVolumePlugin({
   kind: 'projected',
   medium: 'Memory',
   collect: request => {

@@ -1,9 +1,9 @@
 import { quote } from '#/api/text/quote.ts'
-import { contentKind } from './content-kind.ts'
+import { contentVolumePlugin } from './content-volume-plugin.ts'
 import { defaultFileMode, payloadOfKeys, type Payload } from './payload.ts'
 import type { KeysOf, VolumeRequest } from './volume-plugin.ts'
 
-export const secret = contentKind({
+export const secret = contentVolumePlugin({
   kind: 'secret',
   medium: 'Memory',
   collect: request => {
@@ -14,7 +14,7 @@ export const secret = contentKind({
 
 export async function secretPayload(request: VolumeRequest, wanted: KeysOf): Promise<Payload> {
   const { name = '', items, optional = false, defaultMode = defaultFileMode } = wanted
-  const found = await request.objects.secret(request.pod.metadata.namespace ?? '', name, request.signal)
+  const found = await request.objects.secret(request.pod.metadata.namespace, name, request.signal)
   if (found === undefined && !optional) throw new Error(`secret ${quote(name)} not found`)
   const data = Object.entries(found?.data ?? {})
   return payloadOfKeys({

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test, type TestContext } from 'node:test'
 import { decodeToken } from '#/base/json-web-token.ts'
-import type { Pod } from '#/api/generated/core/v1.ts'
 import { pods, serviceAccounts } from '#/api/generated/core/v1-resources.ts'
 import { startTestControlPlane, type TestControlPlane } from '#/controllers/test-control-plane.ts'
+import { isNamespaced, type KubeletPod } from '../kubelet-pod.ts'
 import { renewalMs, ServiceAccountTokens } from './service-account-tokens.ts'
 
 const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -20,18 +20,20 @@ async function start(t: TestContext) {
   return { plane, tokens, pod: await createPod(plane, 'pod', 'n1') }
 }
 
-function createPod(plane: TestControlPlane, name: string, nodeName: string): Promise<Pod> {
-  return plane.create(pods, {
+async function createPod(plane: TestControlPlane, name: string, nodeName: string): Promise<KubeletPod> {
+  const pod = await plane.create(pods, {
     metadata: { namespace: 'default', name },
     spec: { containers: [{ name: 'main', image: 'image' }], serviceAccountName: 'web', nodeName },
   })
+  assert.ok(isNamespaced(pod))
+  return pod
 }
 
 const hourMs = 3_600_000
 
 test('a token is bound to its pod and reused for 80% of its lifetime', async t => {
   const { plane, tokens, pod } = await start(t)
-  const uid = pod.metadata.uid ?? ''
+  const { uid } = pod.metadata
   assert.equal(tokens.nextRenewalMs(uid), undefined)
   const first = await plane.run(tokens.get(pod, { path: 'token', audience: 'vault' }))
   const claims = decodeToken(first)?.claims
@@ -74,7 +76,7 @@ test('a token is cached by audience and expiration', async t => {
 
 test('the old token is used until it expires when renewal fails', async t => {
   const { plane, tokens, pod } = await start(t)
-  const uid = pod.metadata.uid ?? ''
+  const { uid } = pod.metadata
   const first = await plane.run(tokens.get(pod, { path: 'token' }))
   await plane.run(plane.client.delete(serviceAccounts, { namespace: 'default', name: 'web' }))
   await plane.advance(0.9 * hourMs)
@@ -90,7 +92,7 @@ test('the old token is used until it expires when renewal fails', async t => {
 test('requesting a token fails for a missing service account and for a pod of another node', async t => {
   const { plane, tokens, pod } = await start(t)
   const { spec = { containers: [] } } = pod
-  const stranger: Pod = { ...pod, spec: { ...spec, serviceAccountName: 'none' } }
+  const stranger: KubeletPod = { ...pod, spec: { ...spec, serviceAccountName: 'none' } }
   await assert.rejects(plane.run(tokens.get(stranger, { path: 'token' })), /^Error: failed to fetch token: /)
   const other = await createPod(plane, 'other', 'n2')
   await plane.run(plane.client.delete(pods, { namespace: 'default', name: 'pod' }, { gracePeriodSeconds: 0 }))

@@ -5,12 +5,12 @@
  */
 import { messageOf } from '#/base/message-of.ts'
 import type { TokenRequest } from '#/api/generated/authentication/v1.ts'
-import type { Pod, ServiceAccountTokenProjection } from '#/api/generated/core/v1.ts'
+import type { ServiceAccountTokenProjection } from '#/api/generated/core/v1.ts'
 import { serviceAccounts } from '#/api/generated/core/v1-resources.ts'
 import { parseTime } from '#/api/text/time.ts'
 import type { Client } from '#/client/client.ts'
 import type { Platform } from '#/platform/platform.ts'
-import { uidOf } from './volume-paths.ts'
+import type { KubeletPod } from '../kubelet-pod.ts'
 
 export interface ServiceAccountTokensOptions {
   readonly platform: Platform
@@ -42,9 +42,9 @@ export class ServiceAccountTokens {
     this.#options = options
   }
 
-  async get(pod: Pod, wanted: ServiceAccountTokenProjection, signal?: AbortSignal): Promise<string> {
+  async get(pod: KubeletPod, wanted: ServiceAccountTokenProjection, signal?: AbortSignal): Promise<string> {
     const { clock } = this.#options.platform
-    const uid = uidOf(pod)
+    const uid = pod.metadata.uid
     const key = JSON.stringify([wanted.audience ?? '', String(wanted.expirationSeconds ?? secondsUsual)])
     const known = this.#tokens.get(uid)?.get(key)
     if (known && clock.now() < known.renewsMs) return known.text
@@ -78,9 +78,13 @@ export class ServiceAccountTokens {
     this.#tokens.delete(uid)
   }
 
-  async #request(pod: Pod, wanted: ServiceAccountTokenProjection, signal?: AbortSignal): Promise<Token> {
+  async #request(
+    pod: KubeletPod,
+    wanted: ServiceAccountTokenProjection,
+    signal?: AbortSignal,
+  ): Promise<Token> {
     const { platform, client } = this.#options
-    const { namespace = '', name = '', uid = '' } = pod.metadata
+    const { namespace, name, uid } = pod.metadata
     const { audience, expirationSeconds = secondsUsual } = wanted
     const request: TokenRequest = {
       metadata: {},

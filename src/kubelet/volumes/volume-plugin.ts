@@ -1,8 +1,10 @@
 /** The contract of a volume type. `volume-plugins.ts` lists all types. */
-import type { ImageVolumeSource, KeyToPath, PersistentVolume, Pod, Volume } from '#/api/generated/core/v1.ts'
+import type { ImageVolumeSource, KeyToPath, PersistentVolume, Volume } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { Linux } from '#/platform/linux.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { KubeletConfiguration } from '../kubelet-configuration.ts'
+import type { KubeletPod } from '../kubelet-pod.ts'
 import type { PodObjects } from '../pod-objects.ts'
 import type { ResourceList } from '../resource-amount.ts'
 import type { KeyedLocks } from './keyed-locks.ts'
@@ -53,10 +55,10 @@ export interface VolumeContext {
 }
 
 export interface VolumeRequest extends VolumeContext {
-  readonly pod: Pod
+  readonly pod: KubeletPod
   readonly volume: Volume
   /** The volume bound to the claim. */
-  readonly persistentVolume?: PersistentVolume
+  readonly persistentVolume?: Stored<PersistentVolume>
   /** Set by `readOnly` of the claim source. */
   readonly isReadonly: boolean
   /** Content written to this pod's volumes, by volume name; saves redundant writes. */

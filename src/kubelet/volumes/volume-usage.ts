@@ -1,7 +1,8 @@
 /** Disk usage of a pod's volumes, for stats. */
 import { ephemeralClaimName } from '#/api/core/pod-volumes.ts'
-import type { Pod, Volume } from '#/api/generated/core/v1.ts'
+import type { Volume } from '#/api/generated/core/v1.ts'
 import type { FilesystemSpace, Linux } from '#/platform/linux.ts'
+import type { KubeletPod } from '../kubelet-pod.ts'
 import type { MountedVolume, VolumePlugin } from './volume-plugin.ts'
 
 export interface VolumeUsage {
@@ -18,7 +19,7 @@ export interface VolumeUsage {
 
 export interface UsageRequest {
   readonly linux: Linux
-  readonly pod: Pod
+  readonly pod: KubeletPod
   readonly volume: Volume
   readonly mounted: MountedVolume
   readonly usage: NonNullable<VolumePlugin['usage']>
@@ -43,8 +44,8 @@ export async function volumeUsage(request: UsageRequest): Promise<VolumeUsage> {
   }
 }
 
-function claimOf(pod: Pod, volume: Volume): VolumeUsage['claim'] {
-  const namespace = pod.metadata.namespace ?? ''
+function claimOf(pod: KubeletPod, volume: Volume): VolumeUsage['claim'] {
+  const namespace = pod.metadata.namespace
   const { persistentVolumeClaim, ephemeral, name } = volume
   if (persistentVolumeClaim) return { namespace, name: persistentVolumeClaim.claimName }
   return ephemeral && { namespace, name: ephemeralClaimName(pod, name) }

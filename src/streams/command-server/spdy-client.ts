@@ -20,7 +20,12 @@ export async function acceptSpdyCommand(accepting: AcceptCommandOptions): Promis
   if (accepted === undefined) return undefined
   const protocol = spdyProtocols.find(({ name }) => name === accepted.protocol)!
   const { connection, head } = accepted
-  const wire = new UpgradedConnection({ connection, head, clock, ...(idleTimeoutMs && { idleTimeoutMs }) })
+  const upgraded = new UpgradedConnection({
+    connection,
+    head,
+    clock,
+    ...(idleTimeoutMs && { idleTimeoutMs }),
+  })
   const expected = expectedStreams(options, protocol)
   const channels = new Map<StreamType, Channel>()
   const complete = Promise.withResolvers<boolean>()
@@ -34,7 +39,7 @@ export async function acceptSpdyCommand(accepting: AcceptCommandOptions): Promis
     if (expected.every(each => channels.has(each))) complete.resolve(true)
     return true
   }
-  const spdy = new SpdyConnection({ wire, clock, side: 'server', onStream })
+  const spdy = new SpdyConnection({ connection: upgraded, clock, side: 'server', onStream })
   const gone = new AbortController()
   void spdy.run().finally(() => {
     gone.abort(new Error('client disconnected'))

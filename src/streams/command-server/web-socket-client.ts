@@ -23,7 +23,7 @@ export function acceptWebSocketCommand({
   const protocol = webSocketProtocols.find(({ name }) => name === accepted.protocol)!
   const { connection, head } = accepted
   const socket = new WebSocket({
-    wire: new UpgradedConnection({ connection, head, clock, ...(idleTimeoutMs && { idleTimeoutMs }) }),
+    connection: new UpgradedConnection({ connection, head, clock, ...(idleTimeoutMs && { idleTimeoutMs }) }),
   })
   const channels = new WebSocketChannels({ socket, ...protocol, count: 5 })
   const gone = new AbortController()
@@ -51,7 +51,7 @@ export function acceptWebSocketCommand({
   // reading. Older clients expect an empty first message.
   const listening = protocol.hasHalfClose ? untilHeard(socket, clock) : Promise.resolve()
   if (!protocol.hasHalfClose)
-    void channels.greet(options.stdout ? numbers.stdout : options.stderr ? numbers.stderr : numbers.error)
+    void channels.sendReady(options.stdout ? numbers.stdout : options.stderr ? numbers.stderr : numbers.error)
   return new StreamedClient({
     options,
     channels: used,
@@ -76,7 +76,7 @@ async function untilHeard(socket: WebSocket, clock: Clock): Promise<void> {
   if (socket.signal.aborted) gone()
   socket.signal.addEventListener('abort', gone, { once: true })
   void socket.ping()
-  await Promise.race([socket.heard, promise])
+  await Promise.race([socket.peerHasSent, promise])
   timer.cancel()
   socket.signal.removeEventListener('abort', gone)
 }

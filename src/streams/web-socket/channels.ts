@@ -63,7 +63,7 @@ export class WebSocketChannels {
   }
 
   /** Sends an empty message, which signals clients that the server is ready. */
-  greet(index: number): Promise<void> {
+  sendReady(index: number): Promise<void> {
     return this.#sendMessage(index, new Uint8Array())
   }
 

@@ -1,6 +1,7 @@
 /** Complete input for container configuration tests; tests override the fields that they are about. */
-import type { ConfigMap, Container, Pod, PodSpec, Secret } from '#/api/generated/core/v1.ts'
+import type { ConfigMap, Container, PodSpec, Secret } from '#/api/generated/core/v1.ts'
 import type { ContainerInput, ContainerSources, ContainerVolume } from '../../container-input.ts'
+import type { KubeletPod } from '../../kubelet-pod.ts'
 import type { MachineInfo } from '../../machine-info.ts'
 import { kubeletConfiguration, type KubeletConfiguration } from '../../kubelet-configuration.ts'
 
@@ -22,7 +23,7 @@ export const node: KubeletConfiguration = kubeletConfiguration({
   clusterDNS: ['10.96.0.10'],
 })
 
-export function podWith(spec: Partial<PodSpec> = {}): Pod {
+export function podWith(spec: Partial<PodSpec> = {}): KubeletPod {
   return {
     metadata: {
       name: 'web',

@@ -1,0 +1,89 @@
+/** The nftables and iptables rules of a node: masquerading, and forwarding of the cluster's packets. */
+import type { ClusterNetwork } from '../cluster-network.ts'
+
+/**
+ * Plans the iptables calls that allow forwarding of the cluster's packets; each is the parameters of one
+ * call. `rules` are the lines of `iptables -S`. Uses Docker's `DOCKER-USER` chain if it exists; otherwise the
+ * FORWARD chain if its policy is DROP.
+ */
+export function planForwarding(
+  rules: readonly string[],
+  network: ClusterNetwork,
+): readonly (readonly string[])[] {
+  const chain = chainFor(rules)
+  if (chain === undefined) return []
+  const ranges = [network.nodeCidr, ...network.podCidrs].filter(cidr => !cidr.includes(':'))
+  const matches = ranges.flatMap(cidr => [
+    ['-s', cidr],
+    ['-d', cidr],
+  ])
+  const wanted = matches.map(match => [
+    ...match,
+    '-m',
+    'comment',
+    '--comment',
+    network.bridge,
+    '-j',
+    'ACCEPT',
+  ])
+  const has = new Set(rules.map(withoutQuotes))
+  return wanted
+    .filter(rule => !has.has(['-A', chain, ...rule].join(' ')))
+    .map(rule => ['-I', chain, '1', ...rule])
+}
+
+/** Plans the removal of all rules of this cluster, in any chain. */
+export function planForwardingRemoval(
+  rules: readonly string[],
+  network: ClusterNetwork,
+): readonly (readonly string[])[] {
+  const mark = ` -m comment --comment ${network.bridge} -j ACCEPT`
+  return rules
+    .map(withoutQuotes)
+    .filter(rule => rule.startsWith('-A ') && rule.endsWith(mark))
+    .map(rule => ['-D', ...rule.split(' ').slice(1)])
+}
+
+function chainFor(rules: readonly string[]): string | undefined {
+  if (rules.includes('-N DOCKER-USER')) return 'DOCKER-USER'
+  return rules.includes('-P FORWARD DROP') ? 'FORWARD' : undefined
+}
+
+/**
+ * Some versions of iptables quote every comment, others only those with spaces. The comments used here have
+ * none.
+ */
+function withoutQuotes(rule: string): string {
+  return rule.replaceAll('"', '')
+}
+
+/**
+ * Masquerades traffic of pods and nodes that leaves the cluster; within the cluster source addresses are
+ * preserved. Replaces the table in one transaction.
+ */
+export function masqueradeTable(network: ClusterNetwork): string {
+  const { nodeCidr, podCidrs, bridge } = network
+  const ipv4 = [nodeCidr, ...podCidrs].filter(cidr => !cidr.includes(':'))
+  const ipv6 = podCidrs.filter(cidr => cidr.includes(':'))
+  return [deleteMasqueradeTable(network), ...tableOf('ip', ipv4), ...tableOf('ip6', ipv6), ''].join('\n')
+
+  function tableOf(family: 'ip' | 'ip6', cidrs: readonly string[]): readonly string[] {
+    if (cidrs.length === 0) return []
+    const table = `${family} ${network.tables.network}`
+    const ranges = `{ ${cidrs.join(', ')} }`
+    const leaves = `${family} saddr ${ranges} ${family} daddr != ${ranges} oifname != "${bridge}"`
+    return [
+      `add table ${table} { comment "k8ts: masquerade egress of cluster ${network.slot}" ; }`,
+      `add chain ${table} postrouting { type nat hook postrouting priority srcnat ; }`,
+      `add rule ${table} postrouting ${leaves} masquerade fully-random`,
+    ]
+  }
+}
+
+/** Adding the table first makes the deletion succeed whether or not it exists. */
+export function deleteMasqueradeTable({ tables: { network } }: ClusterNetwork): string {
+  const commands = ['ip', 'ip6'].flatMap(family => {
+    return [`add table ${family} ${network}`, `delete table ${family} ${network}`]
+  })
+  return commands.join('\n')
+}
