@@ -226,8 +226,7 @@ test('stopping finishes reconciles in progress and starts none', async t => {
   await stop()
   assert.equal(done.length, began)
   assert.deepEqual(
-    (await plane.list(configMaps, 'kube-system')).filter(each => /-\d$/.test(each.metadata.name ?? ''))
-      .length,
+    (await plane.list(configMaps, 'kube-system')).filter(each => /-\d$/.test(each.metadata.name)).length,
     began * 3,
   )
 })

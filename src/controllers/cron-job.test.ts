@@ -167,7 +167,7 @@ test('CronJob should support CronJob API operations', async t => {
   const created = await plane.create(cronJobs, cronJobOf({ suspend: true }))
   const watch = client.watch(cronJobs, {
     namespace: 'default',
-    resourceVersion: created.metadata.resourceVersion!,
+    resourceVersion: created.metadata.resourceVersion,
   })
   const watched = watch[Symbol.asyncIterator]()
   const labels = { patched: 'true' }

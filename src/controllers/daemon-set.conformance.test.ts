@@ -64,7 +64,7 @@ test('DaemonSet-Creation', async t => {
   await runAllPods(plane)
   assert.equal(await shown(plane), 'n1:old* n2:old*')
   const [pod] = await plane.list(pods)
-  await plane.run(plane.client.delete(pods, { namespace: 'default', name: pod!.metadata.name! }))
+  await plane.run(plane.client.delete(pods, { namespace: 'default', name: pod!.metadata.name }))
   await plane.settle()
   await runAllPods(plane)
   assert.equal(await shown(plane), 'n1:old* n2:old*')
@@ -147,7 +147,7 @@ test('DaemonSet-Rollback', async t => {
   await runAllPods(plane)
   assert.equal(await shown(plane), 'n1:old* n2:old*')
   const uids = (await plane.list(pods)).map(pod => pod.metadata.uid)
-  assert.ok(uids.includes(kept[0]?.metadata.uid))
+  assert.ok(uids.includes(kept[0]!.metadata.uid))
 })
 
 test('DaemonSet, list and delete a collection of DaemonSets', async t => {

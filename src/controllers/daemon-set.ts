@@ -9,7 +9,7 @@ import { daemonSets } from '#/api/generated/apps/v1-resources.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { equalJson } from '#/api/text/json-value.ts'
-import { isBeingDeleted, keyOf } from '#/api/metadata.ts'
+import { isBeingDeleted, keyOf, type Stored } from '#/api/metadata.ts'
 import { compileLabelSelector } from '#/api/selectors/selector.ts'
 import type { Client } from '#/client/client.ts'
 import type { EventRecorder } from '#/client/event-recorder.ts'
@@ -126,19 +126,19 @@ function isAlike(oldObject: Node, newObject: Node): boolean {
 }
 
 /** Revisions not created by this controller may lack the label. */
-function hashOf({ metadata }: ControllerRevision): string {
-  return metadata.labels?.[hashLabel] ?? metadata.name ?? ''
+function hashOf({ metadata }: Stored<ControllerRevision>): string {
+  return metadata.labels?.[hashLabel] ?? metadata.name
 }
 
 /** Deletes duplicate revisions and relabels their pods with the remaining revision's hash. */
 async function mergeDuplicates(
-  duplicates: readonly ControllerRevision[],
-  world: { readonly pods: readonly Pod[]; readonly hash: string; readonly client: Client },
+  duplicates: readonly Stored<ControllerRevision>[],
+  world: { readonly pods: readonly Stored<Pod>[]; readonly hash: string; readonly client: Client },
 ): Promise<void> {
   const { hash, client } = world
   const hashes = new Set(duplicates.map(hashOf))
   for (const { metadata } of world.pods) {
-    const { namespace, name = '', labels } = metadata
+    const { namespace, name, labels } = metadata
     if (!hashes.has(labels?.[hashLabel] ?? '')) continue
     const patch = { metadata: { labels: { [hashLabel]: hash } } }
     try {
@@ -151,7 +151,7 @@ async function mergeDuplicates(
 }
 
 interface Performance {
-  readonly set: DaemonSet
+  readonly set: Stored<DaemonSet>
   readonly hash: string
   readonly client: Client
   readonly recorder: EventRecorder
@@ -192,8 +192,8 @@ async function create(nodeName: string, { set, hash, client, recorder }: Perform
   }
 }
 
-async function remove({ metadata }: Pod, { set, client, recorder }: Performance): Promise<void> {
-  const { namespace, name = '', uid = '' } = metadata
+async function remove({ metadata }: Stored<Pod>, { set, client, recorder }: Performance): Promise<void> {
+  const { namespace, name, uid } = metadata
   try {
     await client.delete(pods, { namespace, name }, { preconditions: { uid } })
     recorder.record(set, { type: 'Normal', reason: 'SuccessfulDelete', message: `Deleted pod: ${name}` })
@@ -207,7 +207,7 @@ async function remove({ metadata }: Pod, { set, client, recorder }: Performance)
 
 /** Deletes revisions beyond `revisionHistoryLimit`, except those that pods still have. */
 async function truncate(
-  revisions: readonly ControllerRevision[],
+  revisions: readonly Stored<ControllerRevision>[],
   world: {
     readonly set: DaemonSet
     readonly pods: readonly Pod[]

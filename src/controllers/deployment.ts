@@ -59,7 +59,7 @@ function setUp(context: ControllerContext): Reconcile {
     const plan = planDeployment({
       deployment,
       replicaSets: claimed,
-      hasRunningPods: set => ownedPods.get(set.metadata.uid ?? '').some(pod => !isPodTerminal(pod)),
+      hasRunningPods: set => ownedPods.get(set.metadata.uid).some(pod => !isPodTerminal(pod)),
     })
     const { error, ...performed } = await performPlan(work, plan, claimed)
     const { newReplicaSet } = revisionsOf(deployment, performed.replicaSets)

@@ -6,18 +6,19 @@ import type { Pod } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import type { PodDisruptionBudget } from '#/api/generated/policy/v1.ts'
 import { podDisruptionBudgets } from '#/api/generated/policy/v1-resources.ts'
-import { keyOf } from '#/api/metadata.ts'
+import { keyOf, type Stored } from '#/api/metadata.ts'
 import { disruptionController } from './disruption.ts'
 import { planDisruptionBudget } from './disruption/plan.ts'
 import { replicaSetController } from './replica-set.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
+import { stored } from './test-stored.ts'
 
 const labels = { app: 'web' }
 const readyCondition = { type: 'Ready', status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z' }
 const ready = { phase: 'Running', conditions: [readyCondition] }
 
-function podOf(name: string, isReady: boolean): Pod {
-  return { metadata: { namespace: 'default', name, labels }, ...(isReady && { status: ready }) }
+function podOf(name: string, isReady: boolean): Stored<Pod> {
+  return stored({ metadata: { namespace: 'default', name, labels }, ...(isReady && { status: ready }) })
 }
 
 test('planDisruptionBudget computes the allowed disruptions', () => {

@@ -22,8 +22,7 @@ async function start(t: TestContext): Promise<World> {
     make: (name, ...ownerReferences) => {
       return plane.create(configMaps, { metadata: { namespace: 'default', name, ownerReferences } })
     },
-    names: async () =>
-      (await plane.list(configMaps, 'default')).map(each => each.metadata.name ?? '').toSorted(),
+    names: async () => (await plane.list(configMaps, 'default')).map(each => each.metadata.name).toSorted(),
     remove: async (name, options) => {
       await plane.run(plane.client.delete(configMaps, { namespace: 'default', name }, options))
       await plane.settle()

@@ -10,7 +10,7 @@ import { leases } from '#/api/generated/coordination/v1-resources.ts'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { equalJson } from '#/api/text/json-value.ts'
-import { keyOf } from '#/api/metadata.ts'
+import { keyOf, type Stored } from '#/api/metadata.ts'
 import { formatTime } from '#/api/text/time.ts'
 import { zoneKeyOf } from '#/api/core/zone.ts'
 import type { Client } from '#/client/client.ts'
@@ -55,7 +55,7 @@ class NodeLifecycle {
   readonly #startupGraceMs: number
   readonly #nodes: Informer<Node>
   readonly #leases: Informer<Lease>
-  readonly #podsByNode: Index<Pod>
+  readonly #podsByNode: Index<Stored<Pod>>
   /** Last observed heartbeat by node, with this process's time, since node clocks may differ. */
   readonly #health = new Map<string, NodeHealth>()
   readonly #evictionLimiter = new ZoneEvictionLimiter()

@@ -12,7 +12,7 @@ import type {
   PersistentVolumeClaimCondition,
   PersistentVolumeClaimStatus,
 } from '#/api/generated/core/v1.ts'
-import { keyOf, parseKey } from '#/api/metadata.ts'
+import { keyOf, parseKey, type Stored } from '#/api/metadata.ts'
 import { formatTime } from '#/api/text/time.ts'
 import type { Client } from '#/client/client.ts'
 import { compareQuantities, tryParseQuantity, zeroQuantity, type Quantity } from '#/api/text/quantity.ts'
@@ -82,7 +82,7 @@ function setUp(
   }
 
   interface Expansion {
-    readonly volume: PersistentVolume
+    readonly volume: Stored<PersistentVolume>
     readonly provisioner: Provisioner
     readonly size: string
   }
@@ -99,7 +99,7 @@ function setUp(
     })
     const reached = (await provisioner.expand?.(volume, size)) ?? size
     if (volume.spec?.capacity?.['storage'] !== reached) {
-      const at = { name: volume.metadata.name ?? '' }
+      const at = { name: volume.metadata.name }
       const patch = { spec: { capacity: { storage: reached } } }
       await client.patch(persistentVolumes, at, { type: 'merge', patch })
     }

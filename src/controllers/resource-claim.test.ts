@@ -17,7 +17,7 @@ async function claimsIn(plane: TestControlPlane): Promise<readonly string[]> {
   return (await plane.list(resourceClaims)).map(({ metadata, status }) => {
     const who = status?.reservedFor?.map(({ name }) => name).join(' ') ?? ''
     const marks = `${status?.allocation ? '' : '-'}${metadata.finalizers ? '!' : ''}`
-    return `${metadata.name?.replace(/-[a-z0-9]{5}$/, '')}: ${who}${marks}`
+    return `${metadata.name.replace(/-[a-z0-9]{5}$/, '')}: ${who}${marks}`
   })
 }
 
@@ -55,9 +55,7 @@ test('a pod gets a ResourceClaim per template, recorded in its status', async t 
     { name: 'b', resourceClaimName: second?.metadata.name },
   ])
   // A deleted claim is recreated; the other one is unchanged.
-  await plane.run(
-    plane.client.delete(resourceClaims, { namespace: 'default', name: first?.metadata.name ?? '' }),
-  )
+  await plane.run(plane.client.delete(resourceClaims, { namespace: 'default', name: first?.metadata.name }))
   await plane.settle()
   const [again] = await plane.list(pods)
   const names = new Map(
@@ -128,7 +126,7 @@ test('a pod created with nodeName gets its claim reserved', async t => {
 test('the claim of extended resources is deleted with its pod', async t => {
   const plane = await startTestControlPlane(t, [resourceClaimController])
   const pod = await plane.create(pods, podWithClaims('web', []))
-  const { uid = '' } = pod.metadata
+  const { uid } = pod.metadata
   const owner = { apiVersion: 'v1', kind: 'Pod', name: 'web', uid, controller: true }
   await plane.create(resourceClaims, {
     ...claimOf('extended'),
@@ -197,7 +195,7 @@ test('after a crash at any write, a pod has one claim per entry, and none when f
     await plane.create(resourceClaimTemplates, templateOf('gpu'))
     const pod = await plane.create(pods, podWithClaims('web', ['a<gpu', 'b<gpu']))
     await plane.advance(30_000)
-    const names = (await plane.list(resourceClaims)).map(({ metadata }) => metadata.name ?? '')
+    const names = (await plane.list(resourceClaims)).map(({ metadata }) => metadata.name)
     const [told] = await plane.list(pods)
     const said = told?.status?.resourceClaimStatuses?.map(each => each.resourceClaimName)
     assert.deepEqual(said?.toSorted(), names.toSorted(), `${writes}`)

@@ -344,7 +344,7 @@ test('services deleted by label leave no endpoints, others stay', async t => {
   }
   await plane.run(plane.client.deleteCollection(services, { namespace, labelSelector: 'team=a' }))
   await plane.advance(3_000)
-  const names = (await plane.list(services, namespace)).map(({ metadata }) => metadata.name ?? '')
+  const names = (await plane.list(services, namespace)).map(({ metadata }) => metadata.name)
   assert.deepEqual(names.sort(), ['kubernetes', 'three'])
   const owners = (await plane.list(endpointSlices, namespace)).map(({ metadata }) => {
     return metadata.ownerReferences?.[0]?.name
@@ -398,7 +398,7 @@ test('Endpoints with skip-mirror or without a service are not mirrored', async t
     ...each,
     metadata: { ...each.metadata, labels: { patched: 'yes' } },
   }))
-  const names = (await plane.list(endpoints, namespace)).map(({ metadata }) => metadata.name ?? '')
+  const names = (await plane.list(endpoints, namespace)).map(({ metadata }) => metadata.name)
   assert.deepEqual(names.sort(), ['alone', 'db'])
 })
 

@@ -3,7 +3,7 @@
  * acts as scheduler and kubelet by writing the status of pods and nodes.
  */
 import type { TestContext } from 'node:test'
-import type { KubernetesObject } from '#/api/metadata.ts'
+import type { KubernetesObject, Stored } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import { ApiServer, type ApiServerOptions } from '#/apiserver/api-server.ts'
 import { clientOf, type Client } from '#/client/client.ts'
@@ -27,11 +27,11 @@ export interface TestControlPlane {
   readonly settle: () => Promise<void>
   readonly advance: (ms: number) => Promise<void>
   /** Shorthands for common steps; each one runs to completion and then settles. */
-  readonly create: <T extends KubernetesObject>(resource: Resource<T>, object: T) => Promise<T>
+  readonly create: <T extends KubernetesObject>(resource: Resource<T>, object: T) => Promise<Stored<T>>
   readonly list: <T extends KubernetesObject>(
     resource: Resource<T>,
     namespace?: string,
-  ) => Promise<readonly T[]>
+  ) => Promise<readonly Stored<T>[]>
   /**
    * Updates the current object with the result of the function; `changeStatus` writes to the status
    * subresource.
@@ -39,13 +39,13 @@ export interface TestControlPlane {
   readonly change: <T extends KubernetesObject>(
     resource: Resource<T>,
     key: string,
-    change: (object: T) => T,
-  ) => Promise<T>
+    change: (object: Stored<T>) => T,
+  ) => Promise<Stored<T>>
   readonly changeStatus: <T extends KubernetesObject>(
     resource: Resource<T>,
     key: string,
-    change: (object: T) => T,
-  ) => Promise<T>
+    change: (object: Stored<T>) => T,
+  ) => Promise<Stored<T>>
 }
 
 export interface TestControlPlaneOptions {

@@ -1,5 +1,5 @@
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { isBeingDeleted } from '#/api/metadata.ts'
+import { isBeingDeleted, type Stored } from '#/api/metadata.ts'
 import { isPodReady } from '../pods.ts'
 import { planRollingUpdate } from './rolling-update.ts'
 import { hashLabel } from './daemon-pod.ts'
@@ -8,7 +8,7 @@ import { isAvailable, surgeOf, type DaemonWorld, type DaemonNode } from './world
 export interface DaemonPlan {
   /** Names of nodes for which a pod is created. */
   readonly create: readonly string[]
-  readonly delete: readonly Pod[]
+  readonly delete: readonly Stored<Pod>[]
   /** The finished pods among those deleted. */
   readonly finished: readonly FinishedPod[]
   /** Time until the next failed pod may be replaced. */
@@ -16,7 +16,7 @@ export interface DaemonPlan {
 }
 
 export interface FinishedPod {
-  readonly pod: Pod
+  readonly pod: Stored<Pod>
   readonly nodeName: string
 }
 
@@ -77,7 +77,7 @@ function planNode(node: DaemonNode, world: DaemonPlanWorld): DaemonPlan {
  * During a rolling update with surge a node may have two pods: an old available one and a new one that is
  * starting.
  */
-function excessWithSurge(running: readonly Pod[], world: DaemonPlanWorld): readonly Pod[] {
+function excessWithSurge(running: readonly Stored<Pod>[], world: DaemonPlanWorld): readonly Stored<Pod>[] {
   if (running.length < 2) return []
   const isNew = (pod: Pod): boolean => pod.metadata.labels?.[hashLabel] === world.hash
   const newPod = running.find(isNew)

@@ -6,6 +6,7 @@ import type {
   MetricValueStatus,
 } from '#/api/generated/autoscaling/v2.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import {
   formatQuantity,
   parseQuantity,
@@ -34,7 +35,7 @@ export interface MetricWorld {
   /** `status.replicas` of the scale. */
   readonly statusReplicas: number
   /** Pods that the target selects. */
-  readonly pods: readonly Pod[]
+  readonly pods: readonly Stored<Pod>[]
   readonly times: ReadinessTimes
   readonly tolerance: number
   readonly nowMs: number

@@ -1,5 +1,5 @@
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { isBeingDeleted } from '#/api/metadata.ts'
+import { isBeingDeleted, type Stored } from '#/api/metadata.ts'
 import { parseTime } from '#/api/text/time.ts'
 import type { PodSamples, Sample } from './metrics.ts'
 
@@ -23,7 +23,7 @@ export interface ReadinessTimes {
 }
 
 export function groupSamples(
-  pods: readonly Pod[],
+  pods: readonly Stored<Pod>[],
   samples: PodSamples,
   world: { readonly resource: string | undefined; readonly times: ReadinessTimes; readonly nowMs: number },
 ): SampleGroups {
@@ -32,7 +32,7 @@ export function groupSamples(
   const ignored = new Set<string>()
   let ready = 0
   for (const pod of pods) {
-    const name = pod.metadata.name ?? ''
+    const name = pod.metadata.name
     const sample = samples.get(name)
     if (isBeingDeleted(pod) || pod.status?.phase === 'Failed') ignored.add(name)
     else if (pod.status?.phase === 'Pending') unready.add(name)

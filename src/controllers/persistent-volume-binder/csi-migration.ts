@@ -2,7 +2,7 @@
 import { annotationOf, withAnnotations, withoutAnnotation } from '#/api/annotations.ts'
 import type { PersistentVolume } from '#/api/generated/core/v1.ts'
 import { csiDriverByInTreePlugin } from '#/api/core/in-tree-storage.ts'
-import { hasFinalizer, withFinalizer, withoutFinalizer } from '#/api/metadata.ts'
+import { hasFinalizer, withFinalizer, withoutFinalizer, type Stored } from '#/api/metadata.ts'
 import { deletionFinalizer, migratedTo, provisionedBy } from './names.ts'
 
 /** The CSI driver that replaces an in-tree provisioner, or else the provisioner itself. */
@@ -23,9 +23,9 @@ export function isUnsupportedInTree(provisioner: string): boolean {
  * delete the storage.
  */
 export function withMigrationAnnotations(
-  volume: PersistentVolume,
+  volume: Stored<PersistentVolume>,
   isOwn: (provisioner: string) => boolean,
-): PersistentVolume {
+): Stored<PersistentVolume> {
   const provisioner = annotationOf(volume, provisionedBy)
   if (provisioner === undefined) return volume
   const driver = csiDriverByInTreePlugin.get(provisioner)

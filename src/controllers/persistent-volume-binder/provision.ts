@@ -5,7 +5,7 @@ import { ApiError, isApiError } from '#/api/errors.ts'
 import { persistentVolumes } from '#/api/generated/core/v1-resources.ts'
 import type { Node, PersistentVolume, PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
 import type { StorageClass } from '#/api/generated/storage/v1.ts'
-import { keyOf } from '#/api/metadata.ts'
+import { keyOf, type Named, type Stored } from '#/api/metadata.ts'
 import {
   boundByControllerAnnotation,
   referenceTo,
@@ -20,20 +20,26 @@ import { updateClaim, type Writing } from './write.ts'
 
 export interface Provisioning extends Writing {
   readonly provisioners: ReadonlyMap<string, Provisioner>
-  readonly nodeOf: (name: string) => Node | undefined
+  readonly nodeOf: (name: string) => Stored<Node> | undefined
 }
 
 /** A claim and its provisioned volume, in their latest versions. */
 export interface Provisioned {
-  readonly claim: PersistentVolumeClaim
-  readonly volume: PersistentVolume
+  readonly claim: Stored<PersistentVolumeClaim>
+  readonly volume: Stored<PersistentVolume>
+}
+
+/** A claim and a volume whose storage exists but whose object does not. */
+interface Unrecorded {
+  readonly claim: Stored<PersistentVolumeClaim>
+  readonly volume: Named<PersistentVolume>
 }
 
 /** Undefined if the provisioner is external, or if provisioning is not possible at present. */
 export async function provision(
   provisioning: Provisioning,
-  claim: PersistentVolumeClaim,
-  storageClass: StorageClass,
+  claim: Stored<PersistentVolumeClaim>,
+  storageClass: Stored<StorageClass>,
 ): Promise<Provisioned | undefined> {
   const provisioner = provisioning.provisioners.get(storageClass.provisioner)
   if (provisioner) return provisionHere(provisioning, claim, { storageClass, provisioner })
@@ -55,13 +61,13 @@ export async function provision(
 }
 
 interface Choice {
-  readonly storageClass: StorageClass
+  readonly storageClass: Stored<StorageClass>
   readonly provisioner: Provisioner
 }
 
 async function provisionHere(
   provisioning: Provisioning,
-  given: PersistentVolumeClaim,
+  given: Stored<PersistentVolumeClaim>,
   choice: Choice,
 ): Promise<Provisioned | undefined> {
   const { client, volumes, nodeOf } = provisioning
@@ -87,7 +93,7 @@ async function provisionHere(
   try {
     made = await provisioner.provision({ volumeName, claim, storageClass, selectedNode: node })
   } catch (error) {
-    const about = `Failed to provision volume with StorageClass ${quote(storageClass.metadata.name ?? '')}`
+    const about = `Failed to provision volume with StorageClass ${quote(storageClass.metadata.name)}`
     fail(provisioning, claim, `${about}: ${messageOf(error)}`)
     // The scheduler may select another node where provisioning succeeds.
     await updateClaim(provisioning, withoutAnnotation(claim, selectedNodeAnnotation), claim)
@@ -113,7 +119,7 @@ function refusalOf(
   if (provisioner.supportsMountOptions || mountOptions.length === 0) return undefined
   return (
     'Mount options are not supported by the provisioner but StorageClass ' +
-    `${quote(metadata.name ?? '')} has mount options [${mountOptions.join(' ')}]`
+    `${quote(metadata.name)} has mount options [${mountOptions.join(' ')}]`
   )
 }
 
@@ -122,7 +128,7 @@ function volumeFor(
   made: ProvisionedVolume,
   { storageClass, provisioner }: Choice,
   name: string,
-): PersistentVolume {
+): Named<PersistentVolume> {
   const { annotations, labels, spec } = made
   const policy = spec.persistentVolumeReclaimPolicy ?? storageClass.reclaimPolicy ?? 'Delete'
   return {
@@ -149,10 +155,10 @@ function volumeFor(
 async function record(
   provisioning: Provisioning,
   { provisioner }: Choice,
-  { claim, volume }: Provisioned,
-): Promise<PersistentVolume> {
+  { claim, volume }: Unrecorded,
+): Promise<Stored<PersistentVolume>> {
   const { client, recorder, volumes } = provisioning
-  const name = volume.metadata.name ?? ''
+  const name = volume.metadata.name
   try {
     const created = await volumes.assume(client.create(persistentVolumes, volume))
     const message = `Successfully provisioned volume ${name} using ${provisioner.name}`
@@ -169,7 +175,7 @@ async function record(
 async function cleanUp(
   provisioning: Provisioning,
   provisioner: Provisioner,
-  { claim, volume }: Provisioned,
+  { claim, volume }: Unrecorded,
   cause: unknown,
 ): Promise<void> {
   const about = `provisioned PV object for claim ${keyOf(claim)}`
@@ -193,9 +199,9 @@ function isRefusal(error: unknown): boolean {
 /** Sets the claim's provisioner annotation, which external provisioners act on. */
 async function nameProvisioner(
   writing: Writing,
-  claim: PersistentVolumeClaim,
+  claim: Stored<PersistentVolumeClaim>,
   name: string,
-): Promise<PersistentVolumeClaim> {
+): Promise<Stored<PersistentVolumeClaim>> {
   if (annotationOf(claim, storageProvisioner) === name) return claim
   const named = withAnnotations(claim, { [betaStorageProvisioner]: name, [storageProvisioner]: name })
   return updateClaim(writing, named, claim)

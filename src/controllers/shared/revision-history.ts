@@ -14,6 +14,8 @@ import {
   isControlledBy,
   keyOf,
   type KubernetesObject,
+  type Named,
+  type Stored,
 } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import { compileLabelSelector, type LabelSelector } from '#/api/selectors/selector.ts'
@@ -35,7 +37,7 @@ export interface RevisionedSet extends KubernetesObject {
 
 export interface RevisionHistory<T extends RevisionedSet> {
   /** Revisions of a set, oldest first, after adoption and release. */
-  claimRevisions(set: T, client: Client): Promise<readonly ControllerRevision[]>
+  claimRevisions(set: Stored<T>, client: Client): Promise<readonly Stored<ControllerRevision>[]>
 }
 
 /** Watches revisions and enqueues their sets. */
@@ -58,7 +60,7 @@ export function revisionHistory<T extends RevisionedSet>(
   })
   return {
     claimRevisions: async (set, client) => {
-      const { uid = '', namespace = '' } = set.metadata
+      const { uid, namespace = '' } = set.metadata
       const claimed = await claimObjects({
         client,
         owner: set,
@@ -74,17 +76,17 @@ export function revisionHistory<T extends RevisionedSet>(
 
 export interface RecordedRevision {
   /** The revision with the current template, which has the highest number. */
-  readonly revision: ControllerRevision
+  readonly revision: Stored<ControllerRevision>
   /** Other revisions with the same contents. */
-  readonly duplicates: readonly ControllerRevision[]
+  readonly duplicates: readonly Stored<ControllerRevision>[]
   readonly collisionCount: number
 }
 
 /** Ensures that the newest revision of a set has its current template. */
 export async function recordRevision(options: {
-  readonly set: RevisionedSet
+  readonly set: Stored<RevisionedSet>
   /** All revisions of the set, oldest first. */
-  readonly revisions: readonly ControllerRevision[]
+  readonly revisions: readonly Stored<ControllerRevision>[]
   /** Label of revisions that contains the hash. */
   readonly hashLabel: string
   readonly client: Client
@@ -106,7 +108,7 @@ export async function recordRevision(options: {
 }
 
 interface NewRevision {
-  readonly set: RevisionedSet
+  readonly set: Stored<RevisionedSet>
   readonly template: PodTemplateSpec
   readonly number: ControllerRevision['revision']
   readonly hashLabel: string
@@ -128,7 +130,7 @@ async function createRevision(
     } catch (error) {
       if (!isApiError(error, 'AlreadyExists')) throw error
     }
-    const { namespace, name = '' } = candidate.metadata
+    const { namespace, name } = candidate.metadata
     const revision = await client.find(controllerRevisions, { namespace, name })
     if (
       revision &&
@@ -146,9 +148,8 @@ const prefixCharactersMax = 223
 function newRevision(
   { set, template, number, hashLabel }: NewRevision,
   collisionCount: number,
-): ControllerRevision {
-  const { namespace, name = '', annotations } = set.metadata
-  const reference = controllerReference(set)
+): Named<ControllerRevision> {
+  const { namespace, name, annotations } = set.metadata
   const data = revisionData(template)
   const hash = revisionHash(data, collisionCount)
   return {
@@ -157,7 +158,7 @@ function newRevision(
       ...(namespace && { namespace }),
       labels: { ...template.metadata?.labels, [hashLabel]: hash },
       ...(annotations && { annotations }),
-      ...(reference && { ownerReferences: [reference] }),
+      ownerReferences: [controllerReference(set)],
     },
     data,
     revision: number,
@@ -167,10 +168,10 @@ function newRevision(
 /** Deletes revisions in order, ignoring those that no longer exist. */
 export async function deleteRevisions(
   client: Client,
-  revisions: readonly ControllerRevision[],
+  revisions: readonly Stored<ControllerRevision>[],
 ): Promise<void> {
   for (const { metadata } of revisions) {
-    const { namespace, name = '', uid = '' } = metadata
+    const { namespace, name, uid } = metadata
     try {
       await client.delete(controllerRevisions, { namespace, name }, { preconditions: { uid } })
     } catch (error) {

@@ -2,15 +2,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ControllerRevision } from '#/api/generated/apps/v1.ts'
 import type { PodTemplateSpec } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { revisionData, revisionHash, templateOfRevision } from './data.ts'
 import { oldestFirst, planRevision } from './plan.ts'
+import { stored } from '../../test-stored.ts'
 
 function templateOf(image: string): PodTemplateSpec {
   return { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'web', image }] } }
 }
 
-function revisionOf(revision: number, image: string): ControllerRevision {
-  return { metadata: { name: `web-${image}` }, revision, data: revisionData(templateOf(image)) }
+function revisionOf(revision: number, image: string): Stored<ControllerRevision> {
+  return stored({ metadata: { name: `web-${image}` }, revision, data: revisionData(templateOf(image)) })
 }
 
 /** `1a 2b`: revision numbers and images, oldest first. */
@@ -50,7 +52,11 @@ test('a ControllerRevision without a template matches no set', () => {
     { spec: { template: null } },
     { spec: { template: 'x' } },
   ]) {
-    const revision = { metadata: {}, revision: 1, ...(data && { data: data as Record<string, unknown> }) }
+    const revision = stored({
+      metadata: {},
+      revision: 1,
+      ...(data && { data: data }),
+    })
     assert.equal(templateOfRevision(revision), undefined)
     assert.deepEqual(planRevision([revision], {}), { do: 'create', number: 2 })
   }

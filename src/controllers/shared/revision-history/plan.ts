@@ -1,18 +1,19 @@
 import type { ControllerRevision } from '#/api/generated/apps/v1.ts'
 import { compareInt64, toInt64, type Int64 } from '#/api/text/int64.ts'
 import type { PodTemplateSpec } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { hasTemplate } from './data.ts'
 
 /** The action that makes the revision of the current template the newest. */
 export type RevisionPlan =
-  | { readonly do: 'nothing'; readonly revision: ControllerRevision }
+  | { readonly do: 'nothing'; readonly revision: Stored<ControllerRevision> }
   /** Rollback: an old revision becomes the newest. */
-  | { readonly do: 'renumber'; readonly revision: ControllerRevision; readonly number: Int64 }
+  | { readonly do: 'renumber'; readonly revision: Stored<ControllerRevision>; readonly number: Int64 }
   | { readonly do: 'create'; readonly number: Int64 }
 
 /** `revisions` are all revisions of the set, oldest first. */
 export function planRevision(
-  revisions: readonly ControllerRevision[],
+  revisions: readonly Stored<ControllerRevision>[],
   template: PodTemplateSpec,
 ): RevisionPlan {
   const newest = revisions.at(-1)
@@ -22,7 +23,9 @@ export function planRevision(
   return revision === newest ? { do: 'nothing', revision } : { do: 'renumber', revision, number }
 }
 
-export function oldestFirst(revisions: readonly ControllerRevision[]): readonly ControllerRevision[] {
+export function oldestFirst(
+  revisions: readonly Stored<ControllerRevision>[],
+): readonly Stored<ControllerRevision>[] {
   return revisions.toSorted(
     (left, right) =>
       compareInt64(left.revision, right.revision) ||
@@ -31,7 +34,7 @@ export function oldestFirst(revisions: readonly ControllerRevision[]): readonly 
   )
 }
 
-function compareText(left = '', right = ''): number {
+function compareText(left: string, right: string): number {
   if (left === right) return 0
   return left < right ? -1 : 1
 }
