@@ -18,14 +18,13 @@ import { claimObjects } from './shared/controller-ref.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 import { daemonPod, hashLabel } from './daemon-set/daemon-pod.ts'
 import { nodeShouldRunDaemonPod } from './daemon-set/eligibility.ts'
-import { FailedPodsBackoff } from './daemon-set/failed-pods-backoff.ts'
-import { planDaemons, type DaemonPlan } from './daemon-set/plan.ts'
-import { planStatus } from './daemon-set/status.ts'
+import { planDaemons, planStatus, type DaemonPlan } from './daemon-set/plan.ts'
 import { daemonNodesOf } from './daemon-set/world.ts'
 import { onOrphan, enqueueForOwner, orphanIndex, controllerRefIndex } from './shared/controller-ref-index.ts'
 import { nextAvailableMs } from './pods.ts'
 import { deleteRevisions, recordRevision, revisionHistory } from './shared/revision-history.ts'
 import { slowStartBatch } from './shared/slow-start-batch.ts'
+import { backoffMs } from '#/base/backoff.ts'
 import { messageOf } from '#/base/message-of.ts'
 
 export const daemonSetController: Controller = {
@@ -222,3 +221,38 @@ async function truncate(
   const dead = old.filter(revision => !live.has(hashOf(revision)))
   await deleteRevisions(world.client, dead.slice(0, surplus))
 }
+
+/**
+ * Backoff for replacing failed pods: a kubelet that rejects a pod would reject its replacements as fast as
+ * they are created. Kept in memory only; after a restart the backoff starts over.
+ */
+class FailedPodsBackoff {
+  /** In order of last replacement, oldest first. */
+  readonly #replaced = new Map<string, Replaced>()
+
+  /** Time until the next failed pod may be replaced; zero if now. */
+  remainingMs(key: string, nowMs: number): number {
+    return Math.max(0, (this.#replaced.get(key)?.untilMs ?? 0) - nowMs)
+  }
+
+  next(key: string, nowMs: number): void {
+    for (const [old, { atMs }] of this.#replaced) {
+      if (nowMs - atMs <= forgetMs) break
+      this.#replaced.delete(old)
+    }
+    const times = (this.#replaced.get(key)?.times ?? 0) + 1
+    this.#replaced.delete(key)
+    this.#replaced.set(key, { times, atMs: nowMs, untilMs: nowMs + backoffMs(times, replacementBackoff, 0) })
+  }
+}
+
+interface Replaced {
+  readonly times: number
+  readonly atMs: number
+  readonly untilMs: number
+}
+
+const replacementBackoff = { initialMs: 1_000, maxMs: 15 * 60_000, factor: 2, jitter: 0 }
+
+/** Entries older than this are dropped. */
+const forgetMs = 2 * replacementBackoff.maxMs

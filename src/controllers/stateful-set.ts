@@ -15,12 +15,8 @@ import { claimObjects } from './shared/controller-ref.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 import { enqueueForOwner, orphanIndex, controllerRefIndex } from './shared/controller-ref-index.ts'
 import { nextAvailableMs } from './pods.ts'
-import {
-  deleteRevisions,
-  recordRevision,
-  revisionHistory,
-  templateOfRevision,
-} from './shared/revision-history.ts'
+import { templateOfRevision } from './shared/revision-data.ts'
+import { deleteRevisions, recordRevision, revisionHistory } from './shared/revision-history.ts'
 import { slowStartBatch } from './shared/slow-start-batch.ts'
 import { parsePodName, newStatefulSetPod, ordinalOf, revisionOf } from './stateful-set/identity.ts'
 import { planStatefulSet, type ReplicaAction, type StatefulSetPlan } from './stateful-set/plan.ts'

@@ -18,16 +18,14 @@ import {
   type Stored,
 } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
+import { compareInt64, toInt64, type Int64 } from '#/api/text/int64.ts'
 import { compileLabelSelector, type LabelSelector } from '#/api/selectors/selector.ts'
 import type { Client } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
 import { claimObjects } from './controller-ref.ts'
 import type { ControllerContext } from '../controller.ts'
 import { onOrphan, enqueueForOwner, orphanIndex, controllerRefIndex } from './controller-ref-index.ts'
-import { hasTemplate, revisionData, revisionHash, templateOfRevision } from './revision-history/data.ts'
-import { oldestFirst, planRevision } from './revision-history/plan.ts'
-
-export { templateOfRevision }
+import { hasTemplate, revisionData, revisionHash } from './revision-data.ts'
 
 /** The common fields of StatefulSets and DaemonSets. */
 export interface RevisionedSet extends KubernetesObject {
@@ -105,6 +103,41 @@ export async function recordRevision(options: {
     duplicates: revisions.filter(each => each !== revision && hasTemplate(each, template)),
     collisionCount: set.status?.collisionCount ?? 0,
   }
+}
+
+/** The action that makes the revision of the current template the newest. */
+type RevisionPlan =
+  | { readonly do: 'nothing'; readonly revision: Stored<ControllerRevision> }
+  /** Rollback: an old revision becomes the newest. */
+  | { readonly do: 'renumber'; readonly revision: Stored<ControllerRevision>; readonly number: Int64 }
+  | { readonly do: 'create'; readonly number: Int64 }
+
+/** `revisions` are all revisions of the set, oldest first. */
+export function planRevision(
+  revisions: readonly Stored<ControllerRevision>[],
+  template: PodTemplateSpec,
+): RevisionPlan {
+  const newest = revisions.at(-1)
+  const number = toInt64(BigInt(newest?.revision ?? 0) + 1n)
+  const revision = revisions.findLast(each => hasTemplate(each, template))
+  if (revision === undefined) return { do: 'create', number }
+  return revision === newest ? { do: 'nothing', revision } : { do: 'renumber', revision, number }
+}
+
+export function oldestFirst(
+  revisions: readonly Stored<ControllerRevision>[],
+): readonly Stored<ControllerRevision>[] {
+  return revisions.toSorted(
+    (left, right) =>
+      compareInt64(left.revision, right.revision) ||
+      compareText(left.metadata.creationTimestamp, right.metadata.creationTimestamp) ||
+      compareText(left.metadata.name, right.metadata.name),
+  )
+}
+
+function compareText(left: string, right: string): number {
+  if (left === right) return 0
+  return left < right ? -1 : 1
 }
 
 interface NewRevision {

@@ -2,7 +2,7 @@ import type { ControllerRevision } from '#/api/generated/apps/v1.ts'
 import type { PodTemplateSpec } from '#/api/generated/core/v1.ts'
 import { stringifyJson } from '#/api/text/json.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
-import { canonicalTemplate } from '../canonical-template.ts'
+import { canonicalTemplate } from './canonical-template.ts'
 
 export type RevisionData = NonNullable<ControllerRevision['data']>
 
