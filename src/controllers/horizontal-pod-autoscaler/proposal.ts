@@ -74,7 +74,7 @@ export function proposeReplicas(
   if ('failure' in reading) return refuse(names.unread(reading.failure))
   const computed =
     'samples' in reading
-      ? ofPods(metric, target, reading.samples, world)
+      ? ofPods({ metric, target, all: reading.samples }, world)
       : ofWhole(target, reading.milliValue, world)
   if (typeof computed === 'string') return refuse(computed)
   return { replicas: computed.replicas, metric: names.name, status: names.statusOf(computed.current) }
@@ -109,7 +109,14 @@ function targetField(metric: MetricSpec): MetricTarget | undefined {
   return (resource ?? containerResource ?? pods ?? object ?? external)?.target
 }
 
-function ofPods(metric: MetricSpec, target: Target, all: PodSamples, world: MetricWorld): Computed | string {
+interface PodMetric {
+  readonly metric: MetricSpec
+  readonly target: Target
+  /** Samples of all pods, including those that do not count. */
+  readonly all: PodSamples
+}
+
+function ofPods({ metric, target, all }: PodMetric, world: MetricWorld): Computed | string {
   const { pods, currentReplicas, times, nowMs } = world
   if (pods.length === 0) return noPods
   const { resource, containerResource } = metric

@@ -29,12 +29,6 @@ export interface Provisioned {
   readonly volume: Stored<PersistentVolume>
 }
 
-/** A claim and a volume whose storage exists but whose object does not. */
-interface Unrecorded {
-  readonly claim: Stored<PersistentVolumeClaim>
-  readonly volume: Named<PersistentVolume>
-}
-
 /** Undefined if the provisioner is external, or if provisioning is not possible at present. */
 export async function provision(
   provisioning: Provisioning,
@@ -77,7 +71,7 @@ async function provisionHere(
     return undefined
   }
   const claim = await nameProvisioner(provisioning, given, choice.provisioner.name)
-  const volumeName = `pvc-${claim.metadata.uid}`
+  const volumeName = volumeNameOf(claim)
   // Provisioned before a crash, or by another process.
   const known = volumes.get(volumeName) ?? (await client.find(persistentVolumes, { name: volumeName }))
   if (known) return { claim, volume: known }
@@ -99,11 +93,12 @@ async function provisionHere(
     await updateClaim(provisioning, withoutAnnotation(claim, selectedNodeAnnotation), claim)
     throw error
   }
-  const volume = await record(provisioning, choice, {
-    claim,
-    volume: volumeFor(claim, made, choice, volumeName),
-  })
-  return { claim, volume }
+  const unrecorded = { claim, provisioner, volume: volumeFor(claim, made, choice) }
+  return { claim, volume: await record(provisioning, unrecorded) }
+}
+
+function volumeNameOf(claim: Stored<PersistentVolumeClaim>): string {
+  return `pvc-${claim.metadata.uid}`
 }
 
 /** Reason why provisioning is rejected before calling the provisioner. */
@@ -124,16 +119,15 @@ function refusalOf(
 }
 
 function volumeFor(
-  claim: PersistentVolumeClaim,
+  claim: Stored<PersistentVolumeClaim>,
   made: ProvisionedVolume,
   { storageClass, provisioner }: Choice,
-  name: string,
 ): Named<PersistentVolume> {
   const { annotations, labels, spec } = made
   const policy = spec.persistentVolumeReclaimPolicy ?? storageClass.reclaimPolicy ?? 'Delete'
   return {
     metadata: {
-      name,
+      name: volumeNameOf(claim),
       ...(labels && { labels }),
       annotations: {
         ...annotations,
@@ -151,13 +145,17 @@ function volumeFor(
   }
 }
 
-/** The storage exists; creates the PersistentVolume. */
-async function record(
-  provisioning: Provisioning,
-  { provisioner }: Choice,
-  { claim, volume }: Unrecorded,
-): Promise<Stored<PersistentVolume>> {
+/** A volume whose storage exists but whose object does not. */
+interface Unrecorded {
+  readonly claim: Stored<PersistentVolumeClaim>
+  readonly provisioner: Provisioner
+  readonly volume: Named<PersistentVolume>
+}
+
+/** Creates the PersistentVolume. */
+async function record(provisioning: Provisioning, unrecorded: Unrecorded): Promise<Stored<PersistentVolume>> {
   const { client, recorder, volumes } = provisioning
+  const { claim, provisioner, volume } = unrecorded
   const name = volume.metadata.name
   try {
     const created = await volumes.assume(client.create(persistentVolumes, volume))
@@ -167,15 +165,14 @@ async function record(
   } catch (error) {
     if (isApiError(error, 'AlreadyExists')) return client.get(persistentVolumes, { name })
     // After other errors the object may have been created, and only the response was lost.
-    if (isRefusal(error)) await cleanUp(provisioning, provisioner, { claim, volume }, error)
+    if (isRefusal(error)) await cleanUp(provisioning, unrecorded, error)
     throw error
   }
 }
 
 async function cleanUp(
   provisioning: Provisioning,
-  provisioner: Provisioner,
-  { claim, volume }: Unrecorded,
+  { claim, provisioner, volume }: Unrecorded,
   cause: unknown,
 ): Promise<void> {
   const about = `provisioned PV object for claim ${keyOf(claim)}`

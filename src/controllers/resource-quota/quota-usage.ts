@@ -81,7 +81,7 @@ export class QuotaUsage {
   change(kind: CountedKind, object: KubernetesObject, nowMs: number): boolean {
     if (!this.#objects.has(kind)) return false
     const key = keyOf(object)
-    const isSooner = this.#timed.set(kind, key, object, nowMs)
+    const isSooner = this.#timed.set(kind, object, nowMs)
     return this.#enter(kind, key, this.#usage(kind, object, nowMs)) || isSooner
   }
 
@@ -163,7 +163,8 @@ class TimedObjects {
   }
 
   /** Returns true if the object is due before all others. */
-  set(kind: CountedKind, key: string, object: KubernetesObject, nowMs: number): boolean {
+  set(kind: CountedKind, object: KubernetesObject, nowMs: number): boolean {
+    const key = keyOf(object)
     const before = this.nextMs
     this.delete(kind, key)
     const dueMs = overdueAtMs(object)
