@@ -144,11 +144,7 @@ class Disruption {
   }
 
   #selectorOf(budget: PodDisruptionBudget): Selector {
-    const known = this.#selectors.get(budget)
-    if (known) return known
-    const selector = compileLabelSelector(budget.spec?.selector)
-    this.#selectors.set(budget, selector)
-    return selector
+    return this.#selectors.getOrInsertComputed(budget, () => compileLabelSelector(budget.spec?.selector))
   }
 
   /** Desired replicas of the pods' controllers, each controller once. */

@@ -124,9 +124,9 @@ class Autoscaling {
       return this.#recordLostTarget(autoscaler, messageOf(error), request)
     }
     const currentReplicas = target.scale.spec?.replicas ?? 0
-    const history =
-      this.#histories.get(request.key) ?? initialScaleHistory(currentReplicas, clock.monotonicMs())
-    this.#histories.set(request.key, history)
+    const history = this.#histories.getOrInsertComputed(request.key, () => {
+      return initialScaleHistory(currentReplicas, clock.monotonicMs())
+    })
     const decision =
       planWithoutMetrics(autoscaler, currentReplicas) ??
       (await this.#decide(autoscaler, target.scale, request))

@@ -50,7 +50,7 @@ function setUp(context: ControllerContext, settings: PodGarbageCollectorSettings
   let terminatedCount = 0
 
   const miss = (name: string): void => {
-    if (!missing.has(name)) missing.set(name, clock.monotonicMs())
+    missing.getOrInsert(name, clock.monotonicMs())
     enqueue(`${nodePrefix}${name}`, quarantineMs)
   }
   allPods.addEventHandler((key, { oldObject, newObject }) => {

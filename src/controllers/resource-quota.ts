@@ -125,8 +125,7 @@ class QuotaCounter {
 
   #usageOf(quota: ResourceQuota, nowMs: number): QuotaUsage {
     const namespace = quota.metadata.namespace ?? ''
-    const usages = this.#usages.get(namespace) ?? new Map<string, QuotaUsage>()
-    this.#usages.set(namespace, usages)
+    const usages = this.#usages.getOrInsertComputed(namespace, () => new Map())
     const known = usages.get(keyOf(quota))
     if (known !== undefined) return known
     const usage = new QuotaUsage(quota, [...this.#kinds.values()])

@@ -49,9 +49,7 @@ export class WriteBarrier {
   #record(key: string, resource: Resource, isVisible: InvisibleWrite['isVisible']): void {
     const informer = this.#informers.get(nameOf(resource))
     if (informer === undefined || isVisible(informer)) return
-    const writes = this.#invisible.get(key)
-    if (writes === undefined) this.#invisible.set(key, [{ informer, isVisible }])
-    else writes.push({ informer, isVisible })
+    this.#invisible.getOrInsertComputed(key, () => []).push({ informer, isVisible })
   }
 }
 

@@ -32,9 +32,7 @@ export function daemonNodesOf(
   for (const pod of pods) {
     const nodeName = targetNode(pod)
     if (nodeName === undefined || (isPodTerminal(pod) && isBeingDeleted(pod))) continue
-    const there = byNode.get(nodeName)
-    if (there) there.push(pod)
-    else byNode.set(nodeName, [pod])
+    byNode.getOrInsertComputed(nodeName, () => []).push(pod)
   }
   const eligibilityOf = nodeShouldRunDaemonPod(set)
   const daemonNodes = nodes.map((node): DaemonNode => {

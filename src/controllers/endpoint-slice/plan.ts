@@ -124,9 +124,8 @@ function groupByPorts(world: SlicesWorld, type: AddressType): ReadonlyMap<string
     if (endpoint.addresses.length === 0) continue
     const ports = portsOf(pod, service)
     const key = portsKey(ports)
-    const group = groups.get(key) ?? { ports, wanted: new Map<string, Endpoint>() }
-    group.wanted.set(endpointKey(endpoint), endpoint)
-    groups.set(key, group)
+    const { wanted } = groups.getOrInsertComputed(key, () => ({ ports, wanted: new Map() }))
+    wanted.set(endpointKey(endpoint), endpoint)
   }
   return groups
 }

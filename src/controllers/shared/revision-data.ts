@@ -12,11 +12,9 @@ export type RevisionData = NonNullable<ControllerRevision['data']>
  * bytes.
  */
 export function revisionData(template: PodTemplateSpec): RevisionData {
-  const known = made.get(template)
-  if (known !== undefined) return known
-  const data = { spec: { template: sorted({ ...template, $patch: 'replace' }) } }
-  made.set(template, data)
-  return data
+  return made.getOrInsertComputed(template, () => {
+    return { spec: { template: sorted({ ...template, $patch: 'replace' }) } }
+  })
 }
 
 /** Cached: templates are immutable and used by every reconcile. */
