@@ -149,7 +149,7 @@ class NodeLifecycle {
   /**
    * Updates the taints. Returns the time until a NoExecute taint may be added; Infinity if none is pending.
    */
-  async #taint(node: Node, client: Client, signal: AbortSignal): Promise<number> {
+  async #taint(node: Stored<Node>, client: Client, signal: AbortSignal): Promise<number> {
     const { clock } = this.#context.platform
     const name = keyOf(node)
     const plan = planTaints(node, {
@@ -168,7 +168,7 @@ class NodeLifecycle {
   }
 
   /** Removes the node's pods from service endpoints. */
-  async #markPodsNotReady(node: Node, client: Client): Promise<void> {
+  async #markPodsNotReady(node: Stored<Node>, client: Client): Promise<void> {
     const { platform, recorder } = this.#context
     for (const pod of this.#podsByNode.get(keyOf(node)).filter(isPodReady)) {
       const conditions = withCondition(pod.status?.conditions, {

@@ -155,13 +155,13 @@ class Binder {
     return planVolumeClaim({ ...world, volume: await client.find(persistentVolumes, { name }) })
   }
 
-  #candidates(claim: PersistentVolumeClaim): readonly Stored<PersistentVolume>[] {
+  #candidates(claim: Stored<PersistentVolumeClaim>): readonly Stored<PersistentVolume>[] {
     if (claim.spec?.volumeName) return []
     const known = [...this.#volumesByClaim.keys(keyOf(claim)), ...this.#available.keys(storageClassOf(claim))]
     return known.flatMap(name => this.#volumes.get(name) ?? [])
   }
 
-  #unscheduledPods(claim: PersistentVolumeClaim): readonly string[] {
+  #unscheduledPods(claim: Stored<PersistentVolumeClaim>): readonly string[] {
     return this.#podsByClaim
       .get(keyOf(claim))
       .filter(pod => !pod.spec?.nodeName && !isPodTerminated(pod))

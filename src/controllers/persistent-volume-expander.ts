@@ -90,7 +90,7 @@ function setUp(
   /** The claim's status is written last, so that a crash before that leads to a retry. */
   async function expand(
     client: Client,
-    claim: PersistentVolumeClaim,
+    claim: Stored<PersistentVolumeClaim>,
     { volume, provisioner, size }: Expansion,
   ): Promise<PersistentVolumeClaim> {
     const marked = await patchStatus(client, claim, {
@@ -109,9 +109,9 @@ function setUp(
 
 function patchStatus(
   client: Client,
-  claim: PersistentVolumeClaim,
+  claim: Stored<PersistentVolumeClaim>,
   { metadata, status }: { readonly metadata?: object; readonly status: object },
-): Promise<PersistentVolumeClaim> {
+): Promise<Stored<PersistentVolumeClaim>> {
   const at = { ...parseKey(keyOf(claim)), subresource: 'status' }
   const { resourceVersion } = claim.metadata
   const patch = { metadata: { ...metadata, resourceVersion }, status }

@@ -123,7 +123,7 @@ class QuotaCounter {
     }
   }
 
-  #usageOf(quota: ResourceQuota, nowMs: number): QuotaUsage {
+  #usageOf(quota: Stored<ResourceQuota>, nowMs: number): QuotaUsage {
     const namespace = quota.metadata.namespace ?? ''
     const usages = this.#usages.getOrInsertComputed(namespace, () => new Map())
     const known = usages.get(keyOf(quota))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { configMaps, secrets } from '#/api/generated/core/v1-resources.ts'
 import type { ConfigMap } from '#/api/generated/core/v1.ts'
-import { keyOf, type KubernetesObject, type Stored } from '#/api/metadata.ts'
+import { keyOf, type Stored } from '#/api/metadata.ts'
 import { Informer } from '#/client/informer.ts'
 import { startTestControlPlane } from '../test-control-plane.ts'
 import { WriteBarrier } from './write-barrier.ts'
@@ -35,7 +35,7 @@ async function setUp(t: Parameters<typeof startTestControlPlane>[0]) {
   const make = (name: string, more: Partial<ConfigMap> = {}): Promise<Stored<ConfigMap>> => {
     return plane.create(configMaps, { ...more, metadata: { ...more.metadata, namespace: 'default', name } })
   }
-  const remove = async (object: KubernetesObject): Promise<void> => {
+  const remove = async (object: Stored): Promise<void> => {
     const [namespace, name = ''] = keyOf(object).split('/')
     await plane.run(plane.client.delete(configMaps, { namespace, name }))
     await plane.settle()

@@ -11,7 +11,7 @@ import type { Creation } from './status.ts'
 import { sameTemplate } from './template.ts'
 
 export interface PerformWork {
-  readonly deployment: Deployment
+  readonly deployment: Stored<Deployment>
   readonly client: Client
   readonly recorder: Pick<EventRecorder, 'record'>
 }

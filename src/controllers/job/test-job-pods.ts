@@ -33,7 +33,7 @@ export interface PodExit {
 /** Finishes a pod and advances time, since the controller batches status updates. */
 export async function finishPod(
   plane: TestControlPlane,
-  pod: Pod,
+  pod: Stored<Pod>,
   { code, conditions = [] }: PodExit,
 ): Promise<void> {
   const finishedAt = formatTime(plane.platform.clock.now())
@@ -58,7 +58,7 @@ export async function finishPod(
   await plane.advance(1_000)
 }
 
-export async function runPod(plane: TestControlPlane, pod: Pod): Promise<void> {
+export async function runPod(plane: TestControlPlane, pod: Stored<Pod>): Promise<void> {
   const lastTransitionTime = formatTime(plane.platform.clock.now())
   await plane.changeStatus(pods, keyOf(pod), each => ({
     ...each,

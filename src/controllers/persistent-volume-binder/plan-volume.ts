@@ -9,7 +9,7 @@ export type VolumePlan =
   /** The claim cannot use the volume (different volume mode). */
   | { readonly do: 'mismatch'; readonly claim: Stored<PersistentVolumeClaim> }
   /** Enqueue the claim. */
-  | { readonly do: 'wake'; readonly claim: PersistentVolumeClaim }
+  | { readonly do: 'wake'; readonly claim: Stored<PersistentVolumeClaim> }
   | { readonly do: 'unbind' }
   /** Mark as Released, then apply the reclaim policy. */
   | { readonly do: 'reclaim'; readonly policy: ReclaimPolicy }

@@ -35,7 +35,7 @@ export class OrdinalOrder {
     const owner = pod && controllerOf(pod)
     if (owner?.kind !== 'StatefulSet') return []
     if (after === undefined) this.#deletedMs.set(`${owner.uid} ${ordinalOf(before)}`, nowMs)
-    const set = this.#world.byUid(owner.uid) as StatefulSet | undefined
+    const set = this.#world.byUid(owner.uid) as Stored<StatefulSet> | undefined
     if (before !== undefined || after === undefined || set === undefined || !isOrdered(set)) return []
     const ordinals = new Set(this.#world.podsOf(set).map(ordinalOf))
     const start = set.spec?.ordinals?.start ?? 0

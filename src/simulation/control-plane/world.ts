@@ -2,7 +2,7 @@ import type { DaemonSet, Deployment, ReplicaSet, StatefulSet } from '#/api/gener
 import type { Job } from '#/api/generated/batch/v1.ts'
 import type { Endpoints, Namespace, Node, Pod, ResourceQuota, Service } from '#/api/generated/core/v1.ts'
 import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
-import { isControlledBy, type KubernetesObject, type Stored } from '#/api/metadata.ts'
+import { isControlledBy, type Stored } from '#/api/metadata.ts'
 import type { StoreEvent } from '#/store/store.ts'
 
 interface KindsByPrefix {
@@ -51,7 +51,7 @@ export class World {
     return [...(objects as Iterable<unknown>)] as readonly Stored<KindsByPrefix[Prefix]>[]
   }
 
-  podsOf(owner: KubernetesObject): readonly Stored<Pod>[] {
+  podsOf(owner: Stored): readonly Stored<Pod>[] {
     return this.of('pods').filter(pod => isControlledBy(pod, owner))
   }
 
