@@ -4,6 +4,7 @@ import type { Pod } from '#/api/generated/core/v1.ts'
 import { events, pods } from '#/api/generated/core/v1-resources.ts'
 import type { ResourceClaim } from '#/api/generated/resource/v1.ts'
 import { resourceClaims, resourceClaimTemplates } from '#/api/generated/resource/v1-resources.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { resourceClaimController } from './resource-claim.ts'
 import { planResourceClaim } from './resource-claim/plan-resource-claim.ts'
 import { generateNameFor } from './resource-claim/plan-pod.ts'
@@ -105,7 +106,7 @@ test('the generated claim of a finished pod is deallocated and deleted', async t
 test('a shared claim is deallocated after its last consumer, and kept', async t => {
   const plane = await startTestControlPlane(t, [resourceClaimController])
   await plane.create(resourceClaims, claimOf('shared'))
-  const both: Pod[] = []
+  const both: Stored<Pod>[] = []
   for (const name of ['one', 'two']) both.push(await plane.create(pods, podWithClaims(name, ['a=shared'])))
   await allocate(plane, 'shared', { pods: both })
   assert.deepEqual(await claimsIn(plane), ['shared: one two!'])

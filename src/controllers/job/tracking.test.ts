@@ -38,8 +38,8 @@ function succeededPods(count: number): readonly Stored<Pod>[] {
   )
 }
 
-const released = (pods: readonly Pod[]): ReadonlySet<string> => {
-  return new Set(pods.map(pod => pod.metadata.uid ?? ''))
+const released = (pods: readonly Stored<Pod>[]): ReadonlySet<string> => {
+  return new Set(pods.map(pod => pod.metadata.uid))
 }
 
 test('one sync lists a limited number of uncounted pods, and the job finishes after all are counted', () => {
