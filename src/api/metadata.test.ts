@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { AssertionError } from '#/base/assert.ts'
 import { deepFreeze } from './text/json-value.ts'
 import {
   controllerOf,
@@ -15,12 +16,13 @@ import {
   withoutFinalizer,
   type KubernetesObject,
   type OwnerReference,
+  type Stored,
 } from './metadata.ts'
 
-const set: KubernetesObject = deepFreeze({
+const set: Stored = deepFreeze({
   apiVersion: 'apps/v1',
   kind: 'ReplicaSet',
-  metadata: { name: 'web', uid: 'u1' },
+  metadata: { name: 'web', uid: 'u1', resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' },
 })
 
 function owned(...ownerReferences: readonly OwnerReference[]): KubernetesObject {
@@ -28,7 +30,7 @@ function owned(...ownerReferences: readonly OwnerReference[]): KubernetesObject 
 }
 
 test('the controller is the owner with controller: true', () => {
-  const reference = controllerReference(set) ?? assert.fail()
+  const reference = controllerReference(set)
   const other = { apiVersion: 'v1', kind: 'Node', name: 'n', uid: 'u2' }
   assert.deepEqual(reference, {
     apiVersion: 'apps/v1',
@@ -46,10 +48,9 @@ test('the controller is the owner with controller: true', () => {
   assert.equal(isControlledBy({ metadata: {} }, { metadata: {} }), false)
 })
 
-test('an object without uid cannot be an owner', () => {
-  for (const missing of [{ apiVersion: '' }, { kind: '' }, { metadata: {} }, { metadata: { uid: 'u' } }]) {
-    assert.equal(controllerReference({ ...set, ...missing }), undefined)
-  }
+test('an object without apiVersion or kind cannot be an owner', () => {
+  for (const missing of [{ apiVersion: '' }, { kind: '' }])
+    assert.throws(() => controllerReference({ ...set, ...missing }), AssertionError)
 })
 
 test('finalizers are added once and removed completely, without mutating the object', () => {

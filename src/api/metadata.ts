@@ -2,6 +2,7 @@
  * Type metadata and object metadata, with small accessors. Objects are immutable: functions return a new
  * object, or the same one if nothing changes.
  */
+import { assert } from '#/base/assert.ts'
 import type { Int64 } from './text/int64.ts'
 import type { JsonObject } from './text/json-object.ts'
 import { quote } from './text/quote.ts'
@@ -52,6 +53,11 @@ export interface StoredMeta extends ObjectMeta {
   readonly uid: string
 }
 
+/** An object with a known name, which need not be stored yet. */
+export type Named<T extends KubernetesObject = KubernetesObject> = T & {
+  readonly metadata: { readonly name: string }
+}
+
 export interface OwnerReference {
   readonly apiVersion: string
   readonly kind: string
@@ -94,10 +100,9 @@ export function isControlledBy(object: KubernetesObject, owner: KubernetesObject
   return uid !== undefined && controllerOf(object)?.uid === uid
 }
 
-/** An owner reference with `controller: true`. Undefined if the owner has not been stored yet. */
-export function controllerReference(owner: KubernetesObject): OwnerReference | undefined {
-  const { apiVersion, kind, metadata } = owner
-  if (!apiVersion || !kind || !metadata.name || !metadata.uid) return undefined
+/** An owner reference with `controller: true`. */
+export function controllerReference({ apiVersion, kind, metadata }: Stored): OwnerReference {
+  assert(apiVersion && kind, 'the owner has no apiVersion or kind')
   const { name, uid } = metadata
   return { apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true }
 }

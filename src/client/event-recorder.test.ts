@@ -6,11 +6,10 @@ import type { Event } from '#/api/generated/core/v1.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { ApiRequest, ApiResponse } from '#/api/transport.ts'
 import { Simulation } from '#/platform/simulated.ts'
-import { valueResponse } from '#/simulation/responses.ts'
 import { clientOf } from './client.ts'
 import { EventRecorder } from './event-recorder.ts'
 import { inProcessTransport } from './in-process.ts'
-import { faultyTransport, type FaultOptions } from '#/simulation/faulty-transport.ts'
+import { faultyTransport, type FaultOptions, valueResponse } from '#/simulation/faulty-transport.ts'
 import { SmallServer } from './testdata/small-server.ts'
 
 const pod: KubernetesObject = {

@@ -6,7 +6,7 @@
  */
 import type { LoadBalancerStatus, Service } from '#/api/generated/core/v1.ts'
 import { services } from '#/api/generated/core/v1-resources.ts'
-import { keyOf } from '#/api/metadata.ts'
+import { keyOf, type Stored } from '#/api/metadata.ts'
 import type { Client } from '#/client/client.ts'
 import type { Index } from '#/client/indexer.ts'
 import { planAddresses } from './address-pool/plan.ts'
@@ -22,7 +22,7 @@ export function addressPool(ranges: readonly string[]): LoadBalancerFactory {
 
 class AddressPool implements LoadBalancer {
   readonly #ranges: readonly AddressRange[]
-  readonly #servicesByAddress: Index<Service>
+  readonly #servicesByAddress: Index<Stored<Service>>
   /**
    * Allocated addresses that the informer does not show in the service's status yet, by the service's uid.
    */
@@ -50,12 +50,12 @@ class AddressPool implements LoadBalancer {
     })
   }
 
-  async getLoadBalancer(service: Service): Promise<LoadBalancerStatus | undefined> {
+  async getLoadBalancer(service: Stored<Service>): Promise<LoadBalancerStatus | undefined> {
     const addresses = this.#addressesOf(service)
     return addresses.length === 0 ? undefined : statusOf(addresses)
   }
 
-  async ensureLoadBalancer(service: Service): Promise<LoadBalancerStatus> {
+  async ensureLoadBalancer(service: Stored<Service>): Promise<LoadBalancerStatus> {
     this.#loading ??= this.#loadAllocations()
     await this.#loading.catch((error: unknown) => {
       this.#loading = undefined
@@ -74,7 +74,7 @@ class AddressPool implements LoadBalancer {
       throw new Error(`failed to allocate a load balancer IP for service ${key}: ${plan.problem}`)
     }
     this.#waiting.delete(key)
-    this.#allocated.set(service.metadata.uid ?? '', { key, addresses: plan.addresses })
+    this.#allocated.set(service.metadata.uid, { key, addresses: plan.addresses })
     return statusOf(plan.addresses)
   }
 
@@ -82,9 +82,9 @@ class AddressPool implements LoadBalancer {
     // The address does not depend on the set of nodes.
   }
 
-  async ensureLoadBalancerDeleted(service: Service): Promise<void> {
+  async ensureLoadBalancerDeleted(service: Stored<Service>): Promise<void> {
     this.#waiting.delete(keyOf(service))
-    if (this.#allocated.delete(service.metadata.uid ?? '')) this.#enqueueWaiting()
+    if (this.#allocated.delete(service.metadata.uid)) this.#enqueueWaiting()
   }
 
   /** Requeues the services that are waiting for an address, after one has been released. */
@@ -104,8 +104,8 @@ class AddressPool implements LoadBalancer {
     }
   }
 
-  #addressesOf(service: Service): readonly string[] {
-    return this.#allocated.get(service.metadata.uid ?? '')?.addresses ?? addressesOf(service)
+  #addressesOf(service: Stored<Service>): readonly string[] {
+    return this.#allocated.get(service.metadata.uid)?.addresses ?? addressesOf(service)
   }
 
   #allocatedTo(address: string, service: Service, counts: (other: Service) => boolean): string | undefined {

@@ -45,7 +45,7 @@ async function attach(
   status: Partial<VolumeAttachment['status']> = {},
 ) {
   const attachment = (await plane.list(volumeAttachments)).find(({ spec }) => spec.nodeName === node)
-  await plane.changeStatus(volumeAttachments, attachment!.metadata.name!, each => ({
+  await plane.changeStatus(volumeAttachments, attachment!.metadata.name, each => ({
     ...each,
     status: { attached: true, ...status },
   }))

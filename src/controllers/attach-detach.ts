@@ -140,7 +140,7 @@ class AttachDetach {
     for (const { uniqueName, attachment, isForced } of detachments) {
       // The node reported the volume in use meanwhile; that update triggers another reconcile.
       if (!isForced && node?.status?.volumesInUse?.includes(uniqueName)) continue
-      const { name = '', uid = '' } = attachment.metadata
+      const { name, uid } = attachment.metadata
       try {
         await client.delete(volumeAttachments, { name }, { preconditions: { uid } })
       } catch (error) {

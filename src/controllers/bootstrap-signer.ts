@@ -8,7 +8,7 @@ import { configMaps, secrets } from '#/api/generated/core/v1-resources.ts'
 import { equalJson } from '#/api/text/json-value.ts'
 import { signDetached, type SharedSecret } from '#/base/detached-signature.ts'
 import type { ConfigMap, Secret } from '#/api/generated/core/v1.ts'
-import { isBeingDeleted } from '#/api/metadata.ts'
+import { isBeingDeleted, type Stored } from '#/api/metadata.ts'
 import { isBootstrapToken, expiresAtMs, valueOf } from './shared/bootstrap-token.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 
@@ -58,7 +58,7 @@ interface Signatures {
 /** Undefined if the ConfigMap has no `kubeconfig`. */
 export function planSignatures(
   { data = {} }: ConfigMap,
-  tokens: readonly Secret[],
+  tokens: readonly Stored<Secret>[],
   nowMs: number,
 ): Signatures | undefined {
   const content = Object.hasOwn(data, 'kubeconfig') ? data['kubeconfig'] : undefined
@@ -78,8 +78,8 @@ export function planSignatures(
 }
 
 /** Undefined if the token is malformed, expired, being deleted or not enabled for signing. */
-function signingSecretOf(token: Secret, nowMs: number): SharedSecret | undefined {
-  const [, named] = /^bootstrap-token-([a-z0-9]{6})$/.exec(token.metadata.name ?? '') ?? []
+function signingSecretOf(token: Stored<Secret>, nowMs: number): SharedSecret | undefined {
+  const [, named] = /^bootstrap-token-([a-z0-9]{6})$/.exec(token.metadata.name) ?? []
   const keyId = valueOf(token, 'token-id')
   const secret = valueOf(token, 'token-secret')
   const isGood =

@@ -4,32 +4,34 @@ import { test } from 'node:test'
 import { signDetached } from '#/base/detached-signature.ts'
 import type { Secret } from '#/api/generated/core/v1.ts'
 import { configMaps, secrets } from '#/api/generated/core/v1-resources.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { formatTime } from '#/api/text/time.ts'
 import { bootstrapSignerController, planSignatures } from './bootstrap-signer.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 import { tokenCleanerController } from './token-cleaner.ts'
+import { stored } from './test-stored.ts'
 
-function tokenOf(id: string, values: Readonly<Record<string, string>> = {}, name = id): Secret {
+function tokenOf(id: string, values: Readonly<Record<string, string>> = {}, name = id): Stored<Secret> {
   const texts = {
     'token-id': id,
     'token-secret': `secret-${id}`,
     'usage-bootstrap-signing': 'true',
     ...values,
   }
-  return {
+  return stored({
     metadata: { namespace: 'kube-system', name: `bootstrap-token-${name}` },
     type: 'bootstrap.kubernetes.io/token',
     data: Object.fromEntries(
       Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString('base64')]),
     ),
-  }
+  })
 }
 
 test('every valid signing token has a signature, others have none', () => {
   const nowMs = Date.UTC(2026, 5, 1)
   const check = (
     data: Readonly<Record<string, string>>,
-    tokens: readonly Secret[],
+    tokens: readonly Stored<Secret>[],
     expected: readonly string[] | undefined,
     untilMs = Infinity,
   ): void => {
@@ -121,7 +123,7 @@ test('an expired bootstrap token and its signature are deleted, other secrets st
   const elsewhere = tokenOf('cccccc', { expiration })
   await plane.create(secrets, { ...elsewhere, metadata: { ...elsewhere.metadata, namespace: 'default' } })
   const names = async (): Promise<readonly string[]> => {
-    return (await plane.list(secrets)).map(({ metadata }) => metadata.name?.slice(-6) ?? '').sort()
+    return (await plane.list(secrets)).map(({ metadata }) => metadata.name.slice(-6) ?? '').sort()
   }
   await plane.advance(590_000)
   assert.deepEqual(await names(), ['abcdef', 'bbbbbb', 'cccccc', 'ffffff'])

@@ -8,6 +8,7 @@ import { backoffMs } from '#/base/backoff.ts'
 import { subjectAccessReviews } from '#/api/generated/authorization/v1-resources.ts'
 import type { CertificateSigningRequest } from '#/api/generated/certificates/v1.ts'
 import { certificateSigningRequests } from '#/api/generated/certificates/v1-resources.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { isApiError } from '#/api/errors.ts'
 import { formatTime } from '#/api/text/time.ts'
 import type { Client } from '#/client/client.ts'
@@ -112,7 +113,7 @@ interface Approval {
 }
 
 async function approve(
-  request: CertificateSigningRequest,
+  request: Stored<CertificateSigningRequest>,
   { message }: Permission,
   { client, now }: Approval,
 ): Promise<void> {
@@ -126,7 +127,7 @@ async function approve(
   }
   const conditions = [...(request.status?.conditions ?? []), condition]
   const approved = { ...request, status: { ...request.status, conditions } }
-  const at = { name: request.metadata.name ?? '', subresource: 'approval' }
+  const at = { name: request.metadata.name, subresource: 'approval' }
   try {
     await client.updateSubresource(certificateSigningRequests, at, approved)
   } catch (error) {

@@ -4,6 +4,7 @@
  */
 import type { ClusterRole, PolicyRule } from '#/api/generated/rbac/v1.ts'
 import { clusterRoles } from '#/api/generated/rbac/v1-resources.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { equalJson } from '#/api/text/json-value.ts'
 import { compileLabelSelector } from '#/api/selectors/selector.ts'
 import type { Controller } from './controller.ts'
@@ -45,21 +46,17 @@ function selects({ aggregationRule }: ClusterRole, role: ClusterRole | undefined
 }
 
 /** The rules of all selected roles without duplicates, ordered by selector and then by role name. */
-function planRules(role: ClusterRole, all: readonly ClusterRole[]): readonly PolicyRule[] {
+function planRules(role: Stored<ClusterRole>, all: readonly Stored<ClusterRole>[]): readonly PolicyRule[] {
   const rules: PolicyRule[] = []
-  const byName = all.toSorted((left, right) => (nameOf(left) < nameOf(right) ? -1 : 1))
+  const byName = all.toSorted((left, right) => (left.metadata.name < right.metadata.name ? -1 : 1))
   for (const selector of role.aggregationRule?.clusterRoleSelectors ?? []) {
     const compiled = compileLabelSelector(selector)
     for (const each of byName) {
-      if (nameOf(each) === nameOf(role) || !compiled.matches(each.metadata.labels ?? {})) continue
+      if (each.metadata.name === role.metadata.name || !compiled.matches(each.metadata.labels ?? {})) continue
       for (const rule of each.rules ?? []) {
         if (!rules.some(known => equalJson(known, rule))) rules.push(rule)
       }
     }
   }
   return rules
-}
-
-function nameOf({ metadata }: ClusterRole): string {
-  return metadata.name ?? ''
 }

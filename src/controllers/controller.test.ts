@@ -4,6 +4,7 @@ import { apiError } from '#/api/errors.ts'
 import { replicaSets } from '#/api/generated/apps/v1-resources.ts'
 import type { ConfigMap } from '#/api/generated/core/v1.ts'
 import { configMaps, pods } from '#/api/generated/core/v1-resources.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { Client } from '#/client/client.ts'
 import { Informers } from '#/client/informers.ts'
 import type { Platform } from '#/platform/platform.ts'
@@ -55,7 +56,9 @@ async function runLoop(t: TestContext, controller: Controller, lateMs = 0): Prom
 }
 
 /** A controller of ConfigMaps. */
-function controllerOf(reconcile: (get: (key: string) => ConfigMap | undefined) => Reconcile): Controller {
+function controllerOf(
+  reconcile: (get: (key: string) => Stored<ConfigMap> | undefined) => Reconcile,
+): Controller {
   return {
     name: 'test-controller',
     account: 'test-controller',
@@ -215,7 +218,7 @@ test('stopping finishes reconciles in progress and starts none', async t => {
           metadata: { namespace: 'kube-system', name: `${seen.metadata.name}-${step}` },
         })
       }
-      done.push(seen.metadata.name ?? '')
+      done.push(seen.metadata.name)
     }),
     workers: 1,
   }
@@ -226,8 +229,7 @@ test('stopping finishes reconciles in progress and starts none', async t => {
   await stop()
   assert.equal(done.length, began)
   assert.deepEqual(
-    (await plane.list(configMaps, 'kube-system')).filter(each => /-\d$/.test(each.metadata.name ?? ''))
-      .length,
+    (await plane.list(configMaps, 'kube-system')).filter(each => /-\d$/.test(each.metadata.name)).length,
     began * 3,
   )
 })

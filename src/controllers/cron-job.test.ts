@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { cronJobs, jobs } from '#/api/generated/batch/v1-resources.ts'
 import type { CronJob, Job } from '#/api/generated/batch/v1.ts'
 import { events } from '#/api/generated/core/v1-resources.ts'
-import { controllerOf, keyOf } from '#/api/metadata.ts'
+import { controllerOf, keyOf, type Stored } from '#/api/metadata.ts'
 import { formatTime, parseTime } from '#/api/text/time.ts'
 import { cronJobController } from './cron-job.ts'
 import { isJobFinished } from './shared/finished-jobs.ts'
@@ -28,7 +28,7 @@ function cronJobOf(spec: Partial<CronJob['spec']> = {}): CronJob {
   }
 }
 
-async function complete(plane: TestControlPlane, job: Job): Promise<void> {
+async function complete(plane: TestControlPlane, job: Stored<Job>): Promise<void> {
   const now = formatTime(plane.platform.clock.now())
   const condition = { status: 'True', reason: 'CompletionsReached', lastTransitionTime: now }
   await plane.changeStatus(jobs, keyOf(job), each => ({
@@ -49,7 +49,7 @@ async function reasonsOf(plane: TestControlPlane): Promise<ReadonlySet<string | 
   return new Set((await plane.list(events)).map(event => event.reason))
 }
 
-const running = async (plane: TestControlPlane): Promise<readonly Job[]> => {
+const running = async (plane: TestControlPlane): Promise<readonly Stored<Job>[]> => {
   return (await plane.list(jobs)).filter(job => !isJobFinished(job))
 }
 
@@ -167,7 +167,7 @@ test('CronJob should support CronJob API operations', async t => {
   const created = await plane.create(cronJobs, cronJobOf({ suspend: true }))
   const watch = client.watch(cronJobs, {
     namespace: 'default',
-    resourceVersion: created.metadata.resourceVersion!,
+    resourceVersion: created.metadata.resourceVersion,
   })
   const watched = watch[Symbol.asyncIterator]()
   const labels = { patched: 'true' }

@@ -9,7 +9,7 @@ import { cronJobs, jobs } from '#/api/generated/batch/v1-resources.ts'
 import type { CronJob, CronJobStatus, Job } from '#/api/generated/batch/v1.ts'
 import type { ObjectReference } from '#/api/generated/core/v1.ts'
 import { equalJson } from '#/api/text/json-value.ts'
-import { isControlledBy } from '#/api/metadata.ts'
+import { isControlledBy, type Stored } from '#/api/metadata.ts'
 import type { Client } from '#/client/client.ts'
 import type { EventRecorder } from '#/client/event-recorder.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
@@ -80,7 +80,7 @@ async function findMissing(
 interface Pass {
   readonly client: Client
   readonly recorder: EventRecorder
-  readonly cronJob: CronJob
+  readonly cronJob: Stored<CronJob>
 }
 
 interface Started {
@@ -107,7 +107,7 @@ async function start(pass: Pass, plan: CronJobPlan): Promise<Started> {
 /** Undefined if a Job that this CronJob does not control has the name. */
 async function createJob({ client, recorder, cronJob }: Pass, startMs: number): Promise<Job | undefined> {
   const job = jobOfCronJob(cronJob, startMs)
-  const { namespace, name = '' } = job.metadata
+  const { namespace, name } = job.metadata
   try {
     const made = await client.create(jobs, job)
     recorder.record(cronJob, { type: 'Normal', reason: 'SuccessfulCreate', message: `Created job ${name}` })

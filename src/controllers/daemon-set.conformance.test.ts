@@ -5,7 +5,7 @@ import { controllerRevisions, daemonSets } from '#/api/generated/apps/v1-resourc
 import type { ControllerRevision, DaemonSet, DaemonSetSpec } from '#/api/generated/apps/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import type { Pod, PodTemplateSpec } from '#/api/generated/core/v1.ts'
-import { keyOf, type ObjectMeta } from '#/api/metadata.ts'
+import { keyOf, type ObjectMeta, type Stored } from '#/api/metadata.ts'
 import { daemonSetController } from './daemon-set.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 import { runAllPods } from './test-pods.ts'
@@ -54,7 +54,7 @@ async function labelNode(plane: TestControlPlane, color: string): Promise<void> 
   })
 }
 
-async function revisionsOf(plane: TestControlPlane): Promise<readonly ControllerRevision[]> {
+async function revisionsOf(plane: TestControlPlane): Promise<readonly Stored<ControllerRevision>[]> {
   return (await plane.run(plane.client.list(controllerRevisions, { labelSelector }))).items
 }
 
@@ -64,7 +64,7 @@ test('DaemonSet-Creation', async t => {
   await runAllPods(plane)
   assert.equal(await shown(plane), 'n1:old* n2:old*')
   const [pod] = await plane.list(pods)
-  await plane.run(plane.client.delete(pods, { namespace: 'default', name: pod!.metadata.name! }))
+  await plane.run(plane.client.delete(pods, { namespace: 'default', name: pod!.metadata.name }))
   await plane.settle()
   await runAllPods(plane)
   assert.equal(await shown(plane), 'n1:old* n2:old*')
@@ -147,7 +147,7 @@ test('DaemonSet-Rollback', async t => {
   await runAllPods(plane)
   assert.equal(await shown(plane), 'n1:old* n2:old*')
   const uids = (await plane.list(pods)).map(pod => pod.metadata.uid)
-  assert.ok(uids.includes(kept[0]?.metadata.uid))
+  assert.ok(uids.includes(kept[0]!.metadata.uid))
 })
 
 test('DaemonSet, list and delete a collection of DaemonSets', async t => {
@@ -188,7 +188,7 @@ test('ControllerRevision, resource lifecycle', async t => {
   await runAllPods(plane)
   const before = (await plane.list(pods)).map(pod => pod.metadata.uid)
   const [initial] = await revisionsOf(plane)
-  const { name = '', labels: given, annotations, ownerReferences } = initial!.metadata
+  const { name, labels: given, annotations, ownerReferences } = initial!.metadata
   const patch = { metadata: { labels: { [name]: 'patched' } } }
   const patched = await run(client.patch(controllerRevisions, { ...at, name }, { type: 'strategic', patch }))
   assert.equal(patched.metadata.labels?.[name], 'patched')

@@ -211,7 +211,7 @@ test('with OnDelete, pods are updated when they are deleted', async t => {
   assert.equal(await shown(plane), 'a:one* b:one*')
   assert.equal((await statusOf(plane)).updatedNumberScheduled, undefined)
   const [pod] = await plane.list(pods)
-  await plane.run(plane.client.delete(pods, { namespace: 'default', name: pod!.metadata.name! }))
+  await plane.run(plane.client.delete(pods, { namespace: 'default', name: pod!.metadata.name }))
   await plane.settle()
   assert.equal(await shown(plane), nodeNameOf(pod!) === 'a' ? 'a:two b:one*' : 'a:one* b:two')
 })
@@ -234,13 +234,13 @@ test('a revision name collision is resolved', async t => {
   await plane.run(
     plane.client.delete(daemonSets, { namespace: 'default', name: 'log' }, { propagationPolicy: 'Orphan' }),
   )
-  await plane.run(plane.client.delete(controllerRevisions, { name: name!, namespace }))
+  await plane.run(plane.client.delete(controllerRevisions, { name: name, namespace }))
   await plane.change(daemonSets, 'default/log', ({ metadata, ...set }) => {
     const { finalizers: _, ...rest } = metadata
     return { ...set, metadata: rest }
   })
   await plane.create(controllerRevisions, {
-    metadata: { name: name!, namespace: 'default' },
+    metadata: { name: name, namespace: 'default' },
     data: { is: 'mine' },
     revision: 7,
   })

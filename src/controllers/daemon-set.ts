@@ -9,7 +9,7 @@ import { daemonSets } from '#/api/generated/apps/v1-resources.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { equalJson } from '#/api/text/json-value.ts'
-import { isBeingDeleted, keyOf } from '#/api/metadata.ts'
+import { isBeingDeleted, keyOf, type Stored } from '#/api/metadata.ts'
 import { compileLabelSelector } from '#/api/selectors/selector.ts'
 import type { Client } from '#/client/client.ts'
 import type { EventRecorder } from '#/client/event-recorder.ts'
@@ -18,14 +18,13 @@ import { claimObjects } from './shared/controller-ref.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 import { daemonPod, hashLabel } from './daemon-set/daemon-pod.ts'
 import { nodeShouldRunDaemonPod } from './daemon-set/eligibility.ts'
-import { FailedPodsBackoff } from './daemon-set/failed-pods-backoff.ts'
-import { planDaemons, type DaemonPlan } from './daemon-set/plan.ts'
-import { planStatus } from './daemon-set/status.ts'
+import { planDaemons, planStatus, type DaemonPlan } from './daemon-set/plan.ts'
 import { daemonNodesOf } from './daemon-set/world.ts'
 import { onOrphan, enqueueForOwner, orphanIndex, controllerRefIndex } from './shared/controller-ref-index.ts'
 import { nextAvailableMs } from './pods.ts'
 import { deleteRevisions, recordRevision, revisionHistory } from './shared/revision-history.ts'
 import { slowStartBatch } from './shared/slow-start-batch.ts'
+import { backoffMs } from '#/base/backoff.ts'
 import { messageOf } from '#/base/message-of.ts'
 
 export const daemonSetController: Controller = {
@@ -126,19 +125,19 @@ function isAlike(oldObject: Node, newObject: Node): boolean {
 }
 
 /** Revisions not created by this controller may lack the label. */
-function hashOf({ metadata }: ControllerRevision): string {
-  return metadata.labels?.[hashLabel] ?? metadata.name ?? ''
+function hashOf({ metadata }: Stored<ControllerRevision>): string {
+  return metadata.labels?.[hashLabel] ?? metadata.name
 }
 
 /** Deletes duplicate revisions and relabels their pods with the remaining revision's hash. */
 async function mergeDuplicates(
-  duplicates: readonly ControllerRevision[],
-  world: { readonly pods: readonly Pod[]; readonly hash: string; readonly client: Client },
+  duplicates: readonly Stored<ControllerRevision>[],
+  world: { readonly pods: readonly Stored<Pod>[]; readonly hash: string; readonly client: Client },
 ): Promise<void> {
   const { hash, client } = world
   const hashes = new Set(duplicates.map(hashOf))
   for (const { metadata } of world.pods) {
-    const { namespace, name = '', labels } = metadata
+    const { namespace, name, labels } = metadata
     if (!hashes.has(labels?.[hashLabel] ?? '')) continue
     const patch = { metadata: { labels: { [hashLabel]: hash } } }
     try {
@@ -151,7 +150,7 @@ async function mergeDuplicates(
 }
 
 interface Performance {
-  readonly set: DaemonSet
+  readonly set: Stored<DaemonSet>
   readonly hash: string
   readonly client: Client
   readonly recorder: EventRecorder
@@ -192,8 +191,8 @@ async function create(nodeName: string, { set, hash, client, recorder }: Perform
   }
 }
 
-async function remove({ metadata }: Pod, { set, client, recorder }: Performance): Promise<void> {
-  const { namespace, name = '', uid = '' } = metadata
+async function remove({ metadata }: Stored<Pod>, { set, client, recorder }: Performance): Promise<void> {
+  const { namespace, name, uid } = metadata
   try {
     await client.delete(pods, { namespace, name }, { preconditions: { uid } })
     recorder.record(set, { type: 'Normal', reason: 'SuccessfulDelete', message: `Deleted pod: ${name}` })
@@ -207,7 +206,7 @@ async function remove({ metadata }: Pod, { set, client, recorder }: Performance)
 
 /** Deletes revisions beyond `revisionHistoryLimit`, except those that pods still have. */
 async function truncate(
-  revisions: readonly ControllerRevision[],
+  revisions: readonly Stored<ControllerRevision>[],
   world: {
     readonly set: DaemonSet
     readonly pods: readonly Pod[]
@@ -222,3 +221,38 @@ async function truncate(
   const dead = old.filter(revision => !live.has(hashOf(revision)))
   await deleteRevisions(world.client, dead.slice(0, surplus))
 }
+
+/**
+ * Backoff for replacing failed pods: a kubelet that rejects a pod would reject its replacements as fast as
+ * they are created. Kept in memory only; after a restart the backoff starts over.
+ */
+class FailedPodsBackoff {
+  /** In order of last replacement, oldest first. */
+  readonly #replaced = new Map<string, Replaced>()
+
+  /** Time until the next failed pod may be replaced; zero if now. */
+  remainingMs(key: string, nowMs: number): number {
+    return Math.max(0, (this.#replaced.get(key)?.untilMs ?? 0) - nowMs)
+  }
+
+  next(key: string, nowMs: number): void {
+    for (const [old, { atMs }] of this.#replaced) {
+      if (nowMs - atMs <= forgetMs) break
+      this.#replaced.delete(old)
+    }
+    const times = (this.#replaced.get(key)?.times ?? 0) + 1
+    this.#replaced.delete(key)
+    this.#replaced.set(key, { times, atMs: nowMs, untilMs: nowMs + backoffMs(times, replacementBackoff, 0) })
+  }
+}
+
+interface Replaced {
+  readonly times: number
+  readonly atMs: number
+  readonly untilMs: number
+}
+
+const replacementBackoff = { initialMs: 1_000, maxMs: 15 * 60_000, factor: 2, jitter: 0 }
+
+/** Entries older than this are dropped. */
+const forgetMs = 2 * replacementBackoff.maxMs

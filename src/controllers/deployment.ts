@@ -9,7 +9,14 @@ import type { Deployment } from '#/api/generated/apps/v1.ts'
 import { deployments, replicaSets } from '#/api/generated/apps/v1-resources.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
-import { controllerOf, formatKey, isBeingDeleted, isControlledBy, keyOf } from '#/api/metadata.ts'
+import {
+  controllerOf,
+  formatKey,
+  isBeingDeleted,
+  isControlledBy,
+  keyOf,
+  type Stored,
+} from '#/api/metadata.ts'
 import { compileLabelSelector } from '#/api/selectors/selector.ts'
 import { claimObjects } from './shared/controller-ref.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
@@ -59,7 +66,7 @@ function setUp(context: ControllerContext): Reconcile {
     const plan = planDeployment({
       deployment,
       replicaSets: claimed,
-      hasRunningPods: set => ownedPods.get(set.metadata.uid ?? '').some(pod => !isPodTerminal(pod)),
+      hasRunningPods: set => ownedPods.get(set.metadata.uid).some(pod => !isPodTerminal(pod)),
     })
     const { error, ...performed } = await performPlan(work, plan, claimed)
     const { newReplicaSet } = revisionsOf(deployment, performed.replicaSets)
@@ -87,7 +94,7 @@ function enqueueOnChange({ informer, enqueue }: ControllerContext): void {
       if (compileLabelSelector(each.spec?.selector).matches(orphan.metadata.labels)) enqueue(keyOf(each))
     }
   })
-  const deploymentOf = (pod: Pod): Deployment | undefined => {
+  const deploymentOf = (pod: Pod): Stored<Deployment> | undefined => {
     const { namespace = '' } = pod.metadata
     const owner = controllerOf(pod)
     if (owner?.kind !== 'ReplicaSet') return undefined

@@ -9,14 +9,19 @@ import type {
   ResourceSlice,
 } from '#/api/generated/resource/v1.ts'
 import { resourceClaims, resourceSlices } from '#/api/generated/resource/v1-resources.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { formatTime } from '#/api/text/time.ts'
 import { deviceTaintEvictionController, evictionTimeMs } from './device-taint-eviction.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 import { allocate, claimOf, driver, podWithClaims } from './test-devices.ts'
+import { stored } from './test-stored.ts'
 
-function sliceOf(name: string, taints: readonly DeviceTaint[], generation = 1): ResourceSlice {
+function sliceOf(name: string, taints: readonly DeviceTaint[], generation = 1): Stored<ResourceSlice> {
   const pool = { name: 'n1', generation, resourceSliceCount: 1 }
-  return { metadata: { name }, spec: { driver, pool, nodeName: 'n1', devices: [{ name: 'gpu-0', taints }] } }
+  return stored({
+    metadata: { name },
+    spec: { driver, pool, nodeName: 'n1', devices: [{ name: 'gpu-0', taints }] },
+  })
 }
 
 test('evictionTimeMs: taints, tolerations and generations of devices', () => {
@@ -39,7 +44,7 @@ test('evictionTimeMs: taints, tolerations and generations of devices', () => {
       of = pod,
       held = claim([]),
     }: {
-      readonly slices?: readonly ResourceSlice[]
+      readonly slices?: readonly Stored<ResourceSlice>[]
       readonly of?: Pod
       readonly held?: ResourceClaim
     },

@@ -18,7 +18,7 @@ import type {
 } from '#/api/generated/resource/v1.ts'
 import { resourceClaims, resourceSlices } from '#/api/generated/resource/v1-resources.ts'
 import { equalJson } from '#/api/text/json-value.ts'
-import { isBeingDeleted } from '#/api/metadata.ts'
+import { isBeingDeleted, type Stored } from '#/api/metadata.ts'
 import {
   hasSameClaims,
   resourceClaimNameOf,
@@ -48,8 +48,8 @@ class DeviceTaintEviction {
   readonly #context: ControllerContext
   readonly #pods: Informer<Pod>
   readonly #claims: Informer<ResourceClaim>
-  readonly #slices: Index<ResourceSlice>
-  readonly #claimsByDevice: Index<ResourceClaim>
+  readonly #slices: Index<Stored<ResourceSlice>>
+  readonly #claimsByDevice: Index<Stored<ResourceClaim>>
   /** The uids of pods that are scheduled for eviction, by pod key. */
   readonly #scheduledEvictions = new Map<string, string>()
 
@@ -124,8 +124,8 @@ class DeviceTaintEviction {
     this.#context.recorder.record(pod, { type: 'Normal', reason: 'DeviceTaintManagerEviction', message })
   }
 
-  async #evict(pod: Pod, client: ReconcileRequest['client'], signal: AbortSignal): Promise<void> {
-    const { namespace = '', name = '', uid = '' } = pod.metadata
+  async #evict(pod: Stored<Pod>, client: ReconcileRequest['client'], signal: AbortSignal): Promise<void> {
+    const { namespace = '', name, uid } = pod.metadata
     const conditions = withCondition(pod.status?.conditions, {
       type: 'DisruptionTarget',
       status: 'True',
@@ -172,7 +172,7 @@ function deviceKey(driver: string, pool: string, device: string): string {
 interface DevicesWorld {
   readonly claimNamed: (name: string) => ResourceClaim | undefined
   /** All slices of a pool, including outdated generations. */
-  readonly slicesOf: (driver: string, pool: string) => readonly ResourceSlice[]
+  readonly slicesOf: (driver: string, pool: string) => readonly Stored<ResourceSlice>[]
 }
 
 /** Time at which a pod must be evicted because of device taints; undefined if it may stay. */
@@ -201,7 +201,7 @@ interface NoExecuteTaint {
 /** NoExecute taints of a device according to the newest generation of the pool. */
 function taintsOf(
   { device: name }: DeviceRequestAllocationResult,
-  slices: readonly ResourceSlice[],
+  slices: readonly Stored<ResourceSlice>[],
 ): readonly NoExecuteTaint[] {
   const newest = slices.reduce<Int64>((highest, { spec }) => {
     return compareInt64(spec.pool.generation, highest) > 0 ? spec.pool.generation : highest
@@ -211,8 +211,7 @@ function taintsOf(
     .flatMap(({ metadata, spec }) => {
       const device = spec.devices?.find(each => each.name === name)
       return (device?.taints ?? []).filter(isNoExecute).map(taint => {
-        const since = taint.timeAdded ?? metadata.creationTimestamp ?? ''
-        return { taint, sinceMs: parseTime(since) ?? 0 }
+        return { taint, sinceMs: parseTime(taint.timeAdded ?? metadata.creationTimestamp) ?? 0 }
       })
     })
 }

@@ -4,17 +4,25 @@
  * https://kubernetes.io/docs/concepts/workloads/pods/disruptions/
  */
 import { messageOf } from '#/base/message-of.ts'
+import { conditionOf, withCondition } from '#/api/conditions.ts'
 import { isApiError } from '#/api/errors.ts'
 import { deployments, replicaSets, statefulSets } from '#/api/generated/apps/v1-resources.ts'
 import type { Scale } from '#/api/generated/autoscaling/v1.ts'
-import type { Pod } from '#/api/generated/core/v1.ts'
+import type { Pod, PodCondition } from '#/api/generated/core/v1.ts'
 import { pods, replicationControllers } from '#/api/generated/core/v1-resources.ts'
 import type { PodDisruptionBudget } from '#/api/generated/policy/v1.ts'
 import { podDisruptionBudgets } from '#/api/generated/policy/v1-resources.ts'
 import { parseGroupVersion } from '#/api/group-version.ts'
 import { equalJson } from '#/api/text/json-value.ts'
-import { controllerOf, keyOf, type KubernetesObject, type OwnerReference } from '#/api/metadata.ts'
+import {
+  controllerOf,
+  isBeingDeleted,
+  keyOf,
+  type KubernetesObject,
+  type OwnerReference,
+} from '#/api/metadata.ts'
 import { quote } from '#/api/text/quote.ts'
+import { formatTime, parseTime } from '#/api/text/time.ts'
 import type { Resource } from '#/api/resource.ts'
 import { compileLabelSelector, type Selector } from '#/api/selectors/selector.ts'
 import { discoverResources } from '#/client/discovery.ts'
@@ -22,7 +30,7 @@ import type { Informer } from '#/client/informer.ts'
 import type { ReconcileResult } from '#/client/workqueue.ts'
 import type { Controller, ControllerContext, Reconcile, ReconcileRequest } from './controller.ts'
 import { planDisruptionBudget, type ControllerScale } from './disruption/plan.ts'
-import { staleDisruptionTarget } from './disruption/stale-disruption-target.ts'
+import { isPodTerminal } from './pods.ts'
 
 export const disruptionController: Controller = {
   name: 'disruption-controller',
@@ -136,11 +144,7 @@ class Disruption {
   }
 
   #selectorOf(budget: PodDisruptionBudget): Selector {
-    const known = this.#selectors.get(budget)
-    if (known) return known
-    const selector = compileLabelSelector(budget.spec?.selector)
-    this.#selectors.set(budget, selector)
-    return selector
+    return this.#selectors.getOrInsertComputed(budget, () => compileLabelSelector(budget.spec?.selector))
   }
 
   /** Desired replicas of the pods' controllers, each controller once. */
@@ -196,4 +200,26 @@ interface ScaledObject extends KubernetesObject {
 
 function kindKey({ group, kind }: Pick<Resource, 'group' | 'kind'>): string {
   return `${kind}.${group}`
+}
+
+/** Time within which a pod with the DisruptionTarget condition should be deleted. */
+const announcedMs = 120_000
+
+/**
+ * Time until the DisruptionTarget condition is stale, and the conditions with it reset; undefined if the pod
+ * has none.
+ */
+function staleDisruptionTarget(
+  pod: Pod,
+  nowMs: number,
+): { readonly inMs: number; readonly conditions: readonly PodCondition[] } | undefined {
+  const target = conditionOf(pod.status?.conditions, 'DisruptionTarget')
+  if (target?.status !== 'True' || isBeingDeleted(pod) || isPodTerminal(pod)) return undefined
+  const inMs = (parseTime(target.lastTransitionTime ?? '') ?? 0) + announcedMs - nowMs
+  const conditions = withCondition(pod.status?.conditions, {
+    type: 'DisruptionTarget',
+    status: 'False',
+    lastTransitionTime: formatTime(nowMs),
+  })
+  return { inMs, conditions }
 }

@@ -8,7 +8,7 @@ import { isApiError, isNamespaceTerminating } from '#/api/errors.ts'
 import type { Service } from '#/api/generated/core/v1.ts'
 import { nodes, pods, services } from '#/api/generated/core/v1-resources.ts'
 import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
-import { isBeingDeleted } from '#/api/metadata.ts'
+import { isBeingDeleted, type Stored } from '#/api/metadata.ts'
 import type { EventContent } from '#/client/event-recorder.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 import { managedBy, planSlices, wantsZoneHints } from './endpoint-slice/plan.ts'
@@ -88,11 +88,11 @@ function setUp(context: ControllerContext, settings: EndpointSliceSettings): Rec
     return undefined
   }
 
-  function recordFailure(service: Service, error: unknown): void {
+  function recordFailure(service: Stored<Service>, error: unknown): void {
     // Losing a race is not a failure.
     if (isApiError(error, 'Conflict') || isApiError(error, 'NotFound') || isNamespaceTerminating(error))
       return
-    const { namespace = '', name = '' } = service.metadata
+    const { namespace = '', name } = service.metadata
     recorder.record(service, {
       type: 'Warning',
       reason: 'FailedToUpdateEndpointSlices',

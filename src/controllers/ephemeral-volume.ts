@@ -5,7 +5,7 @@
 import { messageOf } from '#/base/message-of.ts'
 import { persistentVolumeClaims, pods } from '#/api/generated/core/v1-resources.ts'
 import type { PersistentVolumeClaim, Pod, Volume } from '#/api/generated/core/v1.ts'
-import { controllerReference, formatKey, isBeingDeleted, keyOf } from '#/api/metadata.ts'
+import { controllerReference, formatKey, isBeingDeleted, keyOf, type Stored } from '#/api/metadata.ts'
 import { ephemeralClaimName, isClaimForPod } from '#/api/core/pod-volumes.ts'
 import type { Client } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
@@ -54,7 +54,7 @@ function wantsClaims(pod: Pod): boolean {
 }
 
 async function ensureClaim(
-  pod: Pod,
+  pod: Stored<Pod>,
   volume: Volume,
   { client, claims }: { readonly client: Client; readonly claims: Informer<PersistentVolumeClaim> },
 ): Promise<void> {
@@ -65,11 +65,10 @@ async function ensureClaim(
   const found = claims.get(formatKey({ namespace, name }))
   if (found === undefined) {
     const { annotations, labels } = template.metadata ?? {}
-    const owner = controllerReference(pod)
     const metadata = {
       namespace,
       name,
-      ...(owner && { ownerReferences: [owner] }),
+      ownerReferences: [controllerReference(pod)],
       ...(annotations && { annotations }),
       ...(labels && { labels }),
     }

@@ -3,14 +3,14 @@ import { test, type TestContext } from 'node:test'
 import { replicaSets } from '#/api/generated/apps/v1-resources.ts'
 import { configMaps, events, namespaces, nodes, pods, secrets } from '#/api/generated/core/v1-resources.ts'
 import type { ConfigMap } from '#/api/generated/core/v1.ts'
-import type { KubernetesObject, OwnerReference } from '#/api/metadata.ts'
+import type { OwnerReference, Stored } from '#/api/metadata.ts'
 import type { DeleteOptions } from '#/client/client.ts'
 import { garbageCollectorController } from './garbage-collector.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
 
 interface World extends TestControlPlane {
   /** Creates a ConfigMap with these owner references. */
-  readonly make: (name: string, ...owners: readonly OwnerReference[]) => Promise<ConfigMap>
+  readonly make: (name: string, ...owners: readonly OwnerReference[]) => Promise<Stored<ConfigMap>>
   readonly names: () => Promise<readonly string[]>
   readonly remove: (name: string, options: DeleteOptions) => Promise<void>
 }
@@ -22,8 +22,7 @@ async function start(t: TestContext): Promise<World> {
     make: (name, ...ownerReferences) => {
       return plane.create(configMaps, { metadata: { namespace: 'default', name, ownerReferences } })
     },
-    names: async () =>
-      (await plane.list(configMaps, 'default')).map(each => each.metadata.name ?? '').toSorted(),
+    names: async () => (await plane.list(configMaps, 'default')).map(each => each.metadata.name).toSorted(),
     remove: async (name, options) => {
       await plane.run(plane.client.delete(configMaps, { namespace: 'default', name }, options))
       await plane.settle()
@@ -31,11 +30,11 @@ async function start(t: TestContext): Promise<World> {
   }
 }
 
-function refer(owner: KubernetesObject, blockOwnerDeletion = false): OwnerReference {
+function refer(owner: Stored, blockOwnerDeletion = false): OwnerReference {
   const {
     apiVersion = '',
     kind = '',
-    metadata: { name = '', uid = '' },
+    metadata: { name, uid },
   } = owner
   return { apiVersion, kind, name, uid, blockOwnerDeletion }
 }
@@ -110,7 +109,7 @@ test('an object with another owner stays and loses the dangling reference', asyn
 test('a cycle of owners does not block foreground deletion', async t => {
   const world = await start(t)
   const [a, b, c] = [await world.make('a'), await world.make('b'), await world.make('c')]
-  const own = (key: string, owner: ConfigMap): Promise<unknown> => {
+  const own = (key: string, owner: Stored<ConfigMap>): Promise<unknown> => {
     return world.change(configMaps, `default/${key}`, each => ({
       ...each,
       metadata: { ...each.metadata, ownerReferences: [refer(owner, true)] },

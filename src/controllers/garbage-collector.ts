@@ -8,7 +8,7 @@ import { LruMap } from '#/base/lru-map.ts'
 import { isApiError } from '#/api/errors.ts'
 import { parseGroupVersion } from '#/api/group-version.ts'
 import { quote } from '#/api/text/quote.ts'
-import { withoutFinalizer, type KubernetesObject, type OwnerReference } from '#/api/metadata.ts'
+import { withoutFinalizer, type KubernetesObject, type OwnerReference, type Stored } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Client, ObjectKey } from '#/client/client.ts'
 import type { Change } from '#/client/informer.ts'
@@ -54,7 +54,7 @@ class GarbageCollector {
     watchAllResources(context, (resource, informer) => {
       this.#kinds.set(kindKey(resource.group, resource.kind), resource)
       informer.addEventHandler((_key, change) => {
-        this.#graph.change(resource, change.oldObject, change.newObject)
+        this.#graph.change(resource, change)
         for (const uid of affectedUids(this.#graph, change)) context.enqueue(uid)
       })
     })
@@ -118,7 +118,7 @@ class GarbageCollector {
 
   async #perform(node: GraphNode, plan: GarbageCollectionPlan, { client }: ReconcileRequest): Promise<void> {
     const { object } = node
-    const uid = object.metadata.uid ?? ''
+    const uid = object.metadata.uid
     switch (plan.action) {
       case 'nothing':
         return
@@ -213,7 +213,7 @@ async function remove(
   { resource, object }: GraphNode,
   propagationPolicy: 'Orphan' | 'Background' | 'Foreground',
 ): Promise<void> {
-  const { uid = '', resourceVersion = '' } = object.metadata
+  const { uid, resourceVersion } = object.metadata
   try {
     const preconditions = { uid, resourceVersion }
     await client.delete(resource, addressOf(object), { propagationPolicy, preconditions })
@@ -222,8 +222,8 @@ async function remove(
   }
 }
 
-function addressOf({ metadata }: KubernetesObject): ObjectKey {
-  return { name: metadata.name ?? '', ...(metadata.namespace && { namespace: metadata.namespace }) }
+function addressOf({ metadata }: Stored): ObjectKey {
+  return { name: metadata.name, ...(metadata.namespace && { namespace: metadata.namespace }) }
 }
 
 function kindKey(group: string, kind: string): string {

@@ -124,16 +124,16 @@ class Autoscaling {
       return this.#recordLostTarget(autoscaler, messageOf(error), request)
     }
     const currentReplicas = target.scale.spec?.replicas ?? 0
-    const history =
-      this.#histories.get(request.key) ?? initialScaleHistory(currentReplicas, clock.monotonicMs())
-    this.#histories.set(request.key, history)
+    const history = this.#histories.getOrInsertComputed(request.key, () => {
+      return initialScaleHistory(currentReplicas, clock.monotonicMs())
+    })
     const decision =
       planWithoutMetrics(autoscaler, currentReplicas) ??
       (await this.#decide(autoscaler, target.scale, request))
     const { recommendations = history.recommendations } = decision
     this.#histories.set(request.key, { ...history, recommendations })
     for (const event of decision.events) this.#context.recorder.record(autoscaler, event)
-    const rescaled = await this.#rescale(autoscaler, target, decision, request)
+    const rescaled = await this.#rescale({ autoscaler, target, decision }, request)
     const status = planStatus(autoscaler, {
       currentReplicas,
       desiredReplicas: rescaled?.hasFailed ? undefined : decision.replicas,
@@ -249,11 +249,11 @@ class Autoscaling {
 
   /** Undefined if the size does not change. */
   async #rescale(
-    autoscaler: HorizontalPodAutoscaler,
-    { resource, at, scale }: Target,
-    { replicas, reason }: ScaleDecision,
+    { autoscaler, target, decision }: Rescaling,
     { key, client, signal }: ReconcileRequest,
   ): Promise<Rescaled | undefined> {
+    const { resource, at, scale } = target
+    const { replicas, reason } = decision
     const oldObject = scale.spec?.replicas ?? 0
     if (replicas === undefined || replicas === oldObject) return undefined
     const { recorder, platform } = this.#context
@@ -320,6 +320,12 @@ interface Target {
   readonly resource: Resource
   readonly at: SubresourceKey
   readonly scale: Scale
+}
+
+interface Rescaling {
+  readonly autoscaler: HorizontalPodAutoscaler
+  readonly target: Target
+  readonly decision: ScaleDecision
 }
 
 interface Rescaled {

@@ -4,6 +4,7 @@
  */
 import { posix } from 'node:path'
 import type { Node, PersistentVolume } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { Provisioner } from './shared/provisioner.ts'
 
 export const hostPathProvisionerName = 'k8ts.io/host-path'
@@ -45,7 +46,7 @@ export function hostPathProvisioner({ root = rootUsual, removeFolder }: HostPath
       const path = volume.spec?.hostPath?.path ?? ''
       // The path may have been edited by a user, which must not lead to the deletion of arbitrary
       // directories.
-      if (path !== posix.join(root, volume.metadata.name ?? ''))
+      if (path !== posix.join(root, volume.metadata.name))
         throw new Error(
           `refusing to delete ${JSON.stringify(path)}: it is not the directory of the volume in ${root}`,
         )
@@ -55,8 +56,8 @@ export function hostPathProvisioner({ root = rootUsual, removeFolder }: HostPath
   }
 }
 
-function onNode({ metadata }: Node): { key: string; operator: string; values: readonly string[] } {
-  const value = metadata.labels?.[hostnameLabel] ?? metadata.name ?? ''
+function onNode({ metadata }: Stored<Node>): { key: string; operator: string; values: readonly string[] } {
+  const value = metadata.labels?.[hostnameLabel] ?? metadata.name
   return { key: hostnameLabel, operator: 'In', values: [value] }
 }
 

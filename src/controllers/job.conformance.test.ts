@@ -5,7 +5,7 @@ import { jobs } from '#/api/generated/batch/v1-resources.ts'
 import type { Job, JobStatus } from '#/api/generated/batch/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { controllerOf, keyOf } from '#/api/metadata.ts'
+import { controllerOf, keyOf, type Stored } from '#/api/metadata.ts'
 import { garbageCollectorController } from './garbage-collector.ts'
 import { jobController } from './job.ts'
 import { activePods, finishPod, jobOf, runPod, type PodExit } from './job/test-job-pods.ts'
@@ -28,7 +28,7 @@ function conditionsIn({ conditions = [] }: JobStatus): readonly string[] {
  */
 async function playAll(
   plane: TestControlPlane,
-  endingOf: (index: number, pod: Pod) => PodExit | undefined,
+  endingOf: (index: number, pod: Stored<Pod>) => PodExit | undefined,
 ): Promise<number> {
   for (let ended = 0; ; ended++) {
     const active = await activePods(plane)
@@ -140,7 +140,7 @@ test('Job should apply changes to a job status', async t => {
 
 test('Job should create pods for an Indexed job with completion indexes and specified hostname', async t => {
   const plane = await startWith(t, { ...indexed, completions: 4 })
-  const seen = new Map<number, Pod>()
+  const seen = new Map<number, Stored<Pod>>()
   await playAll(plane, (index, pod) => {
     seen.set(index, pod)
     return { code: 0 }
@@ -154,7 +154,7 @@ test('Job should create pods for an Indexed job with completion indexes and spec
   )
   for (const [index, { metadata, spec }] of seen) {
     assert.equal(spec?.hostname, `work-${index}`)
-    assert.match(metadata.name ?? '', new RegExp(`^work-${index}-`))
+    assert.match(metadata.name, new RegExp(`^work-${index}-`))
     assert.equal(metadata.annotations?.['batch.kubernetes.io/job-completion-index'], String(index))
     assert.equal(metadata.labels?.['batch.kubernetes.io/job-completion-index'], String(index))
     assert.equal(spec?.containers[0]?.env?.[0]?.name, 'JOB_COMPLETION_INDEX')

@@ -43,7 +43,7 @@ test('a job runs up to parallelism pods until completions is reached', async t =
   const first = await activePods(plane)
   assert.equal(first.length, 2)
   for (const pod of first) {
-    assert.match(pod.metadata.name ?? '', /^work-[a-z0-9]{5}$/)
+    assert.match(pod.metadata.name, /^work-[a-z0-9]{5}$/)
     assert.deepEqual(pod.metadata.finalizers, ['batch.kubernetes.io/job-tracking'])
     assert.equal(pod.metadata.labels?.['batch.kubernetes.io/job-name'], 'work')
   }
@@ -115,7 +115,7 @@ test('a job past activeDeadlineSeconds deletes its pods, waits for them and fail
   const [left, ...gone] = await plane.list(pods)
   assert.deepEqual(gone, [])
   assert.ok(isBeingDeleted(left!) && !hasJobTrackingFinalizer(left!))
-  const at = { namespace: 'default', name: left!.metadata.name! }
+  const at = { namespace: 'default', name: left!.metadata.name }
   await plane.run(plane.client.delete(pods, at, { gracePeriodSeconds: 0 }))
   await plane.advance(2_000)
   assert.equal(conditionsIn(await statusOf(plane)).at(-1), 'Failed=True DeadlineExceeded')
@@ -167,7 +167,7 @@ test('a deleted pod counts as failed and is replaced according to podReplacement
     const plane = await startTestControlPlane(t, [jobController])
     await plane.create(jobs, jobOf({ podReplacementPolicy: policy }))
     const [pod] = await activePods(plane)
-    const at = { namespace: 'default', name: pod!.metadata.name! }
+    const at = { namespace: 'default', name: pod!.metadata.name }
     await bindPod(plane, pod!, 'node-1')
     await plane.run(plane.client.delete(pods, at))
     await plane.advance(15_000)

@@ -7,6 +7,7 @@
 import { isApiError } from '#/api/errors.ts'
 import { configMaps, pods, secrets, serviceAccounts } from '#/api/generated/core/v1-resources.ts'
 import type { Secret, Container, Pod, Volume } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { equalJson } from '#/api/text/json-value.ts'
 import type { Client } from '#/client/client.ts'
 import type { ReconcileResult } from '#/client/workqueue.ts'
@@ -67,11 +68,11 @@ interface Performance extends Pick<ReconcileRequest, 'client'> {
 }
 
 async function perform(
-  { metadata }: Secret,
+  { metadata }: Stored<Secret>,
   plan: UnusedPlan,
   { client, nowMs }: Performance,
 ): Promise<ReconcileResult | undefined> {
-  const { namespace, name = '', uid = '', resourceVersion = '' } = metadata
+  const { namespace, name, uid, resourceVersion } = metadata
   try {
     switch (plan.action) {
       case 'wait':

@@ -8,7 +8,7 @@ import { isApiError } from '#/api/errors.ts'
 import type { Namespace, NamespaceCondition } from '#/api/generated/core/v1.ts'
 import { namespaces } from '#/api/generated/core/v1-resources.ts'
 import { equalJson } from '#/api/text/json-value.ts'
-import { isBeingDeleted, type KubernetesObject } from '#/api/metadata.ts'
+import { isBeingDeleted, type KubernetesObject, type Stored } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import { formatTime } from '#/api/text/time.ts'
 import type { Client } from '#/client/client.ts'
@@ -95,7 +95,7 @@ interface KindInNamespace {
 
 async function emptyKind(kind: KindInNamespace): Promise<readonly KubernetesObject[]> {
   const { resource, namespace, client, signal } = kind
-  const list = async (): Promise<readonly KubernetesObject[]> => {
+  const list = async (): Promise<readonly Stored[]> => {
     return (await client.listAll(resource, { namespace, signal })).items
   }
   const found = await list()
@@ -106,7 +106,7 @@ async function emptyKind(kind: KindInNamespace): Promise<readonly KubernetesObje
 }
 
 async function removeAll(
-  objects: readonly KubernetesObject[],
+  objects: readonly Stored[],
   { resource, namespace, client, signal }: KindInNamespace,
 ): Promise<void> {
   const propagationPolicy = 'Background'
@@ -115,7 +115,7 @@ async function removeAll(
   }
   for (const { metadata } of objects) {
     try {
-      await client.delete(resource, { namespace, name: metadata.name ?? '' }, { propagationPolicy, signal })
+      await client.delete(resource, { namespace, name: metadata.name }, { propagationPolicy, signal })
     } catch (error) {
       if (!isApiError(error, 'NotFound')) throw error
     }
@@ -126,8 +126,8 @@ function isEmptied({ scope, verbs }: Resource): boolean {
   return scope === 'Namespaced' && verbs.includes('list') && verbs.includes('delete')
 }
 
-async function finalize(namespace: Namespace, client: Client, signal: AbortSignal): Promise<void> {
-  const now = await client.find(namespaces, { name: namespace.metadata.name ?? '' }, { signal })
+async function finalize(namespace: Stored<Namespace>, client: Client, signal: AbortSignal): Promise<void> {
+  const now = await client.find(namespaces, { name: namespace.metadata.name }, { signal })
   if (now === undefined || now.metadata.uid !== namespace.metadata.uid) return
   const finalizers = now.spec?.finalizers?.filter(each => each !== finalizer) ?? []
   const at = { name: now.metadata.name, subresource: 'finalize' }

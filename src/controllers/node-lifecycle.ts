@@ -10,7 +10,7 @@ import { leases } from '#/api/generated/coordination/v1-resources.ts'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { equalJson } from '#/api/text/json-value.ts'
-import { keyOf } from '#/api/metadata.ts'
+import { keyOf, type Stored } from '#/api/metadata.ts'
 import { formatTime } from '#/api/text/time.ts'
 import { zoneKeyOf } from '#/api/core/zone.ts'
 import type { Client } from '#/client/client.ts'
@@ -55,7 +55,7 @@ class NodeLifecycle {
   readonly #startupGraceMs: number
   readonly #nodes: Informer<Node>
   readonly #leases: Informer<Lease>
-  readonly #podsByNode: Index<Pod>
+  readonly #podsByNode: Index<Stored<Pod>>
   /** Last observed heartbeat by node, with this process's time, since node clocks may differ. */
   readonly #health = new Map<string, NodeHealth>()
   readonly #evictionLimiter = new ZoneEvictionLimiter()
@@ -149,7 +149,7 @@ class NodeLifecycle {
   /**
    * Updates the taints. Returns the time until a NoExecute taint may be added; Infinity if none is pending.
    */
-  async #taint(node: Node, client: Client, signal: AbortSignal): Promise<number> {
+  async #taint(node: Stored<Node>, client: Client, signal: AbortSignal): Promise<number> {
     const { clock } = this.#context.platform
     const name = keyOf(node)
     const plan = planTaints(node, {
@@ -168,7 +168,7 @@ class NodeLifecycle {
   }
 
   /** Removes the node's pods from service endpoints. */
-  async #markPodsNotReady(node: Node, client: Client): Promise<void> {
+  async #markPodsNotReady(node: Stored<Node>, client: Client): Promise<void> {
     const { platform, recorder } = this.#context
     for (const pod of this.#podsByNode.get(keyOf(node)).filter(isPodReady)) {
       const conditions = withCondition(pod.status?.conditions, {

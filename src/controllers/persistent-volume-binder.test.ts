@@ -165,7 +165,7 @@ test('a claim whose volume is deleted is Lost, and Bound when it returns', async
     ),
   )
   const { uid } = claim.metadata
-  const claimRef = { namespace: 'default', name: 'data', uid: uid! }
+  const claimRef = { namespace: 'default', name: 'data', uid: uid }
   await plane.create(persistentVolumes, volumeOf('v', '1Gi', { claimRef }))
   assert.equal(await showClaims(plane), 'data:Bound>v')
 })
@@ -210,7 +210,7 @@ test('a claim is bound to the volume of an external provisioner', async t => {
   const { namespace, name, uid } = claim.metadata
   const volume = volumeOf('pvc-1', '1Gi', {
     storageClassName: 'fast',
-    claimRef: { namespace: namespace!, name: name!, uid: uid! },
+    claimRef: { namespace: namespace!, name: name, uid: uid },
   })
   await plane.create(persistentVolumes, volume)
   assert.equal(await showClaims(plane), 'data:Bound>pvc-1')

@@ -7,7 +7,7 @@
 import { nodes, persistentVolumeClaims, persistentVolumes, pods } from '#/api/generated/core/v1-resources.ts'
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '#/api/generated/core/v1.ts'
 import { storageClasses } from '#/api/generated/storage/v1-resources.ts'
-import { keyOf, parseKey } from '#/api/metadata.ts'
+import { keyOf, parseKey, type Stored } from '#/api/metadata.ts'
 import { isVolumeBoundToClaim } from '#/api/core/persistent-volumes.ts'
 import { quote } from '#/api/text/quote.ts'
 import { defaultClassOf, storageClassOf } from '#/api/core/storage-classes.ts'
@@ -66,9 +66,9 @@ class Binder {
   readonly #informers: BinderInformers
   readonly #volumes: AssumeCache<PersistentVolume>
   readonly #claims: AssumeCache<PersistentVolumeClaim>
-  readonly #available: Index<PersistentVolume>
-  readonly #volumesByClaim: Index<PersistentVolume>
-  readonly #podsByClaim: Index<Pod>
+  readonly #available: Index<Stored<PersistentVolume>>
+  readonly #volumesByClaim: Index<Stored<PersistentVolume>>
+  readonly #podsByClaim: Index<Stored<Pod>>
   /** Names of volumes that are being bound. */
   readonly #binding = new Set<string>()
 
@@ -103,7 +103,7 @@ class Binder {
     const claim = this.#claims.get(key)
     if (claim === undefined) return undefined
     const candidates = this.#candidates(claim)
-    const free = candidates.filter(volume => !this.#binding.has(volume.metadata.name ?? ''))
+    const free = candidates.filter(volume => !this.#binding.has(volume.metadata.name))
     const plan = await this.#planClaim(claim, free, client)
     if (plan.do !== 'bind' && free.length < candidates.length) return { requeueAfterMs: contendedMs }
     const writing = this.#provisioning(client)
@@ -135,8 +135,8 @@ class Binder {
   }
 
   async #planClaim(
-    claim: PersistentVolumeClaim,
-    candidates: readonly PersistentVolume[],
+    claim: Stored<PersistentVolumeClaim>,
+    candidates: readonly Stored<PersistentVolume>[],
     client: Client,
   ): Promise<VolumeClaimPlan> {
     const { classes } = this.#informers
@@ -155,21 +155,25 @@ class Binder {
     return planVolumeClaim({ ...world, volume: await client.find(persistentVolumes, { name }) })
   }
 
-  #candidates(claim: PersistentVolumeClaim): readonly PersistentVolume[] {
+  #candidates(claim: Stored<PersistentVolumeClaim>): readonly Stored<PersistentVolume>[] {
     if (claim.spec?.volumeName) return []
     const known = [...this.#volumesByClaim.keys(keyOf(claim)), ...this.#available.keys(storageClassOf(claim))]
     return known.flatMap(name => this.#volumes.get(name) ?? [])
   }
 
-  #unscheduledPods(claim: PersistentVolumeClaim): readonly string[] {
+  #unscheduledPods(claim: Stored<PersistentVolumeClaim>): readonly string[] {
     return this.#podsByClaim
       .get(keyOf(claim))
       .filter(pod => !pod.spec?.nodeName && !isPodTerminated(pod))
-      .map(pod => pod.metadata.name ?? '')
+      .map(pod => pod.metadata.name)
   }
 
-  async #bind(client: Client, volume: PersistentVolume, claim: PersistentVolumeClaim): Promise<void> {
-    const name = volume.metadata.name ?? ''
+  async #bind(
+    client: Client,
+    volume: Stored<PersistentVolume>,
+    claim: Stored<PersistentVolumeClaim>,
+  ): Promise<void> {
+    const name = volume.metadata.name
     this.#binding.add(name)
     try {
       await bind(this.#provisioning(client), volume, claim)
@@ -206,7 +210,10 @@ class Binder {
    * The claim with the uid that the volume references. Confirmed with the API server before it counts as
    * deleted.
    */
-  async #claimOf(volume: PersistentVolume, client: Client): Promise<PersistentVolumeClaim | undefined> {
+  async #claimOf(
+    volume: PersistentVolume,
+    client: Client,
+  ): Promise<Stored<PersistentVolumeClaim> | undefined> {
     const { namespace = '', name = '', uid } = volume.spec?.claimRef ?? {}
     if (!uid) return undefined
     const isMeant = (claim: PersistentVolumeClaim | undefined): boolean => claim?.metadata.uid === uid
@@ -216,8 +223,8 @@ class Binder {
     return isMeant(found) ? found : undefined
   }
 
-  #tellMismatch(volume: PersistentVolume, claim: PersistentVolumeClaim): void {
-    const [volumeName, claimName] = [volume, claim].map(({ metadata }) => quote(metadata.name ?? ''))
+  #tellMismatch(volume: Stored<PersistentVolume>, claim: Stored<PersistentVolumeClaim>): void {
+    const [volumeName, claimName] = [volume, claim].map(({ metadata }) => quote(metadata.name))
     const event = { type: 'Warning', reason: 'VolumeMismatch' } as const
     const why = 'due to incompatible volumeMode.'
     this.#recorder.record(volume, {

@@ -4,7 +4,7 @@
  * https://kubernetes.io/docs/concepts/storage/persistent-volumes/#expanding-persistent-volumes-claims
  */
 import { messageOf } from '#/base/message-of.ts'
-import { annotationOf, keyOf, parseKey } from '#/api/metadata.ts'
+import { annotationOf, keyOf, parseKey, type Stored } from '#/api/metadata.ts'
 import { persistentVolumeClaims, persistentVolumes } from '#/api/generated/core/v1-resources.ts'
 import type {
   PersistentVolume,
@@ -81,7 +81,7 @@ function setUp(
   }
 
   interface Expansion {
-    readonly volume: PersistentVolume
+    readonly volume: Stored<PersistentVolume>
     readonly provisioner: Provisioner
     readonly size: string
   }
@@ -89,7 +89,7 @@ function setUp(
   /** The claim's status is written last, so that a crash before that leads to a retry. */
   async function expand(
     client: Client,
-    claim: PersistentVolumeClaim,
+    claim: Stored<PersistentVolumeClaim>,
     { volume, provisioner, size }: Expansion,
   ): Promise<PersistentVolumeClaim> {
     const marked = await patchStatus(client, claim, {
@@ -98,7 +98,7 @@ function setUp(
     })
     const reached = (await provisioner.expand?.(volume, size)) ?? size
     if (volume.spec?.capacity?.['storage'] !== reached) {
-      const at = { name: volume.metadata.name ?? '' }
+      const at = { name: volume.metadata.name }
       const patch = { spec: { capacity: { storage: reached } } }
       await client.patch(persistentVolumes, at, { type: 'merge', patch })
     }
@@ -108,9 +108,9 @@ function setUp(
 
 function patchStatus(
   client: Client,
-  claim: PersistentVolumeClaim,
+  claim: Stored<PersistentVolumeClaim>,
   { metadata, status }: { readonly metadata?: object; readonly status: object },
-): Promise<PersistentVolumeClaim> {
+): Promise<Stored<PersistentVolumeClaim>> {
   const at = { ...parseKey(keyOf(claim)), subresource: 'status' }
   const { resourceVersion } = claim.metadata
   const patch = { metadata: { ...metadata, resourceVersion }, status }

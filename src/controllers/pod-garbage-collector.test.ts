@@ -2,12 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
+import type { Stored } from '#/api/metadata.ts'
 import {
   podGarbageCollectorController,
   isTerminatingWithoutKubelet,
   planTerminatedPods,
 } from './pod-garbage-collector.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
+import { stored } from './test-stored.ts'
 
 const namespace = 'default'
 
@@ -22,7 +24,7 @@ function podOf(
 }
 
 async function names(plane: TestControlPlane): Promise<readonly string[]> {
-  return (await plane.list(pods)).map(({ metadata }) => metadata.name ?? '').sort()
+  return (await plane.list(pods)).map(({ metadata }) => metadata.name).sort()
 }
 
 test('terminated pods beyond the threshold are deleted, oldest first', async t => {
@@ -109,10 +111,11 @@ test('terminating pods on an out-of-service node are deleted at once', async t =
 })
 
 test('planTerminatedPods deletes evicted pods first, then the oldest', () => {
-  const pod = (name: string, created: string, reason?: string): Pod => ({
-    metadata: { name, creationTimestamp: created },
-    status: { phase: 'Failed', ...(reason && { reason }) },
-  })
+  const pod = (name: string, created: string, reason?: string): Stored<Pod> =>
+    stored({
+      metadata: { name, creationTimestamp: created },
+      status: { phase: 'Failed', ...(reason && { reason }) },
+    })
   const all = [
     pod('new', '2026-01-03'),
     pod('b', '2026-01-01'),

@@ -7,7 +7,7 @@ import { withCondition, isTrue } from '#/api/conditions.ts'
 import { isApiError } from '#/api/errors.ts'
 import type { Pod, PodCondition, Node } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
-import { isBeingDeleted } from '#/api/metadata.ts'
+import { isBeingDeleted, type Stored } from '#/api/metadata.ts'
 import { formatTime } from '#/api/text/time.ts'
 import type { Controller, ControllerContext, Reconcile, ReconcileRequest } from './controller.ts'
 import { isPodTerminal, podsByNode } from './pods.ts'
@@ -50,7 +50,7 @@ function setUp(context: ControllerContext, settings: PodGarbageCollectorSettings
   let terminatedCount = 0
 
   const miss = (name: string): void => {
-    if (!missing.has(name)) missing.set(name, clock.monotonicMs())
+    missing.getOrInsert(name, clock.monotonicMs())
     enqueue(`${nodePrefix}${name}`, quarantineMs)
   }
   allPods.addEventHandler((key, { oldObject, newObject }) => {
@@ -117,11 +117,11 @@ function isTerminated(pod: Pod): boolean {
  * failure.
  */
 async function collect(
-  pod: Pod,
+  pod: Stored<Pod>,
   client: ReconcileRequest['client'],
   condition?: PodCondition,
 ): Promise<void> {
-  const { namespace, name = '', uid = '', generation } = pod.metadata
+  const { namespace, name, uid, generation } = pod.metadata
   const observed = generation === undefined ? {} : { observedGeneration: generation }
   try {
     if (!isPodTerminal(pod)) {
@@ -138,7 +138,10 @@ async function collect(
 }
 
 /** Finished pods beyond the limit: evicted ones first, then the oldest. */
-export function planTerminatedPods(finished: readonly Pod[], finishedMax: number): readonly Pod[] {
+export function planTerminatedPods(
+  finished: readonly Stored<Pod>[],
+  finishedMax: number,
+): readonly Stored<Pod>[] {
   if (finished.length <= finishedMax) return []
   return finished.toSorted(byAge).slice(0, finished.length - finishedMax)
 }

@@ -1,6 +1,6 @@
 /** Pod predicates and indexes shared by controllers. */
 import type { Pod, PodTemplateSpec } from '#/api/generated/core/v1.ts'
-import { controllerReference, isBeingDeleted, type KubernetesObject } from '#/api/metadata.ts'
+import { controllerReference, isBeingDeleted, type Stored } from '#/api/metadata.ts'
 import { parseTime } from '#/api/text/time.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { Index } from '#/client/indexer.ts'
@@ -50,17 +50,16 @@ export function nextAvailableMs(
 /**
  * A pod from the template with a controller reference to the owner; its name is generated from the owner's.
  */
-export function podFromTemplate(template: PodTemplateSpec, owner: KubernetesObject): Pod {
+export function podFromTemplate(template: PodTemplateSpec, owner: Stored): Pod {
   const { labels, annotations, finalizers } = template.metadata ?? {}
-  const reference = controllerReference(owner)
   return {
     metadata: {
-      generateName: podNamePrefix(owner.metadata.name ?? ''),
+      generateName: podNamePrefix(owner.metadata.name),
       ...(owner.metadata.namespace && { namespace: owner.metadata.namespace }),
       ...(labels && { labels }),
       ...(annotations && { annotations }),
       ...(finalizers && { finalizers }),
-      ...(reference && { ownerReferences: [reference] }),
+      ownerReferences: [controllerReference(owner)],
     },
     ...(template.spec && { spec: template.spec }),
   }
@@ -71,6 +70,6 @@ function podNamePrefix(name: string): string {
   return `${name}-`
 }
 
-export function podsByNode(informer: Informer<Pod>): Index<Pod> {
+export function podsByNode(informer: Informer<Pod>): Index<Stored<Pod>> {
   return informer.index('node', pod => (pod.spec?.nodeName ? [pod.spec.nodeName] : []))
 }

@@ -28,10 +28,10 @@ test('a ReplicaSet creates its pods, reports them and replaces deleted ones', as
   const made = await plane.list(pods, 'default')
   assert.equal(made.length, 3)
   for (const pod of made) {
-    assert.match(pod.metadata.name ?? '', /^web-[a-z0-9]{5}$/)
+    assert.match(pod.metadata.name, /^web-[a-z0-9]{5}$/)
     assert.equal(pod.metadata.ownerReferences?.[0]?.name, 'web')
   }
-  await plane.run(plane.client.delete(pods, { namespace: 'default', name: made[0]!.metadata.name! }))
+  await plane.run(plane.client.delete(pods, { namespace: 'default', name: made[0]!.metadata.name }))
   await plane.settle()
   const [set] = await plane.list(replicaSets)
   assert.deepEqual(set?.status, {

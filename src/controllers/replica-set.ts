@@ -6,7 +6,7 @@
 import { replicaSets } from '#/api/generated/apps/v1-resources.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { pods, replicationControllers } from '#/api/generated/core/v1-resources.ts'
-import { controllerOf, isBeingDeleted, isControlledBy, keyOf } from '#/api/metadata.ts'
+import { controllerOf, isBeingDeleted, isControlledBy, keyOf, type Stored } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import { compileLabelSelector, selectorFromLabels, type Selector } from '#/api/selectors/selector.ts'
 import { claimObjects } from './shared/controller-ref.ts'
@@ -93,9 +93,9 @@ function setUp(kind: ReplicaSetLikeKind, context: ControllerContext): Reconcile 
   }
 
   /** Pods of all sets with the same controller, such as the other revisions of a Deployment. */
-  function relatedPods(set: ReplicaSetLike): readonly Pod[] {
+  function relatedPods(set: Stored<ReplicaSetLike>): readonly Pod[] {
     const owner = controllerOf(set)
     const related = owner === undefined ? [set] : siblings.get(owner.uid)
-    return related.flatMap(each => owned.get(each.metadata.uid ?? '')).filter(isPodActive)
+    return related.flatMap(each => owned.get(each.metadata.uid)).filter(isPodActive)
   }
 }

@@ -4,6 +4,7 @@ import type { Pod } from '#/api/generated/core/v1.ts'
 import { events, pods } from '#/api/generated/core/v1-resources.ts'
 import type { ResourceClaim } from '#/api/generated/resource/v1.ts'
 import { resourceClaims, resourceClaimTemplates } from '#/api/generated/resource/v1-resources.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { resourceClaimController } from './resource-claim.ts'
 import { planResourceClaim } from './resource-claim/plan-resource-claim.ts'
 import { generateNameFor } from './resource-claim/plan-pod.ts'
@@ -17,7 +18,7 @@ async function claimsIn(plane: TestControlPlane): Promise<readonly string[]> {
   return (await plane.list(resourceClaims)).map(({ metadata, status }) => {
     const who = status?.reservedFor?.map(({ name }) => name).join(' ') ?? ''
     const marks = `${status?.allocation ? '' : '-'}${metadata.finalizers ? '!' : ''}`
-    return `${metadata.name?.replace(/-[a-z0-9]{5}$/, '')}: ${who}${marks}`
+    return `${metadata.name.replace(/-[a-z0-9]{5}$/, '')}: ${who}${marks}`
   })
 }
 
@@ -55,9 +56,7 @@ test('a pod gets a ResourceClaim per template, recorded in its status', async t 
     { name: 'b', resourceClaimName: second?.metadata.name },
   ])
   // A deleted claim is recreated; the other one is unchanged.
-  await plane.run(
-    plane.client.delete(resourceClaims, { namespace: 'default', name: first?.metadata.name ?? '' }),
-  )
+  await plane.run(plane.client.delete(resourceClaims, { namespace: 'default', name: first?.metadata.name }))
   await plane.settle()
   const [again] = await plane.list(pods)
   const names = new Map(
@@ -107,7 +106,7 @@ test('the generated claim of a finished pod is deallocated and deleted', async t
 test('a shared claim is deallocated after its last consumer, and kept', async t => {
   const plane = await startTestControlPlane(t, [resourceClaimController])
   await plane.create(resourceClaims, claimOf('shared'))
-  const both: Pod[] = []
+  const both: Stored<Pod>[] = []
   for (const name of ['one', 'two']) both.push(await plane.create(pods, podWithClaims(name, ['a=shared'])))
   await allocate(plane, 'shared', { pods: both })
   assert.deepEqual(await claimsIn(plane), ['shared: one two!'])
@@ -197,7 +196,7 @@ test('after a crash at any write, a pod has one claim per entry, and none when f
     await plane.create(resourceClaimTemplates, templateOf('gpu'))
     const pod = await plane.create(pods, podWithClaims('web', ['a<gpu', 'b<gpu']))
     await plane.advance(30_000)
-    const names = (await plane.list(resourceClaims)).map(({ metadata }) => metadata.name ?? '')
+    const names = (await plane.list(resourceClaims)).map(({ metadata }) => metadata.name)
     const [told] = await plane.list(pods)
     const said = told?.status?.resourceClaimStatuses?.map(each => each.resourceClaimName)
     assert.deepEqual(said?.toSorted(), names.toSorted(), `${writes}`)

@@ -15,7 +15,15 @@ import type {
   ResourceClaimTemplate,
 } from '#/api/generated/resource/v1.ts'
 import { resourceClaims, resourceClaimTemplates } from '#/api/generated/resource/v1-resources.ts'
-import { controllerOf, formatKey, isBeingDeleted, keyOf, parseKey, withoutFinalizer } from '#/api/metadata.ts'
+import {
+  controllerOf,
+  formatKey,
+  isBeingDeleted,
+  keyOf,
+  parseKey,
+  withoutFinalizer,
+  type Stored,
+} from '#/api/metadata.ts'
 import { resourceClaimKeysOf, hasSameClaims } from '#/api/core/pod-resource-claims.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { Index } from '#/client/indexer.ts'
@@ -59,7 +67,7 @@ class ResourceClaimReconciler {
   readonly #claims: Informer<ResourceClaim>
   readonly #templates: Informer<ResourceClaimTemplate>
   /** By pod uid. */
-  readonly #claimsOf: Index<ResourceClaim>
+  readonly #claimsOf: Index<Stored<ResourceClaim>>
   readonly #gonePods = new LruMap<string, true>(gonePodsMax)
 
   constructor(context: ControllerContext) {
@@ -80,10 +88,10 @@ class ResourceClaimReconciler {
     this.#templates.addEventHandler((key, { newObject }) => newObject && enqueuePods(byTemplate.keys(key)))
   }
 
-  #onPod(key: string, before: Pod | undefined, after: Pod | undefined): void {
+  #onPod(key: string, before: Stored<Pod> | undefined, after: Stored<Pod> | undefined): void {
     const pod = after ?? before
     if (pod === undefined || !usesClaims(pod)) return
-    if (after === undefined) this.#gonePods.set(pod.metadata.uid ?? '', true)
+    if (after === undefined) this.#gonePods.set(pod.metadata.uid, true)
     const isOver = after === undefined || isDone(after)
     const wasOver = before !== undefined && isDone(before)
     if (isOver && !(wasOver && after))

@@ -8,7 +8,7 @@ import { isApiError } from '#/api/errors.ts'
 import type { ResourceQuota, ResourceQuotaStatus } from '#/api/generated/core/v1.ts'
 import { resourceQuotas } from '#/api/generated/core/v1-resources.ts'
 import { equalJson } from '#/api/text/json-value.ts'
-import { keyOf, type KubernetesObject } from '#/api/metadata.ts'
+import { keyOf, type KubernetesObject, type Stored } from '#/api/metadata.ts'
 import { evaluatorFor, scopesOf, type Amounts } from '#/api/quota.ts'
 import { qualifiedResourceName, type Resource } from '#/api/resource.ts'
 import type { Change, Informer } from '#/client/informer.ts'
@@ -122,10 +122,9 @@ class QuotaCounter {
     }
   }
 
-  #usageOf(quota: ResourceQuota, nowMs: number): QuotaUsage {
+  #usageOf(quota: Stored<ResourceQuota>, nowMs: number): QuotaUsage {
     const namespace = quota.metadata.namespace ?? ''
-    const usages = this.#usages.get(namespace) ?? new Map<string, QuotaUsage>()
-    this.#usages.set(namespace, usages)
+    const usages = this.#usages.getOrInsertComputed(namespace, () => new Map())
     const known = usages.get(keyOf(quota))
     if (known !== undefined) return known
     const usage = new QuotaUsage(quota, [...this.#kinds.values()])
@@ -147,10 +146,10 @@ class QuotaCounter {
 
   /** Time until charges can be considered stale. When it has passed, everything is recounted. */
   async #suspect(
-    quota: ResourceQuota,
+    quota: Stored<ResourceQuota>,
     request: Pick<ReconcileRequest, 'key' | 'client' | 'signal'>,
   ): Promise<number> {
-    const version = quota.metadata.resourceVersion ?? ''
+    const version = quota.metadata.resourceVersion
     const nowMs = this.#context.platform.clock.monotonicMs()
     const known = this.#suspects.get(request.key)
     const sinceMs = known?.version === version ? known.sinceMs : nowMs

@@ -7,7 +7,7 @@ import type { Claims } from '#/base/json-web-token.ts'
 import { isApiError } from '#/api/errors.ts'
 import type { Secret, ServiceAccount } from '#/api/generated/core/v1.ts'
 import { secrets, serviceAccounts } from '#/api/generated/core/v1-resources.ts'
-import { formatKey, isBeingDeleted } from '#/api/metadata.ts'
+import { formatKey, isBeingDeleted, type Stored } from '#/api/metadata.ts'
 import type { Controller, ControllerContext, Reconcile, ReconcileRequest } from './controller.ts'
 import { planReferences, planToken } from './service-account-tokens/plan.ts'
 import { accountKeyOf, accountOf, isAccountToken, isTokenOf } from './shared/token-secret.ts'
@@ -55,7 +55,7 @@ function setUp({ informer, enqueue }: ControllerContext, settings: ServiceAccoun
   async function findAccount(
     secret: Secret,
     { client }: ReconcileRequest,
-  ): Promise<ServiceAccount | undefined> {
+  ): Promise<Stored<ServiceAccount> | undefined> {
     const known = accounts.get(accountKeyOf(secret))
     if (known !== undefined && isTokenOf(secret, known)) return known
     const found = await client.find(serviceAccounts, accountOf(secret))
@@ -74,8 +74,8 @@ function setUp({ informer, enqueue }: ControllerContext, settings: ServiceAccoun
   }
 }
 
-async function remove({ metadata }: Secret, { client }: ReconcileRequest): Promise<void> {
-  const { namespace, name = '', uid = '' } = metadata
+async function remove({ metadata }: Stored<Secret>, { client }: ReconcileRequest): Promise<void> {
+  const { namespace, name, uid } = metadata
   await unlessGone(client.delete(secrets, { namespace, name }, { preconditions: { uid } }))
 }
 

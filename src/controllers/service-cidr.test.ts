@@ -3,8 +3,10 @@ import { test } from 'node:test'
 import { services } from '#/api/generated/core/v1-resources.ts'
 import type { IPAddress, ServiceCIDR } from '#/api/generated/networking/v1.ts'
 import { serviceCIDRs } from '#/api/generated/networking/v1-resources.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { serviceCidrController, canDeleteCidr } from './service-cidr.ts'
 import { startTestControlPlane, type TestControlPlane } from './test-control-plane.ts'
+import { stored } from './test-stored.ts'
 
 const namespace = 'default'
 const finalizer = 'networking.k8s.io/service-cidr-finalizer'
@@ -51,11 +53,16 @@ test('a ServiceCIDR can be deleted if other ranges cover all addresses in use', 
     metadata: { name },
     spec: { cidrs: cidrs.split(' ') },
   })
-  const addressOf = (name: string, managedBy = 'ipallocator.k8s.io'): IPAddress => ({
-    metadata: { name, labels: { 'ipaddress.kubernetes.io/managed-by': managedBy } },
-    spec: { parentRef: { group: '', resource: 'services', namespace, name: 'web' } },
-  })
-  const check = (ranges: readonly string[], addresses: readonly IPAddress[], expected: boolean): void => {
+  const addressOf = (name: string, managedBy = 'ipallocator.k8s.io'): Stored<IPAddress> =>
+    stored({
+      metadata: { name, labels: { 'ipaddress.kubernetes.io/managed-by': managedBy } },
+      spec: { parentRef: { group: '', resource: 'services', namespace, name: 'web' } },
+    })
+  const check = (
+    ranges: readonly string[],
+    addresses: readonly Stored<IPAddress>[],
+    expected: boolean,
+  ): void => {
     const all = ranges.map((cidrs, index) => rangeOf(`r${index}`, cidrs))
     assert.equal(canDeleteCidr(all[0]!, all, addresses), expected, ranges.join(' | '))
   }

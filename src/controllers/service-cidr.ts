@@ -8,7 +8,7 @@ import { withCondition } from '#/api/conditions.ts'
 import { isApiError } from '#/api/errors.ts'
 import type { ServiceCIDR, IPAddress } from '#/api/generated/networking/v1.ts'
 import { ipAddresses, serviceCIDRs } from '#/api/generated/networking/v1-resources.ts'
-import { hasFinalizer, isBeingDeleted } from '#/api/metadata.ts'
+import { hasFinalizer, isBeingDeleted, type Stored } from '#/api/metadata.ts'
 import { formatTime, parseTime } from '#/api/text/time.ts'
 import {
   cidrContains,
@@ -81,7 +81,7 @@ function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Re
   }
 
   async function setCondition(
-    range: ServiceCIDR,
+    range: Stored<ServiceCIDR>,
     client: ReconcileRequest['client'],
     condition: typeof ready,
   ): Promise<void> {
@@ -89,7 +89,7 @@ function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Re
     const lastTransitionTime = formatTime(clock.now())
     const conditions = withCondition(before, { ...condition, lastTransitionTime })
     if (conditions === before) return
-    const { name = '' } = range.metadata
+    const { name } = range.metadata
     try {
       const patch = { status: { conditions } }
       await client.patch(serviceCIDRs, { name, subresource: 'status' }, { type: 'strategic', patch })
@@ -103,12 +103,12 @@ function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Re
 }
 
 async function setFinalizer(
-  range: ServiceCIDR,
+  range: Stored<ServiceCIDR>,
   client: ReconcileRequest['client'],
   wanted: 'present' | 'absent',
 ): Promise<void> {
   if (hasFinalizer(range, finalizer) === (wanted === 'present')) return
-  const { name = '', uid } = range.metadata
+  const { name, uid } = range.metadata
   const change =
     wanted === 'present'
       ? { finalizers: [finalizer] }
@@ -127,21 +127,21 @@ const allocatorName = 'ipallocator.k8s.io'
 export function canDeleteCidr(
   own: ServiceCIDR,
   all: readonly ServiceCIDR[],
-  addresses: readonly IPAddress[],
+  addresses: readonly Stored<IPAddress>[],
 ): boolean {
   const others = all.filter(other => other.metadata.name !== own.metadata.name).flatMap(rangesOf)
   const lonely = rangesOf(own).filter(range => !others.some(other => cidrContainsCidr(other, range)))
   if (lonely.length === 0) return true
   return !addresses.filter(isAllocated).some(({ metadata }) => {
-    const ip = parseIp(metadata.name ?? '')
+    const ip = parseIp(metadata.name)
     const isHere = ip !== undefined && rangesOf(own).some(range => holds(range, ip))
     return isHere && !others.some(range => holds(range, ip))
   })
 }
 
 /** True if the address may have been allocated from this ServiceCIDR. */
-function holdsAddress(own: ServiceCIDR, { metadata }: IPAddress): boolean {
-  const ip = parseIp(metadata.name ?? '')
+function holdsAddress(own: ServiceCIDR, { metadata }: Stored<IPAddress>): boolean {
+  const ip = parseIp(metadata.name)
   return ip !== undefined && rangesOf(own).some(range => holds(range, ip))
 }
 

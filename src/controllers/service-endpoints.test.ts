@@ -8,6 +8,7 @@ import type { Container, Pod, Service } from '#/api/generated/core/v1.ts'
 import { endpoints, events, nodes, pods, services } from '#/api/generated/core/v1-resources.ts'
 import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
 import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { endpointSliceMirroringController } from './endpoint-slice-mirroring.ts'
 import { endpointSliceController } from './endpoint-slice.ts'
 import { endpointsController } from './endpoints.ts'
@@ -61,7 +62,7 @@ async function start(t: Parameters<typeof startTestControlPlane>[0]): Promise<Te
   return plane
 }
 
-async function slicesOf(plane: TestControlPlane, name: string): Promise<readonly EndpointSlice[]> {
+async function slicesOf(plane: TestControlPlane, name: string): Promise<readonly Stored<EndpointSlice>[]> {
   return (await plane.list(endpointSlices, namespace)).filter(slice => {
     return slice.metadata.labels?.['kubernetes.io/service-name'] === name
   })
@@ -206,7 +207,7 @@ test('changed slices are repaired, and nothing is written without changes', asyn
   await plane.run(
     plane.client.delete(endpointSlices, {
       namespace,
-      name: (await slicesOf(plane, 'web'))[0]!.metadata.name!,
+      name: (await slicesOf(plane, 'web'))[0]!.metadata.name,
     }),
   )
   await plane.run(plane.client.delete(endpoints, { namespace, name: 'web' }))
@@ -344,7 +345,7 @@ test('services deleted by label leave no endpoints, others stay', async t => {
   }
   await plane.run(plane.client.deleteCollection(services, { namespace, labelSelector: 'team=a' }))
   await plane.advance(3_000)
-  const names = (await plane.list(services, namespace)).map(({ metadata }) => metadata.name ?? '')
+  const names = (await plane.list(services, namespace)).map(({ metadata }) => metadata.name)
   assert.deepEqual(names.sort(), ['kubernetes', 'three'])
   const owners = (await plane.list(endpointSlices, namespace)).map(({ metadata }) => {
     return metadata.ownerReferences?.[0]?.name
@@ -398,7 +399,7 @@ test('Endpoints with skip-mirror or without a service are not mirrored', async t
     ...each,
     metadata: { ...each.metadata, labels: { patched: 'yes' } },
   }))
-  const names = (await plane.list(endpoints, namespace)).map(({ metadata }) => metadata.name ?? '')
+  const names = (await plane.list(endpoints, namespace)).map(({ metadata }) => metadata.name)
   assert.deepEqual(names.sort(), ['alone', 'db'])
 })
 

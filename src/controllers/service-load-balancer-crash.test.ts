@@ -29,7 +29,7 @@ test('after a crash at any write, no address is allocated twice or leaked', asyn
     await plane.advance(60_000)
     assert.deepEqual(await held(), ['192.0.2.1', '192.0.2.2', '192.0.2.3'], about)
     const left = (await plane.list(services, namespace)).flatMap(({ metadata }) => {
-      return metadata.finalizers?.length ? [metadata.name ?? ''] : []
+      return metadata.finalizers?.length ? [metadata.name] : []
     })
     assert.deepEqual(left.sort(), ['c', 'd', 'e'], about)
     if (!hasCrashed()) return assert.ok(writes > 8)

@@ -34,7 +34,7 @@ const dataClaim = {
 
 /** `web-0 web-1*`: the existing pods, with a star if ready. */
 function shown(plane: TestControlPlane): Promise<string> {
-  return showPods(plane, pod => pod.metadata.name ?? '')
+  return showPods(plane, pod => pod.metadata.name)
 }
 
 async function changeSpec(plane: TestControlPlane, spec: Partial<StatefulSetSpec>): Promise<void> {

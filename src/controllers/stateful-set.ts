@@ -7,7 +7,7 @@ import type { ControllerRevision, StatefulSet } from '#/api/generated/apps/v1.ts
 import { statefulSets } from '#/api/generated/apps/v1-resources.ts'
 import { persistentVolumeClaims, pods } from '#/api/generated/core/v1-resources.ts'
 import type { PersistentVolumeClaim, Pod, PodTemplateSpec } from '#/api/generated/core/v1.ts'
-import { controllerOf, formatKey, isBeingDeleted } from '#/api/metadata.ts'
+import { controllerOf, formatKey, isBeingDeleted, type Stored } from '#/api/metadata.ts'
 import { compileLabelSelector } from '#/api/selectors/selector.ts'
 import type { Client } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
@@ -15,12 +15,8 @@ import { claimObjects } from './shared/controller-ref.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 import { enqueueForOwner, orphanIndex, controllerRefIndex } from './shared/controller-ref-index.ts'
 import { nextAvailableMs } from './pods.ts'
-import {
-  deleteRevisions,
-  recordRevision,
-  revisionHistory,
-  templateOfRevision,
-} from './shared/revision-history.ts'
+import { templateOfRevision } from './shared/revision-data.ts'
+import { deleteRevisions, recordRevision, revisionHistory } from './shared/revision-history.ts'
 import { slowStartBatch } from './shared/slow-start-batch.ts'
 import { parsePodName, newStatefulSetPod, ordinalOf, revisionOf } from './stateful-set/identity.ts'
 import { planStatefulSet, type ReplicaAction, type StatefulSetPlan } from './stateful-set/plan.ts'
@@ -123,8 +119,8 @@ interface Versions {
 const hashLabel = 'controller.kubernetes.io/hash'
 
 async function versionsOf(
-  set: StatefulSet,
-  revisions: readonly ControllerRevision[],
+  set: Stored<StatefulSet>,
+  revisions: readonly Stored<ControllerRevision>[],
   client: Client,
 ): Promise<Versions> {
   const { currentRevision = '', updateRevision = '', collisionCount = 0 } = set.status ?? {}
@@ -138,8 +134,8 @@ async function versionsOf(
   const update = recorded.revision
   const current = revisions.find(({ metadata }) => metadata.name === currentRevision) ?? update
   return {
-    currentRevision: current.metadata.name ?? '',
-    updateRevision: update.metadata.name ?? '',
+    currentRevision: current.metadata.name,
+    updateRevision: update.metadata.name,
     templates: { current: templateOfRevision(current) ?? template, update: template },
     collisionCount: recorded.collisionCount,
   }
@@ -183,14 +179,14 @@ async function performOn(action: ReplicaAction, versions: Versions, writing: Wri
 
 /** Deletes unused revisions beyond `revisionHistoryLimit`. */
 async function truncate(
-  revisions: readonly ControllerRevision[],
+  revisions: readonly Stored<ControllerRevision>[],
   world: Versions & { readonly set: StatefulSet; readonly pods: readonly Pod[] },
   client: Client,
 ): Promise<void> {
   const { set, pods: ownPods, currentRevision, updateRevision } = world
   const limit = set.spec?.revisionHistoryLimit ?? 10
   const live = new Set([currentRevision, updateRevision, ...ownPods.map(revisionOf)])
-  const past = revisions.filter(({ metadata }) => !live.has(metadata.name ?? ''))
+  const past = revisions.filter(({ metadata }) => !live.has(metadata.name))
   // A negative limit means no limit.
   if (limit >= 0) await deleteRevisions(client, past.slice(0, Math.max(0, past.length - limit)))
 }

@@ -8,7 +8,7 @@ import { isApiError } from '#/api/errors.ts'
 import type { Pod, Taint, Toleration } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { equalJson } from '#/api/text/json-value.ts'
-import { isBeingDeleted, keyOf, parseKey } from '#/api/metadata.ts'
+import { isBeingDeleted, keyOf, parseKey, type Stored } from '#/api/metadata.ts'
 import { formatTime } from '#/api/text/time.ts'
 import { tolerates } from '#/api/core/taints.ts'
 import type { Controller, ControllerContext, Reconcile, ReconcileRequest } from './controller.ts'
@@ -75,7 +75,7 @@ function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Re
     recorder.record(pod, { type: 'Normal', reason: 'TaintManagerEviction', message })
   }
 
-  async function evict(pod: Pod, client: ReconcileRequest['client']): Promise<void> {
+  async function evict(pod: Stored<Pod>, client: ReconcileRequest['client']): Promise<void> {
     const conditions = withCondition(pod.status?.conditions, {
       type: 'DisruptionTarget',
       status: 'True',
@@ -87,7 +87,7 @@ function setUp({ platform, recorder, informer, enqueue }: ControllerContext): Re
       if (conditions !== pod.status?.conditions) {
         await client.updateStatus(pods, { ...pod, status: { ...pod.status, conditions } })
       }
-      await client.delete(pods, parseKey(keyOf(pod)), { preconditions: { uid: pod.metadata.uid ?? '' } })
+      await client.delete(pods, parseKey(keyOf(pod)), { preconditions: { uid: pod.metadata.uid } })
     } catch (error) {
       if (!isApiError(error, 'NotFound')) throw error
     }

@@ -31,7 +31,7 @@ export interface TestControlPlane {
   readonly list: <T extends KubernetesObject>(
     resource: Resource<T>,
     namespace?: string,
-  ) => Promise<readonly T[]>
+  ) => Promise<readonly Stored<T>[]>
   /**
    * Updates the current object with the result of the function; `changeStatus` writes to the status
    * subresource.
@@ -39,13 +39,13 @@ export interface TestControlPlane {
   readonly change: <T extends KubernetesObject>(
     resource: Resource<T>,
     key: string,
-    change: (object: T) => T,
-  ) => Promise<T>
+    change: (object: Stored<T>) => T,
+  ) => Promise<Stored<T>>
   readonly changeStatus: <T extends KubernetesObject>(
     resource: Resource<T>,
     key: string,
-    change: (object: T) => T,
-  ) => Promise<T>
+    change: (object: Stored<T>) => T,
+  ) => Promise<Stored<T>>
 }
 
 export interface TestControlPlaneOptions {

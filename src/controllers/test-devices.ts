@@ -2,7 +2,7 @@
 import type { Pod } from '#/api/generated/core/v1.ts'
 import type { DeviceToleration, ResourceClaim, ResourceClaimTemplate } from '#/api/generated/resource/v1.ts'
 import { resourceClaims } from '#/api/generated/resource/v1-resources.ts'
-import { withFinalizer } from '#/api/metadata.ts'
+import { withFinalizer, type Stored } from '#/api/metadata.ts'
 import type { TestControlPlane } from './test-control-plane.ts'
 
 export const driver = 'gpu.example.com'
@@ -47,7 +47,7 @@ export async function allocate(
     tolerations = [],
   }: {
     readonly device?: string
-    readonly pods?: readonly Pod[]
+    readonly pods?: readonly Stored<Pod>[]
     readonly tolerations?: readonly DeviceToleration[]
   },
 ): Promise<void> {
@@ -63,7 +63,7 @@ export async function allocate(
     ...(tolerations.length > 0 && { tolerations }),
   }
   const reservedFor = pods.map(({ metadata }) => {
-    return { resource: 'pods', name: metadata.name ?? '', uid: metadata.uid ?? '' }
+    return { resource: 'pods', name: metadata.name, uid: metadata.uid }
   })
   await plane.changeStatus(resourceClaims, key, claim => ({
     ...claim,

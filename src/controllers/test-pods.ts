@@ -2,7 +2,7 @@
 import { isApiError } from '#/api/errors.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
-import { isBeingDeleted, keyOf } from '#/api/metadata.ts'
+import { isBeingDeleted, keyOf, type Stored } from '#/api/metadata.ts'
 import { formatTime } from '#/api/text/time.ts'
 import { isPodTerminal, isPodReady } from './pods.ts'
 import type { TestControlPlane } from './test-control-plane.ts'
@@ -41,8 +41,8 @@ export async function runAllPods(plane: TestControlPlane): Promise<void> {
 }
 
 /** Binds a pod to a node, so that its deletion is graceful. */
-export async function bindPod(plane: TestControlPlane, pod: Pod, nodeName: string): Promise<void> {
-  const { namespace, name = '' } = pod.metadata
+export async function bindPod(plane: TestControlPlane, pod: Stored<Pod>, nodeName: string): Promise<void> {
+  const { namespace, name } = pod.metadata
   const binding = { metadata: { namespace, name }, target: { kind: 'Node', name: nodeName } }
   await plane.run(plane.client.createSubresource(pods, { namespace, name, subresource: 'binding' }, binding))
   await plane.settle()

@@ -2,12 +2,16 @@
 import { controllerRevisions } from '#/api/generated/apps/v1-resources.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { isPodReady } from './pods.ts'
 import type { TestControlPlane } from './test-control-plane.ts'
 import { runningPod } from './test-pods.ts'
 
 /** Pods in the given notation with a star if ready; sorted. */
-export async function showPods(plane: TestControlPlane, write: (pod: Pod) => string): Promise<string> {
+export async function showPods(
+  plane: TestControlPlane,
+  write: (pod: Stored<Pod>) => string,
+): Promise<string> {
   const all = await plane.list(pods)
   return all
     .map(pod => `${write(pod)}${isPodReady(pod) ? '*' : ''}`)

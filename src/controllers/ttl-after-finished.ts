@@ -33,9 +33,9 @@ function setUp({ platform, informer, enqueue }: ControllerContext): Reconcile {
     // Read from the API server, since the TTL may just have been extended.
     const job = await client.find(jobs, { namespace, name })
     const leftMs = remainingMs(job)
-    if (leftMs === undefined) return undefined
+    if (job === undefined || leftMs === undefined) return undefined
     if (leftMs > 0) return { requeueAfterMs: leftMs }
-    const { uid = '', resourceVersion = '' } = job?.metadata ?? {}
+    const { uid, resourceVersion } = job.metadata
     try {
       const preconditions = { uid, resourceVersion }
       await client.delete(jobs, { namespace, name }, { propagationPolicy: 'Foreground', preconditions })

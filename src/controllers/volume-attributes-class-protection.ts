@@ -12,6 +12,7 @@ import {
   withFinalizer,
   withoutFinalizer,
   type KubernetesObject,
+  type Stored,
 } from '#/api/metadata.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { Index } from '#/client/indexer.ts'
@@ -51,7 +52,7 @@ function usersOf<T extends KubernetesObject>(
   informer: Informer<T>,
   classesOf: (object: T) => readonly string[],
   enqueue: (name: string) => void,
-): Pick<Index<T>, 'keys'> {
+): Pick<Index<Stored<T>>, 'keys'> {
   informer.addEventHandler((_key, { oldObject, newObject }) => {
     if (oldObject === undefined) return
     const kept = newObject === undefined ? [] : classesOf(newObject)

@@ -128,7 +128,7 @@ test('Pod preemption verification', async t => {
   const look = async (): Promise<void> => {
     for (const { metadata } of await cluster.list(pods, 'default')) {
       const set = metadata.labels?.['name'] ?? ''
-      seen.set(set, (seen.get(set) ?? new Set()).add(metadata.uid ?? ''))
+      seen.set(set, (seen.get(set) ?? new Set()).add(metadata.uid))
     }
   }
   const nodeSelector = { 'kubernetes.io/hostname': 'n1' }

@@ -3,7 +3,6 @@ import { expired, serviceUnavailable, tooManyRequests } from '#/api/errors.ts'
 import type { ApiRequest, ApiResponse, StreamChunk } from '#/api/transport.ts'
 import type { Clock, Random } from '#/platform/platform.ts'
 import { TransportError } from '#/client/transport.ts'
-import { chunkOf, valueResponse } from './responses.ts'
 
 export const requestFaults = ['refuse', 'busy', 'unavailable', 'lose-answer', 'stall', 'delay'] as const
 export const streamFaults = [
@@ -130,4 +129,15 @@ function garbage(random: Random): StreamChunk {
 
 function never<T>(): Promise<T> {
   return new Promise(() => undefined)
+}
+
+/** A synthetic response of the API server. */
+export function valueResponse(value: object, status: number): ApiResponse {
+  const bytes = (): readonly Uint8Array[] => [Buffer.from(JSON.stringify(value))]
+  return { status, body: { type: 'value', mediaType: 'application/json', value, bytes } }
+}
+
+export function chunkOf(type: string, object: object): StreamChunk {
+  const value = { type, object }
+  return { value, bytes: () => Buffer.from(`${JSON.stringify(value)}\n`) }
 }

@@ -30,11 +30,11 @@ export function isVolumeBoundToClaim(volume: PersistentVolume, claim: Persistent
  * The volume for a claim without `volumeName`: the one pre-bound to it; otherwise, unless binding is delayed,
  * an available one with the fewest access modes, then the smallest.
  */
-export function findMatchingVolume(
+export function findMatchingVolume<T extends PersistentVolume>(
   claim: PersistentVolumeClaim,
-  candidates: readonly PersistentVolume[],
+  candidates: readonly T[],
   { isDelayed }: { readonly isDelayed: boolean },
-): PersistentVolume | undefined {
+): T | undefined {
   const large = candidates.filter(volume => isFit(volume, claim))
   const kept = large.find(volume => isVolumeBoundToClaim(volume, claim))
   if (kept || isDelayed) return kept
@@ -43,7 +43,7 @@ export function findMatchingVolume(
     return isAvailable(volume) && (selector?.matches(volume.metadata.labels ?? {}) ?? true)
   })
   const wanted = storageClassOf(claim)
-  let best: PersistentVolume | undefined
+  let best: T | undefined
   for (const volume of free) {
     if (storageClassOf(volume) === wanted && (best === undefined || isBetter(volume, best))) best = volume
   }
@@ -107,7 +107,7 @@ export function referenceTo({ metadata }: PersistentVolumeClaim): ObjectReferenc
 }
 
 /** The volume with a `claimRef` to the claim; the same object if already set. */
-export function boundVolume(volume: PersistentVolume, claim: PersistentVolumeClaim): PersistentVolume {
+export function boundVolume<T extends PersistentVolume>(volume: T, claim: PersistentVolumeClaim): T {
   const isChosenHere = !isVolumeBoundToClaim(volume, claim)
   const pointing =
     volume.spec?.claimRef?.uid === claim.metadata.uid && !isChosenHere

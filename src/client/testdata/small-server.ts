@@ -19,7 +19,7 @@ import type { JsonValue } from '#/api/text/json-value.ts'
 import { applyPatch } from '#/api/patch.ts'
 import type { ApiRequest, ApiResponse, StreamChunk } from '#/api/transport.ts'
 import type { Clock } from '#/platform/platform.ts'
-import { chunkOf, valueResponse } from '#/simulation/responses.ts'
+import { chunkOf, valueResponse } from '#/simulation/faulty-transport.ts'
 
 export interface ServerEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'

@@ -1,7 +1,7 @@
 import { isTrue } from '#/api/conditions.ts'
 import type { AttachedVolume, Node, Pod } from '#/api/generated/core/v1.ts'
 import type { VolumeAttachment } from '#/api/generated/storage/v1.ts'
-import { isBeingDeleted } from '#/api/metadata.ts'
+import { isBeingDeleted, type Stored } from '#/api/metadata.ts'
 import { quote } from '#/api/text/quote.ts'
 import { attachmentName, parseUniqueVolumeName, uniqueVolumeName, type CsiVolume } from './attachment.ts'
 
@@ -21,7 +21,7 @@ export interface AttachDetachWorld {
   readonly volumesInUse: readonly string[] | undefined
   readonly wanted: readonly VolumeToAttach[]
   /** This controller's VolumeAttachments for the node, by unique volume name. */
-  readonly attachments: ReadonlyMap<string, VolumeAttachment>
+  readonly attachments: ReadonlyMap<string, Stored<VolumeAttachment>>
   /** VolumeAttachments of a volume to other nodes. */
   readonly elsewhere: (volume: VolumeToAttach) => readonly VolumeAttachment[]
   /** True while the volume is being attached to another node. */
@@ -48,7 +48,7 @@ export interface AttachDetachPlan {
 
 export interface Detachment {
   readonly uniqueName: string
-  readonly attachment: VolumeAttachment
+  readonly attachment: Stored<VolumeAttachment>
   /** Detach without checking `volumesInUse`: the node is out of service, or was not ready for too long. */
   readonly isForced: boolean
 }

@@ -5,7 +5,7 @@ import { nodes, persistentVolumeClaims, persistentVolumes, pods } from '#/api/ge
 import { csiDrivers, volumeAttachments } from '#/api/generated/storage/v1-resources.ts'
 import type { CSIDriver, VolumeAttachment } from '#/api/generated/storage/v1.ts'
 import { equalJson } from '#/api/text/json-value.ts'
-import { formatKey } from '#/api/metadata.ts'
+import { formatKey, type Stored } from '#/api/metadata.ts'
 import { claimsOf, isClaimForPod } from '#/api/core/pod-volumes.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { Index } from '#/client/indexer.ts'
@@ -31,10 +31,10 @@ export class StateOfWorld {
   readonly #volumes: Informer<PersistentVolume>
   readonly #drivers: Informer<CSIDriver>
   readonly #attachments: Informer<VolumeAttachment>
-  readonly #podsByNode: Index<Pod>
-  readonly #podsByClaim: Index<Pod>
-  readonly #attachmentsByNode: Index<VolumeAttachment>
-  readonly #attachmentsByVolume: Index<VolumeAttachment>
+  readonly #podsByNode: Index<Stored<Pod>>
+  readonly #podsByClaim: Index<Stored<Pod>>
+  readonly #attachmentsByNode: Index<Stored<VolumeAttachment>>
+  readonly #attachmentsByVolume: Index<Stored<VolumeAttachment>>
 
   constructor({ informer }: Pick<ControllerContext, 'informer'>) {
     this.nodes = informer(nodes)
@@ -59,7 +59,7 @@ export class StateOfWorld {
         const csiVolume = csiVolumeOf(volume)
         if (csiVolume === undefined || !this.#isAttachRequired(csiVolume.driver)) continue
         const uniqueName = uniqueVolumeName(csiVolume)
-        const name = volume.metadata.name ?? ''
+        const name = volume.metadata.name
         const known = wanted.get(uniqueName)
         const using = [...(known?.pods ?? []), pod]
         wanted.set(uniqueName, {
@@ -74,7 +74,7 @@ export class StateOfWorld {
   }
 
   /** This controller's VolumeAttachments for a node, by unique volume name. */
-  attachments(nodeName: string): ReadonlyMap<string, VolumeAttachment> {
+  attachments(nodeName: string): ReadonlyMap<string, Stored<VolumeAttachment>> {
     const all = this.#attachmentsByNode.get(nodeName)
     if (all.length === 0) return new Map()
     const names = new Map<string, string>()
@@ -84,12 +84,12 @@ export class StateOfWorld {
       const csiVolume = parseUniqueVolumeName(name)
       if (csiVolume) names.set(attachmentName(csiVolume, nodeName), name)
     }
-    const found = new Map<string, VolumeAttachment>()
+    const found = new Map<string, Stored<VolumeAttachment>>()
     for (const attachment of all) {
       const volume = this.#volumes.get(attachment.spec.source.persistentVolumeName ?? '')
       const csiVolume = volume && csiVolumeOf(volume)
       if (csiVolume) names.set(attachmentName(csiVolume, nodeName), uniqueVolumeName(csiVolume))
-      const uniqueName = names.get(attachment.metadata.name ?? '')
+      const uniqueName = names.get(attachment.metadata.name)
       if (uniqueName !== undefined) found.set(uniqueName, attachment)
     }
     return found
@@ -170,7 +170,7 @@ export class StateOfWorld {
     return name === undefined ? [] : this.#podsByClaim.get(formatKey({ namespace, name }))
   }
 
-  #volumesOf(pod: Pod): readonly PersistentVolume[] {
+  #volumesOf(pod: Pod): readonly Stored<PersistentVolume>[] {
     const namespace = pod.metadata.namespace ?? ''
     return claimsOf(pod).flatMap(({ name, isEphemeral }) => {
       const claim = this.#claims.get(formatKey({ namespace, name }))

@@ -1,4 +1,4 @@
-import type { KubernetesObject } from '#/api/metadata.ts'
+import type { KubernetesObject, Stored } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Client } from '#/client/client.ts'
 import type { WriteBarrier } from './write-barrier.ts'
@@ -7,8 +7,8 @@ import type { WriteBarrier } from './write-barrier.ts'
 export function recordingClient(client: Client, writes: WriteBarrier, key: string): Client {
   const recording = async <T extends KubernetesObject>(
     resource: Resource,
-    writing: Promise<T>,
-  ): Promise<T> => {
+    writing: Promise<Stored<T>>,
+  ): Promise<Stored<T>> => {
     const object = await writing
     writes.recordWrite(key, resource, object)
     return object

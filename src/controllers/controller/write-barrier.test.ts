@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { configMaps, secrets } from '#/api/generated/core/v1-resources.ts'
 import type { ConfigMap } from '#/api/generated/core/v1.ts'
-import { keyOf, type KubernetesObject } from '#/api/metadata.ts'
+import { keyOf, type Stored } from '#/api/metadata.ts'
 import { Informer } from '#/client/informer.ts'
 import { startTestControlPlane } from '../test-control-plane.ts'
 import { WriteBarrier } from './write-barrier.ts'
@@ -32,10 +32,10 @@ async function setUp(t: Parameters<typeof startTestControlPlane>[0]) {
     void informer.run(stopping.signal)
     await plane.settle()
   }
-  const make = (name: string, more: Partial<ConfigMap> = {}): Promise<ConfigMap> => {
+  const make = (name: string, more: Partial<ConfigMap> = {}): Promise<Stored<ConfigMap>> => {
     return plane.create(configMaps, { ...more, metadata: { ...more.metadata, namespace: 'default', name } })
   }
-  const remove = async (object: KubernetesObject): Promise<void> => {
+  const remove = async (object: Stored): Promise<void> => {
     const [namespace, name = ''] = keyOf(object).split('/')
     await plane.run(plane.client.delete(configMaps, { namespace, name }))
     await plane.settle()
@@ -72,7 +72,7 @@ test('a deletion is visible when the object is gone, replaced or terminating', a
     going: await make('going', { metadata: { finalizers: ['example.com/x'] } }),
   }
   for (const [name, object] of Object.entries(objects)) {
-    const { namespace = '', uid = '' } = object.metadata
+    const { namespace = '', uid } = object.metadata
     writes.recordDelete(name, configMaps, { namespace, name, uid })
     // Without a uid, the object in the informer is meant.
     writes.recordDelete(`${name} by name`, configMaps, { namespace, name })

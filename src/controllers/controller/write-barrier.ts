@@ -1,4 +1,4 @@
-import { keyOf, isBeingDeleted, type KubernetesObject } from '#/api/metadata.ts'
+import { keyOf, isBeingDeleted, type KubernetesObject, type Stored } from '#/api/metadata.ts'
 import { apiVersionOf, type Resource } from '#/api/resource.ts'
 import type { Informer } from '#/client/informer.ts'
 
@@ -20,9 +20,9 @@ export class WriteBarrier {
   }
 
   /** Records a create or update that returned `object`. */
-  recordWrite(key: string, resource: Resource, object: KubernetesObject): void {
+  recordWrite(key: string, resource: Resource, object: Stored): void {
     const version = object.metadata.resourceVersion
-    if (version !== undefined) this.#record(key, resource, informer => informer.isCurrent(version))
+    this.#record(key, resource, informer => informer.isCurrent(version))
   }
 
   /**
@@ -49,9 +49,7 @@ export class WriteBarrier {
   #record(key: string, resource: Resource, isVisible: InvisibleWrite['isVisible']): void {
     const informer = this.#informers.get(nameOf(resource))
     if (informer === undefined || isVisible(informer)) return
-    const writes = this.#invisible.get(key)
-    if (writes === undefined) this.#invisible.set(key, [{ informer, isVisible }])
-    else writes.push({ informer, isVisible })
+    this.#invisible.getOrInsertComputed(key, () => []).push({ informer, isVisible })
   }
 }
 

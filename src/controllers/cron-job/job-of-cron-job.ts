@@ -1,5 +1,5 @@
 import type { CronJob, Job } from '#/api/generated/batch/v1.ts'
-import { controllerReference } from '#/api/metadata.ts'
+import { controllerReference, type Named, type Stored } from '#/api/metadata.ts'
 import { formatTimeIn } from '#/api/text/time-zone.ts'
 
 /** Unique per scheduled time, so that no Job is created twice for it. */
@@ -7,10 +7,9 @@ export function nameOfJob({ metadata }: CronJob, dueMs: number): string {
   return `${metadata.name}-${Math.floor(dueMs / 60_000)}`
 }
 
-export function jobOfCronJob(cronJob: CronJob, dueMs: number): Job {
+export function jobOfCronJob(cronJob: Stored<CronJob>, dueMs: number): Named<Job> {
   const { metadata, spec } = cronJob
   const template = spec?.jobTemplate ?? {}
-  const reference = controllerReference(cronJob)
   return {
     metadata: {
       ...(metadata.namespace && { namespace: metadata.namespace }),
@@ -20,7 +19,7 @@ export function jobOfCronJob(cronJob: CronJob, dueMs: number): Job {
         ...template.metadata?.annotations,
         'batch.kubernetes.io/cronjob-scheduled-timestamp': formatTimeIn(spec?.timeZone ?? 'UTC', dueMs),
       },
-      ...(reference && { ownerReferences: [reference] }),
+      ownerReferences: [controllerReference(cronJob)],
     },
     ...(template.spec && { spec: template.spec }),
   }

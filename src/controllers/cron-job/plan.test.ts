@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CronJob, Job } from '#/api/generated/batch/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { formatTime } from '#/api/text/time.ts'
 import { nameOfJob } from './job-of-cron-job.ts'
 import { planCronJob } from './plan.ts'
+import { stored } from '../test-stored.ts'
 
 const day = '2026-05-04'
 
@@ -24,26 +26,26 @@ interface Case {
   readonly now?: string
 }
 
-function jobOf(text: string): Job {
+function jobOf(text: string): Stored<Job> {
   const [, name = '', sign, time] = /^([^+!]+)([+!]?)(.*)$/.exec(text) ?? []
   const endMs = moment(time || '10:00')
   const at = formatTime(endMs)
   const startTime = formatTime(endMs - 600_000)
-  return {
+  return stored({
     metadata: { namespace: 'default', name, uid: name },
     status: {
       startTime,
       ...(sign === '+' && { completionTime: at, conditions: [{ type: 'Complete', status: 'True' }] }),
       ...(sign === '!' && { conditions: [{ type: 'Failed', status: 'True' }] }),
     },
-  }
+  })
 }
 
 /** Notation: `start TIME`, `replace NAME`, `forget NAME`, `active NAMES`, event reasons, `next TIME`. */
 function check(given: Case, expected: string): void {
   const active = (given.active ?? '').split(' ').filter(Boolean)
   const nowMs = moment(given.now ?? '10:00')
-  const cronJob: CronJob = {
+  const cronJob: Stored<CronJob> = stored({
     metadata: {
       namespace: 'default',
       name: 'cron',
@@ -56,7 +58,7 @@ function check(given: Case, expected: string): void {
       }),
       ...(given.last && { lastScheduleTime: `${day}T${given.last}:00Z` }),
     },
-  }
+  })
   const plan = planCronJob({
     cronJob,
     jobs: (given.jobs ?? '').split(' ').filter(Boolean).map(jobOf),

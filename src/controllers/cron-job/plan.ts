@@ -3,7 +3,7 @@ import { scheduleTimes, type ScheduleTimes } from '#/api/text/schedule-times.ts'
 import { equalJson } from '#/api/text/json-value.ts'
 import type { CronJob, CronJobStatus, Job } from '#/api/generated/batch/v1.ts'
 import type { ObjectReference } from '#/api/generated/core/v1.ts'
-import { isBeingDeleted } from '#/api/metadata.ts'
+import { isBeingDeleted, type Stored } from '#/api/metadata.ts'
 import { quote } from '#/api/text/quote.ts'
 import { formatTime, parseTime } from '#/api/text/time.ts'
 import { isTimeZone } from '#/api/text/time-zone.ts'
@@ -25,9 +25,9 @@ export interface CronJobPlan {
 }
 
 export interface CronJobWorld {
-  readonly cronJob: CronJob
+  readonly cronJob: Stored<CronJob>
   /** All jobs that the CronJob controls. */
-  readonly jobs: readonly Job[]
+  readonly jobs: readonly Stored<Job>[]
   /** The uids in `status.active` that no longer have a Job. */
   readonly missing: ReadonlySet<string>
   /** Time of the last observed schedule change; times due before it are not caught up on. */
@@ -63,7 +63,7 @@ export function withoutActive(status: CronJobStatus, removed: ObjectReference): 
 }
 
 /** The oldest finished jobs beyond the history limits. */
-function jobsToForget({ spec }: CronJob, jobs: readonly Job[]): readonly Job[] {
+function jobsToForget({ spec }: CronJob, jobs: readonly Stored<Job>[]): readonly Job[] {
   const limits = { Complete: spec?.successfulJobsHistoryLimit, Failed: spec?.failedJobsHistoryLimit }
   return Object.entries(limits).flatMap(([type, limit]) => {
     if (limit === undefined) return []
@@ -73,10 +73,10 @@ function jobsToForget({ spec }: CronJob, jobs: readonly Job[]): readonly Job[] {
 }
 
 /** Jobs without a start time sort last. */
-function byStart(left: Job, right: Job): number {
+function byStart(left: Stored<Job>, right: Stored<Job>): number {
   const [leftMs, rightMs] = [left, right].map(job => parseTime(job.status?.startTime ?? '') ?? Infinity)
   if (leftMs !== rightMs) return leftMs! < rightMs! ? -1 : 1
-  return (left.metadata.name ?? '') < (right.metadata.name ?? '') ? -1 : 1
+  return left.metadata.name < right.metadata.name ? -1 : 1
 }
 
 interface Seen {
@@ -88,7 +88,7 @@ interface Seen {
 function lookBack({ cronJob, jobs, missing }: CronJobWorld): Seen {
   const { status = {} } = cronJob
   const events: EventContent[] = []
-  const byUid = new Map(jobs.map(job => [job.metadata.uid ?? '', job]))
+  const byUid = new Map(jobs.map(job => [job.metadata.uid, job]))
   const active = (status.active ?? []).filter(({ uid = '', name }) => {
     const job = byUid.get(uid)
     const condition = job && finishedCondition(job)
@@ -184,7 +184,7 @@ interface Schedule {
   readonly note?: EventContent
 }
 
-function readSchedule(cronJob: CronJob): Schedule {
+function readSchedule(cronJob: Stored<CronJob>): Schedule {
   const { schedule, timeZone } = cronJob.spec
   if (timeZone !== undefined && !isTimeZone(timeZone)) {
     const message = `invalid timeZone: ${quote(timeZone)}: unknown time zone ${timeZone}`
@@ -214,8 +214,8 @@ function unsupported(schedule: string): EventContent {
 }
 
 /** `lastScheduleTime`, or else the creation time of the CronJob. */
-function lastStartMs({ metadata, status }: CronJob): number {
-  return parseTime(status?.lastScheduleTime ?? '') ?? parseTime(metadata.creationTimestamp ?? '') ?? 0
+function lastStartMs({ metadata, status }: Stored<CronJob>): number {
+  return parseTime(status?.lastScheduleTime ?? '') ?? parseTime(metadata.creationTimestamp) ?? 0
 }
 
 /** More missed start times than this produce a warning event. */

@@ -1,5 +1,6 @@
 import type { DaemonSet } from '#/api/generated/apps/v1.ts'
 import type { Affinity, Pod } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { parseInt64 } from '#/api/text/int64.ts'
 import { podFromTemplate } from '../pods.ts'
 import { daemonTolerations } from './eligibility.ts'
@@ -8,7 +9,7 @@ import { daemonTolerations } from './eligibility.ts'
 export const hashLabel = 'controller-revision-hash'
 
 /** The pod of a DaemonSet for one node. The scheduler binds it; the affinity allows only that node. */
-export function daemonPod(set: DaemonSet, nodeName: string, hash: string): Pod {
+export function daemonPod(set: Stored<DaemonSet>, nodeName: string, hash: string): Pod {
   const { metadata, spec = { containers: [] } } = podFromTemplate(set.spec?.template ?? {}, set)
   const generation = templateGeneration(set)
   return {

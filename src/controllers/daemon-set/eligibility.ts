@@ -16,11 +16,7 @@ const nowhere: Eligibility = { shouldRun: false, shouldContinueRunning: false }
 
 /** Returns a function that decides whether the pods of a DaemonSet run on a node. */
 export function nodeShouldRunDaemonPod(set: DaemonSet): (node: Node) => Eligibility {
-  const known = compiled.get(set)
-  if (known !== undefined) return known
-  const made = compile(set.spec?.template.spec ?? { containers: [] })
-  compiled.set(set, made)
-  return made
+  return compiled.getOrInsertComputed(set, () => compile(set.spec?.template.spec ?? { containers: [] }))
 }
 
 /** Cached per object, since objects are immutable and every node is checked. */

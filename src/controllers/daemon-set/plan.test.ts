@@ -3,21 +3,22 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { DaemonSet, DaemonSetSpec } from '#/api/generated/apps/v1.ts'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { formatTime } from '#/api/text/time.ts'
 import { daemonPod, targetNode } from './daemon-pod.ts'
-import { planDaemons } from './plan.ts'
-import { planStatus } from './status.ts'
+import { planDaemons, planStatus } from './plan.ts'
 import { daemonNodesOf } from './world.ts'
+import { stored } from '../test-stored.ts'
 
 const nowMs = Date.UTC(2026, 0, 1)
 
-function setOf(spec: Partial<DaemonSetSpec>): DaemonSet {
-  return {
+function setOf(spec: Partial<DaemonSetSpec>): Stored<DaemonSet> {
+  return stored({
     apiVersion: 'apps/v1',
     kind: 'DaemonSet',
     metadata: { namespace: 'default', name: 'log', uid: 'set' },
     spec: { selector: { matchLabels: { app: 'log' } }, template: {}, ...spec },
-  }
+  })
 }
 
 function rolling(rollingUpdate: object): Partial<DaemonSetSpec> {
@@ -25,24 +26,24 @@ function rolling(rollingUpdate: object): Partial<DaemonSetSpec> {
 }
 
 /** `a` is eligible, `b!` may only keep its pods, `c!!` may have none, `d?` does not exist. */
-function nodeOf(text: string): readonly Node[] {
+function nodeOf(text: string): readonly Stored<Node>[] {
   const name = text[0]!
   if (text.includes('?')) return []
   const effect = text.includes('!!') ? 'NoExecute' : 'NoSchedule'
-  return [{ metadata: { name }, spec: text.includes('!') ? { taints: [{ key: 'x', effect }] } : {} }]
+  return [stored({ metadata: { name }, spec: text.includes('!') ? { taints: [{ key: 'x', effect }] } : {} })]
 }
 
 /**
  * Pod states as in the StatefulSet tests: `P`, `N`, `R`, `Y` just ready, `T`, `F` and `S`; `'` marks the old
  * revision.
  */
-function podOf(set: DaemonSet, nodeName: string, state: string, index: number): Pod {
+function podOf(set: Stored<DaemonSet>, nodeName: string, state: string, index: number): Stored<Pod> {
   const [letter = '', old] = state
   const made = daemonPod(set, nodeName, old ? 'old' : 'new')
   const phases: Readonly<Record<string, string>> = { P: 'Pending', F: 'Failed', S: 'Succeeded' }
   const status = 'RYT'.includes(letter) ? 'True' : 'False'
   const lastTransitionTime = formatTime(nowMs - (letter === 'Y' ? 1_000 : 100_000))
-  return {
+  return stored({
     ...made,
     metadata: {
       ...made.metadata,
@@ -55,11 +56,11 @@ function podOf(set: DaemonSet, nodeName: string, state: string, index: number): 
       phase: phases[letter] ?? 'Running',
       conditions: [{ type: 'Ready', status, lastTransitionTime }],
     },
-  }
+  })
 }
 
 /** `a:R',N b! c:`: nodes with their pods, oldest first. */
-function worldOf(set: DaemonSet, text: string): Parameters<typeof planStatus>[0] {
+function worldOf(set: Stored<DaemonSet>, text: string): Parameters<typeof planStatus>[0] {
   const parts = text.split(' ').map(each => each.split(':'))
   const nodes = parts.flatMap(([node = '']) => nodeOf(node))
   const pods = parts.flatMap(([node = '', states = '']) => {
@@ -173,7 +174,7 @@ test('a DaemonSet update stays within its limits and completes', () => {
       const set = setOf(rolling(bound))
       const names = first.map((_, index) => 'abcde'[index]!)
       let pods = first.map((state, index) => podOf(set, names[index]!, state, 0))
-      const nodes = names.map(name => ({ metadata: { name } }))
+      const nodes = names.map(name => stored({ metadata: { name } }))
       const working = (): number => new Set(pods.filter(isReady).map(targetNode)).size
       for (let made = 1; ; made++) {
         assert.ok(made < 100, 'it never ends')
@@ -208,7 +209,7 @@ function isReady(pod: Pod): boolean {
   return pod.status?.conditions?.[0]?.status === 'True'
 }
 
-function readied(set: DaemonSet, pod: Pod): Pod {
+function readied(set: Stored<DaemonSet>, pod: Stored<Pod>): Stored<Pod> {
   const { status } = podOf(set, 'a', 'R', 0)
   return { ...pod, ...(status && { status }) }
 }

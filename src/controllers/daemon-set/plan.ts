@@ -1,14 +1,16 @@
+import type { DaemonSetStatus } from '#/api/generated/apps/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { isBeingDeleted } from '#/api/metadata.ts'
+import { isBeingDeleted, type Stored } from '#/api/metadata.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import { isPodReady } from '../pods.ts'
 import { planRollingUpdate } from './rolling-update.ts'
-import { hashLabel } from './daemon-pod.ts'
+import { hashLabel, isUpToDate } from './daemon-pod.ts'
 import { isAvailable, surgeOf, type DaemonWorld, type DaemonNode } from './world.ts'
 
 export interface DaemonPlan {
   /** Names of nodes for which a pod is created. */
   readonly create: readonly string[]
-  readonly delete: readonly Pod[]
+  readonly delete: readonly Stored<Pod>[]
   /** The finished pods among those deleted. */
   readonly finished: readonly FinishedPod[]
   /** Time until the next failed pod may be replaced. */
@@ -16,7 +18,7 @@ export interface DaemonPlan {
 }
 
 export interface FinishedPod {
-  readonly pod: Pod
+  readonly pod: Stored<Pod>
   readonly nodeName: string
 }
 
@@ -77,7 +79,7 @@ function planNode(node: DaemonNode, world: DaemonPlanWorld): DaemonPlan {
  * During a rolling update with surge a node may have two pods: an old available one and a new one that is
  * starting.
  */
-function excessWithSurge(running: readonly Pod[], world: DaemonPlanWorld): readonly Pod[] {
+function excessWithSurge(running: readonly Stored<Pod>[], world: DaemonPlanWorld): readonly Stored<Pod>[] {
   if (running.length < 2) return []
   const isNew = (pod: Pod): boolean => pod.metadata.labels?.[hashLabel] === world.hash
   const newPod = running.find(isNew)
@@ -86,4 +88,35 @@ function excessWithSurge(running: readonly Pod[], world: DaemonPlanWorld): reado
   if (newPod === undefined || oldPod === undefined) return excess
   const isOver = !isPodReady(oldPod) || isAvailable(newPod, world)
   return isOver ? [...excess, oldPod] : excess
+}
+
+/** The desired status; identical to `set.status` if nothing changes. */
+export function planStatus(world: DaemonWorld & { readonly collisionCount: number }): DaemonSetStatus {
+  const { set, hash, daemonNodes, collisionCount } = world
+  const wanted = daemonNodes.filter(({ shouldRun }) => shouldRun)
+  // The first-ranked pod represents the node.
+  const running = wanted.flatMap(({ pods: [first] }) => first ?? [])
+  const ready = running.filter(isPodReady)
+  const available = ready.filter(pod => isAvailable(pod, world)).length
+  const status = {
+    currentNumberScheduled: running.length,
+    numberMisscheduled: daemonNodes.filter(each => each.exists && !each.shouldRun && each.pods.length > 0)
+      .length,
+    desiredNumberScheduled: wanted.length,
+    numberReady: ready.length,
+    ...withoutZeros({
+      updatedNumberScheduled: running.filter(pod => isUpToDate(pod, set, hash)).length,
+      numberAvailable: available,
+      numberUnavailable: wanted.length - available,
+    }),
+    observedGeneration: set.metadata.generation ?? 0,
+    ...((collisionCount > 0 || set.status?.collisionCount !== undefined) && { collisionCount }),
+    ...(set.status?.conditions && { conditions: set.status.conditions }),
+  }
+  return set.status !== undefined && equalJson(set.status, status) ? set.status : status
+}
+
+/** Omits zero counts, like `omitempty` upstream. */
+function withoutZeros<T extends Readonly<Record<string, number>>>(counts: T): Partial<T> {
+  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== 0)) as Partial<T>
 }

@@ -1,14 +1,14 @@
 import { scaledValueRoundedUp } from '#/api/text/int-or-string.ts'
 import type { DaemonSet } from '#/api/generated/apps/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { isBeingDeleted } from '#/api/metadata.ts'
+import { isBeingDeleted, type Stored } from '#/api/metadata.ts'
 import { isUpToDate } from './daemon-pod.ts'
 import { isAvailable, surgeOf, type DaemonWorld, type DaemonNode } from './world.ts'
 
 export interface RollingUpdatePlan {
   /** Names of nodes that get a new pod beside the old one. */
   readonly create: readonly string[]
-  readonly delete: readonly Pod[]
+  readonly delete: readonly Stored<Pod>[]
 }
 
 /**
@@ -31,7 +31,7 @@ export function planRollingUpdate(world: DaemonWorld): RollingUpdatePlan {
 interface NodePods {
   readonly node: DaemonNode
   readonly newPod: Pod | undefined
-  readonly oldPod: Pod | undefined
+  readonly oldPod: Stored<Pod> | undefined
   /** More than one old or new pod; the excess is deleted first. */
   readonly isCrowded: boolean
 }

@@ -1,7 +1,7 @@
 import { scaledValueRoundedUp } from '#/api/text/int-or-string.ts'
 import type { DaemonSet } from '#/api/generated/apps/v1.ts'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
-import { isBeingDeleted } from '#/api/metadata.ts'
+import { isBeingDeleted, type Stored } from '#/api/metadata.ts'
 import { isPodAvailable, isPodTerminal } from '../pods.ts'
 import { targetNode } from './daemon-pod.ts'
 import { nodeShouldRunDaemonPod, type Eligibility } from './eligibility.ts'
@@ -20,25 +20,23 @@ export interface DaemonNode extends Eligibility {
   /** False if the node was deleted but pods still name it. */
   readonly exists: boolean
   /** Ranked, without finished pods that are being deleted. */
-  readonly pods: readonly Pod[]
+  readonly pods: readonly Stored<Pod>[]
 }
 
 export function daemonNodesOf(
   set: DaemonSet,
-  nodes: readonly Node[],
-  pods: readonly Pod[],
+  nodes: readonly Stored<Node>[],
+  pods: readonly Stored<Pod>[],
 ): readonly DaemonNode[] {
-  const byNode = new Map<string, Pod[]>()
+  const byNode = new Map<string, Stored<Pod>[]>()
   for (const pod of pods) {
     const nodeName = targetNode(pod)
     if (nodeName === undefined || (isPodTerminal(pod) && isBeingDeleted(pod))) continue
-    const there = byNode.get(nodeName)
-    if (there) there.push(pod)
-    else byNode.set(nodeName, [pod])
+    byNode.getOrInsertComputed(nodeName, () => []).push(pod)
   }
   const eligibilityOf = nodeShouldRunDaemonPod(set)
   const daemonNodes = nodes.map((node): DaemonNode => {
-    const nodeName = node.metadata.name ?? ''
+    const nodeName = node.metadata.name
     const there = byNode.get(nodeName) ?? []
     byNode.delete(nodeName)
     return { nodeName, exists: true, ...eligibilityOf(node), pods: ranked(there) }
@@ -50,7 +48,7 @@ export function daemonNodesOf(
 }
 
 /** Bound pods first, then by age, oldest first. */
-function ranked(pods: readonly Pod[]): readonly Pod[] {
+function ranked(pods: readonly Stored<Pod>[]): readonly Stored<Pod>[] {
   if (pods.length < 2) return pods
   const rank = ({ metadata, spec }: Pod): string => {
     return `${spec?.nodeName ? 0 : 1} ${metadata.creationTimestamp} ${metadata.name}`

@@ -2,7 +2,7 @@ import { messageOf } from '#/base/message-of.ts'
 import { isApiError, isNamespaceTerminating } from '#/api/errors.ts'
 import type { Deployment, ReplicaSet } from '#/api/generated/apps/v1.ts'
 import { replicaSets } from '#/api/generated/apps/v1-resources.ts'
-import { isControlledBy } from '#/api/metadata.ts'
+import { isControlledBy, type Named, type Stored } from '#/api/metadata.ts'
 import type { Client } from '#/client/client.ts'
 import type { EventRecorder } from '#/client/event-recorder.ts'
 import type { DeploymentPlan, ReplicaSetChange } from './plan.ts'
@@ -11,14 +11,14 @@ import type { Creation } from './status.ts'
 import { sameTemplate } from './template.ts'
 
 export interface PerformWork {
-  readonly deployment: Deployment
+  readonly deployment: Stored<Deployment>
   readonly client: Client
   readonly recorder: Pick<EventRecorder, 'record'>
 }
 
 export interface Performed {
   /** All ReplicaSets of the Deployment after the writes. */
-  readonly replicaSets: readonly ReplicaSet[]
+  readonly replicaSets: readonly Stored<ReplicaSet>[]
   readonly creation: Creation | undefined
   /** Reason why the new ReplicaSet could not be created; the reconcile is retried. */
   readonly error: unknown
@@ -28,12 +28,12 @@ export interface Performed {
 export async function performPlan(
   work: PerformWork,
   plan: DeploymentPlan,
-  claimed: readonly ReplicaSet[],
+  claimed: readonly Stored<ReplicaSet>[],
 ): Promise<Performed> {
   const made: Made = plan.create ? await create(work, plan.create) : {}
   const { creation, error } = made
   if (error !== undefined) return { replicaSets: claimed, creation, error }
-  const changed = new Map<ReplicaSet, ReplicaSet>()
+  const changed = new Map<ReplicaSet, Stored<ReplicaSet>>()
   for (const change of plan.change) changed.set(change.before, await resize(work, change))
   for (const set of plan.remove) await remove(work, set)
   const left = claimed.filter(set => !plan.remove.includes(set)).map(set => changed.get(set) ?? set)
@@ -42,12 +42,12 @@ export async function performPlan(
 
 interface Made {
   readonly creation?: Creation
-  readonly replicaSet?: ReplicaSet
+  readonly replicaSet?: Stored<ReplicaSet>
   readonly error?: unknown
 }
 
-async function create(work: PerformWork, wanted: ReplicaSet): Promise<Made> {
-  const name = wanted.metadata.name ?? ''
+async function create(work: PerformWork, wanted: Named<ReplicaSet>): Promise<Made> {
+  const name = wanted.metadata.name
   try {
     const replicaSet = await work.client.create(replicaSets, wanted)
     recordScaling(work, { name, from: 0, to: replicasOf(wanted) })
@@ -63,22 +63,22 @@ async function create(work: PerformWork, wanted: ReplicaSet): Promise<Made> {
 }
 
 /** The name exists: either the same ReplicaSet, created by an interrupted reconcile, or a hash collision. */
-async function adoptExisting({ deployment, client }: PerformWork, wanted: ReplicaSet): Promise<Made> {
-  const { namespace, name = '' } = wanted.metadata
+async function adoptExisting({ deployment, client }: PerformWork, wanted: Named<ReplicaSet>): Promise<Made> {
+  const { namespace, name } = wanted.metadata
   const replicaSet = await client.get(replicaSets, { namespace, name })
   const isOurs =
     isControlledBy(replicaSet, deployment) && sameTemplate(replicaSet.spec?.template, wanted.spec?.template)
   return isOurs ? { replicaSet } : { creation: { outcome: 'collided' } }
 }
 
-async function resize(work: PerformWork, { before, after }: ReplicaSetChange): Promise<ReplicaSet> {
+async function resize(work: PerformWork, { before, after }: ReplicaSetChange): Promise<Stored<ReplicaSet>> {
   const written = await work.client.update(replicaSets, after)
-  recordScaling(work, { name: before.metadata.name ?? '', from: replicasOf(before), to: replicasOf(after) })
+  recordScaling(work, { name: before.metadata.name, from: replicasOf(before), to: replicasOf(after) })
   return written
 }
 
-async function remove({ client }: PerformWork, { metadata }: ReplicaSet): Promise<void> {
-  const { namespace, name = '', uid = '' } = metadata
+async function remove({ client }: PerformWork, { metadata }: Stored<ReplicaSet>): Promise<void> {
+  const { namespace, name, uid } = metadata
   try {
     await client.delete(replicaSets, { namespace, name }, { preconditions: { uid } })
   } catch (error) {

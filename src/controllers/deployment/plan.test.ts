@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Deployment, ReplicaSet } from '#/api/generated/apps/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { rolloutLimitsOf } from './rollout-limits.ts'
 import { planDeployment, type DeploymentPlan } from './plan.ts'
 import { revisionAnnotation, replicasOf } from './revisions.ts'
+import { stored } from '../test-stored.ts'
 
 interface SetOptions {
   readonly size: number
@@ -18,8 +20,8 @@ interface SetOptions {
 function setOf(
   image: string,
   { size, available = size, revision = '1', annotations, status }: SetOptions,
-): ReplicaSet {
-  return {
+): Stored<ReplicaSet> {
+  return stored({
     metadata: {
       name: `web-${image}`,
       uid: image,
@@ -29,15 +31,15 @@ function setOf(
     },
     spec: { replicas: size, selector: {}, template: templateOf(image) },
     status: { replicas: size, availableReplicas: available, observedGeneration: 1, ...status },
-  }
+  })
 }
 
 function templateOf(image: string): NonNullable<ReplicaSet['spec']>['template'] {
   return { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'web', image }] } }
 }
 
-function deploymentOf(image: string, spec: Partial<Deployment['spec']> = {}): Deployment {
-  return {
+function deploymentOf(image: string, spec: Partial<Deployment['spec']> = {}): Stored<Deployment> {
+  return stored({
     apiVersion: 'apps/v1',
     kind: 'Deployment',
     metadata: { namespace: 'default', name: 'web', uid: 'u', generation: 1 },
@@ -50,7 +52,7 @@ function deploymentOf(image: string, spec: Partial<Deployment['spec']> = {}): De
       template: templateOf(image)!,
       ...spec,
     },
-  }
+  })
 }
 
 /**
@@ -70,15 +72,15 @@ function notation({ create, change, remove }: DeploymentPlan): string {
 }
 
 function check(
-  deployment: Deployment,
-  replicaSets: readonly ReplicaSet[],
+  deployment: Stored<Deployment>,
+  replicaSets: readonly Stored<ReplicaSet>[],
   expected: string,
   running: readonly string[] = [],
 ): DeploymentPlan {
   const plan = planDeployment({
     deployment,
     replicaSets,
-    hasRunningPods: set => running.includes(set.metadata.uid ?? ''),
+    hasRunningPods: set => running.includes(set.metadata.uid),
   })
   assert.equal(notation(plan), expected)
   return plan
@@ -123,7 +125,7 @@ test('the first ReplicaSet is created with all replicas, labels and annotations'
 })
 
 test('a long name is truncated for the hash, and a collision changes the hash', () => {
-  const long = { ...deploymentOf('a'), metadata: { name: 'n'.repeat(253) } }
+  const long = stored({ ...deploymentOf('a'), metadata: { name: 'n'.repeat(253) } })
   const first = check(long, [], '+a3').create?.metadata.name ?? ''
   const second = check({ ...long, status: { collisionCount: 1 } }, [], '+a3').create?.metadata.name ?? ''
   assert.ok(first.length <= 253 && second.length <= 253)
@@ -170,7 +172,10 @@ test('an invalid revision annotation is kept', () => {
 })
 
 test('annotations and minReadySeconds are copied to the new ReplicaSet', () => {
-  const deployment = { ...deploymentOf('a'), metadata: { name: 'web', annotations: { team: 'shop' } } }
+  const deployment = stored({
+    ...deploymentOf('a'),
+    metadata: { name: 'web', annotations: { team: 'shop' } },
+  })
   const set = setOf('a', { size: 3 })
   assert.equal(check(deployment, [set], 'a*').change[0]?.after.metadata.annotations?.['team'], 'shop')
   const patient = check(deploymentOf('a', { minReadySeconds: 9 }), [set], 'a*')
@@ -245,7 +250,7 @@ test('a Deployment being deleted is not changed', () => {
 
 /** A ReplicaSet, its actual pods, and the status that its controller wrote last. */
 interface Modelled {
-  set: ReplicaSet
+  set: Stored<ReplicaSet>
   pods: number
   ready: number
 }
@@ -278,7 +283,7 @@ function observe(each: Modelled): void {
   each.set = { ...set, status: { replicas: pods, availableReplicas: ready, observedGeneration } }
 }
 
-function roll(deployment: Deployment, world: Modelled[]): void {
+function roll(deployment: Stored<Deployment>, world: Modelled[]): void {
   const limits = rolloutLimitsOf(deployment)
   const totalReplicas = (): number => world.reduce((total, { set }) => total + replicasOf(set), 0)
   const staying = (): number =>
@@ -297,13 +302,13 @@ function roll(deployment: Deployment, world: Modelled[]): void {
       generation: 1,
       creationTimestamp: `2026-01-01T00:00:1${world.length}Z`,
     }
-    world.push({ set: { ...create, metadata }, pods: 0, ready: 0 })
+    world.push({ set: stored({ ...create, metadata }), pods: 0, ready: 0 })
     assert.ok(totalReplicas() <= wantedMax, 'too many are wanted')
   }
   for (const { before, after } of plan.change) {
     const each = world.find(({ set }) => set === before)!
     const generation = Number(before.metadata.generation) + (replicasOf(before) === replicasOf(after) ? 0 : 1)
-    each.set = { ...after, metadata: { ...after.metadata, generation } }
+    each.set = stored({ ...after, metadata: { ...after.metadata, generation } })
     assert.ok(totalReplicas() <= wantedMax, 'too many are wanted')
     assert.ok(staying() >= minAvailable, 'too few stay available')
   }
@@ -321,7 +326,7 @@ function happen(what: string, each: Modelled): void {
   act(each)
 }
 
-function settle(deployment: Deployment, world: Modelled[]): void {
+function settle(deployment: Stored<Deployment>, world: Modelled[]): void {
   for (let round = 0; round < 40; round++) {
     roll(deployment, world)
     for (const each of world) {
@@ -338,7 +343,7 @@ test('the rollout limits hold at every write, and the rollout completes after an
       const world: Modelled[] = []
       let image = 0
       let rollingUpdate = { maxSurge: 1, maxUnavailable: 1 }
-      const deployment = (): Deployment => {
+      const deployment = (): Stored<Deployment> => {
         const strategy = { type: 'RollingUpdate', rollingUpdate }
         return deploymentOf(String.fromCharCode(97 + image), { replicas, strategy })
       }

@@ -1,6 +1,6 @@
 import type { Deployment, ReplicaSet } from '#/api/generated/apps/v1.ts'
 import { compareInt64, int32Max } from '#/api/text/int64.ts'
-import { isBeingDeleted } from '#/api/metadata.ts'
+import { isBeingDeleted, type Named, type Stored } from '#/api/metadata.ts'
 import { rolloutLimitsOf } from './rollout-limits.ts'
 import {
   buildReplicaSet,
@@ -23,26 +23,26 @@ import { isScaled, planProportionalScaling } from './proportional-scaling.ts'
 import { countReplicas, isComplete } from './status.ts'
 
 export interface DeploymentWorld {
-  readonly deployment: Deployment
+  readonly deployment: Stored<Deployment>
   /** All ReplicaSets that the Deployment controls. */
-  readonly replicaSets: readonly ReplicaSet[]
+  readonly replicaSets: readonly Stored<ReplicaSet>[]
   /** True if the ReplicaSet has pods that may still be running, including terminating ones. */
-  readonly hasRunningPods: (replicaSet: ReplicaSet) => boolean
+  readonly hasRunningPods: (replicaSet: Stored<ReplicaSet>) => boolean
 }
 
 /** Writes to perform, in this order. Execution may be interrupted after any of them. */
 export interface DeploymentPlan {
   /** The new ReplicaSet, if it does not exist yet. */
-  readonly create: ReplicaSet | undefined
+  readonly create: Named<ReplicaSet> | undefined
   /** Sorted by growth: scale-downs come before scale-ups. */
   readonly change: readonly ReplicaSetChange[]
-  readonly remove: readonly ReplicaSet[]
+  readonly remove: readonly Stored<ReplicaSet>[]
   /** True for a rollout to the current template; false if the Deployment is only scaled, or paused. */
   readonly isRollout: boolean
 }
 
 export interface ReplicaSetChange {
-  readonly before: ReplicaSet
+  readonly before: Stored<ReplicaSet>
   readonly after: ReplicaSet
 }
 
@@ -66,7 +66,7 @@ export function planDeployment(world: DeploymentWorld): DeploymentPlan {
     : planRolloutRolling(deployment, revisions)
 }
 
-function planRolloutRolling(deployment: Deployment, revisions: Revisions): DeploymentPlan {
+function planRolloutRolling(deployment: Stored<Deployment>, revisions: Revisions): DeploymentPlan {
   const create = revisions.newReplicaSet ? undefined : planNewReplicaSet(deployment, revisions)
   const newReplicaSet = revisions.newReplicaSet ?? create!
   const replicasBySet = planRollingUpdate({ ...revisions, newReplicaSet }, rolloutLimitsOf(deployment))
@@ -106,7 +106,7 @@ function planRolloutRecreate(
   }
 }
 
-function planNewReplicaSet(deployment: Deployment, { old }: Revisions): ReplicaSet {
+function planNewReplicaSet(deployment: Stored<Deployment>, { old }: Revisions): Named<ReplicaSet> {
   const limits = rolloutLimitsOf(deployment)
   const replicas = newReplicaSetReplicas({ current: 0, old: sum(old, replicasOf) }, limits)
   return buildReplicaSet({ deployment, limits, replicas, revision: nextRevision(old) })
@@ -144,7 +144,7 @@ function planReplicaChanges(
 /**
  * Old ReplicaSets beyond `revisionHistoryLimit`, oldest revision first, except those that still have pods.
  */
-function planCleanup(deployment: Deployment, { old }: Revisions): readonly ReplicaSet[] {
+function planCleanup(deployment: Deployment, { old }: Revisions): readonly Stored<ReplicaSet>[] {
   const { revisionHistoryLimit: limit = int32Max } = deployment.spec ?? {}
   const kept = old.filter(set => !isBeingDeleted(set))
   if (limit === int32Max || kept.length <= limit) return []

@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Deployment, ReplicaSet } from '#/api/generated/apps/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { rolloutLimitsOf } from './rollout-limits.ts'
 import { desiredReplicasAnnotation, maxReplicasAnnotation } from './revisions.ts'
 import { isScaled, planProportionalScaling } from './proportional-scaling.ts'
+import { stored } from '../test-stored.ts'
 
 /** `size/available`, and `@desired+max` for its annotations; the position determines the age. */
-function setFrom(text: string, age: number): ReplicaSet {
+function setFrom(text: string, age: number): Stored<ReplicaSet> {
   const [, size, available = size, desired, max] = /^(\d+)(?:\/(\d+))?(?:@(-?\w+)\+(\w+))?$/.exec(text)!
-  return {
+  return stored<ReplicaSet>({
     metadata: {
       name: `set-${age}`,
       creationTimestamp: `2026-01-01T00:00:0${age}Z`,
@@ -16,7 +18,7 @@ function setFrom(text: string, age: number): ReplicaSet {
     },
     spec: { replicas: Number(size), selector: {} },
     status: { replicas: Number(size), availableReplicas: Number(available) },
-  }
+  })
 }
 
 /** `replicas maxSurge maxUnavailable`, or only `replicas` for the Recreate strategy. */

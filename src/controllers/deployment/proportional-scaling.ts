@@ -4,6 +4,7 @@
  * https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#proportional-scaling
  */
 import type { Deployment, ReplicaSet } from '#/api/generated/apps/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { rolloutLimitsOf, type RolloutLimits } from './rollout-limits.ts'
 import {
   byAge,
@@ -40,7 +41,7 @@ export function planProportionalScaling(deployment: Deployment, revisions: Revis
   return planShares(active, limits, deployment.status?.replicas ?? 0)
 }
 
-function activeOf({ newReplicaSet, old }: Revisions): readonly ReplicaSet[] {
+function activeOf({ newReplicaSet, old }: Revisions): readonly Stored<ReplicaSet>[] {
   return [...old, ...(newReplicaSet ? [newReplicaSet] : [])].filter(set => replicasOf(set) > 0)
 }
 
@@ -54,7 +55,7 @@ function isSaturated(set: ReplicaSet, { replicas }: RolloutLimits): boolean {
 }
 
 function planShares(
-  active: readonly ReplicaSet[],
+  active: readonly Stored<ReplicaSet>[],
   limits: RolloutLimits,
   deploymentSize: number,
 ): ReplicasBySet {

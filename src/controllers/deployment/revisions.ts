@@ -1,7 +1,7 @@
 /** The ReplicaSets of a Deployment as its revisions: which one is current, and the annotations on each. */
 import type { Deployment, ReplicaSet } from '#/api/generated/apps/v1.ts'
 import { int64Max, parseInt64 } from '#/api/text/int64.ts'
-import { controllerReference } from '#/api/metadata.ts'
+import { controllerReference, type Named, type Stored } from '#/api/metadata.ts'
 import type { RolloutLimits } from './rollout-limits.ts'
 import { hashLabel, sameTemplate, templateHash } from './template.ts'
 
@@ -26,12 +26,12 @@ export type Annotations = Readonly<Record<string, string>>
 
 export interface Revisions {
   /** The ReplicaSet with the Deployment's current template (upstream's new replica set). */
-  readonly newReplicaSet: ReplicaSet | undefined
+  readonly newReplicaSet: Stored<ReplicaSet> | undefined
   /** Sorted by age, oldest first. */
-  readonly old: readonly ReplicaSet[]
+  readonly old: readonly Stored<ReplicaSet>[]
 }
 
-export function revisionsOf(deployment: Deployment, replicaSets: readonly ReplicaSet[]): Revisions {
+export function revisionsOf(deployment: Deployment, replicaSets: readonly Stored<ReplicaSet>[]): Revisions {
   const sorted = replicaSets.toSorted(byAge)
   // Several ReplicaSets may have this template; the oldest is always chosen.
   const newReplicaSet = sorted.find(set => sameTemplate(set.spec?.template, deployment.spec?.template))
@@ -39,10 +39,10 @@ export function revisionsOf(deployment: Deployment, replicaSets: readonly Replic
 }
 
 /** Oldest first. */
-export function byAge(left: ReplicaSet, right: ReplicaSet): number {
-  const [one, other] = [left, right].map(({ metadata }) => metadata.creationTimestamp ?? '')
+export function byAge(left: Stored<ReplicaSet>, right: Stored<ReplicaSet>): number {
+  const [one, other] = [left, right].map(({ metadata }) => metadata.creationTimestamp)
   if (one !== other) return one! < other! ? -1 : 1
-  return (left.metadata.name ?? '') < (right.metadata.name ?? '') ? -1 : 1
+  return left.metadata.name < right.metadata.name ? -1 : 1
 }
 
 /** Undefined if the annotation is not a number. */
@@ -141,7 +141,7 @@ export function replicasAnnotationOf(set: ReplicaSet, annotation: string): numbe
 }
 
 export interface ReplicaSetOptions {
-  readonly deployment: Deployment
+  readonly deployment: Stored<Deployment>
   readonly revision: bigint
   readonly replicas: number
   readonly limits: RolloutLimits
@@ -151,17 +151,21 @@ export interface ReplicaSetOptions {
  * The ReplicaSet for the Deployment's current template. Its name is derived from the template, so creation is
  * idempotent.
  */
-export function buildReplicaSet({ deployment, revision, replicas, limits }: ReplicaSetOptions): ReplicaSet {
+export function buildReplicaSet({
+  deployment,
+  revision,
+  replicas,
+  limits,
+}: ReplicaSetOptions): Named<ReplicaSet> {
   const { metadata, spec, status } = deployment
   const template = spec?.template ?? {}
   const hash = templateHash(template, status?.collisionCount)
   const labels = { ...template.metadata?.labels, [hashLabel]: hash }
-  const reference = controllerReference(deployment)
   return {
     metadata: {
-      name: `${(metadata.name ?? '').slice(0, nameCharactersMax - hash.length - 1)}-${hash}`,
+      name: `${metadata.name.slice(0, nameCharactersMax - hash.length - 1)}-${hash}`,
       ...(metadata.namespace && { namespace: metadata.namespace }),
-      ...(reference && { ownerReferences: [reference] }),
+      ownerReferences: [controllerReference(deployment)],
       labels,
       annotations: {
         ...sharedAnnotations(deployment),

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Deployment, ReplicaSet } from '#/api/generated/apps/v1.ts'
 import type { PodTemplateSpec } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { revisionAnnotation } from './revisions.ts'
 import { planRollback } from './rollback.ts'
+import { stored } from '../test-stored.ts'
 
 const request = 'deprecated.deployment.rollback.to'
 
@@ -11,11 +13,11 @@ function templateOf(image: string, labels = {}): PodTemplateSpec {
   return { metadata: { labels: { app: 'web', ...labels } }, spec: { containers: [{ name: 'web', image }] } }
 }
 
-function setOf(image: string, revision: string): ReplicaSet {
-  return {
+function setOf(image: string, revision: string): Stored<ReplicaSet> {
+  return stored({
     metadata: { name: image, annotations: { [revisionAnnotation]: revision, cause: `made ${image}` } },
     spec: { selector: {}, template: templateOf(image, { 'pod-template-hash': image }) },
-  }
+  })
 }
 
 function deploymentOf(image: string, to: string, spec: Partial<Deployment['spec']> = {}): Deployment {

@@ -3,6 +3,7 @@
  * template to the Deployment instead.
  */
 import type { Deployment, ReplicaSet } from '#/api/generated/apps/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { compareInt64, int64Max, parseInt64 } from '#/api/text/int64.ts'
 import type { EventContent } from '#/client/event-recorder.ts'
 import {
@@ -25,7 +26,7 @@ export interface RollbackPlan {
 /** Undefined if no rollback is requested, or if the revision numbers are not up to date yet. */
 export function planRollback(
   deployment: Deployment,
-  replicaSets: readonly ReplicaSet[],
+  replicaSets: readonly Stored<ReplicaSet>[],
 ): RollbackPlan | undefined {
   const asked = rollbackRevisionOf(deployment)
   if (asked === undefined || deployment.spec?.paused) return undefined

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ReplicaSet } from '#/api/generated/apps/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { rolloutLimitsOf, type RolloutLimits } from './rollout-limits.ts'
 import { planRollingUpdate } from './rolling-update.ts'
+import { stored } from '../test-stored.ts'
 
 /** `replicas maxSurge maxUnavailable`, as in a manifest. */
 function limitsFrom(text: string): RolloutLimits {
@@ -17,9 +19,9 @@ function limitsFrom(text: string): RolloutLimits {
 /**
  * `size/available`, with `?` if the status is from an earlier generation; the position determines the age.
  */
-function setFrom(text: string, age: number): ReplicaSet {
+function setFrom(text: string, age: number): Stored<ReplicaSet> {
   const [, size, available, stale] = /^(\d+)\/(\d+)(\??)$/.exec(text)!
-  return {
+  return stored({
     metadata: { name: `set-${age}`, generation: 2, creationTimestamp: `2026-01-01T00:00:0${age}Z` },
     spec: { replicas: Number(size), selector: {} },
     status: {
@@ -27,7 +29,7 @@ function setFrom(text: string, age: number): ReplicaSet {
       availableReplicas: Number(available),
       observedGeneration: stale ? 1 : 2,
     },
-  }
+  })
 }
 
 test('rollout limits round towards progress and never block it', () => {

@@ -12,7 +12,7 @@ export type ReplicasBySet = ReadonlyMap<ReplicaSet, number>
  * before anything is deleted, and only pods reported as available count towards `minAvailable`.
  */
 export function planRollingUpdate(
-  revisions: Revisions & { readonly newReplicaSet: ReplicaSet },
+  revisions: Pick<Revisions, 'old'> & { readonly newReplicaSet: ReplicaSet },
   limits: RolloutLimits,
 ): ReplicasBySet {
   const { newReplicaSet, old } = revisions

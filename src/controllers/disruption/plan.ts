@@ -3,7 +3,7 @@ import { withCondition } from '#/api/conditions.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import type { PodDisruptionBudget } from '#/api/generated/policy/v1.ts'
 import { percentOf, scaledValueRoundedUp } from '#/api/text/int-or-string.ts'
-import { isBeingDeleted } from '#/api/metadata.ts'
+import { isBeingDeleted, type Stored } from '#/api/metadata.ts'
 import { formatTime, parseTime } from '#/api/text/time.ts'
 import { isPodReady } from '../pods.ts'
 
@@ -15,7 +15,7 @@ export interface ControllerScale {
 export interface DisruptionBudgetWorld {
   readonly budget: PodDisruptionBudget
   /** Pods that the budget selects. */
-  readonly pods: readonly Pod[]
+  readonly pods: readonly Stored<Pod>[]
   readonly scales: readonly ControllerScale[] | { readonly error: unknown }
   readonly nowMs: number
 }
@@ -42,7 +42,7 @@ export function planDisruptionBudget(world: DisruptionBudgetWorld): DisruptionBu
     return { status: { ...oldObject, observedGeneration, disruptionsAllowed: 0, conditions } }
   }
   const { disruptedPods, requeueAfterMs } = unexpiredDisruptedPods(budget, pods, nowMs)
-  const going = (pod: Pod): boolean => disruptedPods[pod.metadata.name ?? ''] !== undefined
+  const going = (pod: Stored<Pod>): boolean => disruptedPods[pod.metadata.name] !== undefined
   const currentHealthy = pods.filter(pod => isPodReady(pod) && !isBeingDeleted(pod) && !going(pod)).length
   const { expectedPods, desiredHealthy } = expectations(budget, pods.length, scales)
   const disruptionsAllowed = expectedPods <= 0 ? 0 : Math.max(0, currentHealthy - desiredHealthy)
@@ -86,10 +86,10 @@ function expectations(
 /** Entries of `disruptedPods` that have not expired and still have a pod. */
 function unexpiredDisruptedPods(
   { status }: PodDisruptionBudget,
-  pods: readonly Pod[],
+  pods: readonly Stored<Pod>[],
   nowMs: number,
 ): { readonly disruptedPods: Readonly<Record<string, string>>; readonly requeueAfterMs?: number } {
-  const there = new Set(pods.filter(pod => !isBeingDeleted(pod)).map(pod => pod.metadata.name ?? ''))
+  const there = new Set(pods.filter(pod => !isBeingDeleted(pod)).map(pod => pod.metadata.name))
   const left = Object.entries(status?.disruptedPods ?? {})
     .map(([name, time]) => ({ name, time, leftMs: (parseTime(time) ?? 0) + deletionTimeoutMs - nowMs }))
     .filter(({ name, leftMs }) => there.has(name) && leftMs > 0)

@@ -2,20 +2,22 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { EndpointAddress, Endpoints } from '#/api/generated/core/v1.ts'
 import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { planMirror } from './plan.ts'
+import { stored } from '../test-stored.ts'
 
-function endpointsOf(subsets: Endpoints['subsets'], uid = 'uid'): Endpoints {
+function endpointsOf(subsets: Endpoints['subsets'], uid = 'uid'): Stored<Endpoints> {
   const annotations = {
     'kubectl.kubernetes.io/last-applied-configuration': '{}',
     'endpoints.kubernetes.io/last-change-trigger-time': 'now',
     'note': 'kept',
   }
-  return {
+  return stored({
     apiVersion: 'v1',
     kind: 'Endpoints',
     metadata: { namespace: 'default', name: 'db', uid, labels: { team: 'a' }, annotations },
     ...(subsets && { subsets }),
-  }
+  })
 }
 
 function addresses(...ips: readonly string[]): readonly EndpointAddress[] {
@@ -27,8 +29,10 @@ const both = endpointsOf([
   { addresses: addresses('192.0.2.1', '2001:db8::1'), notReadyAddresses: addresses('192.0.2.2'), ports },
 ])
 
-function stored(slices: readonly EndpointSlice[]): readonly EndpointSlice[] {
-  return slices.map((slice, index) => ({ ...slice, metadata: { ...slice.metadata, name: `db-${index}` } }))
+function created(slices: readonly EndpointSlice[]): readonly Stored<EndpointSlice>[] {
+  return slices.map((slice, index) =>
+    stored({ ...slice, metadata: { ...slice.metadata, name: `db-${index}` } }),
+  )
 }
 
 function show(slices: readonly EndpointSlice[]): readonly string[] {
@@ -61,13 +65,17 @@ test('mirroring creates one slice per set of ports and IP family, once', () => {
       },
     ],
   })
-  const again = planMirror(both, stored(create))
+  const again = planMirror(both, created(create))
   assert.deepEqual([again.create, again.update, again.delete], [[], [], []])
 })
 
 test('mirroring updates existing slices and deletes unneeded ones', () => {
-  const slices = stored(planMirror(both, []).create)
-  const check = (endpoints: Endpoints, update: readonly string[], deleted: readonly string[]): void => {
+  const slices = created(planMirror(both, []).create)
+  const check = (
+    endpoints: Stored<Endpoints>,
+    update: readonly string[],
+    deleted: readonly string[],
+  ): void => {
     const plan = planMirror(endpoints, slices)
     assert.deepEqual([plan.create, show(plan.update), show(plan.delete)], [[], update, deleted])
   }

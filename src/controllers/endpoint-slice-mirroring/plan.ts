@@ -2,7 +2,7 @@ import type { EndpointAddress, Endpoints, EndpointSubset } from '#/api/generated
 import type { Endpoint, EndpointPort, EndpointSlice } from '#/api/generated/discovery/v1.ts'
 import { equalJson } from '#/api/text/json-value.ts'
 import { formatIp, parseIpLeniently, unmapIp } from '#/api/net/ip.ts'
-import { controllerReference, isBeingDeleted } from '#/api/metadata.ts'
+import { controllerReference, isBeingDeleted, type Stored } from '#/api/metadata.ts'
 import {
   endpointKey,
   isSameEndpoint,
@@ -21,7 +21,7 @@ export const mirroredMax = 1_000
 export interface MirrorPlan {
   readonly create: readonly EndpointSlice[]
   readonly update: readonly EndpointSlice[]
-  readonly delete: readonly EndpointSlice[]
+  readonly delete: readonly Stored<EndpointSlice>[]
   /** Number of addresses that are not valid IP addresses. */
   readonly invalidCount: number
   /** Number of addresses beyond `mirroredMax`. */
@@ -29,11 +29,14 @@ export interface MirrorPlan {
 }
 
 /** The slices that mirror the Endpoints, one for each set of ports and IP family. */
-export function planMirror(endpoints: Endpoints, slices: readonly EndpointSlice[]): MirrorPlan {
+export function planMirror(
+  endpoints: Stored<Endpoints>,
+  slices: readonly Stored<EndpointSlice>[],
+): MirrorPlan {
   const drafts = repackSubsets(endpoints.subsets ?? []).map(mirrorSubset)
   const wanted = drafts.flatMap(({ mirrored }) => mirrored)
   const left = new Set(slices)
-  const claim = (suits: (slice: EndpointSlice) => boolean): EndpointSlice | undefined => {
+  const claim = (suits: (slice: EndpointSlice) => boolean): Stored<EndpointSlice> | undefined => {
     const found = [...left].find(suits)
     if (found) left.delete(found)
     return found
@@ -110,7 +113,7 @@ function endpointOf(address: EndpointAddress, ready: boolean): Endpoint | undefi
   }
 }
 
-function isSame(endpoints: Endpoints, draft: MirrorDraft, before: EndpointSlice): boolean {
+function isSame(endpoints: Stored<Endpoints>, draft: MirrorDraft, before: EndpointSlice): boolean {
   const known = new Map((before.endpoints ?? []).map(endpoint => [endpointKey(endpoint), endpoint]))
   return (
     portsKey(before.ports) === portsKey(draft.ports) &&
@@ -126,19 +129,18 @@ function isSame(endpoints: Endpoints, draft: MirrorDraft, before: EndpointSlice)
 }
 
 function sliceOf(
-  endpoints: Endpoints,
+  endpoints: Stored<Endpoints>,
   { type, ports, endpoints: list }: MirrorDraft,
   before: EndpointSlice | undefined,
 ): EndpointSlice {
-  const { namespace = '', name = '' } = endpoints.metadata
-  const reference = controllerReference(endpoints)
+  const { namespace = '', name } = endpoints.metadata
   return {
     ...before,
     metadata: {
       ...(before?.metadata ?? { namespace, generateName: `${name}-` }),
       labels: mirroredLabels(endpoints),
       annotations: mirroredAnnotations(endpoints),
-      ...(reference && { ownerReferences: [reference] }),
+      ownerReferences: [controllerReference(endpoints)],
     },
     addressType: type,
     ports,
@@ -146,8 +148,8 @@ function sliceOf(
   }
 }
 
-function mirroredLabels({ metadata }: Endpoints): Readonly<Record<string, string>> {
-  return { ...metadata.labels, [serviceNameLabel]: metadata.name ?? '', [managedByLabel]: managedBy }
+function mirroredLabels({ metadata }: Stored<Endpoints>): Readonly<Record<string, string>> {
+  return { ...metadata.labels, [serviceNameLabel]: metadata.name, [managedByLabel]: managedBy }
 }
 
 function mirroredAnnotations({ metadata }: Endpoints): Readonly<Record<string, string>> {

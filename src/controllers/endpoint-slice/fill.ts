@@ -1,4 +1,5 @@
 import type { Endpoint, EndpointPort, EndpointSlice } from '#/api/generated/discovery/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { endpointKey, isSameEndpoint } from '../service-endpoints/slices.ts'
 
 /** Desired contents of a slice. */
@@ -13,7 +14,7 @@ export interface SliceDraft {
 
 export interface FillWorld {
   /** Existing slices with these ports. */
-  readonly slices: readonly EndpointSlice[]
+  readonly slices: readonly Stored<EndpointSlice>[]
   readonly ports: readonly EndpointPort[]
   /** By endpoint key. */
   readonly wanted: ReadonlyMap<string, Endpoint>
@@ -24,7 +25,7 @@ export interface FillWorld {
 
 export interface Filled {
   readonly drafts: readonly SliceDraft[]
-  readonly emptied: readonly EndpointSlice[]
+  readonly emptied: readonly Stored<EndpointSlice>[]
 }
 
 /**
@@ -59,13 +60,13 @@ export function fillSlices({ slices, ports, wanted, maxEndpointsPerSlice, isStal
 }
 
 interface OpenSlice {
-  readonly before: EndpointSlice
+  readonly before: Stored<EndpointSlice>
   readonly endpoints: Endpoint[]
   isChanged: boolean
 }
 
 /** The part of a slice that is kept; its endpoints are removed from `left`. */
-function keepWanted(before: EndpointSlice, left: Map<string, Endpoint>, isStale: boolean): OpenSlice {
+function keepWanted(before: Stored<EndpointSlice>, left: Map<string, Endpoint>, isStale: boolean): OpenSlice {
   const slice: OpenSlice = { before, endpoints: [], isChanged: isStale }
   for (const endpoint of before.endpoints ?? []) {
     const key = endpointKey(endpoint)

@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Node, Pod, Service } from '#/api/generated/core/v1.ts'
 import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { managedBy, planSlices, type SlicesPlan, type SlicesWorld } from './plan.ts'
 import { zoneShares } from './zone-shares.ts'
+import { stored } from '../test-stored.ts'
 
-const service: Service = {
+const service: Stored<Service> = stored({
   apiVersion: 'v1',
   kind: 'Service',
   metadata: { namespace: 'default', name: 'web', uid: 'web-uid', labels: { team: 'a' } },
@@ -15,7 +17,7 @@ const service: Service = {
     selector: { app: 'web' },
     ports: [{ name: 'http', port: 80, targetPort: 8080, protocol: 'TCP' }],
   },
-}
+})
 
 const labels = {
   'team': 'a',
@@ -24,10 +26,10 @@ const labels = {
 }
 
 /** `1` is a ready pod, `-1` one that is not ready, `1!` a terminating one. */
-function podOf(notation: string): Pod {
+function podOf(notation: string): Stored<Pod> {
   const index = Math.abs(Number.parseInt(notation, 10))
   const isReady = !notation.startsWith('-')
-  return {
+  return stored({
     metadata: {
       namespace: 'default',
       name: `p${index}`,
@@ -40,7 +42,7 @@ function podOf(notation: string): Pod {
       podIPs: [{ ip: `10.0.${index >> 8}.${index & 255}` }, { ip: `fd00::${index.toString(16)}` }],
       conditions: [{ type: 'Ready', status: isReady ? 'True' : 'False' }],
     },
-  }
+  })
 }
 
 function nodeOf(name: string): Node {
@@ -50,7 +52,11 @@ function nodeOf(name: string): Node {
   }
 }
 
-function plan(pods: string, slices: readonly EndpointSlice[], world: Partial<SlicesWorld> = {}): SlicesPlan {
+function plan(
+  pods: string,
+  slices: readonly Stored<EndpointSlice>[],
+  world: Partial<SlicesWorld> = {},
+): SlicesPlan {
   return planSlices({
     service,
     pods: pods.split(' ').filter(Boolean).map(podOf),
@@ -66,10 +72,8 @@ function plan(pods: string, slices: readonly EndpointSlice[], world: Partial<Sli
 let named = 0
 
 /** The slices in the store after performing a plan. */
-function stored(slices: readonly EndpointSlice[]): readonly EndpointSlice[] {
-  return slices.map(slice => {
-    return slice.metadata.name ? slice : { ...slice, metadata: { ...slice.metadata, name: `web-${named++}` } }
-  })
+function created(slices: readonly EndpointSlice[]): readonly Stored<EndpointSlice>[] {
+  return slices.map(slice => stored({ ...slice, metadata: { name: `web-${named++}`, ...slice.metadata } }))
 }
 
 /** The numbers of the pods in each slice. */
@@ -83,7 +87,7 @@ test('endpoints fill slices, keep their slice, and few slices are written', () =
     pods: string,
     expected: Partial<Record<keyof SlicesPlan, string[]>>,
   ) => {
-    const slices = before.flatMap(each => stored(plan(each, [], { maxEndpointsPerSlice: 9 }).create))
+    const slices = before.flatMap(each => created(plan(each, [], { maxEndpointsPerSlice: 9 }).create))
     const made = plan(pods, slices)
     const shown = { create: show(made.create), update: show(made.update), delete: show(made.delete) }
     assert.deepEqual(
@@ -168,7 +172,7 @@ test('a dual-stack service has slices of both IP families; those of a removed on
       ['IPv6', 'fd00::1'],
     ],
   )
-  const single = plan('1', stored(create))
+  const single = plan('1', created(create))
   assert.deepEqual(
     single.delete.map(({ addressType }) => addressType),
     ['IPv6'],
@@ -216,12 +220,12 @@ test('headless services are labelled, and slices of an earlier service are delet
   assert.equal(create[0]?.metadata.labels?.['service.kubernetes.io/headless'], '')
   assert.deepEqual(create[0]?.ports, [])
   const other = { ...service, metadata: { ...service.metadata, uid: 'other' } }
-  const made = plan('1', stored(create), { service: other })
+  const made = plan('1', created(create), { service: other })
   assert.deepEqual([show(made.create), show(made.update), show(made.delete)], [['1'], [], ['1']])
 })
 
 test('slices follow the labels of the service; a service being deleted gets none', () => {
-  const slices = stored(plan('1', []).create)
+  const slices = created(plan('1', []).create)
   const relabelled = { ...service, metadata: { ...service.metadata, labels: { team: 'b' } } }
   const { update } = plan('1', slices, { service: relabelled })
   assert.deepEqual(update[0]?.metadata.labels, { ...labels, team: 'b' })
@@ -230,7 +234,7 @@ test('slices follow the labels of the service; a service being deleted gets none
 })
 
 test('traffic distribution sets and removes hints', () => {
-  const distributed = (trafficDistribution: string): Service => {
+  const distributed = (trafficDistribution: string): Stored<Service> => {
     return { ...service, spec: { ...service.spec, trafficDistribution } }
   }
   const check = (distribution: string, expected: unknown): void => {
@@ -239,8 +243,8 @@ test('traffic distribution sets and removes hints', () => {
       create[0]?.endpoints?.map(({ hints }) => hints),
       [expected, undefined],
     )
-    assert.deepEqual(plan('1 -2', stored(create), { service: distributed(distribution) }).update, [])
-    const back = plan('1 -2', stored(create)).update[0]
+    assert.deepEqual(plan('1 -2', created(create), { service: distributed(distribution) }).update, [])
+    const back = plan('1 -2', created(create)).update[0]
     assert.deepEqual(
       back?.endpoints?.map(({ hints }) => hints),
       [undefined, undefined],
@@ -264,8 +268,8 @@ test('topology mode allocates endpoints to zones, or reports why not', () => {
   const uneven = plan('1 3 5 7 9 2', [], world)
   assert.deepEqual(zones(uneven.create), { 'zone-n1': 3, 'zone-n0': 3 })
   assert.equal(uneven.zoneHints.get('IPv4'), 'on')
-  assert.deepEqual(plan('1 3 5 7 9 2', stored(uneven.create), world).update, [])
-  const few = plan('1', stored(uneven.create), world)
+  assert.deepEqual(plan('1 3 5 7 9 2', created(uneven.create), world).update, [])
+  const few = plan('1', created(uneven.create), world)
   assert.equal(few.zoneHints.get('IPv4'), 'Insufficient number of endpoints (1 endpoints, 2 zones)')
   assert.deepEqual(zones(few.update), { undefined: 1 })
   const unknown = plan('1 2', [], {

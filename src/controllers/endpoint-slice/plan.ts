@@ -1,7 +1,7 @@
 import type { Node, Pod, Service } from '#/api/generated/core/v1.ts'
 import type { Endpoint, EndpointPort, EndpointSlice } from '#/api/generated/discovery/v1.ts'
 import { equalJson } from '#/api/text/json-value.ts'
-import { controllerReference, isBeingDeleted } from '#/api/metadata.ts'
+import { controllerReference, isBeingDeleted, type Stored } from '#/api/metadata.ts'
 import { isPodReady } from '../pods.ts'
 import {
   endpointHostname,
@@ -21,12 +21,12 @@ import { zoneKeyOf, type ZoneShares } from './zone-shares.ts'
 export const managedBy = 'endpointslice-controller.k8s.io'
 
 export interface SlicesWorld {
-  readonly service: Service
+  readonly service: Stored<Service>
   /** Pods that the service selects. */
-  readonly pods: readonly Pod[]
+  readonly pods: readonly Stored<Pod>[]
   readonly nodeOf: (name: string) => Node | undefined
   /** This controller's slices for a service of this name, except those being deleted. */
-  readonly slices: readonly EndpointSlice[]
+  readonly slices: readonly Stored<EndpointSlice>[]
   readonly maxEndpointsPerSlice: number
   readonly triggerTime: string | undefined
   readonly shares: ZoneShares | undefined
@@ -35,7 +35,7 @@ export interface SlicesWorld {
 export interface SlicesPlan {
   readonly create: readonly EndpointSlice[]
   readonly update: readonly EndpointSlice[]
-  readonly delete: readonly EndpointSlice[]
+  readonly delete: readonly Stored<EndpointSlice>[]
   /** State of topology aware hints by address type: `on`, `off`, or the reason why there are none. */
   readonly zoneHints: ReadonlyMap<AddressType, string>
 }
@@ -124,9 +124,8 @@ function groupByPorts(world: SlicesWorld, type: AddressType): ReadonlyMap<string
     if (endpoint.addresses.length === 0) continue
     const ports = portsOf(pod, service)
     const key = portsKey(ports)
-    const group = groups.get(key) ?? { ports, wanted: new Map<string, Endpoint>() }
-    group.wanted.set(endpointKey(endpoint), endpoint)
-    groups.set(key, group)
+    const { wanted } = groups.getOrInsertComputed(key, () => ({ ports, wanted: new Map() }))
+    wanted.set(endpointKey(endpoint), endpoint)
   }
   return groups
 }
@@ -146,8 +145,8 @@ interface EndpointContext {
   readonly type: AddressType
 }
 
-function endpointOf(pod: Pod, { service, node, type }: EndpointContext): Endpoint {
-  const { namespace = '', name = '', uid = '' } = pod.metadata
+function endpointOf(pod: Stored<Pod>, { service, node, type }: EndpointContext): Endpoint {
+  const { namespace = '', name, uid } = pod.metadata
   const { nodeName } = pod.spec ?? {}
   const serving = isPodReady(pod)
   const terminating = isBeingDeleted(pod)
@@ -180,13 +179,13 @@ function withAllHints({ service, shares }: SlicesWorld, drafts: readonly SliceDr
 
 interface Reused {
   readonly drafts: readonly SliceDraft[]
-  readonly surplus: readonly EndpointSlice[]
+  readonly surplus: readonly Stored<EndpointSlice>[]
 }
 
 /** Updates surplus slices instead of deleting them and creating others: one write instead of two. */
 function reuse(
   drafts: readonly SliceDraft[],
-  surplus: readonly EndpointSlice[],
+  surplus: readonly Stored<EndpointSlice>[],
   isStale: (slice: EndpointSlice) => boolean,
 ): Reused {
   const left = [...surplus]
@@ -202,25 +201,24 @@ function reuse(
 
 function sliceOf({ service, triggerTime }: SlicesWorld, type: AddressType, draft: SliceDraft): EndpointSlice {
   const { before, ports, endpoints } = draft
-  const { namespace = '', name = '' } = service.metadata
-  const reference = controllerReference(service)
+  const { namespace = '', name } = service.metadata
   const annotations = withTriggerTime(before?.metadata.annotations, triggerTime)
   const labels = sliceLabels(service)
   const metadata = before?.metadata ?? {
     namespace,
     generateName: `${name}-`,
-    ...(reference && { ownerReferences: [reference] }),
+    ownerReferences: [controllerReference(service)],
   }
   return { ...before, metadata: { ...metadata, labels, annotations }, addressType: type, ports, endpoints }
 }
 
 /** Labels of the service, without those that have a meaning on a slice. */
-function sliceLabels(service: Service): Readonly<Record<string, string>> {
+function sliceLabels(service: Stored<Service>): Readonly<Record<string, string>> {
   const { [headlessLabel]: _headless, ...labels } = service.metadata.labels ?? {}
   return {
     ...labels,
     ...(isHeadless(service) && { [headlessLabel]: '' }),
-    [serviceNameLabel]: service.metadata.name ?? '',
+    [serviceNameLabel]: service.metadata.name,
     [managedByLabel]: managedBy,
   }
 }

@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Endpoints, EndpointSubset, Pod, Service } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { repackSubsets } from '../service-endpoints/subsets.ts'
 import { planEndpoints } from './plan.ts'
+import { stored } from '../test-stored.ts'
 
-const service: Service = {
+const service: Stored<Service> = stored({
   metadata: { namespace: 'default', name: 'web', uid: 'web-uid', labels: { team: 'a' } },
   spec: {
     clusterIP: '10.96.0.10',
@@ -13,12 +15,12 @@ const service: Service = {
     selector: { app: 'web' },
     ports: [{ name: 'http', port: 80, targetPort: 8080, protocol: 'TCP' }],
   },
-}
+})
 
 /** `1` is a ready pod, `-1` one that is not ready, `1!` a terminating one. */
-function podOf(notation: string): Pod {
+function podOf(notation: string): Stored<Pod> {
   const index = Math.abs(Number.parseInt(notation, 10))
-  return {
+  return stored({
     metadata: {
       namespace: 'default',
       name: `p${index}`,
@@ -31,12 +33,12 @@ function podOf(notation: string): Pod {
       podIPs: [{ ip: `10.0.${index >> 8}.${index & 255}` }, { ip: `fd00::${index.toString(16)}` }],
       conditions: [{ type: 'Ready', status: notation.startsWith('-') ? 'False' : 'True' }],
     },
-  }
+  })
 }
 
 function plan(
   pods: readonly string[],
-  world: { service?: Service; current?: Endpoints; triggerTime?: string } = {},
+  world: { service?: Stored<Service>; current?: Endpoints; triggerTime?: string } = {},
 ): Endpoints | undefined {
   return planEndpoints({
     service,

@@ -1,6 +1,6 @@
 import type { EndpointAddress, Endpoints, EndpointSubset, Pod, Service } from '#/api/generated/core/v1.ts'
 import { equalJson } from '#/api/text/json-value.ts'
-import { isBeingDeleted } from '#/api/metadata.ts'
+import { isBeingDeleted, type Stored } from '#/api/metadata.ts'
 import { isPodReady } from '../pods.ts'
 import {
   endpointHostname,
@@ -20,9 +20,9 @@ const managedBy = 'endpoint-controller'
 const overCapacityAnnotation = 'endpoints.kubernetes.io/over-capacity'
 
 export interface EndpointsWorld {
-  readonly service: Service
+  readonly service: Stored<Service>
   /** Pods that the service selects. */
-  readonly pods: readonly Pod[]
+  readonly pods: readonly Stored<Pod>[]
   readonly current: Endpoints | undefined
   readonly triggerTime: string | undefined
 }
@@ -49,7 +49,7 @@ export function planEndpoints({
     return undefined
   }
   const { [overCapacityAnnotation]: _mark, ...others } = current?.metadata.annotations ?? {}
-  const { namespace = '', name = '' } = service.metadata
+  const { namespace = '', name } = service.metadata
   const annotations = {
     ...withTriggerTime(others, triggerTime),
     ...(isTruncated && { [overCapacityAnnotation]: 'truncated' }),
@@ -62,7 +62,7 @@ export function planEndpoints({
 }
 
 /** One subset per port; they are repacked afterwards. */
-function subsetsOf(pod: Pod, service: Service): readonly EndpointSubset[] {
+function subsetsOf(pod: Stored<Pod>, service: Service): readonly EndpointSubset[] {
   const address = addressOf(pod, service)
   if (address === undefined) return []
   const isReady = service.spec?.publishNotReadyAddresses === true || isPodReady(pod)
@@ -83,10 +83,10 @@ function subsetsOf(pod: Pod, service: Service): readonly EndpointSubset[] {
 }
 
 /** The address of the service's first IP family: Endpoints are single-stack. */
-function addressOf(pod: Pod, service: Service): EndpointAddress | undefined {
+function addressOf(pod: Stored<Pod>, service: Service): EndpointAddress | undefined {
   const [ip] = podAddresses(pod)[service.spec?.ipFamilies?.[0] === 'IPv6' ? 6 : 4]
   if (ip === undefined) return undefined
-  const { namespace = '', name = '', uid = '' } = pod.metadata
+  const { namespace = '', name, uid } = pod.metadata
   const { nodeName } = pod.spec ?? {}
   const hostname = endpointHostname(pod, service)
   return {

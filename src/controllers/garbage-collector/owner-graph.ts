@@ -1,9 +1,10 @@
-import type { KubernetesObject, OwnerReference } from '#/api/metadata.ts'
+import type { KubernetesObject, OwnerReference, Stored } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
+import type { Change } from '#/client/informer.ts'
 
 export interface GraphNode {
   readonly resource: Resource
-  readonly object: KubernetesObject
+  readonly object: Stored
 }
 
 /** Owner references across all kinds, as observed by informers. Objects are identified by uid. */
@@ -24,13 +25,8 @@ export class OwnerGraph {
     return [...(this.#dependents.get(uid) ?? [])]
   }
 
-  change(
-    resource: Resource,
-    before: KubernetesObject | undefined,
-    after: KubernetesObject | undefined,
-  ): void {
-    const uid = after?.metadata.uid ?? before?.metadata.uid
-    if (uid === undefined) return
+  change(resource: Resource, { oldObject, newObject: after }: Change<KubernetesObject>): void {
+    const { uid } = (after ?? oldObject).metadata
     const left = ownersOf(this.#nodes.get(uid)?.object)
     const next = ownersOf(after)
     if (after === undefined) this.#nodes.delete(uid)
@@ -41,9 +37,7 @@ export class OwnerGraph {
   }
 
   #link(owner: string, dependent: string): void {
-    const known = this.#dependents.get(owner)
-    if (known === undefined) this.#dependents.set(owner, new Set([dependent]))
-    else known.add(dependent)
+    this.#dependents.getOrInsertComputed(owner, () => new Set()).add(dependent)
   }
 
   #unlink(owner: string, dependent: string): void {

@@ -1,4 +1,10 @@
-import { hasFinalizer, isBeingDeleted, type KubernetesObject, type OwnerReference } from '#/api/metadata.ts'
+import {
+  hasFinalizer,
+  isBeingDeleted,
+  type KubernetesObject,
+  type OwnerReference,
+  type Stored,
+} from '#/api/metadata.ts'
 import type { DeleteOptions } from '#/client/client.ts'
 import { ownersOf, type GraphNode, type OwnerGraph } from './owner-graph.ts'
 
@@ -25,8 +31,8 @@ export type GarbageCollectionPlan =
   | { readonly action: 'delete'; readonly policy: NonNullable<DeleteOptions['propagationPolicy']> }
 
 /** The action for an object being deleted with foreground or orphan propagation. */
-export function planDeletingOwner(graph: OwnerGraph, object: KubernetesObject): GarbageCollectionPlan {
-  const uid = object.metadata.uid ?? ''
+export function planDeletingOwner(graph: OwnerGraph, object: Stored): GarbageCollectionPlan {
+  const uid = object.metadata.uid
   if (!isBeingDeleted(object)) return { action: 'nothing' }
   if (hasFinalizer(object, orphanFinalizer)) {
     const dependents = graph.dependentsOf(uid)
@@ -45,7 +51,7 @@ export function planDeletingOwner(graph: OwnerGraph, object: KubernetesObject): 
 /** The action for an object, given the states of its owners. */
 export function planDependent(
   graph: OwnerGraph,
-  object: KubernetesObject,
+  object: Stored,
   stateOf: (owner: OwnerReference) => OwnerState,
 ): GarbageCollectionPlan {
   const owners = ownersOf(object)
@@ -53,7 +59,7 @@ export function planDependent(
   const solid = owners.filter(owner => stateOf(owner) === 'solid')
   if (solid.length === owners.length) return { action: 'nothing' }
   if (solid.length > 0) return { action: 'set-owners', owners: solid }
-  const dependents = graph.dependentsOf(object.metadata.uid ?? '')
+  const dependents = graph.dependentsOf(object.metadata.uid)
   if (owners.some(owner => stateOf(owner) === 'waitingForDependentsDeletion') && dependents.length > 0) {
     // A cycle of owners in foreground deletion would block forever.
     const isCircle = dependents.some(({ object: each }) => isDeletingDependents(each))

@@ -1,10 +1,11 @@
 import type { Pod } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { podRequests } from '#/api/core/pod-resources.ts'
 import { quantityMilliValue, tryParseQuantity, zeroQuantity } from '#/api/text/quantity.ts'
 
 /** Requests of a resource by pod, or by one container of each pod, in thousandths; or an error message. */
 export function requestsOf(
-  pods: readonly Pod[],
+  pods: readonly Stored<Pod>[],
   resource: string,
   container: string | undefined,
 ): ReadonlyMap<string, bigint> | string {
@@ -12,13 +13,13 @@ export function requestsOf(
   for (const pod of pods) {
     const request = requestOf(pod, resource, container)
     if (typeof request === 'string') return request
-    requests.set(pod.metadata.name ?? '', request)
+    requests.set(pod.metadata.name, request)
   }
   return requests
 }
 
-function requestOf(pod: Pod, resource: string, container: string | undefined): bigint | string {
-  const name = pod.metadata.name ?? ''
+function requestOf(pod: Stored<Pod>, resource: string, container: string | undefined): bigint | string {
+  const name = pod.metadata.name
   const { spec } = pod
   if (container === undefined && Object.keys(spec?.resources?.requests ?? {}).length > 0 && spec) {
     const request = podRequests(spec).get(resource)

@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { HorizontalPodAutoscaler, MetricSpec, MetricTarget } from '#/api/generated/autoscaling/v2.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { parseQuantity, quantityMilliValue } from '#/api/text/quantity.ts'
 import { formatTime } from '#/api/text/time.ts'
 import type { Sample } from './metrics.ts'
 import { proposeReplicas, type MetricWorld, type MetricReading } from './proposal.ts'
+import { stored } from '../test-stored.ts'
 
 const nowMs = Date.UTC(2026, 0, 1)
 const longAgoMs = nowMs - 3_600_000
@@ -16,14 +18,14 @@ const longAgoMs = nowMs - 3_600_000
  * ready before, now not ready.
  */
 function podsOf(text: string): {
-  readonly pods: readonly Pod[]
+  readonly pods: readonly Stored<Pod>[]
   readonly samples: ReadonlyMap<string, Sample>
 } {
   const samples = new Map<string, Sample>()
   const pods = text
     .split(' ')
     .filter(Boolean)
-    .map((word, index): Pod => {
+    .map((word, index): Stored<Pod> => {
       const name = `p${index}`
       const [, usage = '', state = ''] = /^(-|[0-9]+(?:m|Mi)?)([a-z]?)$/.exec(word) ?? []
       if (usage !== '-') {
@@ -37,7 +39,7 @@ function podsOf(text: string): {
       const startMs = isYoung ? nowMs - 60_000 : longAgoMs
       const sinceMs = { r: nowMs - 10_000, b: nowMs - 5_000 }[state] ?? startMs + 10_000
       const isReady = !['u', 'y', 'b', 'p'].includes(state)
-      return {
+      return stored({
         metadata: { name, ...(state === 'd' && { deletionTimestamp: formatTime(nowMs) }) },
         spec: { containers: [{ name: 'web', resources: { requests: { cpu: '1', memory: '100Mi' } } }] },
         status: {
@@ -47,12 +49,12 @@ function podsOf(text: string): {
             { type: 'Ready', status: isReady ? 'True' : 'False', lastTransitionTime: formatTime(sinceMs) },
           ],
         },
-      }
+      })
     })
   return { pods, samples }
 }
 
-function worldOf(pods: readonly Pod[], more: Partial<MetricWorld> = {}): MetricWorld {
+function worldOf(pods: readonly Stored<Pod>[], more: Partial<MetricWorld> = {}): MetricWorld {
   const autoscaler: HorizontalPodAutoscaler = {
     metadata: { namespace: 'default', name: 'web' },
     spec: { maxReplicas: 100, scaleTargetRef: { kind: 'Deployment', name: 'web' } },
@@ -209,7 +211,8 @@ test('the behavior of an autoscaler may set its own tolerance', () => {
 })
 
 test('container resources, sidecars and pod-level requests are counted', () => {
-  const pod = (spec: Pod['spec']): Pod => ({ ...podsOf('1').pods[0], metadata: { name: 'p0' }, spec: spec! })
+  const pod = (spec: Pod['spec']): Stored<Pod> =>
+    stored({ ...podsOf('1').pods[0], metadata: { name: 'p0' }, spec: spec! })
   const requests = (cpu: string): object => ({ resources: { requests: { cpu } } })
   const samples = new Map([['p0', { milliValue: 1_000n, atMs: nowMs, windowMs: 0 }]])
   const containers = [

@@ -6,6 +6,7 @@ import type {
   MetricValueStatus,
 } from '#/api/generated/autoscaling/v2.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import {
   formatQuantity,
   parseQuantity,
@@ -34,7 +35,7 @@ export interface MetricWorld {
   /** `status.replicas` of the scale. */
   readonly statusReplicas: number
   /** Pods that the target selects. */
-  readonly pods: readonly Pod[]
+  readonly pods: readonly Stored<Pod>[]
   readonly times: ReadinessTimes
   readonly tolerance: number
   readonly nowMs: number
@@ -73,7 +74,7 @@ export function proposeReplicas(
   if ('failure' in reading) return refuse(names.unread(reading.failure))
   const computed =
     'samples' in reading
-      ? ofPods(metric, target, reading.samples, world)
+      ? ofPods({ metric, target, all: reading.samples }, world)
       : ofWhole(target, reading.milliValue, world)
   if (typeof computed === 'string') return refuse(computed)
   return { replicas: computed.replicas, metric: names.name, status: names.statusOf(computed.current) }
@@ -108,7 +109,14 @@ function targetField(metric: MetricSpec): MetricTarget | undefined {
   return (resource ?? containerResource ?? pods ?? object ?? external)?.target
 }
 
-function ofPods(metric: MetricSpec, target: Target, all: PodSamples, world: MetricWorld): Computed | string {
+interface PodMetric {
+  readonly metric: MetricSpec
+  readonly target: Target
+  /** Samples of all pods, including those that do not count. */
+  readonly all: PodSamples
+}
+
+function ofPods({ metric, target, all }: PodMetric, world: MetricWorld): Computed | string {
   const { pods, currentReplicas, times, nowMs } = world
   if (pods.length === 0) return noPods
   const { resource, containerResource } = metric

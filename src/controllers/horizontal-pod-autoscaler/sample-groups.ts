@@ -1,5 +1,5 @@
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { isBeingDeleted } from '#/api/metadata.ts'
+import { isBeingDeleted, type Stored } from '#/api/metadata.ts'
 import { parseTime } from '#/api/text/time.ts'
 import type { PodSamples, Sample } from './metrics.ts'
 
@@ -22,30 +22,35 @@ export interface ReadinessTimes {
   readonly initialReadinessDelayMs: number
 }
 
+interface SampleWorld {
+  readonly times: ReadinessTimes
+  readonly nowMs: number
+}
+
 export function groupSamples(
-  pods: readonly Pod[],
+  pods: readonly Stored<Pod>[],
   samples: PodSamples,
-  world: { readonly resource: string | undefined; readonly times: ReadinessTimes; readonly nowMs: number },
+  world: SampleWorld & { readonly resource: string | undefined },
 ): SampleGroups {
   const unready = new Set<string>()
   const missing = new Set<string>()
   const ignored = new Set<string>()
   let ready = 0
   for (const pod of pods) {
-    const name = pod.metadata.name ?? ''
+    const name = pod.metadata.name
     const sample = samples.get(name)
     if (isBeingDeleted(pod) || pod.status?.phase === 'Failed') ignored.add(name)
     else if (pod.status?.phase === 'Pending') unready.add(name)
     else if (sample === undefined) missing.add(name)
     // Only CPU usage is unrepresentative during startup.
-    else if (world.resource === 'cpu' && isStarting(pod, sample, world.times, world.nowMs)) unready.add(name)
+    else if (world.resource === 'cpu' && isStarting(pod, sample, world)) unready.add(name)
     else ready++
   }
   return { ready, unready, missing, ignored }
 }
 
 /** https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/#pod-readiness-and-autoscaling-metrics */
-function isStarting({ status }: Pod, sample: Sample, times: ReadinessTimes, nowMs: number): boolean {
+function isStarting({ status }: Pod, sample: Sample, { times, nowMs }: SampleWorld): boolean {
   const condition = status?.conditions?.find(({ type }) => type === 'Ready')
   const startMs = parseTime(status?.startTime ?? '')
   if (condition === undefined || startMs === undefined) return true

@@ -1,5 +1,6 @@
 /** Backoff of pod creation after consecutive failures. */
 import type { Pod } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { backoffMs } from '#/base/backoff.ts'
 import { failuresBefore, finishedAtMs, ignoredFailuresBefore } from './tracked-pods.ts'
 
@@ -14,7 +15,7 @@ export const noFailures: Failures = { count: 0, lastMs: 0 }
 /** Adds pods that have finished since. */
 export function addFinished(
   failures: Failures,
-  finished: { readonly succeeded: readonly Pod[]; readonly failed: readonly Pod[] },
+  finished: { readonly succeeded: readonly Stored<Pod>[]; readonly failed: readonly Stored<Pod>[] },
 ): Failures {
   const succeededMs = finished.succeeded.map(finishedAtMs).reduce((a, b) => Math.max(a, b), -Infinity)
   const times = finished.failed.map(finishedAtMs).filter(timeMs => timeMs > succeededMs)
@@ -23,7 +24,7 @@ export function addFinished(
 }
 
 /** Failures of an index, from the annotations of its last failed pod. */
-export function failuresOfIndex(pod: Pod | undefined): Failures {
+export function failuresOfIndex(pod: Stored<Pod> | undefined): Failures {
   if (pod === undefined) return noFailures
   return { count: failuresBefore(pod) + ignoredFailuresBefore(pod) + 1, lastMs: finishedAtMs(pod) }
 }

@@ -4,6 +4,7 @@ import { isApiError } from '#/api/errors.ts'
 import type { Job } from '#/api/generated/batch/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { Client } from '#/client/client.ts'
 import type { EventRecorder } from '#/client/event-recorder.ts'
 import { slowStartBatch } from '../shared/slow-start-batch.ts'
@@ -14,13 +15,13 @@ import { hasJobTrackingFinalizer, trackingFinalizer } from './tracked-pods.ts'
 export interface PodsChange {
   readonly client: Client
   readonly recorder: EventRecorder
-  readonly job: Job
+  readonly job: Stored<Job>
   readonly plan: JobPlan
 }
 
 export interface ChangedPods {
   readonly created: number
-  readonly removed: readonly Pod[]
+  readonly removed: readonly Stored<Pod>[]
   /** The first failure. */
   readonly error: unknown
 }
@@ -51,7 +52,7 @@ async function createPod({ client, recorder, job, plan }: PodsChange, index: num
 }
 
 async function removePods(change: PodsChange): Promise<ChangedPods> {
-  const removed: Pod[] = []
+  const removed: Stored<Pod>[] = []
   const results = await Promise.allSettled(
     change.plan.remove.map(async pod => {
       await removePod(change, pod)
@@ -62,8 +63,8 @@ async function removePods(change: PodsChange): Promise<ChangedPods> {
   return { created: 0, removed, error: failed?.reason }
 }
 
-async function removePod({ client, recorder, job, plan }: PodsChange, pod: Pod): Promise<void> {
-  const { namespace, name = '', uid = '' } = pod.metadata
+async function removePod({ client, recorder, job, plan }: PodsChange, pod: Stored<Pod>): Promise<void> {
+  const { namespace, name, uid } = pod.metadata
   try {
     if (plan.isFinalizerRemoved && hasJobTrackingFinalizer(pod)) await removeTrackingFinalizer(client, pod)
     await client.delete(pods, { namespace, name }, { preconditions: { uid } })
@@ -85,10 +86,10 @@ async function removePod({ client, recorder, job, plan }: PodsChange, pod: Pod):
  */
 export async function removeTrackingFinalizer(
   client: Client,
-  pod: Pod,
+  pod: Stored<Pod>,
   { resourceVersion }: { readonly resourceVersion?: string | undefined } = {},
 ): Promise<boolean> {
-  const { namespace, name = '', uid } = pod.metadata
+  const { namespace, name, uid } = pod.metadata
   const metadata = {
     uid,
     ...(resourceVersion && { resourceVersion }),

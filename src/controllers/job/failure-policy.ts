@@ -8,6 +8,7 @@ import type {
   PodFailurePolicyOnPodConditionsPattern,
 } from '#/api/generated/batch/v1.ts'
 import type { ContainerStatus, Pod, PodCondition } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 
 export interface PodFailureAction {
   readonly action: 'Count' | 'Ignore' | 'FailIndex' | 'FailJob'
@@ -17,8 +18,11 @@ export interface PodFailureAction {
 
 const counted: PodFailureAction = { action: 'Count', message: '' }
 
-export function matchPodFailurePolicy(policy: PodFailurePolicy | undefined, pod: Pod): PodFailureAction {
-  const { namespace = '', name = '' } = pod.metadata
+export function matchPodFailurePolicy(
+  policy: PodFailurePolicy | undefined,
+  pod: Stored<Pod>,
+): PodFailureAction {
+  const { namespace = '', name } = pod.metadata
   for (const [index, rule] of (policy?.rules ?? []).entries()) {
     const action = actions.find(each => each === rule.action)
     if (action === undefined) continue

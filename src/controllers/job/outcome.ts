@@ -2,6 +2,7 @@
 import { conditionOf } from '#/api/conditions.ts'
 import type { Job } from '#/api/generated/batch/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { countIndexes, countIntersection, readIndexRanges, type IndexRange } from '#/api/text/index-ranges.ts'
 import { parseTime } from '#/api/text/time.ts'
 import type { PodCounts } from './pod-counts.ts'
@@ -16,7 +17,7 @@ export interface JobOutcome {
 
 export interface OutcomeWorld {
   readonly job: Job
-  readonly pods: readonly Pod[]
+  readonly pods: readonly Stored<Pod>[]
   readonly podCounts: PodCounts
   readonly nowMs: number
 }

@@ -2,12 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Job, JobStatus } from '#/api/generated/batch/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { formatTime } from '#/api/text/time.ts'
 import { addFinished, failuresOfIndex, noFailures, remainingBackoffMs, type Failures } from './backoff.ts'
 import { countPods } from './pod-counts.ts'
 import { planJob } from './plan.ts'
 import { podOfJob } from './pod-of-job.ts'
 import { completionIndexKey, failureCountKey, finishedAtMs, trackingFinalizer } from './tracked-pods.ts'
+import { stored } from '../test-stored.ts'
 
 const nowMs = Date.parse('2026-05-04T12:00:00Z')
 const phases: Readonly<Record<string, string>> = {
@@ -23,11 +25,11 @@ const phases: Readonly<Record<string, string>> = {
  * after three other failures of its index, `2f` has failed and is counted. Pods failed ten minutes ago, or
  * just now with `!`.
  */
-function podOf(text: string, position: number): Pod {
+function podOf(text: string, position: number): Stored<Pod> {
   const [, index, sign = '', before = '0', isNew] = /^(\d*)([A-Za-z])(\d*)(!?)$/.exec(text) ?? []
   const finishedAt = formatTime(nowMs - (isNew ? 0 : 600_000))
   const phase = phases[sign.toUpperCase()]!
-  return {
+  return stored({
     metadata: {
       namespace: 'default',
       name: `${text}-${position}`,
@@ -51,10 +53,10 @@ function podOf(text: string, position: number): Pod {
         ],
       }),
     },
-  }
+  })
 }
 
-function podsOf(text: string): readonly Pod[] {
+function podsOf(text: string): readonly Stored<Pod>[] {
   return text.split(' ').filter(Boolean).map(podOf)
 }
 
@@ -67,7 +69,13 @@ interface Case {
 
 function jobOf({ spec, status }: Pick<Case, 'spec' | 'status'>): Job {
   const complete = { parallelism: 1, backoffLimit: 6, template: {}, ...spec }
-  return { metadata: { name: 'work' }, spec: complete, ...(status && { status }) }
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name: 'work' },
+    spec: complete,
+    ...(status && { status }),
+  }
 }
 
 /** `+` created pods, `-` deleted pods, `end` the reason, `wait` in seconds. */
@@ -78,9 +86,9 @@ function check(given: Case, expected: string): void {
   const plan = planJob({ job, pods, podCounts, failures: given.failures ?? noFailures, nowMs })
   const actual = [
     ...plan.create.map(({ index, replaces }) => {
-      return `+${index ?? ''}${replaces ? `(${replaces.metadata.name?.split('-')[0]})` : ''}`
+      return `+${index ?? ''}${replaces ? `(${replaces.metadata.name.split('-')[0]})` : ''}`
     }),
-    ...plan.remove.map(({ metadata }) => `-${metadata.name?.split('-')[0]}`),
+    ...plan.remove.map(({ metadata }) => `-${metadata.name.split('-')[0]}`),
     ...(plan.isFinalizerRemoved ? ['uncounted'] : []),
     ...(plan.outcome ? [`end ${plan.outcome.reason}`] : []),
     ...(plan.requeueAfterMs === undefined ? [] : [`wait ${plan.requeueAfterMs / 1_000}`]),
@@ -162,7 +170,7 @@ test('an outcome recorded in the status is final', () => {
 
 test('container restarts count towards backoffLimit with restartPolicy OnFailure', () => {
   const template = { spec: { restartPolicy: 'OnFailure', containers: [] } }
-  const restarted = (restartCount: number): Pod => ({
+  const restarted = (restartCount: number): Stored<Pod> => ({
     ...podOf('R', 0),
     status: {
       phase: 'Running',
@@ -212,7 +220,7 @@ test('the first matching rule of a pod failure policy decides', () => {
 
 test('consecutive failures are reset by a success', () => {
   const [old, recent] = [podOf('F', 0), podOf('F!', 1)]
-  const success: Pod = {
+  const success: Stored<Pod> = {
     ...podOf('S', 2),
     status: {
       phase: 'Succeeded',
@@ -232,7 +240,7 @@ test('consecutive failures are reset by a success', () => {
 test('a pod of an indexed job has its index and failure count', () => {
   const template = { spec: { containers: [{ name: 'main' }], initContainers: [{ name: 'first' }] } }
   const spec = { completionMode: 'Indexed', completions: 5, backoffLimitPerIndex: 3, template } as never
-  const job = { ...jobOf({ spec }), metadata: { name: 'n'.repeat(60), namespace: 'default' } }
+  const job = stored({ ...jobOf({ spec }), metadata: { name: 'n'.repeat(60), namespace: 'default' } })
   const pod = podOfJob(job, { index: 12, replaces: podOf('12F1', 0) })
   assert.equal(pod.metadata.generateName, `${'n'.repeat(54)}-12-`)
   assert.equal(pod.metadata.labels?.[completionIndexKey], '12')

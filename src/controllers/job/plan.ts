@@ -1,7 +1,7 @@
 import type { Job } from '#/api/generated/batch/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { firstPendingIndexes, indexRangesOf, mergeIndexRanges } from '#/api/text/index-ranges.ts'
-import { isBeingDeleted } from '#/api/metadata.ts'
+import { isBeingDeleted, type Stored } from '#/api/metadata.ts'
 import { rankForDeletion } from '../shared/rank-for-deletion.ts'
 import { failuresOfIndex, remainingBackoffMs, type Failures } from './backoff.ts'
 import { indexesIn, type PodCounts } from './pod-counts.ts'
@@ -12,7 +12,7 @@ export interface JobPlan {
   /** Undefined unless the job finishes. */
   readonly outcome: JobOutcome | undefined
   readonly create: readonly PodToCreate[]
-  readonly remove: readonly Pod[]
+  readonly remove: readonly Stored<Pod>[]
   /**
    * True if the finalizer of deleted pods is removed first, so that they are not counted: they are surplus
    * and have not failed.
@@ -26,13 +26,13 @@ export interface PodToCreate {
   /** Only for an indexed job. */
   readonly index?: number
   /** The failed pod of the same index that this one replaces, with `backoffLimitPerIndex`. */
-  readonly replaces?: Pod
+  readonly replaces?: Stored<Pod>
 }
 
 export interface JobWorld {
   readonly job: Job
   /** All pods that the job controls. */
-  readonly pods: readonly Pod[]
+  readonly pods: readonly Stored<Pod>[]
   readonly podCounts: PodCounts
   readonly failures: Failures
   readonly nowMs: number
@@ -71,7 +71,7 @@ function wantedActive({ job, podCounts }: JobWorld): number {
 }
 
 /** Active pods beyond the wanted parallelism, and those with an invalid or duplicate index. */
-function surplusPods(world: JobWorld): readonly Pod[] {
+function surplusPods(world: JobWorld): readonly Stored<Pod>[] {
   const { job, podCounts, nowMs } = world
   const surplus = podCounts.active.length - wantedActive(world)
   if (surplus <= 0 && !hasMisfits(world)) return []
@@ -89,7 +89,7 @@ function hasMisfits({ job, podCounts }: JobWorld): boolean {
 }
 
 /** Of several pods with the same index, the highest-ranked one is kept. */
-function misfitPods(ranked: readonly Pod[], completions: number): readonly Pod[] {
+function misfitPods(ranked: readonly Stored<Pod>[], completions: number): readonly Stored<Pod>[] {
   const kept = new Map<number, Pod>()
   for (const pod of ranked) {
     const index = completionIndexOf(pod)

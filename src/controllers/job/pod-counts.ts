@@ -1,6 +1,7 @@
 /** The states of a job's pods: those already counted in the status, and those not yet counted. */
 import type { Job } from '#/api/generated/batch/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import {
   countIndexes,
   hasIndex,
@@ -23,11 +24,11 @@ import {
 } from './tracked-pods.ts'
 
 export interface PodCounts {
-  readonly active: readonly Pod[]
+  readonly active: readonly Stored<Pod>[]
   readonly terminating: readonly Pod[]
   /** Finished pods that are not in the status yet. */
-  readonly newlySucceeded: readonly Pod[]
-  readonly newlyFailed: readonly Pod[]
+  readonly newlySucceeded: readonly Stored<Pod>[]
+  readonly newlyFailed: readonly Stored<Pod>[]
   /** Number of pods, or of indexes for an indexed job. */
   readonly succeeded: number
   readonly failed: number
@@ -39,22 +40,18 @@ export interface PodCounts {
    * The last failed pod of each index that is retried. It keeps its finalizer until its replacement exists,
    * which inherits its failure count.
    */
-  readonly toReplace: ReadonlyMap<number, Pod>
+  readonly toReplace: ReadonlyMap<number, Stored<Pod>>
 }
 
-export function countPods(job: Job, pods: readonly Pod[]): PodCounts {
+export function countPods(job: Job, pods: readonly Stored<Pod>[]): PodCounts {
   const { spec, status = {} } = job
   const active = pods.filter(isPodActive)
   const succeededBefore = new Set(status.uncountedTerminatedPods?.succeeded ?? [])
   const failedBefore = new Set(status.uncountedTerminatedPods?.failed ?? [])
   const countable = pods.filter(pod => hasJobTrackingFinalizer(pod) && isCountable(pod, job))
   const isSucceeded = (pod: Pod): boolean => pod.status?.phase === 'Succeeded'
-  const newlySucceeded = countable.filter(
-    pod => isSucceeded(pod) && !succeededBefore.has(pod.metadata.uid ?? ''),
-  )
-  const newlyFailed = countable.filter(
-    pod => hasFailed(pod, job) && !failedBefore.has(pod.metadata.uid ?? ''),
-  )
+  const newlySucceeded = countable.filter(pod => isSucceeded(pod) && !succeededBefore.has(pod.metadata.uid))
+  const newlyFailed = countable.filter(pod => hasFailed(pod, job) && !failedBefore.has(pod.metadata.uid))
   const countedFailures = newlyFailed.filter(pod => {
     return matchPodFailurePolicy(spec?.podFailurePolicy, pod).action !== 'Ignore'
   })
@@ -75,11 +72,14 @@ export function countPods(job: Job, pods: readonly Pod[]): PodCounts {
 
 type Indexes = Pick<PodCounts, 'succeededIndexes' | 'failedIndexes'>
 
-function indexesOf(job: Job, countable: readonly Pod[]): Indexes {
+function indexesOf(job: Job, countable: readonly Stored<Pod>[]): Indexes {
   if (!isIndexed(job)) return { succeededIndexes: [], failedIndexes: undefined }
   const { spec, status } = job
   const completions = spec?.completions ?? 0
-  const withNew = (before: string | undefined, isNew: (pod: Pod) => boolean): readonly IndexRange[] => {
+  const withNew = (
+    before: string | undefined,
+    isNew: (pod: Stored<Pod>) => boolean,
+  ): readonly IndexRange[] => {
     const found = countable.filter(isNew).map(pod => completionIndexOf(pod)!)
     return mergeIndexRanges(readIndexRanges(before, completions), indexRangesOf(found))
   }
@@ -93,7 +93,7 @@ function indexesOf(job: Job, countable: readonly Pod[]): Indexes {
 }
 
 /** True if the index of the pod has failed permanently. */
-function hasFailedIndex(job: Job, pod: Pod): boolean {
+function hasFailedIndex(job: Job, pod: Stored<Pod>): boolean {
   if (!hasFailed(pod, job)) return false
   const { action } = matchPodFailurePolicy(job.spec?.podFailurePolicy, pod)
   if (action === 'FailIndex') return true
@@ -101,15 +101,15 @@ function hasFailedIndex(job: Job, pod: Pod): boolean {
 }
 
 interface CountedPods extends Indexes {
-  readonly countable: readonly Pod[]
+  readonly countable: readonly Stored<Pod>[]
   readonly active: readonly Pod[]
 }
 
 function podsToReplace(
   job: Job,
   { countable, active, succeededIndexes, failedIndexes }: CountedPods,
-): ReadonlyMap<number, Pod> {
-  const last = new Map<number, Pod>()
+): ReadonlyMap<number, Stored<Pod>> {
+  const last = new Map<number, Stored<Pod>>()
   if (failedIndexes === undefined) return last
   const settled = mergeIndexRanges(succeededIndexes, failedIndexes, indexRangesOf(indexesIn(active)))
   for (const pod of countable) {
@@ -121,7 +121,7 @@ function podsToReplace(
   return last
 }
 
-function isLater(pod: Pod, other: Pod): boolean {
+function isLater(pod: Stored<Pod>, other: Stored<Pod>): boolean {
   const [failures, otherFailures] = [failuresOfIndex(pod), failuresOfIndex(other)]
   return failures.count >= otherFailures.count && failures.lastMs >= otherFailures.lastMs
 }

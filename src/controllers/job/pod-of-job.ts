@@ -1,6 +1,6 @@
 import type { Job } from '#/api/generated/batch/v1.ts'
 import type { Container, Pod, PodSpec } from '#/api/generated/core/v1.ts'
-import { withFinalizer } from '#/api/metadata.ts'
+import { withFinalizer, type Stored } from '#/api/metadata.ts'
 import { podFromTemplate } from '../pods.ts'
 import { matchPodFailurePolicy } from './failure-policy.ts'
 import type { PodToCreate } from './plan.ts'
@@ -17,10 +17,10 @@ import {
  * A pod of the job. The completion index is exposed as label, annotation, host name and environment variable.
  * https://kubernetes.io/docs/tasks/job/indexed-parallel-processing-static/
  */
-export function podOfJob(job: Job, { index, replaces }: PodToCreate): Pod {
+export function podOfJob(job: Stored<Job>, { index, replaces }: PodToCreate): Pod {
   const pod = withFinalizer(podFromTemplate(job.spec?.template ?? {}, job), trackingFinalizer)
   if (index === undefined) return pod
-  const name = job.metadata.name ?? ''
+  const name = job.metadata.name
   const { metadata, spec } = pod
   return {
     ...pod,
@@ -47,7 +47,7 @@ function indexedNamePrefix(name: string, index: number): string {
   return name.slice(0, namePrefixCharactersMax - ending.length) + ending
 }
 
-function failureCounts(job: Job, replaces: Pod | undefined): Readonly<Record<string, string>> {
+function failureCounts(job: Job, replaces: Stored<Pod> | undefined): Readonly<Record<string, string>> {
   if (replaces === undefined) return { [failureCountKey]: '0' }
   const isIgnored = matchPodFailurePolicy(job.spec?.podFailurePolicy, replaces).action === 'Ignore'
   const failures = failuresBefore(replaces) + (isIgnored ? 0 : 1)

@@ -6,6 +6,7 @@ import { isTrue } from '#/api/conditions.ts'
 import { jobs } from '#/api/generated/batch/v1-resources.ts'
 import type { Job, JobStatus } from '#/api/generated/batch/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { Client } from '#/client/client.ts'
 import type { EventRecorder } from '#/client/event-recorder.ts'
 import type { ReconcileResult } from '#/client/workqueue.ts'
@@ -18,9 +19,9 @@ import { hasFailed } from './tracked-pods.ts'
 import { planFlushUncounted, planUncountedPods, type TrackingWorld } from './tracking.ts'
 
 export interface JobSync {
-  readonly job: Job
+  readonly job: Stored<Job>
   /** All pods that the job controls. */
-  readonly pods: readonly Pod[]
+  readonly pods: readonly Stored<Pod>[]
   readonly client: Client
   readonly recorder: EventRecorder
   /** Kept in memory from earlier reconciles; undefined after a restart. */
@@ -69,7 +70,7 @@ async function track(sync: JobSync, world: TrackingWorld, failures: Failures): P
   const released = new Set<string>()
   const results = await Promise.allSettled(
     tracking.release.map(async pod => {
-      if (await removeTrackingFinalizer(client, pod)) released.add(pod.metadata.uid ?? '')
+      if (await removeTrackingFinalizer(client, pod)) released.add(pod.metadata.uid)
     }),
   )
   const { status, finished } = planFlushUncounted(world, tracking, released)

@@ -2,7 +2,7 @@
 import type { Job } from '#/api/generated/batch/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { keyOf } from '#/api/metadata.ts'
+import { keyOf, type Stored } from '#/api/metadata.ts'
 import { formatTime } from '#/api/text/time.ts'
 import { isPodActive } from '../pods.ts'
 import type { TestControlPlane } from '../test-control-plane.ts'
@@ -33,7 +33,7 @@ export interface PodExit {
 /** Finishes a pod and advances time, since the controller batches status updates. */
 export async function finishPod(
   plane: TestControlPlane,
-  pod: Pod,
+  pod: Stored<Pod>,
   { code, conditions = [] }: PodExit,
 ): Promise<void> {
   const finishedAt = formatTime(plane.platform.clock.now())
@@ -58,7 +58,7 @@ export async function finishPod(
   await plane.advance(1_000)
 }
 
-export async function runPod(plane: TestControlPlane, pod: Pod): Promise<void> {
+export async function runPod(plane: TestControlPlane, pod: Stored<Pod>): Promise<void> {
   const lastTransitionTime = formatTime(plane.platform.clock.now())
   await plane.changeStatus(pods, keyOf(pod), each => ({
     ...each,
@@ -68,7 +68,7 @@ export async function runPod(plane: TestControlPlane, pod: Pod): Promise<void> {
 }
 
 /** Pods that have not finished, sorted by index. */
-export async function activePods(plane: TestControlPlane): Promise<readonly Pod[]> {
+export async function activePods(plane: TestControlPlane): Promise<readonly Stored<Pod>[]> {
   const active = (await plane.list(pods)).filter(isPodActive)
   return active.toSorted((left, right) => (completionIndexOf(left) ?? 0) - (completionIndexOf(right) ?? 0))
 }

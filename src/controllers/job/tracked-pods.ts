@@ -7,7 +7,7 @@ import { conditionOf } from '#/api/conditions.ts'
 import type { Job } from '#/api/generated/batch/v1.ts'
 import type { ContainerStatus, Pod } from '#/api/generated/core/v1.ts'
 import { int32Max } from '#/api/text/int64.ts'
-import { hasFinalizer, isBeingDeleted } from '#/api/metadata.ts'
+import { hasFinalizer, isBeingDeleted, type Stored } from '#/api/metadata.ts'
 import { parseTime } from '#/api/text/time.ts'
 import { isPodTerminal } from '../pods.ts'
 
@@ -72,15 +72,17 @@ function countIn({ metadata }: Pod, annotation: string): number {
 }
 
 /** Time at which the last container finished, or the best approximation. */
-export function finishedAtMs(pod: Pod): number {
+export function finishedAtMs(pod: Stored<Pod>): number {
   const { metadata, status } = pod
   const ready = conditionOf(status?.conditions, 'Ready')
   const notReadySince = ready?.status === 'False' ? parseTime(ready.lastTransitionTime ?? '') : undefined
-  return containersFinishedMs(pod) ?? notReadySince ?? deletedAtMs(pod) ?? createdAtMs(metadata) ?? 0
-}
-
-function createdAtMs({ creationTimestamp = '' }: NonNullable<Pod['metadata']>): number | undefined {
-  return parseTime(creationTimestamp)
+  return (
+    containersFinishedMs(pod) ??
+    notReadySince ??
+    deletedAtMs(pod) ??
+    parseTime(metadata.creationTimestamp) ??
+    0
+  )
 }
 
 function deletedAtMs({ metadata }: Pod): number | undefined {

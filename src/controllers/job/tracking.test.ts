@@ -2,15 +2,21 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Job, JobStatus } from '#/api/generated/batch/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { countPods } from './pod-counts.ts'
 import { findCompletion } from './outcome.ts'
 import { completionIndexKey, trackingFinalizer } from './tracked-pods.ts'
 import { planFlushUncounted, planUncountedPods, type TrackingWorld } from './tracking.ts'
+import { stored } from '../test-stored.ts'
 
 const nowMs = Date.parse('2026-05-04T12:00:00Z')
 const now = '2026-05-04T12:00:00Z'
 
-function worldOf(spec: Partial<Job['spec']>, pods: readonly Pod[], status?: JobStatus): TrackingWorld {
+function worldOf(
+  spec: Partial<Job['spec']>,
+  pods: readonly Stored<Pod>[],
+  status?: JobStatus,
+): TrackingWorld {
   const complete = { parallelism: 1, template: {}, ...spec } as NonNullable<Job['spec']>
   const job: Job = { metadata: { name: 'work' }, spec: complete, ...(status && { status }) }
   const podCounts = countPods(job, pods)
@@ -18,20 +24,22 @@ function worldOf(spec: Partial<Job['spec']>, pods: readonly Pod[], status?: JobS
   return { job, pods, podCounts, outcome, created: 0, removed: [], isFinalizerRemoved: false, nowMs }
 }
 
-function succeededPods(count: number): readonly Pod[] {
-  return Array.from({ length: count }, (_, index) => ({
-    metadata: {
-      name: `pod-${index}`,
-      uid: `uid-${index}`,
-      finalizers: [trackingFinalizer],
-      annotations: { [completionIndexKey]: String(index) },
-    },
-    status: { phase: 'Succeeded' },
-  }))
+function succeededPods(count: number): readonly Stored<Pod>[] {
+  return Array.from({ length: count }, (_, index) =>
+    stored({
+      metadata: {
+        name: `pod-${index}`,
+        uid: `uid-${index}`,
+        finalizers: [trackingFinalizer],
+        annotations: { [completionIndexKey]: String(index) },
+      },
+      status: { phase: 'Succeeded' },
+    }),
+  )
 }
 
-const released = (pods: readonly Pod[]): ReadonlySet<string> => {
-  return new Set(pods.map(pod => pod.metadata.uid ?? ''))
+const released = (pods: readonly Stored<Pod>[]): ReadonlySet<string> => {
+  return new Set(pods.map(pod => pod.metadata.uid))
 }
 
 test('one sync lists a limited number of uncounted pods, and the job finishes after all are counted', () => {

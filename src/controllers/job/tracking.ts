@@ -8,7 +8,7 @@ import { equalJson } from '#/api/text/json-value.ts'
 import type { Job, JobCondition, JobStatus } from '#/api/generated/batch/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { countIndexes, formatIndexRanges } from '#/api/text/index-ranges.ts'
-import { isBeingDeleted } from '#/api/metadata.ts'
+import { isBeingDeleted, type Stored } from '#/api/metadata.ts'
 import { formatTime } from '#/api/text/time.ts'
 import { isPodReady } from '../pods.ts'
 import type { PodCounts } from './pod-counts.ts'
@@ -26,11 +26,11 @@ import {
 export interface TrackingWorld {
   readonly job: Job
   /** All pods that the job controls, before the reconcile's writes. */
-  readonly pods: readonly Pod[]
+  readonly pods: readonly Stored<Pod>[]
   readonly podCounts: PodCounts
   readonly outcome: JobOutcome | undefined
   readonly created: number
-  readonly removed: readonly Pod[]
+  readonly removed: readonly Stored<Pod>[]
   /** True if the deleted pods have lost their finalizer and must not be counted. */
   readonly isFinalizerRemoved: boolean
   readonly nowMs: number
@@ -40,7 +40,7 @@ export interface Tracking {
   /** The status with `uncountedTerminatedPods`; identical to the job's status if nothing changes. */
   readonly status: JobStatus
   /** Pods to remove the finalizer from after that status is written. */
-  readonly release: readonly Pod[]
+  readonly release: readonly Stored<Pod>[]
   /** True if there are more than one reconcile handles. */
   readonly isPartial: boolean
 }
@@ -132,16 +132,12 @@ function withoutReleased(counts: Counts, tracked: ReadonlySet<string>): Counts {
   }
 }
 
-function uidOf({ metadata }: Pod): string {
-  return metadata.uid ?? ''
-}
-
 function trackedUids({ pods, removed, isFinalizerRemoved }: TrackingWorld): ReadonlySet<string> {
-  const dismissed = new Set(isFinalizerRemoved ? removed.map(uidOf) : [])
+  const dismissed = new Set(isFinalizerRemoved ? removed.map(pod => pod.metadata.uid) : [])
   return new Set(
     pods
       .filter(hasJobTrackingFinalizer)
-      .map(uidOf)
+      .map(pod => pod.metadata.uid)
       .filter(uid => !dismissed.has(uid)),
   )
 }
@@ -154,17 +150,17 @@ function addUncounted(world: TrackingWorld, counts: Counts): WithUncounted {
   const tracked = trackedUids(world)
   const removed = new Set(world.removed)
   const ended = world.pods.filter(
-    pod => tracked.has(uidOf(pod)) && isReleasable(world, pod, removed.has(pod)),
+    pod => tracked.has(pod.metadata.uid) && isReleasable(world, pod, removed.has(pod)),
   )
   const known = new Set([...counts.uncountedSucceeded, ...counts.uncountedFailed])
   const uncountedSucceeded = [...counts.uncountedSucceeded]
   const uncountedFailed = [...counts.uncountedFailed]
-  const release: Pod[] = []
+  const release: Stored<Pod>[] = []
   for (const pod of inOrderOfIndex(ended)) {
     if (release.length >= uncountedMax || uncountedSucceeded.length + uncountedFailed.length >= uncountedMax)
       break
     release.push(pod)
-    const uid = uidOf(pod)
+    const uid = pod.metadata.uid
     if (known.has(uid)) continue
     if (pod.status?.phase === 'Succeeded') {
       // In an indexed job `completedIndexes` already prevents double counting.
@@ -178,7 +174,7 @@ function addUncounted(world: TrackingWorld, counts: Counts): WithUncounted {
   }
 }
 
-function inOrderOfIndex(pods: readonly Pod[]): readonly Pod[] {
+function inOrderOfIndex(pods: readonly Stored<Pod>[]): readonly Stored<Pod>[] {
   return pods
     .map(pod => ({ pod, index: completionIndexOf(pod) ?? -1 }))
     .toSorted((left, right) => left.index - right.index)
@@ -193,7 +189,7 @@ function isReleasable({ job, podCounts, outcome }: TrackingWorld, pod: Pod, wasR
 }
 
 /** When a job fails, its active pods count as failed. */
-function isCountedAsFailed({ job, outcome }: TrackingWorld, pod: Pod, wasRemoved: boolean): boolean {
+function isCountedAsFailed({ job, outcome }: TrackingWorld, pod: Stored<Pod>, wasRemoved: boolean): boolean {
   const isLost = outcome?.result === 'failure' && (wasRemoved || isTerminating(pod))
   if (!isLost && !hasFailed(pod, job)) return false
   return isCountable(pod, job) && matchPodFailurePolicy(job.spec?.podFailurePolicy, pod).action !== 'Ignore'

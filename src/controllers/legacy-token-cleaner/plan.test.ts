@@ -4,6 +4,7 @@ import type { Pod } from '#/api/generated/core/v1.ts'
 import { formatTime } from '#/api/text/time.ts'
 import { dayMs, parseDay, planByAge, planUnused, type UnusedPlan } from './plan.ts'
 import { secretNamesOf } from '../legacy-token-cleaner.ts'
+import { stored } from '../test-stored.ts'
 
 const day = (text: string): number => parseDay(text) ?? Number.NaN
 const periodMs = 10 * dayMs
@@ -13,7 +14,9 @@ function secretOf(labels: Readonly<Record<string, string>> = {}, uid = '') {
     'kubernetes.io/service-account.name': 'web',
     ...(uid && { 'kubernetes.io/service-account.uid': uid }),
   }
-  return { metadata: { name: 'token', creationTimestamp: '2026-01-01T06:00:00Z', annotations, labels } }
+  return stored({
+    metadata: { name: 'token', creationTimestamp: '2026-01-01T06:00:00Z', annotations, labels },
+  })
 }
 
 const account = { metadata: { name: 'web', uid: 'u1' }, secrets: [{ name: 'token' }] }

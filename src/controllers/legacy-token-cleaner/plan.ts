@@ -1,5 +1,5 @@
 import type { Secret, ServiceAccount } from '#/api/generated/core/v1.ts'
-import { isBeingDeleted } from '#/api/metadata.ts'
+import { isBeingDeleted, type Stored } from '#/api/metadata.ts'
 import { formatTime, parseTime } from '#/api/text/time.ts'
 import { isTokenOf, refersTo } from '../shared/token-secret.ts'
 import { invalidSince, lastUsed } from './labels.ts'
@@ -12,7 +12,7 @@ interface Now {
 }
 
 export interface AgeWorld extends Now {
-  readonly secret: Secret
+  readonly secret: Stored<Secret>
   /** The service account that the secret names. */
   readonly account: ServiceAccount | undefined
 }
@@ -23,7 +23,7 @@ export type AgePlan =
 
 /** Decides from the secret's own data whether its token is a candidate for cleanup. */
 export function planByAge({ secret, account, nowMs, periodMs }: AgeWorld): AgePlan {
-  const { name = '', labels = {}, creationTimestamp = '' } = secret.metadata
+  const { name, labels = {}, creationTimestamp } = secret.metadata
   const usedDay = labels[lastUsed]
   const usedMs = parseDay(usedDay)
   const createdMs = parseTime(creationTimestamp)

@@ -1,6 +1,7 @@
 import { conditionOf } from '#/api/conditions.ts'
 import type { Lease } from '#/api/generated/coordination/v1.ts'
 import type { Node, NodeCondition } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 
 /** Last observed heartbeat, and when it was observed. */
 export interface NodeHealth {
@@ -17,7 +18,7 @@ export function heartbeatOf(node: Node | undefined, lease: Lease | undefined): s
 const nodeConditions = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure']
 
 /** The node's conditions with status Unknown, for a node without heartbeats. */
-export function unknownConditions(node: Node, now: string): readonly NodeCondition[] {
+export function unknownConditions(node: Stored<Node>, now: string): readonly NodeCondition[] {
   const before = node.status?.conditions ?? []
   const unknown = nodeConditions.map((type): NodeCondition => {
     const last = conditionOf(before, type)
@@ -27,7 +28,7 @@ export function unknownConditions(node: Node, now: string): readonly NodeConditi
         status: 'Unknown',
         reason: 'NodeStatusNeverUpdated',
         message: 'Kubelet never posted node status.',
-        lastHeartbeatTime: node.metadata.creationTimestamp ?? now,
+        lastHeartbeatTime: node.metadata.creationTimestamp,
         lastTransitionTime: now,
       }
     }

@@ -1,4 +1,5 @@
 /** Pure functions that set or remove the binding of claims and volumes. */
+import type { Stored } from '#/api/metadata.ts'
 import { annotationOf, withAnnotations, withoutAnnotation } from '#/api/metadata.ts'
 import type {
   PersistentVolume,
@@ -14,7 +15,7 @@ import { preResizeCapacity } from './names.ts'
  * The unbound volume: without `claimRef` if the controller bound it; otherwise it stays reserved for the
  * claim that the user pre-bound it to.
  */
-export function unboundVolume(volume: PersistentVolume): PersistentVolume {
+export function unboundVolume(volume: Stored<PersistentVolume>): Stored<PersistentVolume> {
   const { claimRef, ...rest } = volume.spec ?? {}
   if (annotationOf(volume, boundByControllerAnnotation) !== undefined)
     return withoutAnnotation({ ...volume, spec: rest }, boundByControllerAnnotation)
@@ -23,8 +24,11 @@ export function unboundVolume(volume: PersistentVolume): PersistentVolume {
 }
 
 /** The claim with its reference to the volume; the same object if nothing changes. */
-export function boundClaim(claim: PersistentVolumeClaim, volume: PersistentVolume): PersistentVolumeClaim {
-  const name = volume.metadata.name ?? ''
+export function boundClaim(
+  claim: Stored<PersistentVolumeClaim>,
+  volume: Stored<PersistentVolume>,
+): Stored<PersistentVolumeClaim> {
+  const name = volume.metadata.name
   const isPointing = claim.spec?.volumeName === name
   const pointing = isPointing
     ? claim

@@ -6,6 +6,7 @@ import {
   hasFinalizer,
   withFinalizer,
   withoutFinalizer,
+  type Stored,
 } from '#/api/metadata.ts'
 import type { PersistentVolume } from '#/api/generated/core/v1.ts'
 import { csiDriverByInTreePlugin } from '#/api/core/in-tree-storage.ts'
@@ -29,9 +30,9 @@ export function isUnsupportedInTree(provisioner: string): boolean {
  * delete the storage.
  */
 export function withMigrationAnnotations(
-  volume: PersistentVolume,
+  volume: Stored<PersistentVolume>,
   isOwn: (provisioner: string) => boolean,
-): PersistentVolume {
+): Stored<PersistentVolume> {
   const provisioner = annotationOf(volume, provisionedBy)
   if (provisioner === undefined) return volume
   const driver = csiDriverByInTreePlugin.get(provisioner)

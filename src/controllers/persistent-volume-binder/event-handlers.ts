@@ -5,6 +5,7 @@
 import { annotationOf } from '#/api/metadata.ts'
 import type { Node, PersistentVolume, PersistentVolumeClaim, Pod } from '#/api/generated/core/v1.ts'
 import type { StorageClass } from '#/api/generated/storage/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { equalJson } from '#/api/text/json-value.ts'
 import {
   bindCompletedAnnotation,
@@ -27,12 +28,12 @@ export interface BinderInformers {
 /** Additional index key for claims without a storage class; not a valid class name. */
 const classless = '/'
 
-export function availableByClass(volumes: Informer<PersistentVolume>): Index<PersistentVolume> {
+export function availableByClass(volumes: Informer<PersistentVolume>): Index<Stored<PersistentVolume>> {
   return volumes.index('available', volume => (isAvailable(volume) ? [storageClassOf(volume)] : []))
 }
 
 /** Volumes by the key of the claim that they reference. */
-export function volumesByClaim(volumes: Informer<PersistentVolume>): Index<PersistentVolume> {
+export function volumesByClaim(volumes: Informer<PersistentVolume>): Index<Stored<PersistentVolume>> {
   return volumes.index('claim', volume => claimKeyOf(volume))
 }
 

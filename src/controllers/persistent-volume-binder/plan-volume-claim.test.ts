@@ -2,14 +2,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { PersistentVolume, PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
 import type { StorageClass } from '#/api/generated/storage/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { planVolumeClaim } from './plan-volume-claim.ts'
+import { stored } from '../test-stored.ts'
 
 /**
  * A volume as `name size [words]`: `rwx` adds an access mode, `block`, `class=c`, `vac=c` is a
  * VolumeAttributesClass, `label=l`, `for=claim` pre-binds it to a claim (`for=claim!` with the uid `u`,
  * `for=claim?` with another uid), `going` is being deleted, `Released` and so on are phases.
  */
-function volume(text: string): PersistentVolume {
+function volume(text: string): Stored<PersistentVolume> {
   const [name = '', size = '', ...words] = text.split(' ')
   const value = (key: string): string | undefined => {
     return words.find(word => word.startsWith(`${key}=`))?.slice(key.length + 1)
@@ -20,7 +22,7 @@ function volume(text: string): PersistentVolume {
   const claimRef = { namespace: 'n', name: kept?.replace(/[!?]$/, '') ?? '', ...(uid && { uid }) }
   const label = value('label')
   const attributes = value('vac')
-  return {
+  return stored({
     metadata: {
       name,
       ...(words.includes('going') && { deletionTimestamp: '2026-01-01T00:00:00Z' }),
@@ -35,13 +37,13 @@ function volume(text: string): PersistentVolume {
       ...(kept !== undefined && { claimRef }),
     },
     status: { phase },
-  }
+  })
 }
 
 /**
  * A claim named `c` as `size [words]`: as above, and `volume=v`, `done`, `node`, `none` for no storage class.
  */
-function claim(text: string): PersistentVolumeClaim {
+function claim(text: string): Stored<PersistentVolumeClaim> {
   const [size = '', ...words] = text.split(' ')
   const value = (key: string): string | undefined => {
     return words.find(word => word.startsWith(`${key}=`))?.slice(key.length + 1)
@@ -51,7 +53,7 @@ function claim(text: string): PersistentVolumeClaim {
     ...(words.includes('node') && { 'volume.kubernetes.io/selected-node': 'n1' }),
   }
   const label = value('label')
-  return {
+  return stored({
     metadata: {
       namespace: 'n',
       name: 'c',
@@ -68,12 +70,12 @@ function claim(text: string): PersistentVolumeClaim {
       ...(label && { selector: { matchLabels: { label } } }),
       ...(value('volume') && { volumeName: value('volume')! }),
     },
-  }
+  })
 }
 
-const classes: readonly StorageClass[] = [
-  { metadata: { name: 'fast' }, provisioner: 'p', volumeBindingMode: 'Immediate' },
-  { metadata: { name: 'lazy' }, provisioner: 'p', volumeBindingMode: 'WaitForFirstConsumer' },
+const classes: readonly Stored<StorageClass>[] = [
+  stored({ metadata: { name: 'fast' }, provisioner: 'p', volumeBindingMode: 'Immediate' }),
+  stored({ metadata: { name: 'lazy' }, provisioner: 'p', volumeBindingMode: 'WaitForFirstConsumer' }),
 ]
 
 interface Setting {
@@ -85,7 +87,7 @@ interface Setting {
 function check(text: string, volumes: readonly string[], expected: string, setting: Setting = {}): void {
   const parsed = claim(text)
   const all = volumes.map(volume)
-  const classNamed = (name: string | undefined): StorageClass | undefined => {
+  const classNamed = (name: string | undefined): Stored<StorageClass> | undefined => {
     return classes.find(({ metadata }) => metadata.name === name)
   }
   const plan = planVolumeClaim({

@@ -1,4 +1,4 @@
-import { annotationOf, isBeingDeleted } from '#/api/metadata.ts'
+import { annotationOf, isBeingDeleted, type Stored } from '#/api/metadata.ts'
 import type { PersistentVolume, PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
 import type { StorageClass } from '#/api/generated/storage/v1.ts'
 import {
@@ -15,23 +15,23 @@ import type { EventContent } from '#/client/event-recorder.ts'
 export type VolumeClaimPlan =
   | { readonly do: 'nothing' }
   /** Write the missing parts of the binding. */
-  | { readonly do: 'bind'; readonly volume: PersistentVolume }
+  | { readonly do: 'bind'; readonly volume: Stored<PersistentVolume> }
   /** The claim stays Pending. */
   | { readonly do: 'wait'; readonly event?: EventContent }
   /** Set the default storage class; the claim is then reconciled again. */
   | { readonly do: 'assign-class'; readonly storageClass: string }
-  | { readonly do: 'provision'; readonly storageClass: StorageClass }
+  | { readonly do: 'provision'; readonly storageClass: Stored<StorageClass> }
   /** The bound volume is gone: the claim becomes Lost. */
   | { readonly do: 'lose'; readonly event: EventContent }
 
 export interface VolumeClaimWorld {
-  readonly claim: PersistentVolumeClaim
+  readonly claim: Stored<PersistentVolumeClaim>
   /** The volume that `spec.volumeName` names. */
-  readonly volume: PersistentVolume | undefined
+  readonly volume: Stored<PersistentVolume> | undefined
   /** Volumes reserved for the claim, and available ones of its storage class. */
-  readonly candidates: readonly PersistentVolume[]
+  readonly candidates: readonly Stored<PersistentVolume>[]
   /** The storage class that the claim names. */
-  readonly storageClass: StorageClass | undefined
+  readonly storageClass: Stored<StorageClass> | undefined
   readonly defaultClass: () => StorageClass | undefined
   /** Names of unscheduled pods that use the claim. */
   readonly unscheduledPods: () => readonly string[]
@@ -67,7 +67,7 @@ function planBoundClaim({ claim, volume }: VolumeClaimWorld): VolumeClaimPlan {
 function planClaimWithVolume({ claim, volume }: VolumeClaimWorld): VolumeClaimPlan {
   if (volume === undefined) return { do: 'wait' }
   if (isVolumeBoundToClaim(volume, claim)) return { do: 'bind', volume }
-  const name = quote(volume.metadata.name ?? '')
+  const name = quote(volume.metadata.name)
   if (volume.spec?.claimRef !== undefined) {
     const message = `volume ${name} already bound to a different claim.`
     return { do: 'wait', event: { type: 'Warning', reason: 'FailedBinding', message } }

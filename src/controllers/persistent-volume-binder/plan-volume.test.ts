@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { PersistentVolume } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { boundVolume } from '#/api/core/persistent-volumes.ts'
 import { boundClaim, boundStatus, unboundStatus, unboundVolume } from './bound.ts'
 import { migratedDriverOf, isUnsupportedInTree, withMigrationAnnotations } from './csi-migration.ts'
 import { planVolume } from './plan-volume.ts'
+import { stored } from '../test-stored.ts'
 
 interface VolumeText {
   /** `uid` of the referenced claim; '' reserves the volume by name only. */
@@ -21,8 +23,8 @@ function volumeOf({
   annotations,
   finalizers,
   isGoing,
-}: VolumeText): PersistentVolume {
-  return {
+}: VolumeText): Stored<PersistentVolume> {
+  return stored({
     metadata: {
       name: 'v',
       ...(annotations && { annotations }),
@@ -36,10 +38,10 @@ function volumeOf({
       ...(claim !== undefined && { claimRef: { namespace: 'n', name: 'c', ...(claim && { uid: claim }) } }),
     },
     status: { phase: 'Bound' },
-  }
+  })
 }
 
-const claim = { metadata: { namespace: 'n', name: 'c', uid: 'u', resourceVersion: '7' } }
+const claim = stored({ metadata: { namespace: 'n', name: 'c', uid: 'u', resourceVersion: '7' } })
 const made = { 'pv.kubernetes.io/provisioned-by': 'p' }
 const chosen = { 'pv.kubernetes.io/bound-by-controller': 'yes' }
 

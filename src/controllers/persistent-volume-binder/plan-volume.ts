@@ -1,4 +1,4 @@
-import { annotationOf, hasFinalizer, isBeingDeleted } from '#/api/metadata.ts'
+import { annotationOf, hasFinalizer, isBeingDeleted, type Stored } from '#/api/metadata.ts'
 import type { PersistentVolume, PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
 import { isSameMode } from '#/api/core/persistent-volumes.ts'
 import { deletionFinalizer, migratedTo, provisionedBy } from './names.ts'
@@ -6,9 +6,9 @@ import { deletionFinalizer, migratedTo, provisionedBy } from './names.ts'
 export type VolumePlan =
   | { readonly do: 'phase'; readonly phase: 'Available' | 'Bound' }
   /** The claim cannot use the volume (different volume mode). */
-  | { readonly do: 'mismatch'; readonly claim: PersistentVolumeClaim }
+  | { readonly do: 'mismatch'; readonly claim: Stored<PersistentVolumeClaim> }
   /** Enqueue the claim. */
-  | { readonly do: 'wake'; readonly claim: PersistentVolumeClaim }
+  | { readonly do: 'wake'; readonly claim: Stored<PersistentVolumeClaim> }
   | { readonly do: 'unbind' }
   /** Mark as Released, then apply the reclaim policy. */
   | { readonly do: 'reclaim'; readonly policy: ReclaimPolicy }
@@ -18,7 +18,10 @@ export type ReclaimPolicy = 'Retain' | 'Delete' | 'Recycle' | 'Unknown'
 /**
  * The action for a volume. `claim` has the uid that the volume references; undefined if it no longer exists.
  */
-export function planVolume(volume: PersistentVolume, claim: PersistentVolumeClaim | undefined): VolumePlan {
+export function planVolume(
+  volume: PersistentVolume,
+  claim: Stored<PersistentVolumeClaim> | undefined,
+): VolumePlan {
   const { claimRef } = volume.spec ?? {}
   if (!claimRef?.uid) {
     // It will never be released, but its finalizer requires that the storage is deleted first.

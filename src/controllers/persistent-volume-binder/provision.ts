@@ -1,6 +1,13 @@
 /** Dynamic provisioning of volumes. */
 import { messageOf } from '#/base/message-of.ts'
-import { annotationOf, withAnnotations, withoutAnnotation, keyOf } from '#/api/metadata.ts'
+import {
+  annotationOf,
+  withAnnotations,
+  withoutAnnotation,
+  keyOf,
+  type Stored,
+  type Named,
+} from '#/api/metadata.ts'
 import { ApiError, isApiError } from '#/api/errors.ts'
 import { persistentVolumes } from '#/api/generated/core/v1-resources.ts'
 import type { Node, PersistentVolume, PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
@@ -19,20 +26,20 @@ import { updateClaim, type Writing } from './write.ts'
 
 export interface Provisioning extends Writing {
   readonly provisioners: ReadonlyMap<string, Provisioner>
-  readonly nodeOf: (name: string) => Node | undefined
+  readonly nodeOf: (name: string) => Stored<Node> | undefined
 }
 
 /** A claim and its provisioned volume, in their latest versions. */
 export interface Provisioned {
-  readonly claim: PersistentVolumeClaim
-  readonly volume: PersistentVolume
+  readonly claim: Stored<PersistentVolumeClaim>
+  readonly volume: Stored<PersistentVolume>
 }
 
 /** Undefined if the provisioner is external, or if provisioning is not possible at present. */
 export async function provision(
   provisioning: Provisioning,
-  claim: PersistentVolumeClaim,
-  storageClass: StorageClass,
+  claim: Stored<PersistentVolumeClaim>,
+  storageClass: Stored<StorageClass>,
 ): Promise<Provisioned | undefined> {
   const provisioner = provisioning.provisioners.get(storageClass.provisioner)
   if (provisioner) return provisionHere(provisioning, claim, { storageClass, provisioner })
@@ -54,13 +61,13 @@ export async function provision(
 }
 
 interface Choice {
-  readonly storageClass: StorageClass
+  readonly storageClass: Stored<StorageClass>
   readonly provisioner: Provisioner
 }
 
 async function provisionHere(
   provisioning: Provisioning,
-  given: PersistentVolumeClaim,
+  given: Stored<PersistentVolumeClaim>,
   choice: Choice,
 ): Promise<Provisioned | undefined> {
   const { client, volumes, nodeOf } = provisioning
@@ -70,7 +77,7 @@ async function provisionHere(
     return undefined
   }
   const claim = await nameProvisioner(provisioning, given, choice.provisioner.name)
-  const volumeName = `pvc-${claim.metadata.uid}`
+  const volumeName = volumeNameOf(claim)
   // Provisioned before a crash, or by another process.
   const known = volumes.get(volumeName) ?? (await client.find(persistentVolumes, { name: volumeName }))
   if (known) return { claim, volume: known }
@@ -86,17 +93,18 @@ async function provisionHere(
   try {
     made = await provisioner.provision({ volumeName, claim, storageClass, selectedNode: node })
   } catch (error) {
-    const about = `Failed to provision volume with StorageClass ${quote(storageClass.metadata.name ?? '')}`
+    const about = `Failed to provision volume with StorageClass ${quote(storageClass.metadata.name)}`
     fail(provisioning, claim, `${about}: ${messageOf(error)}`)
     // The scheduler may select another node where provisioning succeeds.
     await updateClaim(provisioning, withoutAnnotation(claim, selectedNodeAnnotation), claim)
     throw error
   }
-  const volume = await record(provisioning, choice, {
-    claim,
-    volume: volumeFor(claim, made, choice, volumeName),
-  })
-  return { claim, volume }
+  const unrecorded = { claim, provisioner, volume: volumeFor(claim, made, choice) }
+  return { claim, volume: await record(provisioning, unrecorded) }
+}
+
+function volumeNameOf(claim: Stored<PersistentVolumeClaim>): string {
+  return `pvc-${claim.metadata.uid}`
 }
 
 /** Reason why provisioning is rejected before calling the provisioner. */
@@ -112,21 +120,20 @@ function refusalOf(
   if (provisioner.supportsMountOptions || mountOptions.length === 0) return undefined
   return (
     'Mount options are not supported by the provisioner but StorageClass ' +
-    `${quote(metadata.name ?? '')} has mount options [${mountOptions.join(' ')}]`
+    `${quote(metadata.name)} has mount options [${mountOptions.join(' ')}]`
   )
 }
 
 function volumeFor(
-  claim: PersistentVolumeClaim,
+  claim: Stored<PersistentVolumeClaim>,
   made: ProvisionedVolume,
   { storageClass, provisioner }: Choice,
-  name: string,
-): PersistentVolume {
+): Named<PersistentVolume> {
   const { annotations, labels, spec } = made
   const policy = spec.persistentVolumeReclaimPolicy ?? storageClass.reclaimPolicy ?? 'Delete'
   return {
     metadata: {
-      name,
+      name: volumeNameOf(claim),
       ...(labels && { labels }),
       annotations: {
         ...annotations,
@@ -144,14 +151,18 @@ function volumeFor(
   }
 }
 
-/** The storage exists; creates the PersistentVolume. */
-async function record(
-  provisioning: Provisioning,
-  { provisioner }: Choice,
-  { claim, volume }: Provisioned,
-): Promise<PersistentVolume> {
+/** A volume whose storage exists but whose object does not. */
+interface Unrecorded {
+  readonly claim: Stored<PersistentVolumeClaim>
+  readonly provisioner: Provisioner
+  readonly volume: Named<PersistentVolume>
+}
+
+/** Creates the PersistentVolume. */
+async function record(provisioning: Provisioning, unrecorded: Unrecorded): Promise<Stored<PersistentVolume>> {
   const { client, recorder, volumes } = provisioning
-  const name = volume.metadata.name ?? ''
+  const { claim, provisioner, volume } = unrecorded
+  const name = volume.metadata.name
   try {
     const created = await volumes.assume(client.create(persistentVolumes, volume))
     const message = `Successfully provisioned volume ${name} using ${provisioner.name}`
@@ -160,15 +171,14 @@ async function record(
   } catch (error) {
     if (isApiError(error, 'AlreadyExists')) return client.get(persistentVolumes, { name })
     // After other errors the object may have been created, and only the response was lost.
-    if (isRefusal(error)) await cleanUp(provisioning, provisioner, { claim, volume }, error)
+    if (isRefusal(error)) await cleanUp(provisioning, unrecorded, error)
     throw error
   }
 }
 
 async function cleanUp(
   provisioning: Provisioning,
-  provisioner: Provisioner,
-  { claim, volume }: Provisioned,
+  { claim, provisioner, volume }: Unrecorded,
   cause: unknown,
 ): Promise<void> {
   const about = `provisioned PV object for claim ${keyOf(claim)}`
@@ -192,9 +202,9 @@ function isRefusal(error: unknown): boolean {
 /** Sets the claim's provisioner annotation, which external provisioners act on. */
 async function nameProvisioner(
   writing: Writing,
-  claim: PersistentVolumeClaim,
+  claim: Stored<PersistentVolumeClaim>,
   name: string,
-): Promise<PersistentVolumeClaim> {
+): Promise<Stored<PersistentVolumeClaim>> {
   if (annotationOf(claim, storageProvisioner) === name) return claim
   const named = withAnnotations(claim, { [betaStorageProvisioner]: name, [storageProvisioner]: name })
   return updateClaim(writing, named, claim)

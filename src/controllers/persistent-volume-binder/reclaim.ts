@@ -1,6 +1,6 @@
 /** Reclaims released volumes according to their reclaim policy. */
 import { messageOf } from '#/base/message-of.ts'
-import { annotationOf, hasFinalizer, isBeingDeleted, withoutFinalizer } from '#/api/metadata.ts'
+import { annotationOf, hasFinalizer, isBeingDeleted, withoutFinalizer, type Stored } from '#/api/metadata.ts'
 import { isApiError } from '#/api/errors.ts'
 import { persistentVolumes } from '#/api/generated/core/v1-resources.ts'
 import type { PersistentVolume } from '#/api/generated/core/v1.ts'
@@ -18,7 +18,7 @@ export interface Reclaiming extends Writing {
 
 export async function reclaim(
   reclaiming: Reclaiming,
-  given: PersistentVolume,
+  given: Stored<PersistentVolume>,
   policy: ReclaimPolicy,
 ): Promise<void> {
   // Keep the Failed phase visible while retrying.
@@ -42,11 +42,11 @@ export async function reclaim(
 }
 
 /** Deletes the storage before the object, so that a crash in between leads to a retry. */
-async function deleteStorage(reclaiming: Reclaiming, volume: PersistentVolume): Promise<void> {
+async function deleteStorage(reclaiming: Reclaiming, volume: Stored<PersistentVolume>): Promise<void> {
   const deleter = deleterOf(reclaiming, volume)
   if (deleter === 'external') return
   if (deleter === 'none') {
-    const about = `error getting deleter volume plugin for volume ${quote(volume.metadata.name ?? '')}`
+    const about = `error getting deleter volume plugin for volume ${quote(volume.metadata.name)}`
     return fail(reclaiming, volume, {
       reason: 'VolumeFailedDelete',
       message: `${about}: no deletable volume plugin matched`,
@@ -60,7 +60,7 @@ async function deleteStorage(reclaiming: Reclaiming, volume: PersistentVolume): 
     await fail(reclaiming, volume, { reason: 'VolumeFailedDelete', message: messageOf(error) })
     throw error
   }
-  const { name = '', uid = '' } = volume.metadata
+  const { name, uid } = volume.metadata
   try {
     const free = await updateVolume(reclaiming, withoutFinalizer(volume, deletionFinalizer), volume)
     if (isBeingDeleted(free)) return
@@ -83,7 +83,7 @@ function deleterOf(
 
 async function fail(
   writing: Writing,
-  volume: PersistentVolume,
+  volume: Stored<PersistentVolume>,
   { reason, message }: Pick<EventContent, 'reason' | 'message'>,
 ): Promise<void> {
   const event: EventContent = { type: 'Warning', reason, message }

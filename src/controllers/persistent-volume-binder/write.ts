@@ -1,5 +1,6 @@
 /** Writes to claims and volumes. Each is skipped if nothing changes. */
 import { persistentVolumeClaims, persistentVolumes } from '#/api/generated/core/v1-resources.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type {
   PersistentVolume,
   PersistentVolumeClaim,
@@ -24,8 +25,8 @@ export interface Writing {
  */
 export async function bind(
   writing: Writing,
-  volume: PersistentVolume,
-  claim: PersistentVolumeClaim,
+  volume: Stored<PersistentVolume>,
+  claim: Stored<PersistentVolumeClaim>,
 ): Promise<void> {
   const pointed = await updateVolume(writing, boundVolume(volume, claim), volume)
   const bound = await setPhase(writing, pointed, { phase: 'Bound' })
@@ -33,24 +34,24 @@ export async function bind(
   await setClaimStatus(writing, pointing, boundStatus(pointing, bound))
 }
 
-export async function unbind(writing: Writing, volume: PersistentVolume): Promise<void> {
+export async function unbind(writing: Writing, volume: Stored<PersistentVolume>): Promise<void> {
   const unbound = await updateVolume(writing, unboundVolume(volume), volume)
   await setPhase(writing, unbound, { phase: 'Available' })
 }
 
 export async function updateVolume(
   { client, volumes }: Writing,
-  volume: PersistentVolume,
+  volume: Stored<PersistentVolume>,
   before: PersistentVolume,
-): Promise<PersistentVolume> {
+): Promise<Stored<PersistentVolume>> {
   return volume === before ? volume : volumes.assume(client.update(persistentVolumes, volume))
 }
 
 export async function updateClaim(
   { client, claims }: Writing,
-  claim: PersistentVolumeClaim,
+  claim: Stored<PersistentVolumeClaim>,
   before: PersistentVolumeClaim,
-): Promise<PersistentVolumeClaim> {
+): Promise<Stored<PersistentVolumeClaim>> {
   return claim === before ? claim : claims.assume(client.update(persistentVolumeClaims, claim))
 }
 
@@ -62,9 +63,9 @@ export interface PhaseChange {
 
 export async function setPhase(
   { client, recorder, volumes }: Writing,
-  volume: PersistentVolume,
+  volume: Stored<PersistentVolume>,
   { phase, event }: PhaseChange,
-): Promise<PersistentVolume> {
+): Promise<Stored<PersistentVolume>> {
   if (volume.status?.phase === phase) return volume
   // The API server sets the transition time; the message of the previous phase is dropped.
   const { lastPhaseTransitionTime: _, message: __, ...rest } = volume.status ?? {}

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Pod } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { planReplicas } from './plan.ts'
+import { stored } from '../test-stored.ts'
 
-function podsOf(count: number): readonly Pod[] {
-  return Array.from({ length: count }, (_, index) => ({ metadata: { uid: String(index) } }))
+function podsOf(count: number): readonly Stored<Pod>[] {
+  return Array.from({ length: count }, (_, index) => stored({ metadata: { uid: String(index) } }))
 }
 
 test('planReplicas creates missing or deletes excess pods, up to burstReplicas', () => {

@@ -1,10 +1,11 @@
 import type { Pod } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { ReplicaSetLike } from './replica-set-like.ts'
 import { rankForDeletion } from '../shared/rank-for-deletion.ts'
 
 export interface ReplicasPlan {
   readonly create: number
-  readonly delete: readonly Pod[]
+  readonly delete: readonly Stored<Pod>[]
 }
 
 /** Maximum number of pods created or deleted by one reconcile; the next one continues. */
@@ -22,7 +23,7 @@ export function planReplicas(world: ReplicasWorld): ReplicasPlan {
 export interface ReplicasWorld {
   readonly set: ReplicaSetLike
   /** Active pods of the set. */
-  readonly pods: readonly Pod[]
+  readonly pods: readonly Stored<Pod>[]
   /** Active pods of related sets, used to rank pods for deletion; evaluated only when scaling down. */
   readonly related: () => readonly Pod[]
   readonly nowMs: number

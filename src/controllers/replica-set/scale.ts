@@ -1,6 +1,7 @@
 import { isApiError, isNamespaceTerminating } from '#/api/errors.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { Client } from '#/client/client.ts'
 import type { EventContent, EventRecorder } from '#/client/event-recorder.ts'
 import { podFromTemplate } from '../pods.ts'
@@ -11,7 +12,7 @@ import type { ReplicaFailure } from './status.ts'
 import { messageOf } from '#/base/message-of.ts'
 
 export interface ScaleWork {
-  readonly set: ReplicaSetLike
+  readonly set: Stored<ReplicaSetLike>
   readonly client: Client
   readonly recorder: Pick<EventRecorder, 'record'>
 }
@@ -45,7 +46,10 @@ async function createPods(
   return { reason: 'FailedCreate', message: messageOf(error), error }
 }
 
-async function removePods(work: ScaleWork, excess: readonly Pod[]): Promise<ReplicaFailure | undefined> {
+async function removePods(
+  work: ScaleWork,
+  excess: readonly Stored<Pod>[],
+): Promise<ReplicaFailure | undefined> {
   const results = await Promise.allSettled(excess.map(pod => removePod(work, pod)))
   const failed = results.find(result => result.status === 'rejected')
   if (failed === undefined) return undefined
@@ -53,8 +57,8 @@ async function removePods(work: ScaleWork, excess: readonly Pod[]): Promise<Repl
   return { reason: 'FailedDelete', message, error: failed.reason }
 }
 
-async function removePod({ set, client, recorder }: ScaleWork, { metadata }: Pod): Promise<void> {
-  const { namespace, name = '', uid = '' } = metadata
+async function removePod({ set, client, recorder }: ScaleWork, { metadata }: Stored<Pod>): Promise<void> {
+  const { namespace, name, uid } = metadata
   try {
     await client.delete(pods, { namespace, name }, { preconditions: { uid } })
     recorder.record(set, normal('SuccessfulDelete', `Deleted pod: ${name}`))

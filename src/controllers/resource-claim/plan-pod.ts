@@ -1,14 +1,15 @@
 import type { Pod, PodResourceClaim, PodResourceClaimStatus } from '#/api/generated/core/v1.ts'
 import type { ResourceClaim, ResourceClaimTemplate } from '#/api/generated/resource/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { resourceClaimNameOf, isReservedFor, isClaimUsableByPod } from '#/api/core/pod-resource-claims.ts'
 import { quote } from '#/api/text/quote.ts'
 
 export interface PodClaimsWorld {
-  readonly pod: Pod
+  readonly pod: Stored<Pod>
   readonly claimNamed: (name: string) => ResourceClaim | undefined
   readonly templateNamed: (name: string) => ResourceClaimTemplate | undefined
   /** Claims that have the pod as controller. */
-  readonly owned: readonly ResourceClaim[]
+  readonly owned: readonly Stored<ResourceClaim>[]
 }
 
 /** Action for one entry of the pod's `resourceClaims`. */
@@ -37,7 +38,7 @@ function planEntry(
   }
   // Created by an earlier reconcile that was interrupted before the status update.
   const made = owned.find(({ metadata }) => metadata.annotations?.[entryAnnotation] === name)
-  if (made) return { entry: name, action: 'record', claim: made.metadata.name ?? '' }
+  if (made) return { entry: name, action: 'record', claim: made.metadata.name }
   const template = templateNamed(templateName)
   if (template) return { entry: name, action: 'create', claim: claimFrom(template, pod, name) }
   const missing = `resourceclaimtemplate.resource.k8s.io ${quote(templateName)} not found`
@@ -51,8 +52,8 @@ function planEntry(
 /** Set on generated claims: the entry of the pod's `resourceClaims`. */
 const entryAnnotation = 'resource.kubernetes.io/pod-claim-name'
 
-function claimFrom({ spec }: ResourceClaimTemplate, pod: Pod, entry: string): ResourceClaim {
-  const { namespace, name = '', uid = '' } = pod.metadata
+function claimFrom({ spec }: ResourceClaimTemplate, pod: Stored<Pod>, entry: string): ResourceClaim {
+  const { namespace, name, uid } = pod.metadata
   const { labels, annotations } = spec.metadata ?? {}
   return {
     metadata: {
@@ -98,8 +99,8 @@ export function planReservations({ pod, claimNamed }: PodClaimsWorld): readonly 
   })
 }
 
-export function reservedFor(claim: ResourceClaim, pod: Pod): ResourceClaim {
-  const { name = '', uid = '' } = pod.metadata
+export function reservedFor(claim: ResourceClaim, pod: Stored<Pod>): ResourceClaim {
+  const { name, uid } = pod.metadata
   const consumers = [...(claim.status?.reservedFor ?? []), { resource: 'pods', name, uid }]
   return { ...claim, status: { ...claim.status, reservedFor: consumers } }
 }

@@ -3,11 +3,12 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Pod, ResourceQuota } from '#/api/generated/core/v1.ts'
 import { configMaps, pods, services } from '#/api/generated/core/v1-resources.ts'
-import { keyOf, type KubernetesObject } from '#/api/metadata.ts'
+import { keyOf, type Stored } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import { evaluatorFor, formatAmounts } from '#/api/quota.ts'
 import { formatTime } from '#/api/text/time.ts'
 import { QuotaUsage, type CountedKind } from './quota-usage.ts'
+import { stored } from '../test-stored.ts'
 
 function kindOf(resource: Resource): CountedKind {
   return { name: resource.plural, evaluator: evaluatorFor(resource)! }
@@ -22,14 +23,14 @@ function quotaOf(names: readonly string[], spec: ResourceQuota['spec'] = {}): Re
   return { metadata: {}, spec: { ...spec, hard: Object.fromEntries(names.map(name => [name, '100'])) } }
 }
 
-function podOf(name: string, cpu?: string, more: Partial<Pod> = {}): Pod {
+function podOf(name: string, cpu?: string, more: Partial<Pod> = {}): Stored<Pod> {
   const resources = cpu === undefined ? {} : { requests: { cpu } }
   const { metadata, ...rest } = more
-  return {
+  return stored({
     metadata: { ...metadata, namespace: 'n', name },
     spec: { containers: [{ name: 'a', image: 'a', resources }] },
     ...rest,
-  }
+  })
 }
 
 function usageOf(quota: ResourceQuota, included = kinds): QuotaUsage {
@@ -56,7 +57,7 @@ test('usage follows added, changed and deleted objects, and decreases are releas
   shows('count/configmaps=0,pods=0,requests.cpu=0', 'pods=1,requests.cpu=500m')
   usage.discardReleased()
   shows('count/configmaps=0,pods=0,requests.cpu=0')
-  assert.equal(usage.change(serviceKind, { metadata: { namespace: 'n', name: 's' } }, 0), false)
+  assert.equal(usage.change(serviceKind, stored({ metadata: { namespace: 'n', name: 's' } }), 0), false)
 })
 
 test('only objects in the quota scopes count', () => {
@@ -85,7 +86,7 @@ test('a resource is counted when all kinds that count towards it are included', 
 
 test('a terminating pod past its grace period stops counting without an event', () => {
   const usage = usageOf(quotaOf(['pods', 'count/pods']))
-  const going = (name: string, atMs: number): Pod => {
+  const going = (name: string, atMs: number): Stored<Pod> => {
     return podOf(name, '1', {
       metadata: { deletionTimestamp: formatTime(atMs), deletionGracePeriodSeconds: 30 },
     })
@@ -121,14 +122,14 @@ test('the usage equals the sum over existing objects after any sequence of chang
       const names = ['pods', 'cpu', 'services', 'configmaps', 'count/configmaps', 'services.nodeports']
       const quota = quotaOf(names, isScoped ? { scopes: ['NotBestEffort'] } : {})
       const usage = usageOf(quota)
-      const there = new Map<CountedKind, Map<string, KubernetesObject>>(kinds.map(kind => [kind, new Map()]))
+      const there = new Map<CountedKind, Map<string, Stored>>(kinds.map(kind => [kind, new Map()]))
       for (const { name, kind: kindName, cpu, phase, isGone } of changes) {
         const kind = { pod: podKind, service: serviceKind, map: mapKind }[kindName]
         const spec = { type: 'NodePort', ports: [{ port: 1 }] }
         const object =
           kind === podKind
             ? podOf(name, cpu, { status: { phase } })
-            : { metadata: { namespace: 'n', name }, ...(kind === serviceKind && cpu ? { spec } : {}) }
+            : stored({ metadata: { namespace: 'n', name }, ...(kind === serviceKind && cpu ? { spec } : {}) })
         if (isGone) there.get(kind)?.delete(keyOf(object))
         else there.get(kind)?.set(keyOf(object), object)
         if (isGone) usage.remove(kind, keyOf(object))

@@ -4,7 +4,7 @@
  */
 import { Heap, type HeapEntry } from '#/base/heap.ts'
 import type { ResourceQuota } from '#/api/generated/core/v1.ts'
-import { keyOf, type KubernetesObject } from '#/api/metadata.ts'
+import { keyOf, type KubernetesObject, type Stored } from '#/api/metadata.ts'
 import {
   addQuantities,
   compareQuantities,
@@ -71,17 +71,17 @@ export class QuotaUsage {
   }
 
   /** Counts all objects of a kind. From then on changes of the kind must be reported. */
-  include(kind: CountedKind, objects: readonly KubernetesObject[], nowMs: number): void {
+  include(kind: CountedKind, objects: readonly Stored[], nowMs: number): void {
     if (!this.#awaited.delete(kind)) return
     this.#objects.set(kind, new Map())
     for (const object of objects) this.change(kind, object, nowMs)
   }
 
   /** Counts an added or changed object. Returns true if the quota must be reconciled. */
-  change(kind: CountedKind, object: KubernetesObject, nowMs: number): boolean {
+  change(kind: CountedKind, object: Stored, nowMs: number): boolean {
     if (!this.#objects.has(kind)) return false
     const key = keyOf(object)
-    const isSooner = this.#timed.set(kind, key, object, nowMs)
+    const isSooner = this.#timed.set(kind, object, nowMs)
     return this.#enter(kind, key, this.#usage(kind, object, nowMs)) || isSooner
   }
 
@@ -163,7 +163,8 @@ class TimedObjects {
   }
 
   /** Returns true if the object is due before all others. */
-  set(kind: CountedKind, key: string, object: KubernetesObject, nowMs: number): boolean {
+  set(kind: CountedKind, object: Stored, nowMs: number): boolean {
+    const key = keyOf(object)
     const before = this.nextMs
     this.delete(kind, key)
     const dueMs = overdueAtMs(object)

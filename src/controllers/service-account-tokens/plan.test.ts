@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Secret, ServiceAccount } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { planReferences, planToken } from './plan.ts'
+import { stored } from '../test-stored.ts'
 
-const account: ServiceAccount = { metadata: { namespace: 'here', name: 'web', uid: 'u1' } }
+const account: Stored<ServiceAccount> = stored({ metadata: { namespace: 'here', name: 'web', uid: 'u1' } })
 
 function base64(text: string): string {
   return Buffer.from(text).toString('base64')

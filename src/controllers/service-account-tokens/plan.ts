@@ -1,11 +1,12 @@
 import type { Claims } from '#/base/json-web-token.ts'
 import type { Secret, ServiceAccount } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { accountNameAnnotation, accountUidAnnotation, refersTo } from '../shared/token-secret.ts'
 
 export interface TokenWorld {
   readonly secret: Secret
   /** The service account that the secret names; undefined if it does not exist. */
-  readonly account: ServiceAccount | undefined
+  readonly account: Stored<ServiceAccount> | undefined
   /** PEM. */
   readonly caCertificate: string | undefined
 }
@@ -24,7 +25,7 @@ export function planToken({ secret, account, caCertificate = '' }: TokenWorld): 
   const isWhole = !needsToken && namespace === data['namespace'] && certificate === data['ca.crt']
   // An immutable secret cannot be completed.
   if (isWhole || secret.immutable) return { action: 'nothing' }
-  const { name = '', uid = '' } = account.metadata
+  const { name, uid } = account.metadata
   const annotations = {
     ...metadata.annotations,
     [accountNameAnnotation]: name,

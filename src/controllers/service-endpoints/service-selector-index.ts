@@ -1,7 +1,7 @@
 import type { Pod, Service } from '#/api/generated/core/v1.ts'
 import { equalJson } from '#/api/text/json-value.ts'
 import { labelOf, type Labels } from '#/api/labels.ts'
-import { keyOf } from '#/api/metadata.ts'
+import { keyOf, type Stored } from '#/api/metadata.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { Index } from '#/client/indexer.ts'
 import { isPodTerminal, isPodReady } from '../pods.ts'
@@ -12,8 +12,8 @@ import { isPodTerminal, isPodReady } from '../pods.ts'
  */
 export class ServiceSelectorIndex {
   readonly #pods: Informer<Pod>
-  readonly #podsByLabel: Index<Pod>
-  readonly #servicesByLabel: Index<Service>
+  readonly #podsByLabel: Index<Stored<Pod>>
+  readonly #servicesByLabel: Index<Stored<Service>>
 
   constructor({ services, pods }: { readonly services: Informer<Service>; readonly pods: Informer<Pod> }) {
     this.#pods = pods
@@ -26,7 +26,7 @@ export class ServiceSelectorIndex {
     })
   }
 
-  podsOf(service: Service): readonly Pod[] {
+  podsOf(service: Service): readonly Stored<Pod>[] {
     const selector = selectorOf(service)
     const candidates = labelValues(service.metadata.namespace, selector)
       .map(value => this.#podsByLabel.get(value))

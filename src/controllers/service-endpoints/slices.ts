@@ -1,7 +1,7 @@
 import type { Endpoint, EndpointPort, EndpointSlice } from '#/api/generated/discovery/v1.ts'
 import { equalJson } from '#/api/text/json-value.ts'
 import { labelOf } from '#/api/labels.ts'
-import { formatKey } from '#/api/metadata.ts'
+import { formatKey, type Stored } from '#/api/metadata.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { Index } from '#/client/indexer.ts'
 
@@ -11,7 +11,10 @@ export const serviceNameLabel = 'kubernetes.io/service-name'
 export const managedByLabel = 'endpointslice.kubernetes.io/managed-by'
 
 /** Slices managed by a controller, by service key. */
-export function slicesByService(slices: Informer<EndpointSlice>, managedBy: string): Index<EndpointSlice> {
+export function slicesByService(
+  slices: Informer<EndpointSlice>,
+  managedBy: string,
+): Index<Stored<EndpointSlice>> {
   return slices.index(`kept by ${managedBy}`, slice => {
     const key = serviceKeyOf(slice, managedBy)
     return key === undefined ? [] : [key]

@@ -9,9 +9,7 @@ export function repackSubsets(subsets: readonly EndpointSubset[]): readonly Endp
   for (const subset of subsets) {
     for (const port of subset.ports?.length ? subset.ports : [undefined]) {
       const key = portKey(port)
-      const known = byPort.get(key)
-      const offers = known?.offers ?? new Map<string, Offer>()
-      if (known === undefined) byPort.set(key, { port, offers })
+      const { offers } = byPort.getOrInsertComputed(key, () => ({ port, offers: new Map() }))
       for (const address of subset.addresses ?? []) offer(offers, address, true)
       for (const address of subset.notReadyAddresses ?? []) offer(offers, address, false)
     }

@@ -1,4 +1,5 @@
 import type { Pod, Service } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 
 /** Time of the change that caused the last write; used to measure the propagation delay of endpoints. */
 export const triggerTimeAnnotation = 'endpoints.kubernetes.io/last-change-trigger-time'
@@ -16,13 +17,13 @@ export class TriggerTimes {
   readonly #seen = new Map<string, Seen>()
 
   /** Time of the earliest change that was not observed before; undefined if there is none. */
-  observe(key: string, { metadata }: Service, pods: readonly Pod[]): string | undefined {
-    const created = metadata.creationTimestamp ?? ''
+  observe(key: string, { metadata }: Stored<Service>, pods: readonly Stored<Pod>[]): string | undefined {
+    const created = metadata.creationTimestamp
     const before = this.#seen.get(key)
     const now = new Map<string, string>()
     let first = before !== undefined && created > before.created ? created : undefined
     for (const pod of pods) {
-      const name = pod.metadata.name ?? ''
+      const name = pod.metadata.name
       const time = pod.status?.conditions?.find(({ type }) => type === 'Ready')?.lastTransitionTime
       if (time === undefined) continue
       now.set(name, time)

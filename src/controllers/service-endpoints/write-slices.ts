@@ -1,12 +1,13 @@
 import { isApiError } from '#/api/errors.ts'
 import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
 import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { Client } from '#/client/client.ts'
 
 export interface SliceWrites {
   readonly create: readonly EndpointSlice[]
   readonly update: readonly EndpointSlice[]
-  readonly delete: readonly EndpointSlice[]
+  readonly delete: readonly Stored<EndpointSlice>[]
 }
 
 /** Creates before updating and deleting: an endpoint may be in two slices for a moment, but never in none. */
@@ -16,8 +17,8 @@ export async function writeSlices(writes: SliceWrites, client: Client): Promise<
   await Promise.all(writes.delete.map(slice => remove(slice, client)))
 }
 
-async function remove({ metadata }: EndpointSlice, client: Client): Promise<void> {
-  const { namespace, name = '', uid = '' } = metadata
+async function remove({ metadata }: Stored<EndpointSlice>, client: Client): Promise<void> {
+  const { namespace, name, uid } = metadata
   try {
     await client.delete(endpointSlices, { namespace, name }, { preconditions: { uid } })
   } catch (error) {

@@ -6,11 +6,9 @@
 import type { PodTemplateSpec } from '#/api/generated/core/v1.ts'
 
 export function canonicalTemplate(template: PodTemplateSpec): string {
-  const known = canonicalTexts.get(template)
-  if (known !== undefined) return known
-  const text = JSON.stringify(canonicalValue('', template) ?? null)
-  canonicalTexts.set(template, text)
-  return text
+  return canonicalTexts.getOrInsertComputed(template, () => {
+    return JSON.stringify(canonicalValue('', template) ?? null)
+  })
 }
 
 /** Cached, since templates are immutable and compared repeatedly. */

@@ -9,6 +9,7 @@ import {
   isBeingDeleted,
   type KubernetesObject,
   type OwnerReference,
+  type Stored,
 } from '#/api/metadata.ts'
 import { parseGroupVersion } from '#/api/group-version.ts'
 import type { Resource } from '#/api/resource.ts'
@@ -16,12 +17,12 @@ import type { Change, Informer } from '#/client/informer.ts'
 import type { Index } from '#/client/indexer.ts'
 
 /** Objects by the uid of their controller; orphans are under ''. */
-export function controllerRefIndex<T extends KubernetesObject>(informer: Informer<T>): Index<T> {
+export function controllerRefIndex<T extends KubernetesObject>(informer: Informer<T>): Index<Stored<T>> {
   return informer.index('controller', object => [controllerOf(object)?.uid ?? ''])
 }
 
 /** Orphans by namespace. */
-export function orphanIndex<T extends KubernetesObject>(informer: Informer<T>): Index<T> {
+export function orphanIndex<T extends KubernetesObject>(informer: Informer<T>): Index<Stored<T>> {
   return informer.index('orphans', object => {
     return controllerOf(object) === undefined ? [object.metadata.namespace ?? ''] : []
   })
@@ -44,7 +45,7 @@ export function enqueueForOwner<T extends KubernetesObject>(
 /** Reports objects that have become orphans, and orphans with changed labels: they may be adopted. */
 export function onOrphan<T extends KubernetesObject>(
   informer: Informer<T>,
-  adopt: (orphan: T) => void,
+  adopt: (orphan: Stored<T>) => void,
 ): void {
   informer.addEventHandler((_key, { oldObject, newObject }) => {
     if (newObject === undefined || controllerOf(newObject) !== undefined || isBeingDeleted(newObject)) return

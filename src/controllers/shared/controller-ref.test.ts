@@ -4,18 +4,20 @@ import { replicaSets } from '#/api/generated/apps/v1-resources.ts'
 import type { ReplicaSet } from '#/api/generated/apps/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { selectorFromLabels } from '#/api/selectors/selector.ts'
 import { claimObjects, planAdoption } from './controller-ref.ts'
 import { startTestControlPlane } from '../test-control-plane.ts'
+import { stored } from '../test-stored.ts'
 
 const selector = selectorFromLabels({ app: 'web' })
 const spec = { containers: [{ name: 'web', image: 'web' }] }
 
 /** `name owner app`, with `-` for none, and `!` after the name if the pod is being deleted. */
-function podFrom(text: string): Pod {
+function podFrom(text: string): Stored<Pod> {
   const [name = '', owner = '-', app = ''] = text.split(' ')
   const reference = { apiVersion: 'v1', kind: 'K', name: owner, uid: owner, controller: true }
-  return {
+  return stored({
     metadata: {
       name: name.replace('!', ''),
       uid: name,
@@ -23,7 +25,7 @@ function podFrom(text: string): Pod {
       ...(owner !== '-' && { ownerReferences: [reference] }),
       ...(name.endsWith('!') && { deletionTimestamp: 'now' }),
     },
-  }
+  })
 }
 
 test('matching orphans are adopted, owned objects that no longer match are released', () => {
@@ -52,10 +54,13 @@ async function setUp(t: Parameters<typeof startTestControlPlane>[0]) {
       template: { metadata: { labels: { app: 'web' } }, spec },
     },
   })
-  const make = (name: string, app: string): Promise<Pod> => {
+  const make = (name: string, app: string): Promise<Stored<Pod>> => {
     return plane.create(pods, { metadata: { namespace: 'default', name, labels: { app } }, spec })
   }
-  const claimFor = (owner: ReplicaSet, candidates: readonly Pod[]): Promise<readonly Pod[]> => {
+  const claimFor = (
+    owner: Stored<ReplicaSet>,
+    candidates: readonly Stored<Pod>[],
+  ): Promise<readonly Stored<Pod>[]> => {
     const { client } = plane
     const work = { client, resource: pods, ownerResource: replicaSets, owner, selector, candidates }
     return plane.run(claimObjects(work))

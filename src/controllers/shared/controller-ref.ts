@@ -11,6 +11,7 @@ import {
   isBeingDeleted,
   type KubernetesObject,
   type OwnerReference,
+  type Stored,
 } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Selector } from '#/api/selectors/selector.ts'
@@ -24,7 +25,7 @@ export interface AdoptionPlan<T> {
 }
 
 export interface AdoptionOptions<T> {
-  readonly owner: KubernetesObject
+  readonly owner: Stored
   readonly selector: Selector
   /** Owned objects and orphans; objects of other controllers are ignored. */
   readonly candidates: readonly T[]
@@ -53,24 +54,24 @@ export function planAdoption<T extends KubernetesObject>(options: AdoptionOption
   return { keep, adopt, release }
 }
 
-export interface AdoptionWork<T extends KubernetesObject> extends AdoptionOptions<T> {
+export interface AdoptionWork<T extends KubernetesObject> extends AdoptionOptions<Stored<T>> {
   readonly client: Client
   readonly resource: Resource<T>
   readonly ownerResource: Resource
 }
 
 /** Adopts and releases objects, and returns those that the owner controls afterwards. */
-export async function claimObjects<T extends KubernetesObject>(work: AdoptionWork<T>): Promise<readonly T[]> {
+export async function claimObjects<T extends KubernetesObject>(
+  work: AdoptionWork<T>,
+): Promise<readonly Stored<T>[]> {
   const { client, resource, owner, finalizer } = work
   const { keep, adopt, release } = planAdoption(work)
   if (adopt.length === 0 && release.length === 0) return keep
   if (adopt.length > 0 && !(await isStillWanted(work))) return keep
   const reference = controllerReference(owner)
-  const adopted = reference
-    ? await Promise.all(
-        adopt.map(object => patchIfSame(client, resource, adoption(object, reference, finalizer))),
-      )
-    : []
+  const adopted = await Promise.all(
+    adopt.map(object => patchIfSame(client, resource, adoption(object, reference, finalizer))),
+  )
   await Promise.all(release.map(object => patchIfSame(client, resource, releasing(object, owner, finalizer))))
   return [...keep, ...adopted.filter(object => object !== undefined)]
 }
@@ -81,29 +82,21 @@ export async function claimObjects<T extends KubernetesObject>(work: AdoptionWor
  */
 async function isStillWanted<T extends KubernetesObject>(work: AdoptionWork<T>): Promise<boolean> {
   const { client, ownerResource, owner } = work
-  const { namespace, name = '', uid } = owner.metadata
+  const { namespace, name, uid } = owner.metadata
   const now = await client.find(ownerResource, { namespace, name })
   return now !== undefined && now.metadata.uid === uid && !isBeingDeleted(now)
 }
 
 interface MetadataPatch {
-  readonly object: KubernetesObject
+  readonly object: Stored
   readonly metadata: object
 }
 
-function adoption(
-  object: KubernetesObject,
-  reference: OwnerReference,
-  finalizer: string | undefined,
-): MetadataPatch {
+function adoption(object: Stored, reference: OwnerReference, finalizer: string | undefined): MetadataPatch {
   return { object, metadata: { ownerReferences: [reference], ...(finalizer && { finalizers: [finalizer] }) } }
 }
 
-function releasing(
-  object: KubernetesObject,
-  owner: KubernetesObject,
-  finalizer: string | undefined,
-): MetadataPatch {
+function releasing(object: Stored, owner: Stored, finalizer: string | undefined): MetadataPatch {
   const ownerReferences = [{ $patch: 'delete', uid: owner.metadata.uid }]
   return {
     object,
@@ -116,8 +109,8 @@ async function patchIfSame<T extends KubernetesObject>(
   client: Client,
   resource: Resource<T>,
   { object, metadata }: MetadataPatch,
-): Promise<T | undefined> {
-  const { namespace, name = '', uid } = object.metadata
+): Promise<Stored<T> | undefined> {
+  const { namespace, name, uid } = object.metadata
   const patch = { metadata: { ...metadata, uid } }
   try {
     return await client.patch(resource, { namespace, name }, { type: 'strategic', patch })

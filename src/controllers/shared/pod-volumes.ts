@@ -1,12 +1,12 @@
 /** PersistentVolumeClaims used by pods. */
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { isBeingDeleted } from '#/api/metadata.ts'
+import { isBeingDeleted, type Stored } from '#/api/metadata.ts'
 import { volumeClaimKeysOf } from '#/api/core/pod-volumes.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { Index } from '#/client/indexer.ts'
 import { isPodTerminal } from '../pods.ts'
 
-export function podsByClaim(pods: Informer<Pod>): Index<Pod> {
+export function podsByClaim(pods: Informer<Pod>): Index<Stored<Pod>> {
   return pods.index('volume claims', volumeClaimKeysOf)
 }
 

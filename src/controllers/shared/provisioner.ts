@@ -5,6 +5,7 @@
  */
 import type { Node, PersistentVolume, PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
 import type { StorageClass } from '#/api/generated/storage/v1.ts'
+import type { Named, Stored } from '#/api/metadata.ts'
 
 export interface Provisioner {
   /** The `provisioner` field of storage classes: `k8ts.io/host-path`. */
@@ -16,7 +17,7 @@ export interface Provisioner {
    */
   provision(request: ProvisionRequest): Promise<ProvisionedVolume>
   /** Deletes the storage; succeeds if it no longer exists. Throws on failure. */
-  delete(volume: PersistentVolume): Promise<void>
+  delete(volume: Named<PersistentVolume>): Promise<void>
   /**
    * Expands the storage to at least this size and returns its actual size. If not implemented, volumes cannot
    * be expanded.
@@ -29,7 +30,7 @@ export interface ProvisionRequest {
   readonly claim: PersistentVolumeClaim
   readonly storageClass: StorageClass
   /** Node of the first pod that uses the claim; only set with volume binding mode WaitForFirstConsumer. */
-  readonly selectedNode: Node | undefined
+  readonly selectedNode: Stored<Node> | undefined
 }
 
 /** The parts of the PersistentVolume that the provisioner determines. */

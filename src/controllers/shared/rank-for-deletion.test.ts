@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Pod } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { formatTime } from '#/api/text/time.ts'
 import { rankForDeletion } from './rank-for-deletion.ts'
+import { stored } from '../test-stored.ts'
 
 const nowMs = Date.UTC(2026, 0, 1)
 
@@ -18,12 +20,12 @@ interface PodOptions {
   readonly age?: number
 }
 
-function podOf(uid: string, options: PodOptions): Pod {
+function podOf(uid: string, options: PodOptions): Stored<Pod> {
   const { node = 'n', phase = 'Running', ready, cost, restarts = 0, sidecarRestarts = 0, age = 60 } = options
   const annotations: Record<string, string> = {}
   if (cost !== undefined) annotations['controller.kubernetes.io/pod-deletion-cost'] = cost
   const ago = (seconds: number): string => formatTime(nowMs - seconds * 1_000)
-  return {
+  return stored({
     metadata: { uid, annotations, creationTimestamp: ago(age) },
     spec: {
       containers: [],
@@ -43,7 +45,7 @@ function podOf(uid: string, options: PodOptions): Pod {
         { name: 'once', restartCount: 99 - sidecarRestarts, image: '', imageID: '', ready: true },
       ],
     },
-  }
+  })
 }
 
 /** Checks that the first pod is ranked before the second, whatever their uids. */
@@ -96,7 +98,7 @@ test('an invalid pod deletion cost counts as zero', () => {
 })
 
 test('pods without timestamps are deleted first', () => {
-  const timeless: Pod = {
+  const timeless: Stored<Pod> = {
     ...podOf('z', {}),
     status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
   }

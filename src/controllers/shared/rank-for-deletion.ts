@@ -1,4 +1,5 @@
 import type { ContainerStatus, Pod } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { isInt32, parseInt64 } from '#/api/text/int64.ts'
 import { parseTime } from '#/api/text/time.ts'
 import { readySinceMs } from '../pods.ts'
@@ -7,7 +8,7 @@ import { readySinceMs } from '../pods.ts'
  * Sorts pods in the order in which they are deleted when scaling down.
  * https://kubernetes.io/docs/concepts/workloads/controllers/replicaset/#scaling-a-replicaset
  */
-export function rankForDeletion(pods: readonly Pod[], world: RankWorld): readonly Pod[] {
+export function rankForDeletion(pods: readonly Stored<Pod>[], world: RankWorld): readonly Stored<Pod>[] {
   const onNode = new Map<string, number>()
   for (const { spec } of world.related) {
     if (spec?.nodeName) onNode.set(spec.nodeName, (onNode.get(spec.nodeName) ?? 0) + 1)
@@ -26,13 +27,13 @@ interface RankWorld {
 
 /** Sort key, compared element by element; the smaller is deleted first. */
 function sortKeyOf(
-  pod: Pod,
+  pod: Stored<Pod>,
   onNode: ReadonlyMap<string, number>,
   nowMs: number,
 ): readonly (number | string)[] {
   const { metadata, spec, status } = pod
   const readyMs = readySinceMs(pod)
-  const createdMs = parseTime(metadata.creationTimestamp ?? '') ?? -Infinity
+  const createdMs = parseTime(metadata.creationTimestamp) ?? -Infinity
   return [
     spec?.nodeName ? 1 : 0,
     phases.indexOf(status?.phase ?? 'Pending'),
@@ -42,7 +43,7 @@ function sortKeyOf(
     readyMs === undefined ? 0 : magnitude(nowMs - readyMs),
     ...restarts(pod).map(count => -count),
     magnitude(nowMs - createdMs),
-    metadata.uid ?? '',
+    metadata.uid,
   ]
 }
 

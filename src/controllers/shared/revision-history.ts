@@ -14,18 +14,18 @@ import {
   isControlledBy,
   keyOf,
   type KubernetesObject,
+  type Named,
+  type Stored,
 } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
+import { compareInt64, toInt64, type Int64 } from '#/api/text/int64.ts'
 import { compileLabelSelector, type LabelSelector } from '#/api/selectors/selector.ts'
 import type { Client } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
 import { claimObjects } from './controller-ref.ts'
 import type { ControllerContext } from '../controller.ts'
 import { onOrphan, enqueueForOwner, orphanIndex, controllerRefIndex } from './controller-ref-index.ts'
-import { hasTemplate, revisionData, revisionHash, templateOfRevision } from './revision-history/data.ts'
-import { oldestFirst, planRevision } from './revision-history/plan.ts'
-
-export { templateOfRevision }
+import { hasTemplate, revisionData, revisionHash } from './revision-data.ts'
 
 /** The common fields of StatefulSets and DaemonSets. */
 export interface RevisionedSet extends KubernetesObject {
@@ -35,7 +35,7 @@ export interface RevisionedSet extends KubernetesObject {
 
 export interface RevisionHistory<T extends RevisionedSet> {
   /** Revisions of a set, oldest first, after adoption and release. */
-  claimRevisions(set: T, client: Client): Promise<readonly ControllerRevision[]>
+  claimRevisions(set: Stored<T>, client: Client): Promise<readonly Stored<ControllerRevision>[]>
 }
 
 /** Watches revisions and enqueues their sets. */
@@ -58,7 +58,7 @@ export function revisionHistory<T extends RevisionedSet>(
   })
   return {
     claimRevisions: async (set, client) => {
-      const { uid = '', namespace = '' } = set.metadata
+      const { uid, namespace = '' } = set.metadata
       const claimed = await claimObjects({
         client,
         owner: set,
@@ -74,17 +74,17 @@ export function revisionHistory<T extends RevisionedSet>(
 
 export interface RecordedRevision {
   /** The revision with the current template, which has the highest number. */
-  readonly revision: ControllerRevision
+  readonly revision: Stored<ControllerRevision>
   /** Other revisions with the same contents. */
-  readonly duplicates: readonly ControllerRevision[]
+  readonly duplicates: readonly Stored<ControllerRevision>[]
   readonly collisionCount: number
 }
 
 /** Ensures that the newest revision of a set has its current template. */
 export async function recordRevision(options: {
-  readonly set: RevisionedSet
+  readonly set: Stored<RevisionedSet>
   /** All revisions of the set, oldest first. */
-  readonly revisions: readonly ControllerRevision[]
+  readonly revisions: readonly Stored<ControllerRevision>[]
   /** Label of revisions that contains the hash. */
   readonly hashLabel: string
   readonly client: Client
@@ -105,8 +105,43 @@ export async function recordRevision(options: {
   }
 }
 
+/** The action that makes the revision of the current template the newest. */
+type RevisionPlan =
+  | { readonly do: 'nothing'; readonly revision: Stored<ControllerRevision> }
+  /** Rollback: an old revision becomes the newest. */
+  | { readonly do: 'renumber'; readonly revision: Stored<ControllerRevision>; readonly number: Int64 }
+  | { readonly do: 'create'; readonly number: Int64 }
+
+/** `revisions` are all revisions of the set, oldest first. */
+export function planRevision(
+  revisions: readonly Stored<ControllerRevision>[],
+  template: PodTemplateSpec,
+): RevisionPlan {
+  const newest = revisions.at(-1)
+  const number = toInt64(BigInt(newest?.revision ?? 0) + 1n)
+  const revision = revisions.findLast(each => hasTemplate(each, template))
+  if (revision === undefined) return { do: 'create', number }
+  return revision === newest ? { do: 'nothing', revision } : { do: 'renumber', revision, number }
+}
+
+export function oldestFirst(
+  revisions: readonly Stored<ControllerRevision>[],
+): readonly Stored<ControllerRevision>[] {
+  return revisions.toSorted(
+    (left, right) =>
+      compareInt64(left.revision, right.revision) ||
+      compareText(left.metadata.creationTimestamp, right.metadata.creationTimestamp) ||
+      compareText(left.metadata.name, right.metadata.name),
+  )
+}
+
+function compareText(left: string, right: string): number {
+  if (left === right) return 0
+  return left < right ? -1 : 1
+}
+
 interface NewRevision {
-  readonly set: RevisionedSet
+  readonly set: Stored<RevisionedSet>
   readonly template: PodTemplateSpec
   readonly number: ControllerRevision['revision']
   readonly hashLabel: string
@@ -128,7 +163,7 @@ async function createRevision(
     } catch (error) {
       if (!isApiError(error, 'AlreadyExists')) throw error
     }
-    const { namespace, name = '' } = candidate.metadata
+    const { namespace, name } = candidate.metadata
     const revision = await client.find(controllerRevisions, { namespace, name })
     if (
       revision &&
@@ -146,9 +181,8 @@ const prefixCharactersMax = 223
 function newRevision(
   { set, template, number, hashLabel }: NewRevision,
   collisionCount: number,
-): ControllerRevision {
-  const { namespace, name = '', annotations } = set.metadata
-  const reference = controllerReference(set)
+): Named<ControllerRevision> {
+  const { namespace, name, annotations } = set.metadata
   const data = revisionData(template)
   const hash = revisionHash(data, collisionCount)
   return {
@@ -157,7 +191,7 @@ function newRevision(
       ...(namespace && { namespace }),
       labels: { ...template.metadata?.labels, [hashLabel]: hash },
       ...(annotations && { annotations }),
-      ...(reference && { ownerReferences: [reference] }),
+      ownerReferences: [controllerReference(set)],
     },
     data,
     revision: number,
@@ -167,10 +201,10 @@ function newRevision(
 /** Deletes revisions in order, ignoring those that no longer exist. */
 export async function deleteRevisions(
   client: Client,
-  revisions: readonly ControllerRevision[],
+  revisions: readonly Stored<ControllerRevision>[],
 ): Promise<void> {
   for (const { metadata } of revisions) {
-    const { namespace, name = '', uid = '' } = metadata
+    const { namespace, name, uid } = metadata
     try {
       await client.delete(controllerRevisions, { namespace, name }, { preconditions: { uid } })
     } catch (error) {

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { StatefulSet } from '#/api/generated/apps/v1.ts'
 import type { PersistentVolumeClaim, Pod } from '#/api/generated/core/v1.ts'
-import type { OwnerReference } from '#/api/metadata.ts'
+import type { OwnerReference, Stored } from '#/api/metadata.ts'
 import { hasStaleClaim, planClaims, type ClaimsPlan } from './claims.ts'
+import { stored } from '../test-stored.ts'
 
-function setOf(whenDeleted: string, whenScaled: string): StatefulSet {
-  return {
+function setOf(whenDeleted: string, whenScaled: string): Stored<StatefulSet> {
+  return stored({
     apiVersion: 'apps/v1',
     kind: 'StatefulSet',
     metadata: { namespace: 'default', name: 'web', uid: 'set' },
@@ -16,14 +17,14 @@ function setOf(whenDeleted: string, whenScaled: string): StatefulSet {
       persistentVolumeClaimRetentionPolicy: { whenDeleted, whenScaled },
       volumeClaimTemplates: [{ metadata: { name: 'data', labels: { app: 'x', kept: 'yes' } } }],
     },
-  }
+  })
 }
 
-const pod: Pod = {
+const pod: Stored<Pod> = stored({
   apiVersion: 'v1',
   kind: 'Pod',
   metadata: { namespace: 'default', name: 'web-1', uid: 'pod' },
-}
+})
 
 const references: Readonly<Record<string, OwnerReference>> = {
   'set': { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'web', uid: 'set', controller: true },
@@ -93,10 +94,9 @@ test('claims of earlier pods and of other controllers are not changed', () => {
 })
 
 test('a claim owned by an earlier pod is stale for the next one', () => {
-  const newPod = { metadata: { name: 'web-1' } }
   const isLeftover = (whenScaled: string, owners: string): boolean => {
     const set = setOf('Retain', whenScaled)
-    return hasStaleClaim({ set, ordinal: 1, pod: newPod, claimOf: () => claimOf(owners) })
+    return hasStaleClaim({ set, ordinal: 1, pod: undefined, claimOf: () => claimOf(owners) })
   }
   assert.equal(isLeftover('Delete', 'pod'), true)
   assert.equal(isLeftover('Delete', 'set'), false)

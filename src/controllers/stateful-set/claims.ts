@@ -6,13 +6,8 @@
  */
 import type { StatefulSet } from '#/api/generated/apps/v1.ts'
 import type { PersistentVolumeClaim, Pod } from '#/api/generated/core/v1.ts'
-import {
-  controllerReference,
-  isBeingDeleted,
-  type KubernetesObject,
-  type OwnerReference,
-} from '#/api/metadata.ts'
-import { claimName } from './identity.ts'
+import { controllerReference, isBeingDeleted, type OwnerReference, type Stored } from '#/api/metadata.ts'
+import { claimName, podName } from './identity.ts'
 
 export interface ClaimsPlan {
   readonly create: readonly PersistentVolumeClaim[]
@@ -25,12 +20,11 @@ export interface ClaimsPlan {
 }
 
 export interface ClaimsWorld {
-  readonly set: StatefulSet
+  readonly set: Stored<StatefulSet>
   readonly ordinal: number
   /** True if the ordinal is beyond the desired replicas. */
   readonly isCondemned: boolean
-  /** The pod, or for a missing one an object with its name. */
-  readonly pod: Pod
+  readonly pod: Stored<Pod> | undefined
   readonly claimOf: (name: string) => PersistentVolumeClaim | undefined
 }
 
@@ -61,11 +55,11 @@ export function planClaims(world: ClaimsWorld): ClaimsPlan {
  * would lose the claim, so it is not created before.
  */
 export function hasStaleClaim(world: Omit<ClaimsWorld, 'isCondemned'>): boolean {
-  const { set, ordinal, pod, claimOf } = world
+  const { set, ordinal, claimOf } = world
   if (policyOf(set).whenScaled !== 'Delete') return false
   return (set.spec?.volumeClaimTemplates ?? []).some(template => {
     const claim = claimOf(claimName(set, template, ordinal))
-    return claim !== undefined && isOfEarlier(claim, pod, podKind)
+    return claim !== undefined && isOfEarlier(claim, podReferent(world))
   })
 }
 
@@ -91,8 +85,8 @@ function newClaim(world: ClaimsWorld, template: PersistentVolumeClaim, name: str
 function ownersOf(claim: PersistentVolumeClaim, world: ClaimsWorld): readonly OwnerReference[] | undefined {
   const { set, pod } = world
   // A claim owned by an earlier set or pod of the same name will be garbage collected.
-  if (isOfEarlier(claim, set, setKind) || isOfEarlier(claim, pod, podKind)) return undefined
-  const uids = new Set([set.metadata.uid, pod.metadata.uid])
+  if (isOfEarlier(claim, setReferent(world)) || isOfEarlier(claim, podReferent(world))) return undefined
+  const uids = new Set([set.metadata.uid, pod?.metadata.uid])
   const references = claim.metadata.ownerReferences ?? []
   const ours = references.filter(({ uid }) => uids.has(uid))
   const others = references.filter(({ uid }) => !uids.has(uid))
@@ -105,41 +99,41 @@ function ownersOf(claim: PersistentVolumeClaim, world: ClaimsWorld): readonly Ow
 
 function wantedOwners({ set, pod, isCondemned }: ClaimsWorld): readonly OwnerReference[] {
   const { whenDeleted, whenScaled } = policyOf(set)
-  const goesWithPod = whenScaled === 'Delete' && isCondemned
-  const owner = goesWithPod ? pod : set
-  const reference = goesWithPod || whenDeleted === 'Delete' ? controllerReference(owner) : undefined
-  return reference ? [reference] : []
+  if (whenScaled === 'Delete' && isCondemned && pod) return [controllerReference(pod)]
+  return whenDeleted === 'Delete' ? [controllerReference(set)] : []
 }
 
 /** False if both policies are Retain, since owner references do not matter then. */
-function hasOtherController(claim: PersistentVolumeClaim, { set, pod }: ClaimsWorld): boolean {
-  const { whenDeleted, whenScaled } = policyOf(set)
+function hasOtherController(claim: PersistentVolumeClaim, world: ClaimsWorld): boolean {
+  const { whenDeleted, whenScaled } = policyOf(world.set)
   if (whenDeleted !== 'Delete' && whenScaled !== 'Delete') return false
   return (claim.metadata.ownerReferences ?? []).some(reference => {
-    if (names(reference, set, setKind)) return reference.uid !== set.metadata.uid
-    if (names(reference, pod, podKind)) return reference.uid !== pod.metadata.uid
-    return reference.controller === true
+    const referent = [setReferent(world), podReferent(world)].find(each => names(reference, each))
+    return referent ? reference.uid !== referent.uid : reference.controller === true
   })
 }
 
-interface Kind {
-  readonly apiVersion: string
-  readonly kind: string
+/** The set or pod that a reference may name; a pod that does not exist has no uid. */
+interface Referent extends Omit<OwnerReference, 'uid'> {
+  readonly uid: string | undefined
 }
 
-const setKind: Kind = { apiVersion: 'apps/v1', kind: 'StatefulSet' }
-const podKind: Kind = { apiVersion: 'v1', kind: 'Pod' }
-
-/** True if the reference names the owner, whatever its uid. */
-function names(reference: OwnerReference, owner: KubernetesObject, { apiVersion, kind }: Kind): boolean {
-  return (
-    reference.apiVersion === apiVersion && reference.kind === kind && reference.name === owner.metadata.name
-  )
+function setReferent({ set }: Pick<ClaimsWorld, 'set'>): Referent {
+  return { apiVersion: 'apps/v1', kind: 'StatefulSet', name: set.metadata.name, uid: set.metadata.uid }
 }
 
-function isOfEarlier(claim: PersistentVolumeClaim, owner: KubernetesObject, kind: Kind): boolean {
+function podReferent({ set, ordinal, pod }: Pick<ClaimsWorld, 'set' | 'ordinal' | 'pod'>): Referent {
+  return { apiVersion: 'v1', kind: 'Pod', name: podName(set, ordinal), uid: pod?.metadata.uid }
+}
+
+/** True if the reference names the referent, whatever its uid. */
+function names(reference: OwnerReference, { apiVersion, kind, name }: Referent): boolean {
+  return reference.apiVersion === apiVersion && reference.kind === kind && reference.name === name
+}
+
+function isOfEarlier(claim: PersistentVolumeClaim, referent: Referent): boolean {
   const references = claim.metadata.ownerReferences ?? []
-  return references.some(each => names(each, owner, kind) && each.uid !== owner.metadata.uid)
+  return references.some(each => names(each, referent) && each.uid !== referent.uid)
 }
 
 function withOwners(claim: PersistentVolumeClaim, owners: readonly OwnerReference[]): PersistentVolumeClaim {

@@ -1,6 +1,7 @@
 /** Identity of a set's pods: the ordinal determines the name, the network identity and the claims. */
 import type { StatefulSet } from '#/api/generated/apps/v1.ts'
 import type { PersistentVolumeClaim, Pod, PodTemplateSpec, Volume } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { int32Max } from '#/api/text/int64.ts'
 import { podFromTemplate } from '../pods.ts'
 
@@ -20,8 +21,8 @@ export function parsePodName(podName: string): ParsedPodName | undefined {
 }
 
 /** Undefined if the pod does not belong to the set. */
-export function ordinalOf(set: StatefulSet, pod: Pod): number | undefined {
-  const parsed = parsePodName(pod.metadata.name ?? '')
+export function ordinalOf(set: StatefulSet, pod: Stored<Pod>): number | undefined {
+  const parsed = parsePodName(pod.metadata.name)
   return parsed !== undefined && parsed.parent === set.metadata.name ? parsed.ordinal : undefined
 }
 
@@ -44,7 +45,7 @@ export interface StatefulSetPodOptions {
 }
 
 export function newStatefulSetPod(
-  set: StatefulSet,
+  set: Stored<StatefulSet>,
   { ordinal, template, revision }: StatefulSetPodOptions,
 ): Pod {
   const name = podName(set, ordinal)
@@ -66,7 +67,7 @@ export function newStatefulSetPod(
 }
 
 /** Adds missing identity labels and claim volumes to a pod; the same object if nothing changes. */
-export function withIdentity(set: StatefulSet, pod: Pod, ordinal: number): Pod {
+export function withIdentity(set: StatefulSet, pod: Stored<Pod>, ordinal: number): Stored<Pod> {
   const labels = identityLabels(set, ordinal)
   const isNamed = pod.metadata.labels?.[podNameLabel] === labels[podNameLabel]
   const isStored = claimVolumes(set, ordinal).every(({ name, persistentVolumeClaim }) => {

@@ -1,17 +1,17 @@
 import type { StatefulSet } from '#/api/generated/apps/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { isBeingDeleted } from '#/api/metadata.ts'
+import { isBeingDeleted, type Stored } from '#/api/metadata.ts'
 import { isPodAvailable, isPodReady } from '../pods.ts'
 import { ordinalOf } from './identity.ts'
 
 /** An ordinal and its pod, if it exists. */
 export interface Replica {
   readonly ordinal: number
-  readonly pod: Pod | undefined
+  readonly pod: Stored<Pod> | undefined
 }
 
 export interface ExistingReplica extends Replica {
-  readonly pod: Pod
+  readonly pod: Stored<Pod>
 }
 
 export interface OrdinalPartition {
@@ -26,7 +26,7 @@ export interface OrdinalPartition {
 /** Maximum number of pods created by one reconcile; the next one continues. */
 const missingMax = 500
 
-export function partitionByOrdinal(set: StatefulSet, pods: readonly Pod[]): OrdinalPartition {
+export function partitionByOrdinal(set: StatefulSet, pods: readonly Stored<Pod>[]): OrdinalPartition {
   const start = set.spec?.ordinals?.start ?? 0
   const end = start + (set.spec?.replicas ?? 1)
   const existing = existingReplicas(set, pods)
@@ -45,7 +45,7 @@ export function partitionByOrdinal(set: StatefulSet, pods: readonly Pod[]): Ordi
   }
 }
 
-function existingReplicas(set: StatefulSet, pods: readonly Pod[]): readonly ExistingReplica[] {
+function existingReplicas(set: StatefulSet, pods: readonly Stored<Pod>[]): readonly ExistingReplica[] {
   return pods.flatMap(pod => {
     const ordinal = ordinalOf(set, pod)
     return ordinal === undefined ? [] : { ordinal, pod }

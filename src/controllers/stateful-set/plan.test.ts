@@ -3,14 +3,16 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { StatefulSet, StatefulSetSpec } from '#/api/generated/apps/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { formatTime } from '#/api/text/time.ts'
 import { newStatefulSetPod, ordinalOf, revisionOf } from './identity.ts'
 import { planStatefulSet, type StatefulSetPlan } from './plan.ts'
+import { stored } from '../test-stored.ts'
 
 const nowMs = Date.UTC(2026, 0, 1)
 
-function setOf(spec: Partial<StatefulSetSpec>): StatefulSet {
-  return {
+function setOf(spec: Partial<StatefulSetSpec>): Stored<StatefulSet> {
+  return stored({
     apiVersion: 'apps/v1',
     kind: 'StatefulSet',
     metadata: { namespace: 'default', name: 'web', uid: 'set' },
@@ -20,14 +22,14 @@ function setOf(spec: Partial<StatefulSetSpec>): StatefulSet {
       updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 0 } },
       ...spec,
     },
-  }
+  })
 }
 
 /**
  * State of one pod: `.` missing, `P` pending, `N` not ready, `R` ready, `Y` just ready, `T` terminating, `F`
  * failed; `'` marks the old revision.
  */
-function podOf(set: StatefulSet, ordinal: number, state: string): readonly Pod[] {
+function podOf(set: Stored<StatefulSet>, ordinal: number, state: string): readonly Stored<Pod>[] {
   const [letter, old] = state
   if (letter === '.') return []
   const made = newStatefulSetPod(set, { ordinal, template: {}, revision: old ? 'old' : 'new' })
@@ -40,20 +42,20 @@ function podOf(set: StatefulSet, ordinal: number, state: string): readonly Pod[]
   const since = formatTime(nowMs - (letter === 'Y' ? 1_000 : 100_000))
   const status = 'RYT'.includes(letter ?? '') ? 'True' : 'False'
   return [
-    {
+    stored({
       ...made,
       metadata,
       status: {
         phase: phases[letter ?? ''] ?? 'Running',
         conditions: [{ type: 'Ready', status, lastTransitionTime: since }],
       },
-    },
+    }),
   ]
 }
 
 /** `+1` creates a pod, `+1'` with the old revision, `-1` deletes one. */
 function shown(set: StatefulSet, plan: StatefulSetPlan): string {
-  const ordinal = (pod: Pod): string => `-${ordinalOf(set, pod)}`
+  const ordinal = (pod: Stored<Pod>): string => `-${ordinalOf(set, pod)}`
   const replicas = plan.actions.map(action => {
     if (action.do === 'create') return `+${action.ordinal}${action.revision === 'current' ? "'" : ''}`
     return action.do === 'delete' ? ordinal(action.pod) : `~${ordinalOf(set, action.pod)}`

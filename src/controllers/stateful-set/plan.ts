@@ -1,9 +1,9 @@
 import type { StatefulSet } from '#/api/generated/apps/v1.ts'
 import type { PersistentVolumeClaim, Pod } from '#/api/generated/core/v1.ts'
-import { isBeingDeleted } from '#/api/metadata.ts'
+import { isBeingDeleted, type Stored } from '#/api/metadata.ts'
 import { isPodTerminal } from '../pods.ts'
 import { hasStaleClaim, planClaims, type ClaimsPlan } from './claims.ts'
-import { podName, withIdentity } from './identity.ts'
+import { withIdentity } from './identity.ts'
 import {
   isHealthy,
   isUnavailable,
@@ -21,7 +21,7 @@ export interface StatefulSetPlan {
   /** Owner references of condemned pods' claims, corrected before the pods are deleted. */
   readonly claims: readonly ClaimsPlan[]
   /** Condemned pods (beyond the desired replicas), and pods with an outdated revision. */
-  readonly delete: readonly Pod[]
+  readonly delete: readonly Stored<Pod>[]
 }
 
 export type ReplicaAction =
@@ -32,19 +32,19 @@ export type ReplicaAction =
       readonly claims: ClaimsPlan
     }
   /** The pod has finished and will be recreated. */
-  | { readonly do: 'delete'; readonly pod: Pod }
+  | { readonly do: 'delete'; readonly pod: Stored<Pod> }
   | {
       readonly do: 'repair'
       /** The desired pod; the same object if only claims change. */
-      readonly pod: Pod
+      readonly pod: Stored<Pod>
       readonly isChanged: boolean
       readonly claims: ClaimsPlan
     }
 
 export interface StatefulSetWorld {
-  readonly set: StatefulSet
+  readonly set: Stored<StatefulSet>
   /** All pods that the set controls. */
-  readonly pods: readonly Pod[]
+  readonly pods: readonly Stored<Pod>[]
   readonly claimOf: (name: string) => PersistentVolumeClaim | undefined
   /** Name of the revision of pods that are not updated yet, or are held back by the partition. */
   readonly currentRevision: string
@@ -101,9 +101,8 @@ function planReplica(
   const { set, claimOf } = world
   const { ordinal, pod } = replica
   if (pod === undefined) {
-    const newPod = { metadata: { name: podName(set, ordinal) } }
-    if (hasStaleClaim({ set, ordinal, pod: newPod, claimOf })) return undefined
-    const claims = planClaims({ set, ordinal, isCondemned: false, pod: newPod, claimOf })
+    if (hasStaleClaim({ set, ordinal, pod, claimOf })) return undefined
+    const claims = planClaims({ set, ordinal, isCondemned: false, pod, claimOf })
     return { do: 'create', ordinal, revision: revisionFor(ordinal, replicas, world), claims }
   }
   if (isBeingDeleted(pod)) return undefined

@@ -1,7 +1,7 @@
 import { scaledValueRoundedDown } from '#/api/text/int-or-string.ts'
 import type { StatefulSet } from '#/api/generated/apps/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { isBeingDeleted } from '#/api/metadata.ts'
+import { isBeingDeleted, type Stored } from '#/api/metadata.ts'
 import { isPodTerminal } from '../pods.ts'
 import { revisionOf } from './identity.ts'
 import { isUnavailable, type OrdinalPartition, type Replica } from './partition-by-ordinal.ts'
@@ -19,7 +19,7 @@ export interface UpdateWorld {
 export function outdatedPods(
   { replicas, isTruncated }: OrdinalPartition,
   world: UpdateWorld,
-): readonly Pod[] {
+): readonly Stored<Pod>[] {
   const { type, rollingUpdate } = world.set.spec?.updateStrategy ?? {}
   if (type === 'OnDelete' || isTruncated) return []
   const { maxUnavailable } = rollingUpdate ?? {}
@@ -29,7 +29,7 @@ export function outdatedPods(
 }
 
 /** One at a time; only pods with higher ordinals must be available. */
-function nextOutdated(replicas: readonly Replica[], world: UpdateWorld): readonly Pod[] {
+function nextOutdated(replicas: readonly Replica[], world: UpdateWorld): readonly Stored<Pod>[] {
   for (const { pod } of toUpdate(replicas, world)) {
     if (pod !== undefined && isReplaceable(pod) && revisionOf(pod) !== world.updateRevision) return [pod]
     if (isUnavailable(pod, world.set, world.nowMs)) return []
@@ -38,7 +38,11 @@ function nextOutdated(replicas: readonly Replica[], world: UpdateWorld): readonl
 }
 
 /** Up to `maxUnavailable` pods in total; pods that are already unavailable are always included. */
-function outdatedWithin(max: number, replicas: readonly Replica[], world: UpdateWorld): readonly Pod[] {
+function outdatedWithin(
+  max: number,
+  replicas: readonly Replica[],
+  world: UpdateWorld,
+): readonly Stored<Pod>[] {
   const { set, updateRevision, nowMs } = world
   const outdated = toUpdate(replicas, world)
     .flatMap(({ pod }) => pod ?? [])

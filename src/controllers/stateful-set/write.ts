@@ -3,13 +3,14 @@ import { isApiError, isNamespaceTerminating } from '#/api/errors.ts'
 import type { StatefulSet } from '#/api/generated/apps/v1.ts'
 import { persistentVolumeClaims, pods } from '#/api/generated/core/v1-resources.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { Client } from '#/client/client.ts'
 import type { EventRecorder } from '#/client/event-recorder.ts'
 import type { ClaimsPlan } from './claims.ts'
 import { messageOf } from '#/base/message-of.ts'
 
 export interface Writing {
-  readonly set: StatefulSet
+  readonly set: Stored<StatefulSet>
   readonly client: Client
   readonly recorder: EventRecorder
 }
@@ -22,9 +23,9 @@ export async function createPod(writing: Writing, pod: Pod, claims: ClaimsPlan):
   })
 }
 
-export async function deletePod(writing: Writing, pod: Pod): Promise<void> {
+export async function deletePod(writing: Writing, pod: Stored<Pod>): Promise<void> {
   await withEvents(writing, { verb: 'Delete', pod }, async () => {
-    const { namespace, name = '', uid = '' } = pod.metadata
+    const { namespace, name, uid } = pod.metadata
     try {
       await writing.client.delete(pods, { namespace, name }, { preconditions: { uid } })
     } catch (error) {

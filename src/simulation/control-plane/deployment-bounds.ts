@@ -1,11 +1,11 @@
 import type { Deployment, ReplicaSet } from '#/api/generated/apps/v1.ts'
 import { deployments, replicaSets } from '#/api/generated/apps/v1-resources.ts'
 import { scaledValueRoundedDown, scaledValueRoundedUp } from '#/api/text/int-or-string.ts'
-import { controllerOf, isControlledBy } from '#/api/metadata.ts'
+import { keyOf, controllerOf, isControlledBy } from '#/api/metadata.ts'
 import type { ApiRequest } from '#/api/transport.ts'
 import type { Informers } from '#/client/informers.ts'
 import { RecentHistory } from './recent-history.ts'
-import { nameOf, type Changed, type World } from './world.ts'
+import type { Changed, World } from './world.ts'
 
 /** Checks that no rollout exceeds `maxSurge`. */
 export class SurgeBounds {
@@ -19,7 +19,7 @@ export class SurgeBounds {
 
   check({ resourcePrefix, before, after, nowMs }: Changed): readonly string[] {
     if (resourcePrefix === 'deployments' && after) {
-      this.#allowed.note(after.metadata.uid ?? '', nowMs, { podsMax: podsMaxOf(after) })
+      this.#allowed.note(after.metadata.uid, nowMs, { podsMax: podsMaxOf(after) })
     }
     if (resourcePrefix !== 'replicasets' || after === undefined || replicasOf(after) <= replicasOf(before))
       return []
@@ -27,10 +27,10 @@ export class SurgeBounds {
     if (deployment === undefined) return []
     const sets = this.#world.of('replicasets').filter(set => isControlledBy(set, deployment))
     const wanted = sets.reduce((sum, set) => sum + replicasOf(set), 0)
-    const allowed = this.#allowed.of(deployment.metadata.uid ?? '', nowMs).map(({ podsMax }) => podsMax)
+    const allowed = this.#allowed.of(deployment.metadata.uid, nowMs).map(({ podsMax }) => podsMax)
     const most = Math.max(...allowed)
     if (wanted <= most) return []
-    return [`deployment ${nameOf(deployment)} requests ${wanted} pods, limit ${most}`]
+    return [`deployment ${keyOf(deployment)} requests ${wanted} pods, limit ${most}`]
   }
 }
 
@@ -54,7 +54,7 @@ export function checkShrinking(request: ApiRequest, informers: Informers): reado
   const removed = availableOf(before, replicasOf(before)) - availableOf(before, replicasOf(after))
   const least = minAvailableOf(deployment)
   if (removed <= 0 || had - removed >= least) return []
-  return [`deployment ${nameOf(deployment)} drops below ${least} available pods: ${had} minus ${removed}`]
+  return [`deployment ${keyOf(deployment)} drops below ${least} available pods: ${had} minus ${removed}`]
 }
 
 const setPath = /^\/apis\/apps\/v1\/namespaces\/([^/]+)\/replicasets\/[^/]+$/

@@ -1,7 +1,7 @@
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { controllerOf } from '#/api/metadata.ts'
+import { keyOf, controllerOf, type Stored } from '#/api/metadata.ts'
 import { isPodTerminal } from '#/controllers/pods.ts'
-import { nameOf, type Changed } from './world.ts'
+import type { Changed } from './world.ts'
 
 interface Ends {
   readonly succeeded: Set<string>
@@ -17,14 +17,14 @@ export class JobCounts {
     if (resourcePrefix === 'pods') this.#note(before, after)
     if (resourcePrefix !== 'jobs' || after === undefined) return []
     const job = after
-    const ends = this.#ends.get(job.metadata.uid ?? '')
+    const ends = this.#ends.get(job.metadata.uid)
     const isSame = before?.metadata.uid === job.metadata.uid
     return (['succeeded', 'failed'] as const).flatMap(end => {
       const counted = job.status?.[end] ?? 0
       const had = isSame ? (before?.status?.[end] ?? 0) : 0
       const pending = job.status?.uncountedTerminatedPods?.[end] ?? []
       const there = ends?.[end].size ?? 0
-      const what = `job ${nameOf(job)} counts ${counted} pods as ${end}`
+      const what = `job ${keyOf(job)} counts ${counted} pods as ${end}`
       return [
         ...(counted < had ? [`${what}, fewer than ${had} before`] : []),
         ...(counted + pending.length > there
@@ -35,13 +35,15 @@ export class JobCounts {
     })
   }
 
-  #note(before: Pod | undefined, after: Pod | undefined): void {
+  #note(before: Stored<Pod> | undefined, after: Stored<Pod> | undefined): void {
     const pod = after ?? before
     const owner = pod && controllerOf(pod)
     if (pod === undefined || owner?.kind !== 'Job') return
-    const ends = this.#ends.get(owner.uid) ?? { succeeded: new Set(), failed: new Set() }
-    this.#ends.set(owner.uid, ends)
-    const { uid = '', deletionTimestamp } = pod.metadata
+    const ends = this.#ends.getOrInsertComputed(owner.uid, () => ({
+      succeeded: new Set(),
+      failed: new Set(),
+    }))
+    const { uid, deletionTimestamp } = pod.metadata
     if (pod.status?.phase === 'Succeeded') ends.succeeded.add(uid)
     if (pod.status?.phase === 'Failed') ends.failed.add(uid)
     const isGone = after === undefined || deletionTimestamp !== undefined

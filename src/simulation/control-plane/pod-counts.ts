@@ -1,10 +1,10 @@
 import type { DaemonSet } from '#/api/generated/apps/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { controllerOf } from '#/api/metadata.ts'
+import { keyOf, controllerOf } from '#/api/metadata.ts'
 import { isPodActive } from '#/controllers/pods.ts'
 import type { UncertainWrites } from './uncertain-writes.ts'
 import { RecentHistory } from './recent-history.ts'
-import { nameOf, type Changed, type World } from './world.ts'
+import type { Changed, World } from './world.ts'
 
 /**
  * Checks that controllers do not create too many pods: a ReplicaSet at most its replicas, a DaemonSet one per
@@ -24,21 +24,20 @@ export class PodCounts {
 
   check({ resourcePrefix, before, after, nowMs }: Changed): readonly string[] {
     if (after === undefined) return []
-    const uid = after.metadata.uid ?? ''
+    const uid = after.metadata.uid
     if (resourcePrefix === 'replicasets') this.#asked.note(uid, nowMs, { most: after.spec?.replicas ?? 1 })
     if (resourcePrefix === 'daemonsets') this.#asked.note(uid, nowMs, { most: hasSurge(after) ? 2 : 1 })
     if (resourcePrefix !== 'pods' || before !== undefined) return []
     const owner = controllerOf(after)
     const account = accounts[owner?.kind ?? '']
     if (owner === undefined || account === undefined) return []
-    const made = this.#made.get(owner.uid) ?? new Set()
-    this.#made.set(owner.uid, made.add(uid))
+    const made = this.#made.getOrInsertComputed(owner.uid, () => new Set()).add(uid)
     const most = Math.max(...this.#asked.of(owner.uid, nowMs).map(each => each.most))
     const count = this.#world.of('pods').filter(pod => {
-      return made.has(pod.metadata.uid ?? '') && isPodActive(pod) && isOnSameNode(pod, after)
+      return made.has(pod.metadata.uid) && isPodActive(pod) && isOnSameNode(pod, after)
     }).length
     if (count <= most || this.#uncertainWrites.isUncertain(account)) return []
-    return [`${owner.kind} ${owner.name} has ${count} pods including ${nameOf(after)}, limit ${most}`]
+    return [`${owner.kind} ${owner.name} has ${count} pods including ${keyOf(after)}, limit ${most}`]
   }
 }
 

@@ -1,4 +1,5 @@
 import type { ResourceQuota } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { isPodActive } from '#/controllers/pods.ts'
 import type { Changed, World } from './world.ts'
 
@@ -17,12 +18,10 @@ export class QuotaBounds {
   }
 
   check({ resourcePrefix, before, after, nowMs }: Changed): readonly string[] {
-    const uid = after?.metadata.uid ?? ''
-    if (resourcePrefix === 'resourcequotas' && after?.status?.hard && !this.#inForceMs.has(uid)) {
-      this.#inForceMs.set(uid, nowMs)
-    }
+    if (resourcePrefix === 'resourcequotas' && after?.status?.hard)
+      this.#inForceMs.getOrInsert(after.metadata.uid, nowMs)
     if (resourcePrefix !== 'pods' || before !== undefined || after === undefined) return []
-    this.#madeMs.set(uid, nowMs)
+    this.#madeMs.set(after.metadata.uid, nowMs)
     const namespace = after.metadata.namespace ?? ''
     return this.#world
       .of('resourcequotas')
@@ -30,11 +29,11 @@ export class QuotaBounds {
       .flatMap(quota => this.#checkQuota(quota))
   }
 
-  #checkQuota({ metadata, status }: ResourceQuota): readonly string[] {
-    const sinceMs = this.#inForceMs.get(metadata.uid ?? '') ?? Infinity
+  #checkQuota({ metadata, status }: Stored<ResourceQuota>): readonly string[] {
+    const sinceMs = this.#inForceMs.get(metadata.uid) ?? Infinity
     const most = Number(status?.hard?.['pods'] ?? Infinity)
     const counted = this.#world.of('pods').filter(pod => {
-      const madeMs = this.#madeMs.get(pod.metadata.uid ?? '') ?? 0
+      const madeMs = this.#madeMs.get(pod.metadata.uid) ?? 0
       return pod.metadata.namespace === metadata.namespace && isPodActive(pod) && madeMs > sinceMs
     })
     if (counted.length <= most) return []

@@ -1,15 +1,15 @@
 import type { Service } from '#/api/generated/core/v1.ts'
-import { isBeingDeleted } from '#/api/metadata.ts'
+import { keyOf, isBeingDeleted, type Stored } from '#/api/metadata.ts'
 import { selectorFromLabels } from '#/api/selectors/selector.ts'
 import { isPodReady } from '#/controllers/pods.ts'
-import { nameOf, type World } from './world.ts'
+import type { World } from './world.ts'
 
 /** Checks that each service's endpoints are exactly the selected ready pods. */
 export function checkServices(world: World): readonly string[] {
   return world.of('services').flatMap(service => {
     if (service.spec?.selector === undefined) return []
     const want = addressesWanted(service, world)
-    const what = `addresses of service ${nameOf(service)}`
+    const what = `addresses of service ${keyOf(service)}`
     return [
       ...differ(`${what} in its slices`, addressesInSlices(service, world), want),
       ...differ(`${what} in its endpoints`, addressesInEndpoints(service, world), want),
@@ -37,10 +37,10 @@ function addressesInSlices({ metadata }: Service, world: World): readonly string
     .flatMap(({ addresses }) => addresses)
 }
 
-function addressesInEndpoints(service: Service, world: World): readonly string[] {
+function addressesInEndpoints(service: Stored<Service>, world: World): readonly string[] {
   return world
     .of('endpoints')
-    .filter(endpoints => nameOf(endpoints) === nameOf(service))
+    .filter(endpoints => keyOf(endpoints) === keyOf(service))
     .flatMap(({ subsets = [] }) => subsets.flatMap(({ addresses = [] }) => addresses.map(({ ip }) => ip)))
 }
 

@@ -1,12 +1,12 @@
 import type { DaemonSet, Deployment, ReplicaSet, StatefulSet } from '#/api/generated/apps/v1.ts'
 import type { Job } from '#/api/generated/batch/v1.ts'
 import type { Pod, PodSpec, ResourceQuota } from '#/api/generated/core/v1.ts'
-import { isBeingDeleted, isControlledBy, type KubernetesObject } from '#/api/metadata.ts'
+import { keyOf, isBeingDeleted, isControlledBy, type KubernetesObject, type Stored } from '#/api/metadata.ts'
 import { isPodTerminal } from '#/controllers/pods.ts'
 import type { Store } from '#/store/store.ts'
 import { checkServices } from './settled-services.ts'
 import type { UncertainWrites } from './uncertain-writes.ts'
-import { nameOf, World } from './world.ts'
+import { World } from './world.ts'
 
 export interface SettledCluster {
   readonly store: Store
@@ -29,7 +29,7 @@ export async function checkSettledState({
     ...world.of('daemonsets').flatMap(set => {
       const want = world.of('minions').length
       const running = world.podsOf(set).filter(isRunning).length
-      return hasQuota(set, world) ? [] : differ(`pods of daemon set ${nameOf(set)}`, running, want)
+      return hasQuota(set, world) ? [] : differ(`pods of daemon set ${keyOf(set)}`, running, want)
     }),
     ...world.of('jobs').flatMap(job => checkJob(job, world, uncertainWrites)),
     ...world.of('resourcequotas').flatMap(quota => checkQuota(quota, world)),
@@ -39,12 +39,12 @@ export async function checkSettledState({
     ...world
       .all()
       .filter(isBeingDeleted)
-      .map(object => `${object.kind} ${nameOf(object)} is still being deleted`),
+      .map(object => `${object.kind} ${keyOf(object)} is still being deleted`),
   ]
 }
 
-function checkReplicas(set: ReplicaSet | StatefulSet, world: World): readonly string[] {
-  const what = `pods of ${set.kind} ${nameOf(set)}`
+function checkReplicas(set: Stored<ReplicaSet> | Stored<StatefulSet>, world: World): readonly string[] {
+  const what = `pods of ${set.kind} ${keyOf(set)}`
   const want = set.spec?.replicas ?? 1
   const running = world.podsOf(set).filter(isRunning).length
   if (hasQuota(set, world)) return running <= want ? [] : differ(what, running, want)
@@ -56,21 +56,21 @@ function checkReplicas(set: ReplicaSet | StatefulSet, world: World): readonly st
 }
 
 /** A rolling update has replaced all pods. */
-function checkTemplate(set: StatefulSet | DaemonSet, world: World): readonly string[] {
+function checkTemplate(set: Stored<StatefulSet> | Stored<DaemonSet>, world: World): readonly string[] {
   if (hasQuota(set, world)) return []
   const want = imagesOf(set.spec?.template.spec)
   return world
     .podsOf(set)
     .filter(isRunning)
-    .flatMap(pod => differ(`image of ${nameOf(pod)} of ${set.kind} ${nameOf(set)}`, imagesOf(pod.spec), want))
+    .flatMap(pod => differ(`image of ${keyOf(pod)} of ${set.kind} ${keyOf(set)}`, imagesOf(pod.spec), want))
 }
 
 function imagesOf(spec: PodSpec | undefined): string {
   return (spec?.containers ?? []).map(({ image }) => image).join()
 }
 
-function checkDeployment(deployment: Deployment, world: World): readonly string[] {
-  const what = `replicas of deployment ${nameOf(deployment)}`
+function checkDeployment(deployment: Stored<Deployment>, world: World): readonly string[] {
+  const what = `replicas of deployment ${keyOf(deployment)}`
   const want = deployment.spec?.replicas ?? 1
   const wanted = world
     .of('replicasets')
@@ -88,8 +88,8 @@ function checkDeployment(deployment: Deployment, world: World): readonly string[
  * A job has finished and counted all its pods; it has more successes than requested only if the outcome of a
  * write was unknown.
  */
-function checkJob(job: Job, world: World, uncertainWrites: UncertainWrites): readonly string[] {
-  const what = `job ${nameOf(job)}`
+function checkJob(job: Stored<Job>, world: World, uncertainWrites: UncertainWrites): readonly string[] {
+  const what = `job ${keyOf(job)}`
   const { succeeded = 0, active = 0, conditions = [], uncountedTerminatedPods = {} } = job.status ?? {}
   const end = conditions.find(({ type, status }) => /^(Complete|Failed)$/.test(type) && status === 'True')
   const isMeantToFail = job.spec?.template?.metadata?.annotations !== undefined
@@ -107,22 +107,22 @@ function checkJob(job: Job, world: World, uncertainWrites: UncertainWrites): rea
   ]
 }
 
-function checkQuota(quota: ResourceQuota, world: World): readonly string[] {
+function checkQuota(quota: Stored<ResourceQuota>, world: World): readonly string[] {
   const pods = world.of('pods').filter(pod => {
     return pod.metadata.namespace === quota.metadata.namespace && !isPodTerminal(pod)
   })
-  return differ(`pods that quota ${nameOf(quota)} counts`, Number(quota.status?.used?.['pods']), pods.length)
+  return differ(`pods that quota ${keyOf(quota)} counts`, Number(quota.status?.used?.['pods']), pods.length)
 }
 
 /** No two running pods have the same IP address. */
-function checkAddresses(pods: readonly Pod[]): readonly string[] {
+function checkAddresses(pods: readonly Stored<Pod>[]): readonly string[] {
   const running = pods.filter(isRunning)
   const byAddress = new Map(running.map(pod => [pod.status?.podIP, pod]))
   return running.flatMap(pod => {
     const other = byAddress.get(pod.status?.podIP)
     return other === pod || other === undefined
       ? []
-      : [`${nameOf(pod)} and ${nameOf(other)} have the same IP ${pod.status?.podIP}`]
+      : [`${keyOf(pod)} and ${keyOf(other)} have the same IP ${pod.status?.podIP}`]
   })
 }
 
@@ -132,13 +132,13 @@ function hasQuota({ metadata }: KubernetesObject, world: World): boolean {
 }
 
 /** Every remaining object's owner, namespace and node exist. */
-function checkPlace(object: KubernetesObject, world: World): readonly string[] {
+function checkPlace(object: Stored, world: World): readonly string[] {
   const { namespace, ownerReferences: owners = [] } = object.metadata
   const node = object.kind === 'Pod' ? (object as Pod).spec?.nodeName : undefined
   const has = (resourcePrefix: 'namespaces' | 'minions', name: string | undefined): boolean => {
     return name === undefined || world.of(resourcePrefix).some(({ metadata }) => metadata.name === name)
   }
-  const what = `${object.kind} ${nameOf(object)}`
+  const what = `${object.kind} ${keyOf(object)}`
   return [
     ...owners
       .filter(({ uid }) => world.byUid(uid) === undefined)

@@ -76,8 +76,7 @@ export class SimulatedConnections {
   }
 
   async #carry(hostName: string, request: ApiRequest): Promise<ApiResponse> {
-    const link = this.#links.get(hostName) ?? newLink(undefined)
-    this.#links.set(hostName, link)
+    const link = this.#links.getOrInsertComputed(hostName, () => newLink(undefined))
     if (link.mode === 'silent' || this.#isTooMuch(hostName, request)) return never()
     const handle = this.#options.server()
     if (handle === undefined || link.mode === 'refused') {

@@ -2,12 +2,19 @@ import type { StatefulSet } from '#/api/generated/apps/v1.ts'
 import { statefulSets } from '#/api/generated/apps/v1-resources.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
-import { controllerOf, isBeingDeleted, isControlledBy } from '#/api/metadata.ts'
+import {
+  keyOf,
+  controllerOf,
+  isBeingDeleted,
+  isControlledBy,
+  type Named,
+  type Stored,
+} from '#/api/metadata.ts'
 import type { ApiRequest } from '#/api/transport.ts'
 import type { Informers } from '#/client/informers.ts'
 import { isPodTerminal, isPodReady } from '#/controllers/pods.ts'
 import { staleMs } from './recent-history.ts'
-import { nameOf, type Changed, type World } from './world.ts'
+import type { Changed, World } from './world.ts'
 
 /**
  * Checks that a pod of an ordered StatefulSet is created only if all lower ordinals exist, or existed
@@ -28,7 +35,7 @@ export class OrdinalOrder {
     const owner = pod && controllerOf(pod)
     if (owner?.kind !== 'StatefulSet') return []
     if (after === undefined) this.#deletedMs.set(`${owner.uid} ${ordinalOf(before)}`, nowMs)
-    const set = this.#world.byUid(owner.uid) as StatefulSet | undefined
+    const set = this.#world.byUid(owner.uid) as Stored<StatefulSet> | undefined
     if (before !== undefined || after === undefined || set === undefined || !isOrdered(set)) return []
     const ordinals = new Set(this.#world.podsOf(set).map(ordinalOf))
     const start = set.spec?.ordinals?.start ?? 0
@@ -51,7 +58,7 @@ export function checkSequence(request: ApiRequest, informers: Informers): readon
   const [, namespace = '', name] = podPath.exec(request.path) ?? []
   const all = informers.of(pods)
   const isCreation = request.method === 'POST' && podPath.test(request.path)
-  const pod = isCreation ? (request.body.value as Pod) : all.get(`${namespace}/${name}`)
+  const pod = isCreation ? (request.body.value as Named<Pod>) : all.get(`${namespace}/${name}`)
   if (pod === undefined || (!isCreation && request.method !== 'DELETE')) return []
   const set = informers.of(statefulSets).get(`${namespace}/${controllerOf(pod)?.name}`)
   if (set === undefined || !isControlledBy(pod, set) || !isOrdered(set)) return []
@@ -61,22 +68,30 @@ export function checkSequence(request: ApiRequest, informers: Informers): readon
 
 const podPath = /^\/api\/v1\/namespaces\/([^/]+)\/pods(?:\/([^/]+))?$/
 
-function checkCreation(set: StatefulSet, pod: Pod, siblings: readonly Pod[]): readonly string[] {
+function checkCreation(
+  set: Stored<StatefulSet>,
+  pod: Named<Pod>,
+  siblings: readonly Stored<Pod>[],
+): readonly string[] {
   const before = siblings.filter(each => ordinalOf(each) < ordinalOf(pod))
   const missing = ordinalOf(pod) - (set.spec?.ordinals?.start ?? 0) - before.filter(isHealthy).length
   if (missing <= 0) return []
   return [
-    `StatefulSet ${nameOf(set)} creates ${nameOf(pod)} while ${missing} pods with lower ordinals are not healthy`,
+    `StatefulSet ${keyOf(set)} creates ${keyOf(pod)} while ${missing} pods with lower ordinals are not healthy`,
   ]
 }
 
-function checkRemoval(set: StatefulSet, pod: Pod, siblings: readonly Pod[]): readonly string[] {
+function checkRemoval(
+  set: Stored<StatefulSet>,
+  pod: Named<Pod>,
+  siblings: readonly Stored<Pod>[],
+): readonly string[] {
   if (isPodTerminal(pod)) return []
   const ordinal = ordinalOf(pod)
   const above = siblings.filter(each => ordinalOf(each) > ordinal)
   const end = (set.spec?.ordinals?.start ?? 0) + (set.spec?.replicas ?? 1)
-  const what = `StatefulSet ${nameOf(set)} deletes ${nameOf(pod)}`
-  if (ordinal >= end) return above.length === 0 ? [] : [`${what} before ${above.map(nameOf).join()}`]
+  const what = `StatefulSet ${keyOf(set)} deletes ${keyOf(pod)}`
+  if (ordinal >= end) return above.length === 0 ? [] : [`${what} before ${above.map(keyOf).join()}`]
   const missing = end - 1 - ordinal - above.filter(isHealthy).length
   return missing <= 0
     ? []
@@ -91,6 +106,6 @@ function isOrdered({ spec }: StatefulSet): boolean {
   return spec?.podManagementPolicy !== 'Parallel'
 }
 
-function ordinalOf(pod: Pick<Pod, 'metadata'> | undefined): number {
+function ordinalOf(pod: Named<Pod> | undefined): number {
   return Number(/-(\d+)$/.exec(pod?.metadata.name ?? '')?.[1] ?? -1)
 }

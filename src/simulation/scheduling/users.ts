@@ -1,7 +1,7 @@
 import { isApiError } from '#/api/errors.ts'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
-import { isBeingDeleted } from '#/api/metadata.ts'
+import { isBeingDeleted, type Stored } from '#/api/metadata.ts'
 import type { Client } from '#/client/client.ts'
 import type { Random } from '#/platform/platform.ts'
 import { gpuName } from './node-capacity.ts'
@@ -115,7 +115,7 @@ export class Users {
     return `open gates of ${gated.metadata.name}`
   }
 
-  async #open(pod: Pod): Promise<void> {
+  async #open(pod: Stored<Pod>): Promise<void> {
     if (!pod.spec?.schedulingGates?.length) return
     const patch = { spec: { schedulingGates: null } }
     await this.#unlessGone(this.#client.patch(pods, at(pod), { type: 'merge', patch }))
@@ -154,8 +154,11 @@ export class Users {
   }
 }
 
-function at({ metadata }: Node | Pod): { readonly namespace?: string; readonly name: string } {
-  const name = metadata.name ?? ''
+function at({ metadata }: Stored<Node> | Stored<Pod>): {
+  readonly namespace?: string
+  readonly name: string
+} {
+  const name = metadata.name
   return metadata.namespace ? { namespace: metadata.namespace, name } : { name }
 }
 

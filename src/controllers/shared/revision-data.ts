@@ -2,7 +2,7 @@ import type { ControllerRevision } from '#/api/generated/apps/v1.ts'
 import type { PodTemplateSpec } from '#/api/generated/core/v1.ts'
 import { stringifyJson } from '#/api/text/json.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
-import { canonicalTemplate } from '../canonical-template.ts'
+import { canonicalTemplate } from './canonical-template.ts'
 
 export type RevisionData = NonNullable<ControllerRevision['data']>
 
@@ -12,11 +12,9 @@ export type RevisionData = NonNullable<ControllerRevision['data']>
  * bytes.
  */
 export function revisionData(template: PodTemplateSpec): RevisionData {
-  const known = made.get(template)
-  if (known !== undefined) return known
-  const data = { spec: { template: sorted({ ...template, $patch: 'replace' }) } }
-  made.set(template, data)
-  return data
+  return made.getOrInsertComputed(template, () => {
+    return { spec: { template: sorted({ ...template, $patch: 'replace' }) } }
+  })
 }
 
 /** Cached: templates are immutable and used by every reconcile. */

@@ -2,15 +2,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ControllerRevision } from '#/api/generated/apps/v1.ts'
 import type { PodTemplateSpec } from '#/api/generated/core/v1.ts'
-import { revisionData, revisionHash, templateOfRevision } from './data.ts'
-import { oldestFirst, planRevision } from './plan.ts'
+import type { Stored } from '#/api/metadata.ts'
+import { revisionData, templateOfRevision } from './revision-data.ts'
+import { oldestFirst, planRevision } from './revision-history.ts'
+import { stored } from '../test-stored.ts'
 
 function templateOf(image: string): PodTemplateSpec {
   return { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'web', image }] } }
 }
 
-function revisionOf(revision: number, image: string): ControllerRevision {
-  return { metadata: { name: `web-${image}` }, revision, data: revisionData(templateOf(image)) }
+function revisionOf(revision: number, image: string): Stored<ControllerRevision> {
+  return stored({ metadata: { name: `web-${image}` }, revision, data: revisionData(templateOf(image)) })
 }
 
 /** `1a 2b`: revision numbers and images, oldest first. */
@@ -50,42 +52,12 @@ test('a ControllerRevision without a template matches no set', () => {
     { spec: { template: null } },
     { spec: { template: 'x' } },
   ]) {
-    const revision = { metadata: {}, revision: 1, ...(data && { data: data as Record<string, unknown> }) }
+    const revision = stored({
+      metadata: {},
+      revision: 1,
+      ...(data && { data: data }),
+    })
     assert.equal(templateOfRevision(revision), undefined)
     assert.deepEqual(planRevision([revision], {}), { do: 'create', number: 2 })
   }
-})
-
-test('revision names and hashes equal those of Kubernetes', () => {
-  const template: PodTemplateSpec = {
-    spec: {
-      terminationGracePeriodSeconds: 30,
-      restartPolicy: 'Always',
-      dnsPolicy: 'ClusterFirst',
-      securityContext: {},
-      schedulerName: 'default-scheduler',
-      containers: [
-        {
-          name: 'test',
-          image: 'test',
-          resources: {},
-          terminationMessagePath: '/dev/termination-log',
-          terminationMessagePolicy: 'File',
-          imagePullPolicy: 'Always',
-        },
-      ],
-    },
-    metadata: { labels: { app: 'foo' }, annotations: { test: 'value' } },
-  }
-  const data = revisionData(template)
-  assert.equal(revisionHash(data, 0), '776999688b')
-  assert.equal(revisionHash(data, 1), '776999688c')
-  assert.deepEqual(templateOfRevision({ metadata: {}, revision: 1, data }), template)
-})
-
-test('keys such as __proto__ in templates are ordinary keys', () => {
-  const labels = JSON.parse('{ "__proto__": "a", "constructor": "b" }') as Record<string, string>
-  const template = { metadata: { labels } }
-  const kept = templateOfRevision({ metadata: {}, revision: 1, data: revisionData(template) })
-  assert.deepEqual(Object.entries(kept?.metadata?.labels ?? {}), Object.entries(labels))
 })
