@@ -55,10 +55,10 @@ export function findMatchingVolume(
  * Candidates for a claim with delayed binding: the volume pre-bound to it, and the available volumes,
  * smallest first.
  */
-export function listCandidateVolumes(
+export function listCandidateVolumes<T extends PersistentVolume>(
   claim: PersistentVolumeClaim,
-  candidates: readonly PersistentVolume[],
-): { readonly kept: PersistentVolume | undefined; readonly free: readonly PersistentVolume[] } {
+  candidates: readonly T[],
+): { readonly kept: T | undefined; readonly free: readonly T[] } {
   const large = candidates.filter(volume => isLike(volume, claim))
   const selector = claim.spec?.selector && compileLabelSelector(claim.spec.selector)
   const wanted = storageClassOf(claim)
@@ -108,7 +108,7 @@ export function referenceTo({ metadata }: PersistentVolumeClaim): ObjectReferenc
 }
 
 /** The volume with a `claimRef` to the claim; the same object if already set. */
-export function boundVolume(volume: PersistentVolume, claim: PersistentVolumeClaim): PersistentVolume {
+export function boundVolume<T extends PersistentVolume>(volume: T, claim: PersistentVolumeClaim): T {
   const isChosenHere = !isVolumeBoundToClaim(volume, claim)
   const pointing =
     volume.spec?.claimRef?.uid === claim.metadata.uid && !isChosenHere

@@ -8,7 +8,7 @@ import { withAnnotations } from '#/api/annotations.ts'
 import type { PersistentVolume, PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
 import { persistentVolumeClaims, persistentVolumes, pods } from '#/api/generated/core/v1-resources.ts'
 import { csiDrivers, csiStorageCapacities, storageClasses } from '#/api/generated/storage/v1-resources.ts'
-import { keyOf } from '#/api/metadata.ts'
+import { keyOf, type Stored } from '#/api/metadata.ts'
 import { boundVolume, isAvailable, selectedNodeAnnotation } from '#/api/core/persistent-volumes.ts'
 import { quote } from '#/api/text/quote.ts'
 import { storageClassOf } from '#/api/core/storage-classes.ts'
@@ -65,8 +65,8 @@ class VolumeBinder {
   readonly #volumes: Informer<PersistentVolume>
   readonly #assumedClaims: AssumeCache<PersistentVolumeClaim>
   readonly #assumedVolumes: AssumeCache<PersistentVolume>
-  readonly #freeByClass: Index<PersistentVolume>
-  readonly #byClaim: Index<PersistentVolume>
+  readonly #freeByClass: Index<Stored<PersistentVolume>>
+  readonly #byClaim: Index<Stored<PersistentVolume>>
   readonly #world: StorageWorld
   readonly #plans = new WeakMap<CycleState, VolumePlan>()
 
@@ -183,7 +183,7 @@ class VolumeBinder {
     }
   }
 
-  #candidates(claim: PersistentVolumeClaim): readonly PersistentVolume[] {
+  #candidates(claim: Stored<PersistentVolumeClaim>): readonly Stored<PersistentVolume>[] {
     const wanted = storageClassOf(claim)
     const names = new Set([...this.#byClaim.keys(keyOf(claim)), ...this.#freeByClass.keys(wanted)])
     return [...names].flatMap(name => {
