@@ -14,8 +14,7 @@ import { nodeOf, podOf, stored } from '../../test-cluster.ts'
 import type { Filters } from '../../filter-with-nominated-pods.ts'
 import { nodeResourcesFit } from '../node-resources-fit.ts'
 import { DisruptionBudgets } from './budgets.ts'
-import { selectCandidate } from './select-candidate.ts'
-import { findCandidates } from './find-candidates.ts'
+import { findCandidates, selectCandidate } from './find-candidates.ts'
 
 const { clock } = new Simulation({ seed: 1 }).host('scheduler')
 const nowMs = Date.parse('2026-01-01T12:00:00Z')

@@ -20,7 +20,7 @@ interface Reservation {
   stored: Stored<ResourceClaim> | undefined
   /** The allocation to write; undefined if the claim is already allocated. */
   readonly allocation: AllocationResult | undefined
-  /** Uid under which the devices are in use until the allocation is written; temporary if `stored` is undefined. */
+  /** Uid under which the devices are in use until the allocation is written; temporary without `stored`. */
   readonly pendingUid: string
   /** Set for the claim created for extended resources: its container mappings. */
   readonly mappings: readonly ContainerExtendedResourceRequest[] | undefined
