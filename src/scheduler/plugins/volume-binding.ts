@@ -142,7 +142,7 @@ class VolumeBinder {
 
   bind(pod: PodInfo, node: string, work: BindWork): Promise<void> | undefined {
     const plan = this.#plans.get(work.cycleState)
-    return plan && this.#write(plan, work).then(written => this.#waitForOthers(pod, node, written, work))
+    return plan && this.#write(plan, work).then(written => this.#waitForOthers(pod, { node, written }, work))
   }
 
   async #write(plan: VolumePlan, { client, signal }: BindWork): Promise<VolumePlan> {
@@ -160,7 +160,11 @@ class VolumeBinder {
     return written
   }
 
-  async #waitForOthers(pod: PodInfo, name: string, written: VolumePlan, { signal }: BindWork): Promise<void> {
+  async #waitForOthers(
+    pod: PodInfo,
+    { node: name, written }: { readonly node: string; readonly written: VolumePlan },
+    { signal }: BindWork,
+  ): Promise<void> {
     const [claims, volumes] = [this.#claims, this.#volumes]
     const isDone = (): boolean => {
       const node = this.#handle.snapshot().get(name)?.node

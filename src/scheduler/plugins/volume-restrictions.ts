@@ -3,7 +3,6 @@ import type { PersistentVolumeClaim, Pod, Volume } from '#/api/generated/core/v1
 import { formatKey, type Stored } from '#/api/metadata.ts'
 import { quote } from '#/api/text/quote.ts'
 import type { Informer } from '#/client/informer.ts'
-import type { Index } from '#/client/indexer.ts'
 import {
   clusterEventWithHint,
   type FilterState,
@@ -44,7 +43,10 @@ export const volumeRestrictions: PluginFactory = handle => {
       const own = exclusiveClaims(pod, claims)
       if ('reason' in own) return own
       const disks = disksOf(pod)
-      const inUse = [...own].filter(key => isInUse(key, uid, byClaim, snapshot)).length
+      const inUse = [...own].filter(key => {
+        const others = byClaim.get(key).filter(({ metadata }) => metadata.uid !== uid)
+        return isAnyOnNode(others, snapshot)
+      }).length
       return disks.length === 0 && inUse === 0 ? undefined : filterStateOf(disks, own, inUse)
     },
   }
@@ -87,11 +89,12 @@ function exclusiveClaims(
   return own
 }
 
-function isInUse(key: string, uid: string, byClaim: Index<Stored<Pod>>, { nodes: infos }: Snapshot): boolean {
-  const others = byClaim.get(key).filter(({ metadata }) => metadata.uid !== uid)
-  if (others.some(isAssigned)) return true
+function isAnyOnNode(candidates: readonly Stored<Pod>[], { nodes: infos }: Snapshot): boolean {
+  if (candidates.some(isAssigned)) return true
   // A pending pod of the informer may be assumed on a node in the snapshot.
-  const waiting = new Set(others.filter(({ spec }) => !spec?.nodeName).map(({ metadata }) => metadata.uid))
+  const waiting = new Set(
+    candidates.filter(({ spec }) => !spec?.nodeName).map(({ metadata }) => metadata.uid),
+  )
   return waiting.size > 0 && infos.some(({ pods: placed }) => placed.some(each => waiting.has(each.uid)))
 }
 

@@ -114,10 +114,7 @@ export class DeviceAllocator {
       pools,
       inUse: this.claims.allocated,
       isSelectable: ({ selectors }, candidate) => {
-        const { driver, device } = candidate
-        const isMatch = selectors.every(({ expression, of }) => {
-          return this.#selectors.isMatch(expression, driver, device, of)
-        })
+        const isMatch = selectors.every(selector => this.#selectors.isMatch(selector, candidate))
         return isMatch && isUsableOn(candidate, node)
       },
     })

@@ -99,7 +99,7 @@ export class DeviceReservations {
     const { client, signal } = work
     const { claims } = this.#allocator
     reservation.stored ??= await client.create(resourceClaims, claim, { signal })
-    const written = await reserveFor(pod, reservation.stored, allocation, work)
+    const written = await reserveFor(pod, { claim: reservation.stored, allocation }, work)
     reservation.stored = written
     reservation.isWritten = true
     claims.written(written)

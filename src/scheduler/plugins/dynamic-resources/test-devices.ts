@@ -134,7 +134,6 @@ export function find(
     pools,
     inUse,
     isSelectable: ({ selectors }, candidate) =>
-      selectors.every(({ expression, of }) => cache.isMatch(expression, 'd', candidate.device, of)) &&
-      isUsableOn(candidate, node),
+      selectors.every(selector => cache.isMatch(selector, candidate)) && isUsableOn(candidate, node),
   })
 }

@@ -18,15 +18,20 @@ export interface ClaimWork {
   readonly nowMs: number
 }
 
+export interface ClaimAllocation {
+  readonly claim: Stored<ResourceClaim>
+  /** Undefined if the claim is already allocated. */
+  readonly allocation: AllocationResult | undefined
+}
+
 /** Writes the allocation, if the claim has none, and the reservation for the pod. */
 export async function reserveFor(
   { pod, uid }: PodInfo,
-  claim: Stored<ResourceClaim>,
-  allocation: AllocationResult | undefined,
+  { claim, allocation }: ClaimAllocation,
   { client, signal, nowMs }: ClaimWork,
 ): Promise<Stored<ResourceClaim>> {
   const key = keyOf(claim)
-  return retried(client, claim, signal, async latest => {
+  return retried(claim, { client, signal }, async latest => {
     if (isBeingDeleted(latest)) throw new Error(`claim ${key} got deleted in the meantime`)
     const { allocation: known, reservedFor = [] } = latest.status ?? {}
     if (allocation && known) throw new Error(`claim ${key} got allocated elsewhere in the meantime`)
@@ -67,7 +72,7 @@ export async function unreserveFor(
 export async function deleteClaim(claim: Stored<ResourceClaim>, client: Client): Promise<void> {
   const { namespace, name } = claim.metadata
   try {
-    await retried(client, claim, undefined, async latest => {
+    await retried(claim, { client }, async latest => {
       const free = withoutFinalizer(latest, finalizer)
       return free === latest ? latest : client.update(resourceClaims, free)
     })
@@ -79,9 +84,8 @@ export async function deleteClaim(claim: Stored<ResourceClaim>, client: Client):
 
 /** Tries with the known version first, and with the newest after a conflict. */
 async function retried(
-  client: Client,
   claim: Stored<ResourceClaim>,
-  signal: AbortSignal | undefined,
+  { client, signal }: Pick<ClaimWork, 'client'> & Partial<ClaimWork>,
   change: (latest: Stored<ResourceClaim>) => Promise<Stored<ResourceClaim>>,
 ): Promise<Stored<ResourceClaim>> {
   const { namespace, name } = claim.metadata

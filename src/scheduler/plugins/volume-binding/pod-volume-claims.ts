@@ -13,7 +13,7 @@ import {
   requestedSize,
   selectedNodeAnnotation,
 } from '#/api/core/persistent-volumes.ts'
-import { claimsOf, isClaimForPod } from '#/api/core/pod-volumes.ts'
+import { claimsOf, type ClaimOfPod, isClaimForPod } from '#/api/core/pod-volumes.ts'
 import { compareQuantities } from '#/api/text/quantity.ts'
 import { quote } from '#/api/text/quote.ts'
 import { storageClassOf } from '#/api/core/storage-classes.ts'
@@ -58,10 +58,10 @@ export function podVolumeClaims(pod: Pod, world: StorageWorld): PodVolumeClaims 
   if (uses.length === 0) return undefined
   const bound: Stored<PersistentVolumeClaim>[] = []
   const waiting: Stored<PersistentVolumeClaim>[] = []
-  for (const { name, isEphemeral } of uses) {
-    const key = formatKey({ namespace: pod.metadata.namespace ?? '', name })
+  for (const use of uses) {
+    const key = formatKey({ namespace: pod.metadata.namespace ?? '', name: use.name })
     const claim = world.claim(key)
-    const problem = problemWith(pod, name, claim, isEphemeral)
+    const problem = problemWith(pod, use, claim)
     if (problem !== undefined) return { reason: problem, isUnresolvable: true }
     const now = world.assumedClaim(key) ?? claim!
     if (isFullyBound(now)) bound.push(now)
@@ -85,9 +85,8 @@ const unboundImmediate: Unschedulable = {
 
 function problemWith(
   pod: Pod,
-  name: string,
+  { name, isEphemeral }: ClaimOfPod,
   claim: Stored<PersistentVolumeClaim> | undefined,
-  isEphemeral: boolean,
 ): string | undefined {
   const quoted = quote(name)
   if (claim === undefined) {
