@@ -6,12 +6,7 @@
 import { join } from 'node:path'
 import { ApiServer, type ApiServerOptions } from '#/apiserver/api-server.ts'
 import { openAudit, type Audit } from '#/apiserver/audit.ts'
-import {
-  EncryptingStore,
-  ResourceCiphers,
-  ensureEncryptionConfiguration,
-  runEncryptionMaintenance,
-} from '#/apiserver/encryption.ts'
+import { runEncryptionMaintenance } from '#/apiserver/encryption.ts'
 import type { ApiServerFlags } from '#/apiserver/flags.ts'
 import { gitVersion } from '#/apiserver/discovery.ts'
 import { Health } from '#/apiserver/health.ts'
@@ -46,9 +41,14 @@ import { ContainerNode, type ContainerNodeSettings } from '#/cluster/container-n
 import { lockFolder, type LockHolder } from '#/cluster/lock-folder.ts'
 import { waitForNodesReady } from '#/cluster/wait-for-nodes-ready.ts'
 import { readScheduler, type SchedulerFiles } from '#/cluster/read-scheduler.ts'
-import { isWildcard, reachableHost, apiServerCertSans } from '#/cluster/api-server-cert-sans.ts'
-import { startServer } from '#/cluster/start-server.ts'
-import { describeStore, openStore, type StoreSettings } from '#/cluster/open-store.ts'
+import { apiServerCertSans, isWildcard, reachableHost, startServer } from '#/cluster/start-server.ts'
+import {
+  describeStore,
+  encryptStore,
+  openStore,
+  type EncryptedStore,
+  type StoreSettings,
+} from '#/cluster/open-store.ts'
 import {
   authenticationOf,
   clientCaBundle,
@@ -56,7 +56,6 @@ import {
   serviceAccountIssuer,
   tlsOf,
 } from '#/cluster/trust.ts'
-import { unlessAborted } from '#/cluster/unless-aborted.ts'
 import { simulatedNode } from '#/cluster/simulated-nodes.ts'
 
 export type { StoreSettings } from '#/cluster/open-store.ts'
@@ -285,9 +284,9 @@ export class Cluster implements AsyncDisposable {
     }
   }
 
-  async #openStore(settings: ApiServerSettings): Promise<OpenedStore> {
-    const { platform } = this.#options
-    const { loadGrpc } = this.#options.machine
+  async #openStore({ encryption: settings }: ApiServerSettings): Promise<EncryptedStore> {
+    const { platform, folder, machine } = this.#options
+    const { loadGrpc } = machine
     const opened = await openStore({ ...this.#options, loadGrpc })
     const store = this.#started.use(measuredStore(opened, this.#metrics, platform.clock))
     this.#health.add({
@@ -295,32 +294,15 @@ export class Cluster implements AsyncDisposable {
       endpoints: ['healthz', 'livez', 'readyz'],
       check: async () => void (await opened.revision()),
     })
-    return this.#encrypted(store, settings)
-  }
-
-  /**
-   * Encrypts Secrets at rest, with a key generated with the cluster unless the administrator configures
-   * others. API servers that share an etcd must have the same keys.
-   */
-  async #encrypted(store: Store, { encryption: settings }: ApiServerSettings): Promise<OpenedStore> {
-    const { platform, folder, machine } = this.#options
-    const configuration =
-      settings?.configuration ??
-      (await ensureEncryptionConfiguration(platform, join(folder, 'pki', 'encryption.yaml')))
-    const encryption = await ResourceCiphers.open({
-      platform,
-      // The gRPC library is large; it is loaded only when a KMS plugin may be configured.
-      connect: settings ? await machine.loadGrpc() : noKeyService,
-      configuration,
-      signal: this.#stopping.signal,
-    })
-    this.#started.use(encryption)
-    for (const check of encryption.healthChecks) this.#health.add(check)
-    return { store: new EncryptingStore({ store, encryption, log: platform.log }), encryption }
+    const { signal } = this.#stopping
+    const encrypted = await encryptStore(store, { platform, folder, loadGrpc, settings, signal })
+    this.#started.use(encrypted.encryption)
+    for (const check of encrypted.encryption.healthChecks) this.#health.add(check)
+    return encrypted
   }
 
   #runEncryptionMaintenance(
-    { store, encryption }: OpenedStore,
+    { store, encryption }: EncryptedStore,
     { encryption: settings }: ApiServerSettings,
   ): void {
     const { platform } = this.#options
@@ -452,11 +434,6 @@ export class Cluster implements AsyncDisposable {
   }
 }
 
-interface OpenedStore {
-  readonly store: EncryptingStore
-  readonly encryption: ResourceCiphers
-}
-
 interface ApiServerParts {
   readonly store: Store
   readonly settings: ApiServerSettings
@@ -481,13 +458,19 @@ const defaults = {
 /** `/debug/scheduling/NAMESPACE/POD` */
 const schedulingPath = /^\/debug\/scheduling\/([^/]+\/[^/]+)$/
 
-function noKeyService(): never {
-  throw new Error('no KMS plugin is configured')
-}
-
 /** Maximum time that running requests have to finish when the cluster stops. */
 const requestGraceMs = 5_000
 
 function inUrl(host: string): string {
   return host.includes(':') ? `[${host}]` : host
+}
+
+/** Rejects with the signal's reason when it is aborted first. */
+async function unlessAborted(promise: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const abort = (): void => reject(signal?.reason)
+  if (signal?.aborted) abort()
+  signal?.addEventListener('abort', abort, { once: true })
+  await Promise.race([promise, aborted])
+  signal?.removeEventListener('abort', abort)
 }

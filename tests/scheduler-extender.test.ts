@@ -7,7 +7,7 @@ import { connectHttp, nodePlatform } from '#/platform/node.ts'
 import { Extenders } from '#/scheduler/extenders.ts'
 import { podInfoOf } from '#/scheduler/pod-info.ts'
 import { emptySnapshot } from '#/scheduler/snapshot.ts'
-import { podOf } from '#/scheduler/test-cluster.ts'
+import { podOf, stored } from '#/scheduler/test-cluster.ts'
 
 test('an extender is called over HTTP, and a timeout is a failure', async t => {
   const server = createServer((request, response) => {
@@ -35,7 +35,10 @@ test('an extender is called over HTTP, and a timeout is a failure', async t => {
     await using extenders = new Extenders({ platform, connectHttp, extenders: [settings] })
     const hooks = extenders.hooks({ snapshot: () => emptySnapshot })!
     const feasible = [{ name: 'a' }, { name: 'b' }]
-    const left = await hooks.filter(podInfoOf(podOf('p')), { feasible, nodeToStatus: new Map() } as never)
+    const left = await hooks.filter(podInfoOf(stored(podOf('p'))), {
+      feasible,
+      nodeToStatus: new Map(),
+    } as never)
     return left.feasible.map(({ name }) => name)
   }
   assert.deepEqual(await filtered('quick/'), ['a'])

@@ -7,6 +7,9 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
+/** The walkthrough and its translations. */
+const walkthroughs = ['docs/walkthrough.md', 'docs/walkthrough.zh-CN.md']
+
 /** The files that the repository contains, by path. */
 interface Tree {
   readonly paths: ReadonlySet<string>
@@ -29,12 +32,25 @@ test('links in the documentation point to files, headings and symbols that exist
   const paths = listed.split('\0').filter(path => path !== '' && existsSync(join(root, path)))
   const tree = { paths: new Set(paths), read: (path: string) => readFileSync(join(root, path), 'utf8') }
   const documents = paths.filter(path => /^(?:docs\/.*|README[^/]*|CONTRIBUTING)\.md$/.test(path))
-  assert.ok(documents.includes('docs/walkthrough.md'))
+  for (const page of walkthroughs) assert.ok(documents.includes(page), page)
   assert.deepEqual(
     documents.flatMap(path => brokenLinks(path, tree)),
     [],
   )
 })
+
+test('a translated walkthrough links to the same files and symbols', () => {
+  const [original, ...translations] = walkthroughs.map(page => symbolLinksIn(page))
+  for (const translation of translations) assert.deepEqual(translation, original)
+})
+
+/** `path symbol` of the links to code, sorted, since a sentence may have another order in another language. */
+function symbolLinksIn(page: string): readonly string[] {
+  return linksIn(readFileSync(join(root, page), 'utf8'))
+    .filter(({ target }) => target.endsWith('.ts'))
+    .map(({ target, rest }) => `${target} ${symbolAfter(rest)}`)
+    .toSorted()
+}
 
 /** Checks that a page causes exactly these findings. */
 function check(page: string, text: string, ...expected: readonly string[]): void {
@@ -129,9 +145,13 @@ function problemOf({ target }: Link, page: string, { paths, read }: Tree): strin
 function symbolProblem({ target, rest }: Link, page: string, { read }: Tree): string | undefined {
   const path = pathOf(target, page)
   if (!path.endsWith('.ts')) return undefined
-  const symbol = /^(?: +|\n *)`([\w$.#]+)`/.exec(rest)?.[1]
+  const symbol = symbolAfter(rest)
   if (symbol === undefined) return `no symbol after the link to ${path}`
   return declares(read(path), symbol) ? undefined : `${path} does not declare ${symbol}`
+}
+
+function symbolAfter(rest: string): string | undefined {
+  return /^(?: +|\n *)`([\w$.#]+)`/.exec(rest)?.[1]
 }
 
 function pathOf(file: string, page: string): string {

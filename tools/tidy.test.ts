@@ -3,6 +3,8 @@ import { test } from 'node:test'
 import { blankOut } from './tidy/blank-out.ts'
 import { checkTree } from './tidy/check-tree.ts'
 import { machineOf, type Machine } from './tidy/machine.ts'
+import { sourceFile } from './tidy/source-file.ts'
+import { checkFolders, checkTinyFiles } from './tidy/structure.ts'
 
 const machine: Machine = { folders: ['/opt/builds/'], hosts: ['packages.corp.example'] }
 
@@ -27,8 +29,13 @@ const tidy: Readonly<Record<string, string>> = {
 
 function findings(changes: Readonly<Record<string, string>>): string[] {
   const tree = new Map(Object.entries({ ...tidy, ...changes }))
-  return checkTree(tree, machine).map(({ path, line, text }) => `${path}:${line}: ${text}`)
+  return checkTree(tree, machine)
+    .filter(({ text }) => !structural.test(text))
+    .map(({ path, line, text }) => `${path}:${line}: ${text}`)
 }
+
+/** Findings about small trees such as the one above; `checkStructure` is for them. */
+const structural = /at least two files$|import these few lines|imports these few lines/
 
 /** Checks that a change of the tree causes exactly these findings. */
 function check(changes: Readonly<Record<string, string>>, ...expected: readonly string[]): void {
@@ -294,6 +301,40 @@ test('a machine is known by its own folders and hosts, not by those that every m
   assert.deepEqual(of('/tmp/x/k8ts/').folders, ['/tmp/x/', '/home/ann/'])
   assert.deepEqual(of('/a/b', 'https://registry.npmjs.org/').hosts, [])
   assert.deepEqual(of('/a/b', 'http://mirror.example:8080/npm/').hosts, ['mirror.example:8080'])
+})
+
+/** Checks the findings of the rules on folders and files. */
+function checkStructure(contents: Readonly<Record<string, string>>, ...expected: readonly string[]): void {
+  const files = Object.entries(contents).map(([path, content]) => sourceFile(path, content))
+  const found = [...checkFolders(files), ...checkTinyFiles(files)].map(({ path, text }) => `${path}: ${text}`)
+  assert.deepEqual(found, expected)
+}
+
+test('a folder has two files, and a short file more than one importer', () => {
+  const two = { 'src/store/store.ts': lines(50), 'src/store/memory.ts': lines(50) }
+  checkStructure(two)
+  const alone = 'src/store/embedded/log.ts: a folder has at least two files'
+  checkStructure({ ...two, 'src/store/embedded/log.ts': lines(50) }, alone)
+  checkStructure({ ...two, 'src/store/testdata/log.ts': lines(50) })
+  const log = { ...two, 'src/store/log.ts': lines(40) }
+  const imports = (path: string) => ({ [path]: `import './log.ts'\n${lines(50)}` })
+  const advice = 'src/store/log.ts: only src/store/store.ts imports these few lines: move them there'
+  checkStructure({ ...log, ...imports('src/store/store.ts') }, advice)
+  checkStructure({ ...log, ...imports('src/store/store.ts'), ...imports('src/store/memory.ts') })
+  checkStructure({ ...log, ...imports('src/store/store.ts'), 'src/store/log.ts': lines(41) })
+  checkStructure({ ...log, ...imports('src/store/store.test.ts') })
+})
+
+test('a function has at most three parameters', () => {
+  const heap = (text: string) => ({ 'src/base/heap.ts': `/** . */\n${text}\nexport const heap = 1\n` })
+  const refused = 'src/base/heap.ts:2: 4 parameters: use an options object'
+  check(heap('function f(a: A, b: B, c: C): void {}'))
+  check(heap('function f(a: A, b: B, c: C, d: D): void {}'), refused)
+  check(heap('function f<T, U>(a: A, b: Map<string, B>, c: (x: X, y: Y) => C): void {}'))
+  check(heap('const f = (a: A, b: B, c: C, d: D) => 1'), refused)
+  check(heap('class C {\n  #f(a: A, b: B, { c, d }: C, ...e: E[]) {}\n}'), refused.replace(':2:', ':3:'))
+  check(heap('f(a, b, c, d)'))
+  check(heap('for (const [a, b, c, d] of e) {}'))
 })
 
 test('blanking keeps code and positions, and nothing else', () => {

@@ -1,4 +1,5 @@
 import type { Pod } from '#/api/generated/core/v1.ts'
+import type { KubernetesObject, Stored } from '#/api/metadata.ts'
 import { ApiServer } from '#/apiserver/api-server.ts'
 import { clientOf } from '#/client/client.ts'
 import { inProcessTransport } from '#/client/in-process.ts'
@@ -53,10 +54,10 @@ export async function scheduleAlone(
 function fill(cache: SchedulerCache, { onEachNode = [] }: Workload, nodeCount: number): void {
   for (let index = 0; index < nodeCount; index++) {
     const node = nodeNumber(index)
-    cache.setNode(node)
+    cache.setNode(stored(node))
     for (const pod of onEachNode) {
-      const uid = `${pod.metadata.name}-${index}`
-      cache.assume(podInfoOf({ ...pod, metadata: { ...pod.metadata, uid, name: uid } }), `node-${index}`)
+      const name = `${pod.metadata.name}-${index}`
+      cache.assume(podInfoOf(stored({ ...pod, metadata: { ...pod.metadata, name } })), `node-${index}`)
     }
   }
 }
@@ -75,7 +76,7 @@ async function scheduleOne(
     readonly random: SchedulingCycle['random']
   },
 ): Promise<number> {
-  const pod = podInfoOf({ ...made, metadata: { ...made.metadata, uid: made.metadata.name ?? '' } })
+  const pod = podInfoOf(stored(made))
   const cycle: SchedulingCycle = {
     pod,
     profile,
@@ -95,4 +96,11 @@ async function scheduleOne(
   for (const victim of filtered.snapshot.get(result.node)!.pods) cache.removePod(victim.pod)
   cache.assume(pod, result.node)
   return filtered.evaluatedNodes
+}
+
+/** The object as if the API server had stored it; its uid is its name. */
+function stored<T extends KubernetesObject>(object: T): Stored<T> {
+  const { name = '' } = object.metadata
+  const metadata = { ...object.metadata, name, uid: name, resourceVersion: '1', creationTimestamp: '' }
+  return { ...object, metadata }
 }

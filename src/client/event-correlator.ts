@@ -7,10 +7,13 @@ import { LruMap } from '#/base/lru-map.ts'
 import { TokenBucket } from '#/base/token-bucket.ts'
 import type { Event } from '#/api/generated/core/v1.ts'
 
+/** An event to be written; its recorder has named it. */
+export type NamedEvent = Event & { readonly metadata: { readonly name: string } }
+
 /** Create the event, update the count of the existing one, or drop it. */
 export type EventCorrelateResult =
-  | { readonly action: 'create'; readonly event: Event }
-  | { readonly action: 'update'; readonly event: Event }
+  | { readonly action: 'create'; readonly event: NamedEvent }
+  | { readonly action: 'update'; readonly event: NamedEvent }
   | { readonly action: 'drop' }
 
 const cacheEntriesMax = 4_096
@@ -37,14 +40,14 @@ export class EventCorrelator {
   readonly #known = new LruMap<string, Known>(cacheEntriesMax)
   readonly #spam = new LruMap<string, TokenBucket>(cacheEntriesMax)
 
-  correlate(event: Event, nowMs: number): EventCorrelateResult {
+  correlate(event: NamedEvent, nowMs: number): EventCorrelateResult {
     const { combined, key } = this.#aggregate(event, nowMs)
     const counted = this.#count(combined, key)
     if (!this.#isWithinRate(event, nowMs)) return { action: 'drop' }
     return { action: (counted.count ?? 0) > 1 ? 'update' : 'create', event: counted }
   }
 
-  #aggregate(event: Event, nowMs: number): { readonly combined: Event; readonly key: string } {
+  #aggregate(event: NamedEvent, nowMs: number): { readonly combined: NamedEvent; readonly key: string } {
     const key = similarKey(event)
     const known = this.#similar.get(key)
     const isOld = known === undefined || nowMs - known.lastMs > similarIntervalMs
@@ -60,7 +63,7 @@ export class EventCorrelator {
     return { combined: { ...event, message: `(combined from similar events): ${message}` }, key }
   }
 
-  #count(event: Event, key: string): Event {
+  #count(event: NamedEvent, key: string): NamedEvent {
     const known = this.#known.get(key)
     const { metadata, firstTimestamp } = event
     const counted =
@@ -74,7 +77,7 @@ export class EventCorrelator {
           }
     this.#known.set(key, {
       count: counted.count,
-      name: counted.metadata.name ?? '',
+      name: counted.metadata.name,
       firstTimestamp: known?.firstTimestamp ?? firstTimestamp,
     })
     return counted

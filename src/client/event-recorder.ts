@@ -5,13 +5,13 @@
  */
 import { Queue } from '#/base/queue.ts'
 import { ApiError, isApiError, isNamespaceTerminating } from '#/api/errors.ts'
-import type { Event, ObjectReference } from '#/api/generated/core/v1.ts'
+import type { ObjectReference } from '#/api/generated/core/v1.ts'
 import { events } from '#/api/generated/core/v1-resources.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { formatTime } from '#/api/text/time.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { Client } from './client.ts'
-import { EventCorrelator } from './event-correlator.ts'
+import { EventCorrelator, type NamedEvent } from './event-correlator.ts'
 
 export interface EventRecorderOptions {
   readonly client: Client
@@ -45,7 +45,7 @@ const nameCharactersMax = 253
 export class EventRecorder {
   readonly #options: EventRecorderOptions
   readonly #correlator = new EventCorrelator()
-  readonly #queue = new Queue<{ readonly event: Event; readonly atMs: number }>()
+  readonly #queue = new Queue<{ readonly event: NamedEvent; readonly atMs: number }>()
   #wake: (() => void) | undefined
   #dropped = 0
   #lastNanoseconds = 0n
@@ -96,7 +96,7 @@ export class EventRecorder {
     })
   }
 
-  async #write(recorded: Event, atMs: number, signal: AbortSignal): Promise<void> {
+  async #write(recorded: NamedEvent, atMs: number, signal: AbortSignal): Promise<void> {
     const {
       platform: { clock, random, log },
     } = this.#options
@@ -129,17 +129,17 @@ export class EventRecorder {
     if (!signal.aborted) log.warn('Unable to write event (retry limit exceeded!)', { reason: event.reason })
   }
 
-  async #create(event: Event, signal: AbortSignal): Promise<void> {
+  async #create(event: NamedEvent, signal: AbortSignal): Promise<void> {
     await this.#options.client.create(events, event, { signal })
   }
 
   /** Creates the event if it has expired meanwhile. */
-  async #update(event: Event, signal: AbortSignal): Promise<void> {
+  async #update(event: NamedEvent, signal: AbortSignal): Promise<void> {
     const {
       count,
       message,
       lastTimestamp,
-      metadata: { namespace, name = '' },
+      metadata: { namespace, name },
     } = event
     const patch = { count, message, lastTimestamp }
     try {
@@ -150,7 +150,10 @@ export class EventRecorder {
     }
   }
 
-  #eventOf(about: KubernetesObject, { type, reason, message, fieldPath, annotations }: EventContent): Event {
+  #eventOf(
+    about: KubernetesObject,
+    { type, reason, message, fieldPath, annotations }: EventContent,
+  ): NamedEvent {
     const {
       component,
       host,

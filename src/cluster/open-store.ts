@@ -1,5 +1,7 @@
-/** The storage backend of a cluster. */
+/** The storage backend of a cluster, encrypted at rest. */
 import { join } from 'node:path'
+import { EncryptingStore, ResourceCiphers, ensureEncryptionConfiguration } from '#/apiserver/encryption.ts'
+import type { ApiServerSettings } from '#/apiserver/settings.ts'
 import type { GrpcConnect } from '#/platform/grpc.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { EmbeddedStore } from '#/store/embedded.ts'
@@ -33,4 +35,38 @@ export async function openStore({ platform, folder, store, loadGrpc }: OpenStore
 
 export function describeStore(choice: StoreSettings): string {
   return choice.type === 'etcd' ? `etcd at ${choice.endpoints.join(', ')}` : choice.type
+}
+
+export interface EncryptedStore {
+  readonly store: EncryptingStore
+  readonly encryption: ResourceCiphers
+}
+
+export interface EncryptStoreOptions extends Omit<OpenStoreOptions, 'store'> {
+  /** Undefined unless the administrator configures encryption. */
+  readonly settings: ApiServerSettings['encryption']
+  readonly signal: AbortSignal
+}
+
+/**
+ * Encrypts Secrets at rest, with a key generated with the cluster unless the administrator configures
+ * others. API servers that share an etcd must have the same keys.
+ */
+export async function encryptStore(store: Store, options: EncryptStoreOptions): Promise<EncryptedStore> {
+  const { platform, folder, loadGrpc, settings, signal } = options
+  const configuration =
+    settings?.configuration ??
+    (await ensureEncryptionConfiguration(platform, join(folder, 'pki', 'encryption.yaml')))
+  const encryption = await ResourceCiphers.open({
+    platform,
+    // The gRPC library is large; it is loaded only when a KMS plugin may be configured.
+    connect: settings ? await loadGrpc() : noKeyService,
+    configuration,
+    signal,
+  })
+  return { store: new EncryptingStore({ store, encryption, log: platform.log }), encryption }
+}
+
+function noKeyService(): never {
+  throw new Error('no KMS plugin is configured')
 }

@@ -8,7 +8,7 @@ import {
   type Impersonation,
   type StaticCredentials,
 } from './credentials.ts'
-import { execCredentials } from './credentials/exec.ts'
+import { execCredentials } from './exec-credentials.ts'
 
 export interface ConnectionSettings {
   readonly server: string

@@ -10,7 +10,7 @@ import {
   type Credentials,
   type RequestCredentials,
 } from './credentials.ts'
-import { execCredentials } from './credentials/exec.ts'
+import { execCredentials } from './exec-credentials.ts'
 
 const { signal } = new AbortController()
 

@@ -13,7 +13,6 @@ import { nodeRandom } from './node/random.ts'
 
 export type { Platform } from './platform.ts'
 export { collectGarbageWhenIdle } from './node/garbage-collection.ts'
-export { nodeCrypto } from './node/crypto.ts'
 export { isProcessAlive, signalProcess, startDetached } from './node/detached.ts'
 export { connectHttp } from './node/http-client.ts'
 export { serveHttp } from './node/http.ts'
@@ -24,11 +23,12 @@ export {
   isLinux,
   machineNames,
   makeTemporaryFolder,
+  nodeCrypto,
   processId,
+  processUsage,
+  terminationSignal,
 } from './node/machine.ts'
 export { nodeLinux } from './node/linux.ts'
-export { processUsage } from './node/process-usage.ts'
-export { terminationSignal } from './node/termination.ts'
 
 /** Loaded on demand, because the gRPC library is large. */
 export async function loadGrpc(): Promise<GrpcConnect> {

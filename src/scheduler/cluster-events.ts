@@ -3,7 +3,7 @@
  * pod decide with their queueing hints if the pod is requeued.
  */
 import type { Pod } from '#/api/generated/core/v1.ts'
-import type { KubernetesObject } from '#/api/metadata.ts'
+import type { KubernetesObject, Stored } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { ClusterEventWithHint } from './framework.ts'
 import type { Profile } from './profile.ts'
@@ -12,20 +12,20 @@ import type { ClusterEvent, SchedulingQueue } from './queue.ts'
 export interface ClusterEventsOptions {
   readonly queue: SchedulingQueue
   readonly profiles: readonly Profile[]
-  readonly profileOf: (pod: Pod) => Profile | undefined
+  readonly profileOf: (pod: Stored<Pod>) => Profile | undefined
 }
 
 /** The state before and after an event: without `oldObject` it is an addition, without `newObject` a deletion. */
-interface ObjectChange<T> {
-  readonly oldObject?: T | undefined
-  readonly newObject?: T | undefined
+interface ObjectChange<T extends KubernetesObject> {
+  readonly oldObject?: Stored<T> | undefined
+  readonly newObject?: Stored<T> | undefined
 }
 
 type RegisteredEvents = ReadonlyMap<string, readonly ClusterEventWithHint[] | undefined>
 
 export class ClusterEvents {
   readonly #queue: SchedulingQueue
-  readonly #profileOf: (pod: Pod) => Profile | undefined
+  readonly #profileOf: (pod: Stored<Pod>) => Profile | undefined
   /** By profile, since profiles may configure the same plugin differently; then by plugin name. */
   readonly #registered: ReadonlyMap<Profile, RegisteredEvents>
 
@@ -44,7 +44,7 @@ export class ClusterEvents {
   occurred<T extends KubernetesObject>(
     resource: Resource<T>,
     change: ObjectChange<T>,
-    isAffected: (pod: Pod) => boolean = () => true,
+    isAffected: (pod: Stored<Pod>) => boolean = () => true,
   ): void {
     if (!this.#queue.hasEventConsumers) return
     const { queueingHint } = this.#eventOf(resource, change)

@@ -160,9 +160,9 @@ async function readTls(
   if (!enableHTTPS && !urlPrefix.startsWith('https:')) return undefined
   const { insecure = false, serverName } = tlsConfig
   const [ca, cert, key] = await Promise.all([
-    readPem(tlsConfig, 'ca', field, context),
-    readPem(tlsConfig, 'cert', field, context),
-    readPem(tlsConfig, 'key', field, context),
+    readPem('ca', { tls: tlsConfig, field }, context),
+    readPem('cert', { tls: tlsConfig, field }, context),
+    readPem('key', { tls: tlsConfig, field }, context),
   ])
   return {
     ...(ca && { ca }),
@@ -174,9 +174,8 @@ async function readTls(
 }
 
 async function readPem(
-  tls: ExtenderTlsFields,
   part: 'ca' | 'cert' | 'key',
-  field: string,
+  { tls, field }: { readonly tls: ExtenderTlsFields; readonly field: string },
   { platform, folder }: ConfigurationContext,
 ): Promise<Uint8Array | undefined> {
   const [data, file] = [tls[`${part}Data`], tls[`${part}File`]]

@@ -2,7 +2,8 @@
 import type { NodeCondition, Pod } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { equalJson } from '#/api/text/json-value.ts'
-import type { KubernetesObject } from '#/api/metadata.ts'
+import type { KubernetesObject, Stored } from '#/api/metadata.ts'
+import type { Change } from '#/client/informer.ts'
 import type { Informers } from '#/client/informers.ts'
 import type { ClusterEvents } from './cluster-events.ts'
 import type { Decisions } from './cycle/decisions.ts'
@@ -20,7 +21,7 @@ export interface EventHandlersOptions {
   readonly events: ClusterEvents
   readonly decisions: Decisions
   /** True if one of the profiles schedules the pod. */
-  readonly isResponsibleFor: (pod: Pod) => boolean
+  readonly isResponsibleFor: (pod: Stored<Pod>) => boolean
 }
 
 export function addEventHandlers(options: EventHandlersOptions): void {
@@ -35,24 +36,19 @@ export function addEventHandlers(options: EventHandlersOptions): void {
   informers.of(pods).addEventHandler((key, change) => podChanged(key, change, options))
 }
 
-interface PodChange {
-  readonly oldObject?: Pod | undefined
-  readonly newObject?: Pod | undefined
-}
-
-function podChanged(key: string, { oldObject, newObject }: PodChange, options: EventHandlersOptions): void {
+function podChanged(key: string, change: Change<Pod>, options: EventHandlersOptions): void {
+  const { oldObject, newObject } = change
   const { cache, queue, nominator, decisions } = options
-  const uid = (newObject ?? oldObject)?.metadata.uid ?? ''
+  const uid = (newObject ?? oldObject).metadata.uid
   const pending = newObject !== undefined && isPending(newObject) ? newObject : undefined
   if (pending === undefined) {
     queue.delete(key)
-    if (nominator.nodeOf(uid) !== undefined)
-      nominator.nominate(podInfoOf((oldObject ?? newObject)!), undefined)
+    if (nominator.nodeOf(uid) !== undefined) nominator.nominate(podInfoOf(oldObject ?? newObject), undefined)
   }
   const lastNode = newObject === undefined ? cache.nodeOf(uid) : undefined
   if (newObject === undefined) {
     decisions.delete(key)
-    cache.removePod(oldObject!)
+    cache.removePod(oldObject)
   } else if (newObject.spec?.nodeName) {
     cache.setPod(newObject)
   } else if (pending !== undefined && options.isResponsibleFor(pending) && !cache.isAssumed(uid)) {
@@ -60,7 +56,7 @@ function podChanged(key: string, { oldObject, newObject }: PodChange, options: E
     const isChanged = oldObject === undefined || podSchedulingPropertiesChanged(oldObject, pending)
     queue.addOrUpdate(pending, isNominationLost || isChanged)
   }
-  assignedPodChanged({ oldObject, newObject }, lastNode, options)
+  assignedPodChanged(change, lastNode, options)
 }
 
 /**
@@ -68,7 +64,7 @@ function podChanged(key: string, { oldObject, newObject }: PodChange, options: E
  * as removed.
  */
 function assignedPodChanged(
-  { oldObject, newObject }: PodChange,
+  { oldObject, newObject }: Change<Pod>,
   lastNode: string | undefined,
   { events }: EventHandlersOptions,
 ): void {

@@ -5,7 +5,7 @@ import { readSchedulerConfiguration } from './configuration.ts'
 import { Extenders, type ExtenderSettings } from './extenders.ts'
 import { podInfoOf } from './pod-info.ts'
 import { emptySnapshot } from './snapshot.ts'
-import { nodeOf, podOf, startTestCluster, type TestCluster } from './test-cluster.ts'
+import { nodeOf, podOf, startTestCluster, stored, type TestCluster } from './test-cluster.ts'
 import { testExtender, type TestExtender } from './test-extender.ts'
 
 type Answer = Parameters<typeof testExtender>[0]
@@ -190,7 +190,7 @@ function review(answer: object, changes: Partial<ExtenderSettings> = {}): Promis
   const program = testExtender(() => answer)
   const platform = new Simulation({ seed: 1 }).host('a')
   const extenders = new Extenders({ platform, ...program, extenders: [{ ...settings, ...changes }] })
-  const known = new Map(['a', 'b', 'c'].map(uid => [uid, podInfoOf(podOf(uid, { uid }))]))
+  const known = new Map(['a', 'b', 'c'].map(uid => [uid, podInfoOf(stored(podOf(uid, { uid })))]))
   const snapshot = {
     get: (name: string) => (name === 'n1' ? { pods: [...known.values()] } : undefined),
   }
@@ -199,7 +199,7 @@ function review(answer: object, changes: Partial<ExtenderSettings> = {}): Promis
     { node: 'n1', victims: [known.get('a')!], pdbViolations: 0 },
     { node: 'n2', victims: [known.get('b')!], pdbViolations: 1 },
   ]
-  return Promise.resolve(extension?.processPreemption?.(podInfoOf(podOf('p')), evictions)).then(
+  return Promise.resolve(extension?.processPreemption?.(podInfoOf(stored(podOf('p'))), evictions)).then(
     left =>
       left?.map(
         ({ node, victims, pdbViolations }) =>
@@ -237,7 +237,7 @@ test('an extender call fails after its timeout', async () => {
   const extension = extenders.hooks({ snapshot: () => emptySnapshot })!
   const filtered = { feasible: [{ name: 'a' }], nodeToStatus: new Map() }
   await assert.rejects(
-    simulation.run(Promise.resolve(extension.filter(podInfoOf(podOf('p')), filtered as never))),
+    simulation.run(Promise.resolve(extension.filter(podInfoOf(stored(podOf('p'))), filtered as never))),
     /^Error: failed filter with extender at URL http:\/\/outside\/filter: timed out after 2000 ms$/,
   )
   assert.ok(simulation.nowMs >= 2_000 && simulation.nowMs < 3_000)

@@ -122,15 +122,14 @@ export class Extenders implements AsyncDisposable {
     const chosen = choose()
     return extenders.length === 0 || filtered.feasible.length < 2
       ? chosen
-      : this.#prioritizeBy(extenders, pod, filtered, chosen)
+      : this.#prioritizeBy(extenders, pod, { feasible: filtered.feasible, chosen })
   }
 
   /** Adds the scores of the extenders. A failing extender adds none. */
   async #prioritizeBy(
     extenders: readonly Extender[],
     pod: PodInfo,
-    { feasible }: FilterResult,
-    chosen: ScheduleResult,
+    { feasible, chosen }: { readonly feasible: readonly NodeInfo[]; readonly chosen: ScheduleResult },
   ): Promise<ScheduleResult> {
     const { random, log } = this.#options.platform
     const given = await Promise.all(
@@ -163,7 +162,9 @@ export class Extenders implements AsyncDisposable {
     let left = candidates
     for (const extender of this.#interestedIn('preemptVerb', pod)) {
       if (left.length === 0) break
-      const result = await this.#unlessIgnorable(extender, () => processPreemption(extender, pod, left, find))
+      const result = await this.#unlessIgnorable(extender, () =>
+        processPreemption(extender, { pod, candidates: left, find }),
+      )
       left = result ?? left
     }
     return left
@@ -269,11 +270,16 @@ async function scoreNodes(
   })
 }
 
+interface PreemptionCall {
+  readonly pod: PodInfo
+  readonly candidates: readonly PreemptionCandidate[]
+  /** Finds a victim by its node and uid. */
+  readonly find: (node: string, uid: string) => PodInfo | undefined
+}
+
 async function processPreemption(
   { http, preemptVerb = '', form, urlPrefix, isIgnorable }: Extender,
-  pod: PodInfo,
-  candidates: readonly PreemptionCandidate[],
-  find: (node: string, uid: string) => PodInfo | undefined,
+  { pod, candidates, find }: PreemptionCall,
 ): Promise<readonly PreemptionCandidate[]> {
   const result = readPreemptionResult(await http.send(preemptVerb, preemptionMessage(pod, candidates, form)))
   return [...result].flatMap(([node, { uids, pdbViolations }]) => {

@@ -6,7 +6,7 @@
  * https://kubernetes.io/docs/concepts/scheduling-eviction/scheduling-framework/
  */
 import type { Pod } from '#/api/generated/core/v1.ts'
-import type { KubernetesObject } from '#/api/metadata.ts'
+import type { KubernetesObject, Stored } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Client } from '#/client/client.ts'
 import type { EventContent } from '#/client/event-recorder.ts'
@@ -25,7 +25,7 @@ export interface Plugin {
    */
   readonly queueSort?: (left: QueuedPodInfo, right: QueuedPodInfo) => number
   /** Returns a status to keep the pod out of the active queue. */
-  readonly preEnqueue?: (pod: Pod) => Unschedulable | undefined
+  readonly preEnqueue?: (pod: Stored<Pod>) => Unschedulable | undefined
   /** Events that may make a pod schedulable that this plugin rejected. If absent, every event may. */
   readonly eventsToRegister?: readonly ClusterEventWithHint[]
   /**
@@ -140,7 +140,7 @@ export type PostFilterResult =
 export interface PreemptionWork {
   readonly client: Client
   readonly signal: AbortSignal
-  readonly record: (about: Pod, event: EventContent) => void
+  readonly record: (about: Stored<Pod>, event: EventContent) => void
 }
 
 /** A preemption candidate: a node and the pods to be preempted there. */
@@ -160,7 +160,7 @@ export type ProcessPreemption = (
 
 /** A pod in the queue. */
 export interface QueuedPodInfo {
-  readonly pod: Pod
+  readonly pod: Stored<Pod>
   readonly key: string
   /** Monotonic time when it was added to the queue, first or after its last failure. */
   readonly addedMs: number
@@ -176,7 +176,10 @@ export interface QueuedPodInfo {
 export interface ClusterEventWithHint<T extends KubernetesObject = KubernetesObject> {
   readonly resource: Resource<T>
   readonly on: readonly ('add' | 'update' | 'delete')[]
-  readonly queueingHint?: (pod: Pod, change: { readonly before?: T; readonly after?: T }) => boolean
+  readonly queueingHint?: (
+    pod: Stored<Pod>,
+    change: { readonly before?: Stored<T>; readonly after?: Stored<T> },
+  ) => boolean
 }
 
 /** Type helper: the queueing hint gets only objects of its resource. */

@@ -3,12 +3,13 @@
  * for each scheduled pod.
  */
 import type { Node } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { addResources, resourcesOf, noResources, type ResourceAmounts } from './resource-amounts.ts'
 import type { PodInfo } from './pod-info.ts'
 
 export interface NodeInfo {
   readonly name: string
-  readonly node: Node
+  readonly node: Stored<Node>
   readonly labels: Readonly<Record<string, string>>
   readonly pods: readonly PodInfo[]
   /** The pods with inter-pod affinity or anti-affinity. */
@@ -21,9 +22,9 @@ export interface NodeInfo {
   readonly nonZeroRequested: ResourceAmounts
 }
 
-export function nodeInfoOf(node: Node, pods: readonly PodInfo[]): NodeInfo {
+export function nodeInfoOf(node: Stored<Node>, pods: readonly PodInfo[]): NodeInfo {
   return {
-    name: node.metadata.name ?? '',
+    name: node.metadata.name,
     node,
     labels: node.metadata.labels ?? {},
     pods,
@@ -36,7 +37,7 @@ export function nodeInfoOf(node: Node, pods: readonly PodInfo[]): NodeInfo {
   }
 }
 
-export function withNode(info: NodeInfo, node: Node): NodeInfo {
+export function withNode(info: NodeInfo, node: Stored<Node>): NodeInfo {
   return { ...info, node, labels: node.metadata.labels ?? {}, allocatable: allocatableOf(node) }
 }
 

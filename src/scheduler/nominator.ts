@@ -4,6 +4,7 @@
  */
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { ClusterEvents } from './cluster-events.ts'
 import { podInfoOf, type PodInfo } from './pod-info.ts'
 
@@ -47,8 +48,8 @@ export class Nominator {
   }
 
   /** Takes the nominated node from the pod status. Returns true if the pod has lost its nomination. */
-  updateFromStatus(before: Pod | undefined, after: Pod): boolean {
-    const known = this.nodeOf(after.metadata.uid ?? '')
+  updateFromStatus(before: Stored<Pod> | undefined, after: Stored<Pod>): boolean {
+    const known = this.nodeOf(after.metadata.uid)
     const current = after.status?.nominatedNodeName
     const previous = before?.status?.nominatedNodeName
     // An own nomination not yet in the status stays valid until the status is changed.

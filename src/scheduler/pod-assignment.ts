@@ -1,6 +1,6 @@
 /** Pods by their assignment: pending pods are scheduled, assigned pods count on their node. */
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { isBeingDeleted } from '#/api/metadata.ts'
+import { isBeingDeleted, type Stored } from '#/api/metadata.ts'
 
 /** True for a pod that is to be scheduled. */
 export function isPending(pod: Pod): boolean {
@@ -12,7 +12,7 @@ export function isAssigned(pod: Pod): boolean {
   return Boolean(pod.spec?.nodeName) && !isTerminated(pod)
 }
 
-export function assignedTo(pod: Pod, nodeName: string): Pod {
+export function assignedTo(pod: Stored<Pod>, nodeName: string): Stored<Pod> {
   return { ...pod, spec: { ...pod.spec, containers: pod.spec?.containers ?? [], nodeName } }
 }
 

@@ -1,11 +1,11 @@
 /** A pod with everything precomputed that the scheduler reads repeatedly from its spec. */
 import type { Pod, PodAffinityTerm, WeightedPodAffinityTerm } from '#/api/generated/core/v1.ts'
-import { keyOf } from '#/api/metadata.ts'
+import { keyOf, type Stored } from '#/api/metadata.ts'
 import { compileLabelSelector, type Selector } from '#/api/selectors/selector.ts'
 import { requestsOf, type ResourceAmounts } from './resource-amounts.ts'
 
 export interface PodInfo {
-  readonly pod: Pod
+  readonly pod: Stored<Pod>
   readonly key: string
   readonly uid: string
   readonly namespace: string
@@ -34,9 +34,9 @@ export interface WeightedTerm {
   readonly term: AffinityTerm
 }
 
-const known = new WeakMap<Pod, PodInfo>()
+const known = new WeakMap<Stored<Pod>, PodInfo>()
 
-export function podInfoOf(pod: Pod): PodInfo {
+export function podInfoOf(pod: Stored<Pod>): PodInfo {
   const info = known.get(pod)
   if (info !== undefined) return info
   const made = makePodInfo(pod)
@@ -46,13 +46,13 @@ export function podInfoOf(pod: Pod): PodInfo {
 
 const none: readonly never[] = []
 
-function makePodInfo(pod: Pod): PodInfo {
+function makePodInfo(pod: Stored<Pod>): PodInfo {
   const { metadata, spec = { containers: [] } } = pod
   const { podAffinity, podAntiAffinity } = spec.affinity ?? {}
   return {
     pod,
     key: keyOf(pod),
-    uid: metadata.uid ?? '',
+    uid: metadata.uid,
     namespace: metadata.namespace ?? '',
     labels: metadata.labels ?? {},
     priority: spec.priority ?? 0,

@@ -1,5 +1,6 @@
 /** A scheduling profile: its plugins by extension point, in order of execution. */
 import type { Pod } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type {
   Diagnosis,
   Plugin,
@@ -22,7 +23,7 @@ export interface Profile {
   /** Percentage of nodes to find feasible before filtering stops; 0 derives it from the cluster size. */
   readonly percentageOfNodesToScore: number
   readonly queueSort: (left: QueuedPodInfo, right: QueuedPodInfo) => number
-  readonly preEnqueue: (pod: Pod) => Unschedulable | undefined
+  readonly preEnqueue: (pod: Stored<Pod>) => Unschedulable | undefined
   /** postFilter: the first plugin that returns a node wins; otherwise the messages are joined. */
   readonly runPostFilterPlugins: (pod: PodInfo, diagnosis: Diagnosis) => Promise<PostFilterResult | undefined>
   readonly binding: BindingPlugins

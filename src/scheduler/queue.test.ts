@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Pod } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { Simulation } from '#/platform/simulated.ts'
 import { prioritySort } from './plugins/priority-sort.ts'
 import { pluginOf } from './plugins/test-plugin.ts'
 import { SchedulingQueue, type ClusterEvent } from './queue.ts'
-import { podOf } from './test-cluster.ts'
+import { podOf, stored } from './test-cluster.ts'
 
 const { queueSort } = pluginOf(prioritySort)
 const { preEnqueue } = {
@@ -16,9 +17,9 @@ const { preEnqueue } = {
 const flushMs = 300_000
 
 /** `a5` is a pod `a` of priority 5. */
-function podNamed(text: string, changes: Partial<Pod['spec']> = {}): Pod {
+function podNamed(text: string, changes: Partial<Pod['spec']> = {}): Stored<Pod> {
   const [, name = '', priority = '0'] = /^([a-z]+)(\d*)$/.exec(text) ?? []
-  return podOf(name, { uid: `uid-${name}`, priority: Number(priority), ...changes })
+  return stored(podOf(name, { uid: `uid-${name}`, priority: Number(priority), ...changes }))
 }
 
 const key = (name: string): string => `default/${name}`
@@ -181,7 +182,7 @@ test('a pod with the same name and another uid is a new pod', async () => {
   const { queue, pop, popAll } = start()
   queue.addOrUpdate(podNamed('a'))
   await pop()
-  const other = podOf('a', { uid: 'other' })
+  const other = stored(podOf('a', { uid: 'other' }))
   queue.addOrUpdate(other)
   assert.deepEqual({ ...queue.sizes }, { active: 1, backoff: 0, unschedulable: 0, gated: 0, inFlight: 0 })
   assert.equal(await popAll(), 'a')

@@ -6,7 +6,7 @@
  */
 import { Heap, type HeapEntry } from '#/base/heap.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
-import { keyOf } from '#/api/metadata.ts'
+import { keyOf, type Stored } from '#/api/metadata.ts'
 import type { Clock, Timer } from '#/platform/platform.ts'
 import type { QueuedPodInfo, Unschedulable } from './framework.ts'
 
@@ -14,7 +14,7 @@ export interface SchedulingQueueOptions {
   readonly clock: Clock
   readonly queueSort: (left: QueuedPodInfo, right: QueuedPodInfo) => number
   /** Returns a status to keep the pod gated. */
-  readonly preEnqueue: (pod: Pod) => Unschedulable | undefined
+  readonly preEnqueue: (pod: Stored<Pod>) => Unschedulable | undefined
   /** Initial and maximum backoff after failures. */
   readonly backoffMs?: { readonly first: number; readonly max: number }
 }
@@ -22,7 +22,7 @@ export interface SchedulingQueueOptions {
 /** A cluster event, as seen by unschedulable pods. */
 export interface ClusterEvent {
   /** Queueing hint: true if it may make a pod schedulable that these plugins rejected. */
-  readonly queueingHint: (pod: Pod, plugins: ReadonlySet<string>) => boolean
+  readonly queueingHint: (pod: Stored<Pod>, plugins: ReadonlySet<string>) => boolean
 }
 
 /** Maximum time that a pod stays unschedulable before it is retried without an event. */
@@ -104,7 +104,7 @@ export class SchedulingQueue {
   }
 
   /** Adds or updates a pending pod. */
-  addOrUpdate(pod: Pod, mayBecomeSchedulable = true): void {
+  addOrUpdate(pod: Stored<Pod>, mayBecomeSchedulable = true): void {
     const key = keyOf(pod)
     const known = this.#entries.get(key)
     if (known !== undefined && known.queued.pod.metadata.uid !== pod.metadata.uid) this.delete(key)

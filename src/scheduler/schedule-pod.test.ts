@@ -18,7 +18,7 @@ import { prioritySort } from './plugins/priority-sort.ts'
 import { profileOf, type Profile } from './profile.ts'
 import { diagnosisMessage } from './fit-error.ts'
 import type { Snapshot } from './snapshot.ts'
-import { nodeOf, podOf, type PodParts } from './test-cluster.ts'
+import { nodeOf, podOf, stored, type PodParts } from './test-cluster.ts'
 
 const handle = {} as PluginHandle
 
@@ -40,12 +40,12 @@ function profile(
 /** Nodes n0, n1... with four CPUs each. */
 function snapshotOf(count: number): Snapshot {
   const cache = new SchedulerCache()
-  for (let index = 0; index < count; index++) cache.setNode(nodeOf(`n${index}`))
+  for (let index = 0; index < count; index++) cache.setNode(stored(nodeOf(`n${index}`)))
   return cache.snapshot()
 }
 
 function pod(name: string, parts: PodParts = {}): PodInfo {
-  return podInfoOf(podOf(name, { uid: name, ...parts }))
+  return podInfoOf(stored(podOf(name, { uid: name, ...parts })))
 }
 
 /** A random source with the given results. */

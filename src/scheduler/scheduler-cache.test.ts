@@ -2,13 +2,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { SchedulerCache } from './scheduler-cache.ts'
 import { podInfoOf } from './pod-info.ts'
 import type { Snapshot } from './snapshot.ts'
-import { nodeOf, podOf } from './test-cluster.ts'
+import { nodeOf, podOf, stored } from './test-cluster.ts'
 
-const onNode = (pod: Pod, nodeName: string): Pod => ({ ...pod, spec: { ...pod.spec!, nodeName } })
-const ended = (pod: Pod): Pod => ({ ...pod, status: { phase: 'Succeeded' } })
+const onNode = (pod: Stored<Pod>, nodeName: string): Stored<Pod> => ({
+  ...pod,
+  spec: { ...pod.spec!, nodeName },
+})
+const ended = (pod: Stored<Pod>): Stored<Pod> => ({ ...pod, status: { phase: 'Succeeded' } })
 
 /** The pods on each node, by node name. */
 function placesIn({ nodes }: Snapshot): Readonly<Record<string, string>> {
@@ -17,14 +21,14 @@ function placesIn({ nodes }: Snapshot): Readonly<Record<string, string>> {
   )
 }
 
-function podNamed(name: string): Pod {
-  return podOf(name, { uid: name, cpu: '1' })
+function podNamed(name: string): Stored<Pod> {
+  return stored(podOf(name, { uid: name, cpu: '1' }))
 }
 
 test('an assumed pod counts on its node until the informer has it or it is forgotten', () => {
   const cache = new SchedulerCache()
-  cache.setNode(nodeOf('a'))
-  cache.setNode(nodeOf('b'))
+  cache.setNode(stored(nodeOf('a')))
+  cache.setNode(stored(nodeOf('b')))
   cache.assume(podInfoOf(podNamed('p')), 'a')
   assert.deepEqual(placesIn(cache.snapshot()), { a: 'p', b: '' })
   assert.ok(cache.isAssumed('p'))
@@ -44,19 +48,19 @@ test('pods of nodes that are added later or again are kept', () => {
   const cache = new SchedulerCache()
   cache.setPod(onNode(podNamed('p'), 'a'))
   assert.deepEqual(placesIn(cache.snapshot()), {})
-  cache.setNode(nodeOf('a'))
+  cache.setNode(stored(nodeOf('a')))
   assert.deepEqual(placesIn(cache.snapshot()), { a: 'p' })
   cache.removeNode('a')
   cache.setPod(onNode(podNamed('q'), 'a'))
   cache.removePod(podNamed('p'))
   assert.deepEqual(placesIn(cache.snapshot()), {})
-  cache.setNode(nodeOf('a'))
+  cache.setNode(stored(nodeOf('a')))
   assert.deepEqual(placesIn(cache.snapshot()), { a: 'q' })
 })
 
 test('a snapshot is immutable, and the next one shares what is unchanged', () => {
   const cache = new SchedulerCache()
-  for (const name of ['a', 'b']) cache.setNode(nodeOf(name))
+  for (const name of ['a', 'b']) cache.setNode(stored(nodeOf(name)))
   const before = cache.snapshot()
   assert.equal(cache.snapshot(), before)
   cache.assume(podInfoOf(podNamed('p')), 'a')
@@ -71,14 +75,14 @@ test('nodes are ordered round-robin over the zones', () => {
   const cache = new SchedulerCache()
   const zones = { a: '1', b: '1', c: '1', d: '2', e: '3', f: '3' }
   for (const [name, zone] of Object.entries(zones))
-    cache.setNode(nodeOf(name, { labels: { 'topology.kubernetes.io/zone': zone } }))
+    cache.setNode(stored(nodeOf(name, { labels: { 'topology.kubernetes.io/zone': zone } })))
   const order = (): string =>
     cache
       .snapshot()
       .nodes.map(({ name }) => name)
       .join('')
   assert.equal(order(), 'adebfc')
-  cache.setNode(nodeOf('a', { labels: { 'topology.kubernetes.io/zone': '2' } }))
+  cache.setNode(stored(nodeOf('a', { labels: { 'topology.kubernetes.io/zone': '2' } })))
   assert.equal(order().length, 6)
   assert.equal(new Set(order().slice(0, 3)).size, 3)
 })
@@ -112,7 +116,7 @@ const steps = fc.oneof(
 ) as fc.Arbitrary<Step>
 
 /** Pods without constraints, with host ports, and with affinity. */
-function podOfKind(name: string, kind: number): Pod {
+function podOfKind(name: string, kind: number): Stored<Pod> {
   const term = { topologyKey: 'zone', labelSelector: {} }
   const affinity =
     kind === 2
@@ -122,25 +126,29 @@ function podOfKind(name: string, kind: number): Pod {
           },
         }
       : { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } }
-  return podOf(name, {
+  const pod = podOf(name, {
     uid: name,
     cpu: `${kind + 1}`,
     ...(kind === 1 && { others: { 'example.com/gpu': '2' } }),
     ...(kind > 1 && { affinity }),
     ...(kind === 1 && { containers: [{ name: 'c', ports: [{ containerPort: 1, hostPort: 80 }] }] }),
   })
+  return stored(pod)
 }
 
-function nodeWith({ node, zone, images }: Extract<Step, { type: 'setNode' }>): Node {
+function nodeWith({ node, zone, images }: Extract<Step, { type: 'setNode' }>): Stored<Node> {
   const made = nodeOf(node, { labels: { 'topology.kubernetes.io/zone': `${zone}` } })
   const list = images.map(image => ({ names: [`i${image}`, `r/i${image}`], sizeBytes: image * 1_000 }))
-  return { ...made, status: { ...made.status, images: list } }
+  return stored({ ...made, status: { ...made.status, images: list } })
 }
 
 /** Expected state after all steps, computed by simple rules. */
 interface World {
-  readonly nodes: Map<string, Node>
-  readonly pods: Map<string, { readonly pod: Pod; readonly node: string; readonly isAssumed: boolean }>
+  readonly nodes: Map<string, Stored<Node>>
+  readonly pods: Map<
+    string,
+    { readonly pod: Stored<Pod>; readonly node: string; readonly isAssumed: boolean }
+  >
 }
 
 function perform(step: Step, cache: SchedulerCache, { nodes, pods }: World): void {
@@ -198,7 +206,7 @@ function contentOf(snapshot: Snapshot): unknown {
           scalarResources: withoutZeros(info.nonZeroRequested.scalarResources),
         },
       }))
-      .toSorted((left, right) => (left.node.metadata.name! < right.node.metadata.name! ? -1 : 1)),
+      .toSorted((left, right) => (left.node.metadata.name < right.node.metadata.name ? -1 : 1)),
     places: snapshot.nodes.map(({ name }, index) => snapshot.positions.get(name) === index),
     nodesWithAffinity: snapshot.nodesWithAffinity,
     nodesWithRequiredAntiAffinity: snapshot.nodesWithRequiredAntiAffinity,

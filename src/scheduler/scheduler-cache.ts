@@ -3,6 +3,7 @@
  * scheduled but not yet seen as bound. The cost of a snapshot depends only on the changes since the last one.
  */
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { zoneKeyOf } from '#/api/core/zone.ts'
 import { nodeInfoOf, withNode, withPod, withoutPod, type NodeInfo } from './node-info.ts'
 import { podInfoOf, type PodInfo } from './pod-info.ts'
@@ -35,8 +36,8 @@ export class SchedulerCache {
     return this.#pods.get(uid)?.node
   }
 
-  setNode(node: Node): void {
-    const name = node.metadata.name ?? ''
+  setNode(node: Stored<Node>): void {
+    const name = node.metadata.name
     const known = this.#nodes.get(name)
     if (known === undefined) {
       const pods = [...(this.#podsWithoutNode.get(name)?.values() ?? [])]
@@ -62,14 +63,14 @@ export class SchedulerCache {
   }
 
   /** Called for informer events, which override assumptions. */
-  setPod(pod: Pod): void {
+  setPod(pod: Stored<Pod>): void {
     const node = pod.spec?.nodeName
     if (!node || isEnded(pod)) return this.removePod(pod)
     this.#place(podInfoOf(pod), node, false)
   }
 
-  removePod(pod: Pod): void {
-    this.#unplace(pod.metadata.uid ?? '')
+  removePod(pod: Stored<Pod>): void {
+    this.#unplace(pod.metadata.uid)
   }
 
   /** Places the pod on the node until an informer reports otherwise. */

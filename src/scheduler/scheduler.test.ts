@@ -152,8 +152,8 @@ function slowly(): Plugin & { readonly go: () => void; readonly undone: string[]
   const undone: string[] = []
   return {
     name: 'Slowly',
-    preBind: ({ pod }) => (pod.metadata.name?.startsWith('slow') ? promise : undefined),
-    unreserve: ({ pod }) => void undone.push(pod.metadata.name ?? ''),
+    preBind: ({ pod }) => (pod.metadata.name.startsWith('slow') ? promise : undefined),
+    unreserve: ({ pod }) => void undone.push(pod.metadata.name),
     go: resolve,
     undone,
   }

@@ -2,6 +2,7 @@
 import type { TestContext } from 'node:test'
 import type { Node, NodeSpec, Pod, PodSpec } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
+import { keyOf, type KubernetesObject, type Stored } from '#/api/metadata.ts'
 import type { Controller } from '#/controllers/controller.ts'
 import {
   startTestControlPlane,
@@ -17,7 +18,7 @@ export interface TestCluster extends TestControlPlane {
   readonly addNodes: (...made: readonly Node[]) => Promise<void>
   /** Creates the pods and waits until the scheduler is idle. */
   readonly addPods: (...made: readonly Pod[]) => Promise<void>
-  readonly getPod: (name: string) => Promise<Pod>
+  readonly getPod: (name: string) => Promise<Stored<Pod>>
   /** The node of each pod in the default namespace, by pod name; empty for pending pods. */
   readonly places: () => Promise<Readonly<Record<string, string>>>
   readonly deletePod: (name: string) => Promise<void>
@@ -69,6 +70,21 @@ export async function startTestCluster(
     deletePod: async name => {
       await run(client.delete(pods, { namespace: 'default', name }, { gracePeriodSeconds: 0 }))
       await settle()
+    },
+  }
+}
+
+/** The object as if the API server had stored it. The uid is the key unless given. */
+export function stored<T extends KubernetesObject>(object: T): Stored<T> {
+  const { name = '' } = object.metadata
+  return {
+    ...object,
+    metadata: {
+      uid: keyOf(object),
+      resourceVersion: '1',
+      creationTimestamp: '2026-01-01T00:00:00Z',
+      ...object.metadata,
+      name,
     },
   }
 }

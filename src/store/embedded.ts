@@ -5,7 +5,7 @@
  */
 import { join } from 'node:path'
 import type { Platform, Timer } from '#/platform/platform.ts'
-import { bumpRevision } from './embedded/bump-revision.ts'
+import { openForWriting } from './embedded/database.ts'
 import { SqliteJournal } from './embedded/sqlite-journal.ts'
 import { History } from './local/history.ts'
 import { LocalStore, type LocalStoreOptions } from './local/local-store.ts'
@@ -102,4 +102,16 @@ function* noting(versions: Iterable<Version>, expiring: Version[]): Generator<Ve
     if (version.expiresMs > 0) expiring.push(version)
     yield version
   }
+}
+
+/** Marks everything in a closed database as compacted, up to a revision that is `gap` after its last one. */
+function bumpRevision(path: string, gap: number): void {
+  const database = openForWriting(path)
+  database.exec(`
+    UPDATE meta
+    SET value = ${gap} + max(value, (SELECT coalesce(max(revision), 0) FROM version))
+    WHERE name = 'compacted';
+    PRAGMA wal_checkpoint(TRUNCATE)
+  `)
+  database.close()
 }

@@ -22,15 +22,13 @@ import { controllersOf } from '#/controllers/controllers.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { Store } from '#/store/store.ts'
 import { ControlPlane } from '#/cluster/control-plane.ts'
-import type { SimulatedNodeOptions } from '#/cluster/simulated-nodes.ts'
-import { Activity } from './cluster/activity.ts'
+import { simulatedNode, type SimulatedNodeOptions } from '#/cluster/simulated-nodes.ts'
+import type { NodeShape } from '#/kubelet/hollow-kubelet.ts'
+import { Activity, describeActivity } from './cluster/activity.ts'
 import { ClusterResources } from './cluster/resources.ts'
 import { readManifests, type Manifests } from './cluster/manifests.ts'
 import { Programs, type Program, type RunningProgram } from './cluster/programs.ts'
-import { SimulatedNodes } from './cluster/simulated-nodes.ts'
-import { describeActivity } from './cluster/describe-activity.ts'
-import { drivenClient } from './time/driven-client.ts'
-import type { TestTime } from './time/test-time.ts'
+import { drivenClient, type TestTime } from './time/test-time.ts'
 import { virtualTime } from './time/virtual-time.ts'
 
 export type { SimulatedNodeOptions } from '#/cluster/simulated-nodes.ts'
@@ -240,4 +238,41 @@ function milliseconds(time: number | string): number {
   const ms = typeof time === 'number' ? time : tryParseDurationMs(time)
   if (ms === undefined || !(ms >= 0)) throw new TypeError(`invalid duration: ${time}`)
   return ms
+}
+
+/** Running and stopped nodes of a cluster, by name. */
+class SimulatedNodes {
+  readonly #controlPlane: Pick<ControlPlane, 'startNode' | 'stopNode'>
+  readonly #shapes = new Map<string, NodeShape>()
+  readonly #running = new Set<string>()
+
+  constructor(controlPlane: Pick<ControlPlane, 'startNode' | 'stopNode'>) {
+    this.#controlPlane = controlPlane
+  }
+
+  start(options: SimulatedNodeOptions): string {
+    const known = this.#shapes.get(options.name ?? '')
+    const node = known === undefined ? this.#make(options) : { ...known, ...options }
+    const { name } = node
+    if (this.#running.has(name)) throw new Error(`node ${name} is already running`)
+    this.#shapes.set(name, node)
+    this.#running.add(name)
+    this.#controlPlane.startNode(node)
+    return name
+  }
+
+  async stop(name: string): Promise<void> {
+    if (!this.#running.delete(name)) throw new Error(`node ${name} is not running`)
+    await this.#controlPlane.stopNode(name)
+  }
+
+  /** Avoids generated names that collide with a chosen one. */
+  #make(options: SimulatedNodeOptions): NodeShape {
+    const node = simulatedNode(this.#shapes.size, options)
+    if (!this.#shapes.has(node.name)) return node
+    for (let number = this.#shapes.size + 1; ; number++) {
+      const name = `node-${number}`
+      if (!this.#shapes.has(name)) return { ...node, name }
+    }
+  }
 }

@@ -7,9 +7,11 @@ import { checkBarrels, checkDeadFiles, checkImports } from './imports.ts'
 import { checkLayers } from './layers.ts'
 import { publicHosts, type Machine } from './machine.ts'
 import { checkFileNames, checkWords } from './names.ts'
+import { checkParameters } from './parameters.ts'
 import { checkProse } from './prose.ts'
 import { checkAssertions, checkHeaders, checkSizes } from './shape.ts'
 import { lineAt, sourceFile, type SourceFile } from './source-file.ts'
+import { checkFolders, checkTinyFiles } from './structure.ts'
 
 const rules: readonly ((files: readonly SourceFile[]) => Finding[])[] = [
   checkLayers,
@@ -17,6 +19,9 @@ const rules: readonly ((files: readonly SourceFile[]) => Finding[])[] = [
   checkDeadFiles,
   checkBarrels,
   checkSizes,
+  checkParameters,
+  checkFolders,
+  checkTinyFiles,
   checkHeaders,
   checkAssertions,
   checkFileNames,

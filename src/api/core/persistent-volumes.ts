@@ -54,10 +54,10 @@ export function findMatchingVolume<T extends PersistentVolume>(
  * Candidates for a claim with delayed binding: the volume pre-bound to it, and the available volumes,
  * smallest first.
  */
-export function listCandidateVolumes(
+export function listCandidateVolumes<T extends PersistentVolume>(
   claim: PersistentVolumeClaim,
-  candidates: readonly PersistentVolume[],
-): { readonly kept: PersistentVolume | undefined; readonly free: readonly PersistentVolume[] } {
+  candidates: readonly T[],
+): { readonly kept: T | undefined; readonly free: readonly T[] } {
   const large = candidates.filter(volume => isLike(volume, claim))
   const selector = claim.spec?.selector && compileLabelSelector(claim.spec.selector)
   const wanted = storageClassOf(claim)

@@ -22,11 +22,10 @@ import type {
   WriteOptions,
 } from '../client.ts'
 import type { TransportBody, TransportResponse } from '../transport.ts'
-import { listPages } from './list-pages.ts'
 import { applyQuery, deleteBody, getQuery, listQuery, watchQuery, writeQuery } from './options-query.ts'
 import { assertNamespace, objectPath, resourcePath } from './resource-path.ts'
 import { Sender } from './sender.ts'
-import { decodeList, decodeObject, withKind } from './typed-values.ts'
+import { decodeList, decodeObject, withKind } from './response.ts'
 import { watchEvents } from './watch-events.ts'
 
 /** Encodes verbs as requests and decodes responses. The sender handles transport and retries. */
@@ -258,4 +257,41 @@ function subresourceBody(resource: Resource, { subresource }: SubresourceKey, va
   const kind = resource.subresources.get(subresource)
   const typed = kind === undefined ? value : { apiVersion: apiVersionOf(kind), kind: kind.kind, ...value }
   return { mediaType: 'application/json', value: typed }
+}
+
+/** Page size: large enough to make the number of requests negligible, small enough for cheap pages. */
+const pageObjects = 500
+
+type Page = Pick<ListOptions, 'limit' | 'continue' | 'resourceVersion' | 'resourceVersionMatch'>
+
+/**
+ * Lists all pages as one list. All pages have the resourceVersion of the first; when the continue token
+ * expires, the list is repeated without a limit.
+ */
+async function listPages<T extends KubernetesObject>(
+  list: (page: Page) => Promise<ObjectList<T>>,
+  limit = pageObjects,
+): Promise<ObjectList<T>> {
+  const first = await list({ limit })
+  if (!first.metadata.continue) return first
+  const items = [...first.items]
+  let token: string | undefined = first.metadata.continue
+  while (token) {
+    let page: ObjectList<T>
+    try {
+      page = await list({
+        limit,
+        continue: token,
+        resourceVersion: undefined,
+        resourceVersionMatch: undefined,
+      })
+    } catch (error) {
+      if (isApiError(error, 'Expired') || isApiError(error, 'Gone')) return list({ limit: undefined })
+      throw error
+    }
+    items.push(...page.items)
+    token = page.metadata.continue
+  }
+  const { resourceVersion } = first.metadata
+  return { items, metadata: resourceVersion === undefined ? {} : { resourceVersion } }
 }

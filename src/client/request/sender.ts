@@ -7,7 +7,7 @@ import {
   type TransportRequest,
   type TransportResponse,
 } from '../transport.ts'
-import { parseRetryAfter, responseError } from './response-error.ts'
+import { parseRetryAfter, responseError } from './response.ts'
 
 /** Default timeout for the response headers: slightly above the server's own request timeout. */
 const timeoutMsUsual = 70_000

@@ -3,7 +3,7 @@ import type { Clock } from '#/platform/platform.ts'
 import { LinkedAbort } from '#/base/abort.ts'
 import type { WatchEvent } from '../client.ts'
 import { TransportError, type TransportResponse } from '../transport.ts'
-import { statusError } from './response-error.ts'
+import { statusError } from './response.ts'
 import { Watchdog } from './watchdog.ts'
 
 export interface WatchRequest {

@@ -1,6 +1,10 @@
+/** The process and the machine it runs on. */
+import { webcrypto } from 'node:crypto'
+import { readdirSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { homedir, hostname, networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { ProcessUsage } from '../process-usage.ts'
 
 /** Home folder of the user that runs the program. */
 export function homeFolder(): string {
@@ -35,4 +39,47 @@ export function isLinux(): boolean {
 
 export function processId(): number {
   return process.pid
+}
+
+export function processUsage(): ProcessUsage {
+  const { user, system } = process.cpuUsage()
+  const { rss, heapUsed } = process.memoryUsage()
+  return {
+    cpuSeconds: (user + system) / 1e6,
+    residentBytes: rss,
+    heapBytes: heapUsed,
+    startedMs: performance.timeOrigin,
+    openFiles: countOpenFiles(),
+  }
+}
+
+function countOpenFiles(): number | undefined {
+  try {
+    return readdirSync('/proc/self/fd').length
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Aborted on SIGTERM or SIGINT. The process exits at the deadline after the first signal, and immediately on
+ * a second.
+ */
+export function terminationSignal({ deadlineMs }: { readonly deadlineMs: number }): AbortSignal {
+  const asked = new AbortController()
+  for (const name of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(name, () => {
+      if (asked.signal.aborted) process.exit(1)
+      setTimeout(() => process.exit(process.exitCode ?? 1), deadlineMs).unref()
+      asked.abort(new Error(`received ${name}`))
+    })
+  }
+  return asked.signal
+}
+
+/**
+ * Web Cryptography API with the operating system's random source, for libraries that require the whole API.
+ */
+export function nodeCrypto(): Crypto {
+  return webcrypto
 }

@@ -61,7 +61,7 @@ async function isBound({ pod: info, node, work: { client, signal }, clock }: Bin
   const { pod, namespace, uid } = info
   for (;;) {
     try {
-      const current = await client.get(pods, { namespace, name: pod.metadata.name ?? '' }, { signal })
+      const current = await client.get(pods, { namespace, name: pod.metadata.name }, { signal })
       return current.metadata.uid === uid && current.spec?.nodeName === node
     } catch (error) {
       if (isApiError(error, 'NotFound') || isApiError(error, 'Forbidden') || signal.aborted) throw error

@@ -1,7 +1,7 @@
 import { isApiError } from '#/api/errors.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
-import { keyOf, parseKey } from '#/api/metadata.ts'
+import { keyOf, parseKey, type Stored } from '#/api/metadata.ts'
 import { formatTime } from '#/api/text/time.ts'
 import type { Client } from '#/client/client.ts'
 import type { EventRecorder } from '#/client/event-recorder.ts'
@@ -54,7 +54,7 @@ export class FailureReporter {
   }
 
   /** Writes the PodScheduled condition and the nominated node. Does nothing if they are unchanged. */
-  async #updateStatus(pod: Pod, failure: SchedulingFailure, signal: AbortSignal): Promise<void> {
+  async #updateStatus(pod: Stored<Pod>, failure: SchedulingFailure, signal: AbortSignal): Promise<void> {
     const { client, platform } = this.#options
     const { reason, message, nominatedNode } = failure
     const current = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled')

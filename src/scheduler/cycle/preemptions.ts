@@ -1,4 +1,5 @@
 import type { Pod } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { Client } from '#/client/client.ts'
 import type { EventRecorder } from '#/client/event-recorder.ts'
 import type { Platform } from '#/platform/platform.ts'
@@ -32,8 +33,8 @@ export class Preemptions {
     this.#options = options
   }
 
-  preEnqueue({ metadata }: Pod): Unschedulable | undefined {
-    return this.#inProgress.has(metadata.uid ?? '') ? inProgress : undefined
+  preEnqueue({ metadata }: Stored<Pod>): Unschedulable | undefined {
+    return this.#inProgress.has(metadata.uid) ? inProgress : undefined
   }
 
   async run({ pod: { uid, key }, preempt, recorder, signal }: Preemption): Promise<void> {

@@ -55,7 +55,7 @@ export function preemptionMessage(
 }
 
 export function bindingMessage({ pod, namespace, uid }: PodInfo, node: string): string {
-  const name = pod.metadata.name ?? ''
+  const name = pod.metadata.name
   return JSON.stringify({ PodName: name, PodNamespace: namespace, PodUID: uid, Node: node })
 }
 

@@ -1,4 +1,4 @@
-import { keyOf, type KubernetesObject } from '#/api/metadata.ts'
+import { keyOf, type KubernetesObject, type Stored } from '#/api/metadata.ts'
 import type { Informer } from '#/client/informer.ts'
 
 /**
@@ -7,7 +7,7 @@ import type { Informer } from '#/client/informer.ts'
  */
 export class AssumeCache<T extends KubernetesObject> {
   readonly #informer: Informer<T>
-  readonly #assumed = new Map<string, T>()
+  readonly #assumed = new Map<string, Stored<T>>()
 
   constructor(informer: Informer<T>) {
     this.#informer = informer
@@ -19,24 +19,24 @@ export class AssumeCache<T extends KubernetesObject> {
     })
   }
 
-  get(key: string): T | undefined {
+  get(key: string): Stored<T> | undefined {
     const known = this.#informer.get(key)
     const assumed = this.#assumed.get(key)
     return assumed === undefined || known === undefined || this.#isOver(assumed, known) ? known : assumed
   }
 
   /** The object is derived from the newest version, or is the result of a write. */
-  assume(object: T): void {
+  assume(object: Stored<T>): void {
     this.#assumed.set(keyOf(object), object)
   }
 
-  forget(object: T): void {
+  forget(object: Stored<T>): void {
     const key = keyOf(object)
     if (this.#assumed.get(key) === object) this.#assumed.delete(key)
   }
 
-  #isOver(assumed: T, known: T): boolean {
-    const version = assumed.metadata.resourceVersion ?? ''
+  #isOver(assumed: Stored<T>, known: Stored<T>): boolean {
+    const version = assumed.metadata.resourceVersion
     return known.metadata.resourceVersion !== version && this.#informer.isCurrent(version)
   }
 }

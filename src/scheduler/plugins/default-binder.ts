@@ -6,7 +6,7 @@ import type { PluginFactory } from '../framework.ts'
 export const defaultBinder: PluginFactory = () => ({
   name: 'DefaultBinder',
   bind: async ({ pod, namespace, uid }, node, { client, signal }) => {
-    const name = pod.metadata.name ?? ''
+    const name = pod.metadata.name
     const binding: Binding = { metadata: { namespace, name, uid }, target: { kind: 'Node', name: node } }
     await client.createSubresource(pods, { namespace, name, subresource: 'binding' }, binding, { signal })
   },

@@ -10,6 +10,7 @@ import {
   nodeOf,
   podOf,
   startTestCluster,
+  stored,
   type PodParts,
   type TestCluster,
   type TestClusterOptions,
@@ -265,10 +266,10 @@ test('a victim replaced by a pod of the same name is not deleted', async t => {
   const cluster = await startTestCluster(t)
   await cluster.addPods(podOf('a'))
   const { client, run } = cluster
-  const old = podInfoOf({ ...podOf('a', { uid: 'old' }) })
+  const old = podInfoOf(stored(podOf('a', { uid: 'old' })))
   const told: string[] = []
   const task = {
-    pod: podInfoOf(podOf('high')),
+    pod: podInfoOf(stored(podOf('high'))),
     node: 'n1',
     victims: [old],
     lowerPriorityNominatedPods: [old],
@@ -278,7 +279,7 @@ test('a victim replaced by a pod of the same name is not deleted', async t => {
   await run(prepareCandidate(task, { client, signal: new AbortController().signal, record }))
   await run(
     prepareCandidate(
-      { ...task, victims: [podInfoOf(podOf('gone', { uid: 'gone' }))] },
+      { ...task, victims: [podInfoOf(stored(podOf('gone', { uid: 'gone' })))] },
       { client, signal: new AbortController().signal, record },
     ),
   )

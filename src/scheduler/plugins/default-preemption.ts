@@ -11,9 +11,8 @@ import type { NodeInfo } from '../node-info.ts'
 import type { PodInfo } from '../pod-info.ts'
 import { fitErrorMessage } from '../fit-error.ts'
 import { DisruptionBudgets } from './default-preemption/budgets.ts'
-import { selectCandidate } from './default-preemption/select-candidate.ts'
 import { prepareCandidate, isPreempted } from './default-preemption/prepare-candidate.ts'
-import { findCandidates } from './default-preemption/find-candidates.ts'
+import { findCandidates, selectCandidate } from './default-preemption/find-candidates.ts'
 
 export const defaultPreemption: PluginFactory = ({ platform, informer }, args) => {
   const { clock, random } = platform

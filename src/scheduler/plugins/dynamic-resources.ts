@@ -7,7 +7,7 @@
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import { resourceClaimKeysOf } from '#/api/core/pod-resource-claims.ts'
 import { resourceClaims } from '#/api/generated/resource/v1-resources.ts'
-import type { Diagnosis, PluginHandle, PluginFactory, PostFilterResult } from '../framework.ts'
+import type { PluginHandle, PluginFactory, PostFilterResult } from '../framework.ts'
 import type { PodInfo } from '../pod-info.ts'
 import { DeviceAllocator } from './dynamic-resources/device-allocator.ts'
 import type { DeviceSelectors } from './dynamic-resources/device-selectors.ts'
@@ -36,7 +36,12 @@ export function dynamicResources(selectors: DeviceSelectors): PluginFactory {
         devicesOf.set(pod, devices)
         return { filter: node => devices.filter(node) }
       },
-      postFilter: (pod, diagnosis) => giveDevicesBack(pod, devicesOf.get(pod), diagnosis, handle),
+      postFilter: async (pod, { preFilterStatus }) => {
+        const devices = devicesOf.get(pod)
+        return devices === undefined || preFilterStatus !== undefined
+          ? { message: 'no new claims to deallocate' }
+          : giveDevicesBack(pod, devices, handle)
+      },
       score: pod => {
         const devices = devicesOf.get(pod)
         if (devices === undefined || !devices.hasAlternatives) return undefined
@@ -74,12 +79,9 @@ function recheckWhenClaimsChange({ informer, recheckPreEnqueue }: PluginHandle):
  */
 async function giveDevicesBack(
   { uid }: PodInfo,
-  devices: PodDevices | undefined,
-  { preFilterStatus }: Diagnosis,
+  devices: PodDevices,
   { client }: PluginHandle,
 ): Promise<PostFilterResult> {
-  if (devices === undefined || preFilterStatus !== undefined)
-    return { message: 'no new claims to deallocate' }
   for (const claim of devices.unavailable) {
     const users = claim.status?.reservedFor ?? []
     if (users.some(user => user.uid !== uid)) continue

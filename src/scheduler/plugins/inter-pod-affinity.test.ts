@@ -272,7 +272,7 @@ type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
 
 function take(cache: SchedulerCache, each: Step, name: string): void {
   if ('pod' in each) cache.assume(podInfoOf(parsePod(name, each.pod.join(''))), `n${each.on}`)
-  else if ('gone' in each) cache.removePod({ metadata: { uid: `p${each.gone}` } })
+  else if ('gone' in each) cache.removePod(parsePod(`p${each.gone}`, ''))
   else if ('node' in each) cache.setNode(parseNode(`n${each.node}${each.zone}`))
   else cache.removeNode(`n${each.lost}`)
 }

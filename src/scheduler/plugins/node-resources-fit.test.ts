@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Container, ContainerStatus, Node, Pod } from '#/api/generated/core/v1.ts'
 import { podInfoOf } from '../pod-info.ts'
-import { nodeOf, podOf } from '../test-cluster.ts'
+import { nodeOf, podOf, stored } from '../test-cluster.ts'
 import { nodeResourcesBalancedAllocation } from './node-resources-balanced-allocation.ts'
 import { nodeResourcesFit } from './node-resources-fit.ts'
 import { isRequeuedBy, pluginOf, statusesOf, scoresOf, snapshotOf } from './test-plugin.ts'
@@ -112,7 +112,7 @@ const requests: readonly (readonly [
 
 for (const [text, want] of requests) {
   test(`requests of a pod with ${text || 'nothing'}`, () => {
-    const { cpu, memory, scalarResources } = podInfoOf(podWith(text)).requests
+    const { cpu, memory, scalarResources } = podInfoOf(stored(podWith(text))).requests
     const { gpu, 'hugepages-2Mi': pages, ...basic } = want
     assert.deepEqual({ cpu, memory }, { cpu: 0, memory: 0, ...basic })
     assert.equal(scalarResources.get('example.com/gpu'), gpu)
@@ -133,7 +133,7 @@ const nonZeroRequests: readonly (readonly [string, readonly [cpu: number, memory
 
 for (const [text, [cpu, memory]] of nonZeroRequests) {
   test(`non-zero requests of a pod with ${text || 'nothing'}`, () => {
-    const { nonZeroRequests } = podInfoOf(podWith(text))
+    const { nonZeroRequests } = podInfoOf(stored(podWith(text)))
     assert.deepEqual(
       [nonZeroRequests.cpu / 100, Math.round(nonZeroRequests.memory / (100 * 1024 * 1024))],
       [cpu, memory],

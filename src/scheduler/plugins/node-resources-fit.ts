@@ -1,5 +1,6 @@
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { isExtendedResource } from '#/api/core/pod-resources.ts'
 import type { ResourceAmounts } from '../resource-amounts.ts'
 import { deviceClassOf, type DeviceClassOf } from '../device-classes.ts'
@@ -151,7 +152,11 @@ function statusOf([reason = '', ...more]: readonly string[], isUnresolvable: boo
  * True if a pod was removed, or now requests less of a resource that the pending pod needs, or if the pending
  * pod itself changed.
  */
-function freesSomething(waiting: Pod, before: Pod | undefined, after: Pod | undefined): boolean {
+function freesSomething(
+  waiting: Stored<Pod>,
+  before: Stored<Pod> | undefined,
+  after: Stored<Pod> | undefined,
+): boolean {
   if (before === undefined || after === undefined) return true
   if (after.metadata.uid === waiting.metadata.uid) return true
   const [was, is] = [podInfoOf(before).requests, podInfoOf(after).requests]
@@ -159,20 +164,20 @@ function freesSomething(waiting: Pod, before: Pod | undefined, after: Pod | unde
 }
 
 /** True if the node's pod limit or a requested resource has increased. */
-function givesMore(pod: Pod, before: Node, after: Node | undefined): boolean {
+function givesMore(pod: Stored<Pod>, before: Stored<Node>, after: Stored<Node> | undefined): boolean {
   if (after === undefined) return false
   const [was, is] = [nodeInfoOf(before, []).allocatable, nodeInfoOf(after, []).allocatable]
   return is.pods > was.pods || askedBy(pod).some(name => amountOf(is, name) > amountOf(was, name))
 }
 
-function askedBy(pod: Pod): readonly string[] {
+function askedBy(pod: Stored<Pod>): readonly string[] {
   const { requests } = podInfoOf(pod)
   return [...basicResources, ...requests.scalarResources.keys()].filter(name => amountOf(requests, name) > 0)
 }
 
 const basicResources = ['cpu', 'memory', 'ephemeral-storage']
 
-function hasEnough(pod: Pod, node: Node | undefined, rules: Rules): boolean {
+function hasEnough(pod: Stored<Pod>, node: Stored<Node> | undefined, rules: Rules): boolean {
   return (
     node !== undefined &&
     fitStateOf(podInfoOf(pod).requests, rules).filter(nodeInfoOf(node, [])) === undefined

@@ -3,10 +3,11 @@ import { test } from 'node:test'
 import { persistentVolumeClaims, persistentVolumes } from '#/api/generated/core/v1-resources.ts'
 import type { Pod, Volume } from '#/api/generated/core/v1.ts'
 import { csiNodes, storageClasses, volumeAttachments } from '#/api/generated/storage/v1-resources.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { claimOf, classOf, volumeOf } from '#/controllers/test-storage.ts'
 import { SchedulerCache } from '../scheduler-cache.ts'
 import { podInfoOf } from '../pod-info.ts'
-import { nodeOf, podOf } from '../test-cluster.ts'
+import { nodeOf, podOf, stored } from '../test-cluster.ts'
 import { nodeVolumeLimits } from './node-volume-limits.ts'
 import { startPluginWorld } from './test-world.ts'
 
@@ -51,7 +52,7 @@ await run(
 await world.settle()
 
 /** Claims by name; `aws` is an in-tree disk. */
-function pod(name: string, claims: string): Pod {
+function pod(name: string, claims: string): Stored<Pod> {
   const volumes = claims
     .split(' ')
     .filter(each => each !== '')
@@ -59,12 +60,12 @@ function pod(name: string, claims: string): Pod {
       if (claim.startsWith('aws')) return { name: claim, awsElasticBlockStore: { volumeID: claim } }
       return { name: claim, persistentVolumeClaim: { claimName: claim } }
     })
-  return podOf(name, { uid: name, volumes })
+  return stored(podOf(name, { uid: name, volumes }))
 }
 
 function check(node: string, present: readonly string[], wanted: string, expected: string | undefined): void {
   const cache = new SchedulerCache()
-  cache.setNode(nodeOf(node))
+  cache.setNode(stored(nodeOf(node)))
   present.forEach((claims, index) => cache.assume(podInfoOf(pod(`p${index}`, claims)), node))
   const snapshot = cache.snapshot()
   const said = plugin.preFilter!(podInfoOf(pod('new', wanted)), snapshot)
@@ -94,9 +95,9 @@ test('NodeVolumeLimits: the limit of a driver is not exceeded', () => {
 })
 
 test('NodeVolumeLimits: a raised limit requeues a pod', () => {
-  const before = { metadata: { name: 'n' }, spec: { drivers: [driver('x', 2)] as never } }
+  const before = stored({ metadata: { name: 'n' }, spec: { drivers: [driver('x', 2)] } })
   const helps = (count: number): boolean | undefined => {
-    const after = { metadata: { name: 'n' }, spec: { drivers: [driver('x', count)] as never } }
+    const after = stored({ metadata: { name: 'n' }, spec: { drivers: [driver('x', count)] } })
     return plugin.eventsToRegister
       ?.find(({ on }) => on.includes('update'))
       ?.queueingHint?.(pod('p', 'a'), { before, after })

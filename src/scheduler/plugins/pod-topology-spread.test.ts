@@ -6,11 +6,12 @@ import type { Pod, PodSpec, TopologySpreadConstraint } from '#/api/generated/cor
 import { namespaces, replicationControllers, services } from '#/api/generated/core/v1-resources.ts'
 import { labelOf } from '#/api/labels.ts'
 import { compileLabelSelector } from '#/api/selectors/selector.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { FilterState, Unschedulable } from '../framework.ts'
 import type { NodeInfo } from '../node-info.ts'
 import { podInfoOf, type PodInfo } from '../pod-info.ts'
 import { profileOf, type ProfileFactory } from '../profile.ts'
-import { nodeOf, podOf, startTestCluster } from '../test-cluster.ts'
+import { nodeOf, podOf, startTestCluster, stored } from '../test-cluster.ts'
 import { defaultBinder } from './default-binder.ts'
 import { podTopologySpread } from './pod-topology-spread.ts'
 import { prioritySort } from './priority-sort.ts'
@@ -51,7 +52,7 @@ function parseConstraint(text: string): TopologySpreadConstraint {
 }
 
 /** `app=web: zone<=1 app=web & host<=2 app=web`. */
-function parseSpreadPod(name: string, text: string, spec: Partial<PodSpec> = {}): Pod {
+function parseSpreadPod(name: string, text: string, spec: Partial<PodSpec> = {}): Stored<Pod> {
   const [head = '', constraints = ''] = text.split(': ')
   const pod = parsePod(name, head)
   const topologySpreadConstraints = constraints
@@ -146,7 +147,7 @@ function checkScores(
   const snapshot = cacheOf(lines).snapshot()
   const nodes = byName(snapshot.nodes)
   const made = podTopologySpread(world.handle, args)
-  const state = made.score?.(podInfoOf(pod), snapshot, nodes)
+  const state = made.score?.(podInfoOf(stored(pod)), snapshot, nodes)
   if (state === undefined) return assert.equal('nothing to say', expected)
   const scores = Float64Array.from(nodes, node => state.score(node))
   const raw = scores.join(' ')
@@ -223,7 +224,7 @@ test('defaultConstraints apply to pods without constraints', () => {
   }
   const made = podTopologySpread(world.handle, args)
   const snapshot = cacheOf(['n1 zone=a: app=web', 'n2 zone=b', 'n3']).snapshot()
-  const filtered = made.preFilter?.(podInfoOf(podOf('new', { labels: { app: 'web' } })), snapshot)
+  const filtered = made.preFilter?.(podInfoOf(stored(podOf('new', { labels: { app: 'web' } }))), snapshot)
   assert.equal(answersOf(filtered, snapshot.nodes), 'n1 skew, n2 ok, n3 label')
   checkScores(
     ['n1 zone=a: app=web', 'n2 zone=b', 'n3'],
@@ -351,7 +352,7 @@ test('property: incremental counts equal those by definition', () => {
       const pod = podInfoOf(parseSpreadPod('new', text))
       for (const [index, each] of steps.entries()) {
         if ('pod' in each) cache.assume(podInfoOf(parsePod(`p${index}`, each.pod)), `n${each.on}`)
-        else if ('gone' in each) cache.removePod({ metadata: { uid: `p${each.gone}` } })
+        else if ('gone' in each) cache.removePod(parsePod(`p${each.gone}`, ''))
         else if ('node' in each) cache.setNode(parseNode(`n${each.node} ${each.labels}`))
         else cache.removeNode(`n${each.lost}`)
         const { nodes } = cache.snapshot()

@@ -4,6 +4,7 @@
  * the default constraints.
  * https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/
  */
+import type { TopologySpreadConstraint } from '#/api/generated/core/v1.ts'
 import type { PluginFactory } from '../framework.ts'
 import { podInfoOf, type PodInfo } from '../pod-info.ts'
 import { podCountsOf } from './pod-counts.ts'
@@ -20,11 +21,11 @@ export const podTopologySpread: PluginFactory = (handle, args) => {
   const counts = podCountsOf(handle)
   const constraintsFor = (info: PodInfo, action: Action): readonly Constraint[] => {
     const own = info.pod.spec?.topologySpreadConstraints ?? []
-    if (own.length > 0) return constraintsOf(info, own, action)
-    const given = defaults.constraints.filter(({ whenUnsatisfiable }) => whenUnsatisfiable === action)
+    if (own.length > 0) return constraintsOf(info, withAction(own, action))
+    const given = withAction(defaults.constraints, action)
     if (given.length === 0 || selectorOf === undefined) return none
     const selector = selectorOf(info.pod)
-    return selector.isEmpty ? none : constraintsOf(info, given, action, selector)
+    return selector.isEmpty ? none : constraintsOf(info, given, selector)
   }
   return {
     name: 'PodTopologySpread',
@@ -44,3 +45,10 @@ export const podTopologySpread: PluginFactory = (handle, args) => {
 }
 
 const none: readonly Constraint[] = []
+
+function withAction(
+  constraints: readonly TopologySpreadConstraint[],
+  action: Action,
+): readonly TopologySpreadConstraint[] {
+  return constraints.filter(({ whenUnsatisfiable }) => whenUnsatisfiable === action)
+}

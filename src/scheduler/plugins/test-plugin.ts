@@ -4,6 +4,7 @@ import { SchedulerCache } from '../scheduler-cache.ts'
 import type { Plugin, PluginHandle, PluginFactory } from '../framework.ts'
 import { podInfoOf } from '../pod-info.ts'
 import type { Snapshot } from '../snapshot.ts'
+import { stored } from '../test-cluster.ts'
 
 /** A plugin with a context that throws on any use. */
 export function pluginOf(make: PluginFactory, args: Readonly<Record<string, unknown>> = {}): Plugin {
@@ -18,16 +19,16 @@ function assertNever(name: string): never {
 /** A snapshot with these nodes, and the pods bound to them. */
 export function snapshotOf(nodes: readonly Node[], pods: readonly Pod[] = []): Snapshot {
   const cache = new SchedulerCache()
-  for (const node of nodes) cache.setNode(node)
+  for (const node of nodes) cache.setNode(stored(node))
   for (const [index, pod] of pods.entries()) {
-    cache.setPod({ ...pod, metadata: { ...pod.metadata, uid: pod.metadata.uid ?? `placed-${index}` } })
+    cache.setPod(stored({ ...pod, metadata: { uid: `placed-${index}`, ...pod.metadata } }))
   }
   return cache.snapshot()
 }
 
 /** The reasons by node, with `!` appended if unresolvable; empty if feasible. */
 export function statusesOf(plugin: Plugin, pod: Pod, snapshot: Snapshot): Readonly<Record<string, string>> {
-  const said = plugin.preFilter?.(podInfoOf(pod), snapshot)
+  const said = plugin.preFilter?.(podInfoOf(stored(pod)), snapshot)
   return Object.fromEntries(
     snapshot.nodes.map(node => {
       const isMeant = said === undefined || 'reason' in said || (said.preFilterResult?.has(node.name) ?? true)
@@ -46,7 +47,7 @@ export function scoresOf(
   pod: Pod,
   snapshot: Snapshot,
 ): Readonly<Record<string, number>> | undefined {
-  const state = plugin.score?.(podInfoOf(pod), snapshot, snapshot.nodes)
+  const state = plugin.score?.(podInfoOf(stored(pod)), snapshot, snapshot.nodes)
   if (state === undefined) return undefined
   const scores = Float64Array.from(snapshot.nodes, node => state.score(node))
   state.normalizeScore?.(scores)
@@ -58,10 +59,11 @@ export function isRequeuedBy(
   plugin: Plugin,
   pod: Pod,
   plural: 'nodes' | 'pods',
-  change: { readonly before?: Node | Pod; readonly after?: Node | Pod },
+  { before, after }: { readonly before?: Node | Pod; readonly after?: Node | Pod },
 ): boolean {
-  const type = change.before === undefined ? 'add' : change.after === undefined ? 'delete' : 'update'
+  const type = before === undefined ? 'add' : after === undefined ? 'delete' : 'update'
+  const change = { ...(before && { before: stored(before) }), ...(after && { after: stored(after) }) }
   return (plugin.eventsToRegister ?? []).some(({ resource, on, queueingHint }) => {
-    return resource.plural === plural && on.includes(type) && (queueingHint?.(pod, change) ?? true)
+    return resource.plural === plural && on.includes(type) && (queueingHint?.(stored(pod), change) ?? true)
   })
 }

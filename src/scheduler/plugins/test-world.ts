@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, type TestContext } from 'node:test'
 import type { Affinity, Node, Pod, PodAffinityTerm } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { LabelSelector } from '#/api/selectors/selector.ts'
 import { Informers } from '#/client/informers.ts'
 import { startTestControlPlane, type TestControlPlane } from '#/controllers/test-control-plane.ts'
@@ -13,7 +14,7 @@ import { emptySnapshot } from '../snapshot.ts'
 import type { FilterState, Plugin, PluginHandle, Unschedulable } from '../framework.ts'
 import type { NodeInfo } from '../node-info.ts'
 import { podInfoOf } from '../pod-info.ts'
-import { nodeOf, podOf } from '../test-cluster.ts'
+import { nodeOf, podOf, stored } from '../test-cluster.ts'
 
 /** A real API server with informers, for plugins created by a test. */
 export interface PluginWorld extends TestControlPlane {
@@ -65,9 +66,9 @@ export function filterResults(
 }
 
 /** The queueing hint for a change of another pod or a node, such as `none -> app=web` or `app=web -> gone`. */
-export function queueingHintOf(plugin: Plugin, pod: Pod, change: string): boolean | undefined {
+export function queueingHintOf(plugin: Plugin, pod: Stored<Pod>, change: string): boolean | undefined {
   const [from = '', to = ''] = change.split(' -> ')
-  const placed = (text: string): Pod => {
+  const placed = (text: string): Stored<Pod> => {
     const made = parsePod('other', text)
     return { ...made, spec: { ...made.spec!, nodeName: 'n1' } }
   }
@@ -92,24 +93,25 @@ export function cacheOf(lines: readonly string[]): SchedulerCache {
     const node = parseNode(head)
     cache.setNode(node)
     for (const text of pods.split('; ').filter(each => each !== '')) {
-      cache.assume(podInfoOf(parsePod(`p${count++}`, text)), node.metadata.name ?? '')
+      cache.assume(podInfoOf(parsePod(`p${count++}`, text)), node.metadata.name)
     }
   }
   return cache
 }
 
 /** `n1 zone=a,disk=ssd`; `!` adds a taint. */
-export function parseNode(text: string): Node {
+export function parseNode(text: string): Stored<Node> {
   const [name = '', labels = ''] = text.split(' ')
   const isTainted = labels.includes('!')
-  return nodeOf(name, {
+  const node = nodeOf(name, {
     labels: parseLabels(labels.replace('!', '')),
     ...(isTainted && { spec: { taints: [{ key: 'closed', effect: 'NoSchedule' }] } }),
   })
+  return stored(node)
 }
 
 /** `other/app=web [near zone app=db & far host app=web]`; a trailing `†` marks a terminating pod. */
-export function parsePod(name: string, text: string): Pod {
+export function parsePod(name: string, text: string): Stored<Pod> {
   const {
     namespace,
     labels = '',
@@ -122,8 +124,8 @@ export function parsePod(name: string, text: string): Pod {
     ...(namespace && { namespace }),
     ...(wants && { affinity: parseAffinity(wants.split(' & ')) }),
   })
-  if (!text.endsWith('†')) return pod
-  return { ...pod, metadata: { ...pod.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }
+  if (!text.endsWith('†')) return stored(pod)
+  return stored({ ...pod, metadata: { ...pod.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } })
 }
 
 function parseLabels(text: string): Readonly<Record<string, string>> {

@@ -80,7 +80,7 @@ test('pods of a StatefulSet are scheduled to the nodes of their volumes, also af
   for (const { metadata, spec } of await cluster.list(persistentVolumes)) {
     const pod = spec?.claimRef?.name?.replace('data-', '') ?? ''
     const [term] = spec?.nodeAffinity?.required?.nodeSelectorTerms ?? []
-    assert.deepEqual(term?.matchExpressions?.[0]?.values, [first[pod]], `${metadata.name}`)
+    assert.deepEqual(term?.matchExpressions?.[0]?.values, [first[pod]], metadata.name)
   }
   for (const name of Object.keys(first)) await cluster.deletePod(name)
   await cluster.advance(5_000)

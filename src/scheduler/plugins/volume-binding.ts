@@ -4,7 +4,7 @@
  * https://kubernetes.io/docs/concepts/storage/persistent-volumes/#node-affinity
  */
 import { messageOf } from '#/base/message-of.ts'
-import { withAnnotations, keyOf } from '#/api/metadata.ts'
+import { withAnnotations, keyOf, type Stored } from '#/api/metadata.ts'
 import type { PersistentVolume, PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
 import { persistentVolumeClaims, persistentVolumes, pods } from '#/api/generated/core/v1-resources.ts'
 import { csiDrivers, csiStorageCapacities, storageClasses } from '#/api/generated/storage/v1-resources.ts'
@@ -64,8 +64,8 @@ class VolumeBinder {
   readonly #volumes: Informer<PersistentVolume>
   readonly #assumedClaims: AssumeCache<PersistentVolumeClaim>
   readonly #assumedVolumes: AssumeCache<PersistentVolume>
-  readonly #freeByClass: Index<PersistentVolume>
-  readonly #byClaim: Index<PersistentVolume>
+  readonly #freeByClass: Index<Stored<PersistentVolume>>
+  readonly #byClaim: Index<Stored<PersistentVolume>>
   readonly #world: StorageWorld
   readonly #plans = new WeakMap<CycleState, VolumePlan>()
 
@@ -141,7 +141,7 @@ class VolumeBinder {
 
   bind(pod: PodInfo, node: string, work: BindWork): Promise<void> | undefined {
     const plan = this.#plans.get(work.cycleState)
-    return plan && this.#write(plan, work).then(written => this.#waitForOthers(pod, node, written, work))
+    return plan && this.#write(plan, work).then(written => this.#waitForOthers(pod, { node, written }, work))
   }
 
   async #write(plan: VolumePlan, { client, signal }: BindWork): Promise<VolumePlan> {
@@ -159,7 +159,11 @@ class VolumeBinder {
     return written
   }
 
-  async #waitForOthers(pod: PodInfo, name: string, written: VolumePlan, { signal }: BindWork): Promise<void> {
+  async #waitForOthers(
+    pod: PodInfo,
+    { node: name, written }: { readonly node: string; readonly written: VolumePlan },
+    { signal }: BindWork,
+  ): Promise<void> {
     const [claims, volumes] = [this.#claims, this.#volumes]
     const isDone = (): boolean => {
       const node = this.#handle.snapshot().get(name)?.node
@@ -182,7 +186,7 @@ class VolumeBinder {
     }
   }
 
-  #candidates(claim: PersistentVolumeClaim): readonly PersistentVolume[] {
+  #candidates(claim: Stored<PersistentVolumeClaim>): readonly Stored<PersistentVolume>[] {
     const wanted = storageClassOf(claim)
     const names = new Set([...this.#byClaim.keys(keyOf(claim)), ...this.#freeByClass.keys(wanted)])
     return [...names].flatMap(name => {

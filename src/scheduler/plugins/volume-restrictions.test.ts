@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { persistentVolumeClaims, pods } from '#/api/generated/core/v1-resources.ts'
 import type { Pod, Volume } from '#/api/generated/core/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { claimOf } from '#/controllers/test-storage.ts'
 import { SchedulerCache } from '../scheduler-cache.ts'
 import type { FilterState } from '../framework.ts'
 import { podInfoOf } from '../pod-info.ts'
-import { nodeOf, podOf } from '../test-cluster.ts'
+import { nodeOf, podOf, stored } from '../test-cluster.ts'
 import { startPluginWorld } from './test-world.ts'
 import { volumeRestrictions } from './volume-restrictions.ts'
 
@@ -34,14 +35,14 @@ function parseVolume(text: string): Volume {
   return { name: 'v', ...sources[kind] }
 }
 
-function pod(name: string, text: string): Pod {
-  return podOf(name, { uid: name, volumes: text.split(' ').map(parseVolume) })
+function pod(name: string, text: string): Stored<Pod> {
+  return stored(podOf(name, { uid: name, volumes: text.split(' ').map(parseVolume) }))
 }
 
 /** Checks the status on a node with a pod that has the volumes `present`. */
 function check(wanted: string, present: string, expected: string | undefined): void {
   const cache = new SchedulerCache()
-  cache.setNode(nodeOf('n1'))
+  cache.setNode(stored(nodeOf('n1')))
   cache.assume(podInfoOf(pod('other', present)), 'n1')
   const snapshot = cache.snapshot()
   const said = plugin.preFilter!(podInfoOf(pod('new', wanted)), snapshot)
@@ -77,8 +78,8 @@ const inUse =
 test('VolumeRestrictions: a ReadWriteOncePod claim is used by one pod, which can be preempted', async () => {
   await world.create(pods, podOf('user', { volumes: [parseVolume('claim:own')], nodeName: 'n1' }))
   const cache = new SchedulerCache()
-  cache.setNode(nodeOf('n1'))
-  cache.setNode(nodeOf('n2'))
+  cache.setNode(stored(nodeOf('n1')))
+  cache.setNode(stored(nodeOf('n2')))
   const user = podInfoOf(pod('user', 'claim:own'))
   cache.assume(user, 'n1')
   const snapshot = cache.snapshot()

@@ -1,9 +1,8 @@
 import { nodes, persistentVolumeClaims, pods } from '#/api/generated/core/v1-resources.ts'
 import type { PersistentVolumeClaim, Pod, Volume } from '#/api/generated/core/v1.ts'
-import { formatKey } from '#/api/metadata.ts'
+import { formatKey, type Stored } from '#/api/metadata.ts'
 import { quote } from '#/api/text/quote.ts'
 import type { Informer } from '#/client/informer.ts'
-import type { Index } from '#/client/indexer.ts'
 import {
   clusterEventWithHint,
   type FilterState,
@@ -44,7 +43,10 @@ export const volumeRestrictions: PluginFactory = handle => {
       const own = exclusiveClaims(pod, claims)
       if ('reason' in own) return own
       const disks = disksOf(pod)
-      const inUse = [...own].filter(key => isInUse(key, uid, byClaim, snapshot)).length
+      const inUse = [...own].filter(key => {
+        const others = byClaim.get(key).filter(({ metadata }) => metadata.uid !== uid)
+        return isAnyOnNode(others, snapshot)
+      }).length
       return disks.length === 0 && inUse === 0 ? undefined : filterStateOf(disks, own, inUse)
     },
   }
@@ -87,12 +89,11 @@ function exclusiveClaims(
   return own
 }
 
-function isInUse(key: string, uid: string, byClaim: Index<Pod>, { nodes: infos }: Snapshot): boolean {
-  const others = byClaim.get(key).filter(({ metadata }) => metadata.uid !== uid)
-  if (others.some(isAssigned)) return true
+function isAnyOnNode(candidates: readonly Stored<Pod>[], { nodes: infos }: Snapshot): boolean {
+  if (candidates.some(isAssigned)) return true
   // A pending pod of the informer may be assumed on a node in the snapshot.
   const waiting = new Set(
-    others.filter(({ spec }) => !spec?.nodeName).map(({ metadata }) => metadata.uid ?? ''),
+    candidates.filter(({ spec }) => !spec?.nodeName).map(({ metadata }) => metadata.uid),
   )
   return waiting.size > 0 && infos.some(({ pods: placed }) => placed.some(each => waiting.has(each.uid)))
 }
@@ -104,8 +105,8 @@ function claimKeysOf({ metadata, spec }: Pod): readonly string[] {
   })
 }
 
-function keyOfClaim({ metadata }: PersistentVolumeClaim): string {
-  return formatKey({ namespace: metadata.namespace ?? '', name: metadata.name ?? '' })
+function keyOfClaim({ metadata }: Stored<PersistentVolumeClaim>): string {
+  return formatKey({ namespace: metadata.namespace ?? '', name: metadata.name })
 }
 
 function isInTheWay(gone: Pod, waiting: Pod): boolean {

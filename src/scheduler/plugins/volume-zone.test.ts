@@ -5,7 +5,7 @@ import { storageClasses } from '#/api/generated/storage/v1-resources.ts'
 import { claimOf, classOf, podWithClaims, volumeOf } from '#/controllers/test-storage.ts'
 import { SchedulerCache } from '../scheduler-cache.ts'
 import { podInfoOf } from '../pod-info.ts'
-import { nodeOf } from '../test-cluster.ts'
+import { nodeOf, stored } from '../test-cluster.ts'
 import { startPluginWorld } from './test-world.ts'
 import { volumeZone } from './volume-zone.ts'
 
@@ -38,9 +38,9 @@ async function reasonWith(claim: Parameters<typeof claimOf>[2], node = ''): Prom
   await world.run(world.client.create(persistentVolumeClaims, claimOf(name, '1Gi', claim)))
   await world.settle()
   const cache = new SchedulerCache()
-  cache.setNode(nodeOf('n1', { labels: labels(node) }))
+  cache.setNode(stored(nodeOf('n1', { labels: labels(node) })))
   const snapshot = cache.snapshot()
-  const said = plugin.preFilter!(podInfoOf(podWithClaims('web', [name])), snapshot)
+  const said = plugin.preFilter!(podInfoOf(stored(podWithClaims('web', [name]))), snapshot)
   return (said === undefined || 'reason' in said ? said : said.filter(snapshot.get('n1')!))?.reason
 }
 

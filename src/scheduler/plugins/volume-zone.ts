@@ -44,8 +44,9 @@ export const volumeZone: PluginFactory = handle => {
         resource: persistentVolumeClaims,
         on: ['add', 'update'],
         queueingHint: (pod, { after }) =>
-          after?.metadata.namespace === pod.metadata.namespace &&
-          claimNamesOf(pod).includes(after?.metadata.name ?? ''),
+          after !== undefined &&
+          after.metadata.namespace === pod.metadata.namespace &&
+          claimNamesOf(pod).includes(after.metadata.name),
       }),
       clusterEventWithHint({
         resource: persistentVolumes,

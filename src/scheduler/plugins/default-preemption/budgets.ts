@@ -61,7 +61,7 @@ export class DisruptionBudgets {
     if (budgets === undefined) return none
     const known = this.#ofPods.get(pod)
     if (known !== undefined) return known
-    const name = pod.pod.metadata.name ?? ''
+    const name = pod.pod.metadata.name
     const found = budgets.filter(({ selector, disrupted }) => {
       return selector.matches(pod.labels) && !Object.hasOwn(disrupted, name)
     })

@@ -4,17 +4,17 @@ import fc from 'fast-check'
 import type { PodDisruptionBudget } from '#/api/generated/policy/v1.ts'
 import type { Pod } from '#/api/generated/core/v1.ts'
 import { formatTime } from '#/api/text/time.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { Simulation } from '#/platform/simulated.ts'
 import { SchedulerCache } from '../../scheduler-cache.ts'
 import type { PreemptionCandidate, FilterState, PluginHandle } from '../../framework.ts'
 import type { NodeInfo } from '../../node-info.ts'
 import { podInfoOf, type PodInfo } from '../../pod-info.ts'
-import { nodeOf, podOf } from '../../test-cluster.ts'
+import { nodeOf, podOf, stored } from '../../test-cluster.ts'
 import type { Filters } from '../../filter-with-nominated-pods.ts'
 import { nodeResourcesFit } from '../node-resources-fit.ts'
 import { DisruptionBudgets } from './budgets.ts'
-import { selectCandidate } from './select-candidate.ts'
-import { findCandidates } from './find-candidates.ts'
+import { findCandidates, selectCandidate } from './find-candidates.ts'
 
 const { clock } = new Simulation({ seed: 1 }).host('scheduler')
 const nowMs = Date.parse('2026-01-01T12:00:00Z')
@@ -34,13 +34,13 @@ interface Case {
   readonly wanted?: number
 }
 
-function readPods(text: string, node: string): Pod[] {
+function readPods(text: string, node: string): Stored<Pod>[] {
   return [...text.matchAll(/(\w+):(\d+)@(-?\d+)(?:-(\d+))?/g)].map(
     ([, name = '', cpu, priority, minutes]) => {
       const labels = { app: name.replace(/\d+$/, '') }
       const parts = { uid: name, labels, cpu: cpu!, priority: Number(priority), nodeName: node }
       const startTime = formatTime(nowMs - Number(minutes ?? 0) * 60_000)
-      return { ...podOf(name, parts), status: minutes === undefined ? {} : { startTime } }
+      return stored({ ...podOf(name, parts), status: minutes === undefined ? {} : { startTime } })
     },
   )
 }
@@ -48,7 +48,7 @@ function readPods(text: string, node: string): Pod[] {
 function readNodes(text: string): readonly NodeInfo[] {
   const cache = new SchedulerCache()
   for (const [, name = '', cpu = '', content = ''] of text.matchAll(/(\w+)=(\d+)\[([^\]]*)\]/g)) {
-    cache.setNode(nodeOf(name, { cpu }))
+    cache.setNode(stored(nodeOf(name, { cpu })))
     for (const pod of readPods(content, name)) cache.setPod(pod)
   }
   return cache.snapshot().nodes
@@ -64,7 +64,7 @@ function readBudgets(text: string): PodDisruptionBudget[] {
 
 function preemptor(text: string): PodInfo {
   const [cpu = '', priority] = text.split('@')
-  return podInfoOf(podOf('preemptor', { uid: 'preemptor', cpu, priority: Number(priority) }))
+  return podInfoOf(stored(podOf('preemptor', { uid: 'preemptor', cpu, priority: Number(priority) })))
 }
 
 function fitOf(pod: PodInfo, nodes: readonly NodeInfo[]): Filters {

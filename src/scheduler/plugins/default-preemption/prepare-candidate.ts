@@ -1,7 +1,7 @@
 import { isApiError } from '#/api/errors.ts'
 import type { Pod, PodCondition } from '#/api/generated/core/v1.ts'
 import { pods } from '#/api/generated/core/v1-resources.ts'
-import { isBeingDeleted } from '#/api/metadata.ts'
+import { isBeingDeleted, type Stored } from '#/api/metadata.ts'
 import { formatTime } from '#/api/text/time.ts'
 import type { PreemptionWork } from '../../framework.ts'
 import type { PodInfo } from '../../pod-info.ts'
@@ -85,8 +85,8 @@ function targetOf({ status }: Pod): PodCondition | undefined {
   return status?.conditions?.find(({ type }) => type === 'DisruptionTarget')
 }
 
-function at({ metadata }: Pod): { readonly namespace: string | undefined; readonly name: string } {
-  return { namespace: metadata.namespace, name: metadata.name ?? '' }
+function at({ metadata }: Stored<Pod>): { readonly namespace: string | undefined; readonly name: string } {
+  return { namespace: metadata.namespace, name: metadata.name }
 }
 
 /** False if the pod is gone or has been replaced. */

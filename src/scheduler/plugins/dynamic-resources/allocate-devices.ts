@@ -52,6 +52,15 @@ export function allocateDevices(claims: readonly PreparedClaim[], world: SearchW
 /** `too many`: earlier choices in the same claim cannot help, unless they need fewer devices. */
 type Outcome = 'found' | 'none' | 'too many'
 
+/** A request in the search, with the alternative that is tried for it. */
+interface RequestPosition {
+  readonly claim: number
+  readonly request: number
+  readonly alternative: Alternative
+  /** The devices of allocation mode All, each of which is needed; undefined if any of the candidates will do. */
+  readonly all: readonly Candidate[] | undefined
+}
+
 interface Sharing {
   uses: number
   readonly consumed: Map<string, bigint>
@@ -101,7 +110,8 @@ class Search {
     let outcome: Outcome = 'too many'
     for (const alternative of alternatives) {
       this.#chosen[claim]![request] = alternative
-      const tried = this.#place(claim, request, 0, 0)
+      const all = alternative.count === undefined ? this.#allFor(alternative) : undefined
+      const tried = this.#place({ claim, request, alternative, all }, 0, 0)
       if (tried === 'found') return 'found'
       if (tried === 'none') outcome = 'none'
     }
@@ -109,47 +119,35 @@ class Search {
   }
 
   /** Allocates the next device of a request, starting at this candidate. */
-  #place(claim: number, request: number, placed: number, from: number): Outcome {
-    const alternative = this.#chosen[claim]![request]!
-    const all = alternative.count === undefined ? this.#allFor(alternative) : undefined
+  #place(at: RequestPosition, placed: number, from: number): Outcome {
+    const { claim, request, alternative, all } = at
     const count = all === undefined ? alternative.count! : all.length
     if (all?.length === 0) return 'none'
     if (placed >= count) return this.request(claim, request + 1)
     if (this.#allocations[claim]!.length + count - placed > devicesMax) return 'too many'
-    if (all !== undefined) return this.#placeOne(claim, request, placed, all[placed]!, 0, true)
+    if (all !== undefined) return this.#placeOne(at, placed, from)
     for (let index = from; index < this.#candidates.length; index++) {
       if (++this.#looks > evaluatedDevicesMax) throw new AllocationTimeout()
       const candidate = this.#candidates[index]!
       const isUsed = !alternative.adminAccess && this.#isInUse(candidate.id)
       if (isUsed || !this.#isSelectable(alternative, candidate)) continue
-      const outcome = this.#placeOne(claim, request, placed, candidate, index + 1)
+      const outcome = this.#placeOne(at, placed, index)
       if (outcome !== 'none') return outcome
     }
     return 'none'
   }
 
-  #placeOne(
-    claim: number,
-    request: number,
-    placed: number,
-    candidate: Candidate,
-    next: number,
-    isNeeded = false,
-  ): Outcome {
-    const release = this.#take(claim, this.#chosen[claim]![request]!, candidate, isNeeded)
+  /** Allocates the candidate with this index, and the following devices of the request. */
+  #placeOne(at: RequestPosition, placed: number, index: number): Outcome {
+    const release = this.#take(at, (at.all ?? this.#candidates)[index]!)
     if (release === undefined) return 'none'
-    const outcome = this.#place(claim, request, placed + 1, next)
+    const outcome = this.#place(at, placed + 1, index + 1)
     if (outcome !== 'found') release()
     return outcome
   }
 
   /** Undefined if the device is not available; otherwise a function that releases it. */
-  #take(
-    claim: number,
-    alternative: Alternative,
-    candidate: Candidate,
-    isNeeded: boolean,
-  ): (() => void) | undefined {
+  #take({ claim, alternative, all }: RequestPosition, candidate: Candidate): (() => void) | undefined {
     const { id, device } = candidate
     const isShareable = device.allowMultipleAllocations === true
     const isFree = alternative.adminAccess
@@ -165,7 +163,7 @@ class Search {
     if (isNew && !this.#counters.take(candidate)) return undefined
     if (!this.#addToConstraints(claim, alternative, candidate)) {
       if (isNew) this.#counters.giveBack(candidate)
-      if (!isNeeded) return undefined
+      if (all === undefined) return undefined
       const about = `claim ${this.#claims[claim]!.label}, request ${alternative.subrequest ?? alternative.request}`
       throw new Error(`${about}: cannot add device ${id} because a claim constraint would not be satisfied`)
     }

@@ -1,5 +1,5 @@
 import type { AllocationResult, ResourceClaim } from '#/api/generated/resource/v1.ts'
-import { keyOf } from '#/api/metadata.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { Informer } from '#/client/informer.ts'
 import { AssumeCache } from '../assume-cache.ts'
 import { AllocatedDevices } from './allocated-devices.ts'
@@ -14,13 +14,13 @@ export class Claims {
   constructor(informer: Informer<ResourceClaim>) {
     this.#assumed = new AssumeCache(informer)
     informer.addEventHandler((key, { oldObject, newObject }) => {
-      const uid = (newObject ?? oldObject)?.metadata.uid
+      const uid = (newObject ?? oldObject).metadata.uid
       if (newObject === undefined) this.allocated.set(uid, undefined)
       else if (!this.#pending.has(uid) || newObject.status?.allocation) this.#showAgain(uid, key)
     })
   }
 
-  get(key: string): ResourceClaim | undefined {
+  get(key: string): Stored<ResourceClaim> | undefined {
     return this.#assumed.get(key)
   }
 
@@ -28,16 +28,18 @@ export class Claims {
     return this.#pending.has(uid)
   }
 
-  /** Starts an allocation: the devices count as allocated from now on. */
-  begin(claim: ResourceClaim, allocation: AllocationResult): void {
-    const uid = claim.metadata.uid ?? ''
-    this.#pending.set(uid, keyOf(claim))
+  /**
+   * Starts an allocation: the devices count as allocated from now on. A claim still to be created has a
+   * temporary uid.
+   */
+  begin(uid: string, key: string, allocation: AllocationResult): void {
+    this.#pending.set(uid, key)
     this.allocated.set(uid, allocation)
   }
 
   /** Called after the write; the informer may not have seen it yet. */
-  written(claim: ResourceClaim): void {
-    const uid = claim.metadata.uid ?? ''
+  written(claim: Stored<ResourceClaim>): void {
+    const uid = claim.metadata.uid
     this.#pending.delete(uid)
     this.#assumed.assume(claim)
     this.allocated.set(uid, claim.status?.allocation)

@@ -2,7 +2,7 @@
 import type { Pod } from '#/api/generated/core/v1.ts'
 import type { DeviceClass, ResourceClaim } from '#/api/generated/resource/v1.ts'
 import { deviceClasses, resourceClaims, resourceSlices } from '#/api/generated/resource/v1-resources.ts'
-import { controllerOf, formatKey, isBeingDeleted, keyOf } from '#/api/metadata.ts'
+import { controllerOf, formatKey, isBeingDeleted, keyOf, type Stored } from '#/api/metadata.ts'
 import { compileNodeSelector } from '#/api/selectors/node-selector.ts'
 import { resourceClaimNameOf, isClaimUsableByPod } from '#/api/core/pod-resource-claims.ts'
 import { quote } from '#/api/text/quote.ts'
@@ -32,7 +32,7 @@ export class DeviceAllocator {
   readonly #selectors: SelectorCache
   readonly #slices: SlicesWorld
   /** Claims created for extended resources, by pod uid. */
-  readonly #madeFor: Index<ResourceClaim>
+  readonly #madeFor: Index<Stored<ResourceClaim>>
 
   constructor(handle: PluginHandle, selectors: DeviceSelectors, timeoutMs: number) {
     this.#handle = handle
@@ -51,8 +51,8 @@ export class DeviceAllocator {
   }
 
   /** The claims of a pod, or the reason why one is not usable yet. */
-  claimsOf(pod: Pod): { readonly claims: readonly ResourceClaim[] } | Unschedulable {
-    const claims: ResourceClaim[] = []
+  claimsOf(pod: Stored<Pod>): { readonly claims: readonly Stored<ResourceClaim>[] } | Unschedulable {
+    const claims: Stored<ResourceClaim>[] = []
     const { namespace = '', name: podName } = pod.metadata
     const unresolvable = (reason: string): Unschedulable => ({ reason, isUnresolvable: true })
     for (const entry of pod.spec?.resourceClaims ?? []) {
@@ -104,7 +104,7 @@ export class DeviceAllocator {
     return {
       classOf: this.#classOf,
       find: (claims, node) => this.#find(claims, node, poolsOf(node)),
-      prepareExtended: requests => this.#prepare(extendedClaim(pod.pod, requests, '')),
+      prepareExtended: requests => this.#prepare(extendedClaim(pod.pod, requests)),
       hasInvalidPool: node => poolsOf(node).some(({ state }) => state === 'invalid'),
     }
   }
@@ -114,10 +114,7 @@ export class DeviceAllocator {
       pools,
       inUse: this.claims.allocated,
       isSelectable: ({ selectors }, candidate) => {
-        const { driver, device } = candidate
-        const isMatch = selectors.every(({ expression, of }) => {
-          return this.#selectors.isMatch(expression, driver, device, of)
-        })
+        const isMatch = selectors.every(selector => this.#selectors.isMatch(selector, candidate))
         return isMatch && isUsableOn(candidate, node)
       },
     })
@@ -135,7 +132,7 @@ export class DeviceAllocator {
     return extended.some(name => this.#classOf(name) !== undefined) ? extended : none
   }
 
-  #allocated(claim: ResourceClaim): readonly AllocatedClaim[] {
+  #allocated(claim: Stored<ResourceClaim>): readonly AllocatedClaim[] {
     const allocation = claim.status?.allocation
     if (allocation === undefined) return []
     const selector = allocation.nodeSelector
@@ -149,9 +146,9 @@ export class DeviceAllocator {
     ]
   }
 
-  #problemWith(claim: ResourceClaim): string | undefined {
+  #problemWith(claim: Stored<ResourceClaim>): string | undefined {
     const key = keyOf(claim)
-    if (this.claims.isPending(claim.metadata.uid ?? ''))
+    if (this.claims.isPending(claim.metadata.uid))
       return `resource claim ${key} is in the process of being allocated`
     for (const request of claim.spec.devices?.requests ?? []) {
       const ways = waysOf(request)

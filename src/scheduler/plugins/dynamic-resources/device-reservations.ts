@@ -3,7 +3,7 @@ import type { ContainerExtendedResourceRequest } from '#/api/generated/core/v1.t
 import { pods } from '#/api/generated/core/v1-resources.ts'
 import type { AllocationResult, ResourceClaim } from '#/api/generated/resource/v1.ts'
 import { resourceClaims } from '#/api/generated/resource/v1-resources.ts'
-import { keyOf } from '#/api/metadata.ts'
+import { keyOf, type Stored } from '#/api/metadata.ts'
 import { isReservedFor } from '#/api/core/pod-resource-claims.ts'
 import type { BindWork, CycleState, PluginHandle, Unschedulable } from '../../framework.ts'
 import type { PodInfo } from '../../pod-info.ts'
@@ -15,13 +15,14 @@ import type { NodeAllocation, PodDevices } from './pod-devices.ts'
 import { deleteClaim, reserveFor, unreserveFor, type ClaimWork } from './write-claim.ts'
 
 interface Reservation {
-  /** The last written version. */
-  claim: ResourceClaim
+  readonly claim: ResourceClaim
+  /** The last written version; undefined for a claim still to be created. */
+  stored: Stored<ResourceClaim> | undefined
   /** The allocation to write; undefined if the claim is already allocated. */
   readonly allocation: AllocationResult | undefined
-  /** Uid under which the devices are in use until the allocation is written. */
+  /** Uid under which the devices are in use until the allocation is written; temporary without `stored`. */
   readonly pendingUid: string
-  /** Set for a claim still to be created for extended resources: its container mappings. */
+  /** Set for the claim created for extended resources: its container mappings. */
   readonly mappings: readonly ContainerExtendedResourceRequest[] | undefined
   isWritten: boolean
 }
@@ -49,8 +50,8 @@ export class DeviceReservations {
     const found = devices.find(node)
     if ('reason' in found) return found
     const reservations = [...held(devices), ...this.#granted(found, name)]
-    for (const { claim, allocation } of reservations)
-      if (allocation !== undefined) this.#allocator.claims.begin(claim, allocation)
+    for (const { claim, allocation, pendingUid } of reservations)
+      if (allocation !== undefined) this.#allocator.claims.begin(pendingUid, keyOf(claim), allocation)
     this.#reserved.set(cycleState, reservations)
     return undefined
   }
@@ -59,13 +60,13 @@ export class DeviceReservations {
   unreserve(pod: PodInfo, cycleState: CycleState): void {
     const { client, platform } = this.#handle
     for (const reservation of this.#reserved.get(cycleState) ?? []) {
-      const { claim, mappings, pendingUid, isWritten } = reservation
+      const { stored, mappings, pendingUid, isWritten } = reservation
       this.#allocator.claims.giveUp(pendingUid)
-      const isMade = mappings !== undefined && claim.metadata.name !== undefined
-      if (!isWritten && !isMade) continue
-      const undone = isMade ? deleteClaim(claim, client) : unreserveFor(pod, claim, client)
+      const isMade = mappings !== undefined
+      if (stored === undefined || (!isWritten && !isMade)) continue
+      const undone = isMade ? deleteClaim(stored, client) : unreserveFor(pod, stored, client)
       void undone.catch((error: unknown) => {
-        platform.log.warn('Failed to unreserve ResourceClaim', { pod: pod.key, claim: keyOf(claim), error })
+        platform.log.warn('Failed to unreserve ResourceClaim', { pod: pod.key, claim: keyOf(stored), error })
       })
     }
     this.#reserved.delete(cycleState)
@@ -81,67 +82,85 @@ export class DeviceReservations {
   async #write(pod: PodInfo, reservations: readonly Reservation[], bindWork: BindWork): Promise<void> {
     const { client, signal } = bindWork
     const work = { client, signal, nowMs: this.#handle.platform.clock.now() }
+    const written: Stored<ResourceClaim>[] = []
     for (const reservation of reservations) {
-      if (!isReservedFor(reservation.claim, pod.pod)) await this.#writeOne(pod, reservation, work)
+      const { stored } = reservation
+      const isReserved = stored !== undefined && isReservedFor(stored, pod.pod)
+      written.push(isReserved ? stored : await this.#writeOne(pod, reservation, work))
     }
-    if (!reservations.some(({ claim }) => hasConditions(claim))) return
+    if (!written.some(hasConditions)) return
     const { informer, timeoutMs } = this.#allocator
-    const areReady = (): boolean =>
-      reservations.every(({ claim }) => isReady(informer.get(keyOf(claim)) ?? claim))
+    const areReady = (): boolean => written.every(claim => isReady(informer.get(keyOf(claim)) ?? claim))
     await this.#waits.until(pod, areReady, { informers: [informer], timeoutMs, signal })
   }
 
-  async #writeOne(pod: PodInfo, reservation: Reservation, work: ClaimWork): Promise<void> {
-    const { allocation, mappings, pendingUid } = reservation
+  async #writeOne(pod: PodInfo, reservation: Reservation, work: ClaimWork): Promise<Stored<ResourceClaim>> {
+    const { claim, allocation, mappings, pendingUid } = reservation
+    const { client, signal } = work
     const { claims } = this.#allocator
-    if (mappings !== undefined) reservation.claim = await create(reservation.claim, work)
-    reservation.claim = await reserveFor(pod, reservation.claim, allocation, work)
+    reservation.stored ??= await client.create(resourceClaims, claim, { signal })
+    const written = await reserveFor(pod, { claim: reservation.stored, allocation }, work)
+    reservation.stored = written
     reservation.isWritten = true
-    claims.written(reservation.claim)
+    claims.written(written)
     claims.giveUp(pendingUid)
-    if (mappings === undefined) return
+    if (mappings === undefined) return written
     const { namespace, pod: object } = pod
     const extendedResourceClaimStatus = {
       requestMappings: mappings,
-      resourceClaimName: reservation.claim.metadata.name ?? '',
+      resourceClaimName: written.metadata.name,
     }
-    await work.client.patch(
+    await client.patch(
       pods,
-      { namespace, name: object.metadata.name ?? '', subresource: 'status' },
+      { namespace, name: object.metadata.name, subresource: 'status' },
       { type: 'strategic', patch: { status: { extendedResourceClaimStatus } } },
-      { signal: work.signal },
+      { signal },
     )
+    return written
   }
 
-  /** The found allocations as reservations. A claim still to be created has a temporary uid. */
+  /** The found allocations as reservations. */
   #granted({ claims, solution, mappings }: NodeAllocation, node: string): readonly Reservation[] {
     const { random } = this.#handle.platform
     const shareId = (): string => random.uuid('share of a device')
     return claims.map(({ claim }, index) => {
       const found = { allocations: solution.allocations[index]!, chosen: solution.chosen[index]! }
       const allocation = allocationOf(claim, found, { node, shareId })
-      if (claim.metadata.name !== undefined)
-        return {
-          claim,
-          allocation,
-          pendingUid: claim.metadata.uid ?? '',
-          mappings: undefined,
-          isWritten: false,
-        }
-      const uid = random.uuid('claim for extended resources')
-      const made = { ...claim, metadata: { ...claim.metadata, uid } }
-      return { claim: made, allocation, pendingUid: uid, mappings, isWritten: false }
+      return isStored(claim)
+        ? {
+            claim,
+            stored: claim,
+            allocation,
+            pendingUid: claim.metadata.uid,
+            mappings: undefined,
+            isWritten: false,
+          }
+        : {
+            claim,
+            stored: undefined,
+            allocation,
+            pendingUid: random.uuid('claim for extended resources'),
+            mappings,
+            isWritten: false,
+          }
     })
   }
 }
 
 function held({ needs }: PodDevices): readonly Reservation[] {
   return needs.allocatedClaims.map(({ claim }) => {
-    return { claim, allocation: undefined, pendingUid: '', mappings: undefined, isWritten: false }
+    return {
+      claim,
+      stored: claim,
+      allocation: undefined,
+      pendingUid: '',
+      mappings: undefined,
+      isWritten: false,
+    }
   })
 }
 
-async function create(claim: ResourceClaim, { client, signal }: ClaimWork): Promise<ResourceClaim> {
-  const { uid: _, ...metadata } = claim.metadata
-  return client.create(resourceClaims, { ...claim, metadata }, { signal })
+/** False for a claim for extended resources, which is created by preBind. */
+function isStored(claim: ResourceClaim): claim is Stored<ResourceClaim> {
+  return claim.metadata.uid !== undefined
 }

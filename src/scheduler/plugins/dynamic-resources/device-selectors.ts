@@ -22,6 +22,17 @@ export interface DeviceSelectors {
   readonly compile: (expression: string) => DeviceTest
 }
 
+export interface DeviceSelector {
+  readonly expression: string
+  /** Origin of the selector in errors: `class gpu: selector #0`. */
+  readonly of: string
+}
+
+interface SelectorTarget {
+  readonly driver: string
+  readonly device: Device
+}
+
 /** Maximum number of cached compiled expressions. */
 const expressionsMax = 100
 
@@ -38,8 +49,7 @@ export class SelectorCache {
     this.#selectors = selectors
   }
 
-  /** `of` identifies the selector in errors: `class gpu: selector #0`. */
-  isMatch(expression: string, driver: string, device: Device, of: string): boolean {
+  isMatch({ expression, of }: DeviceSelector, { driver, device }: SelectorTarget): boolean {
     const known = this.#answers.get(device)
     const answer = known?.get(expression)
     if (answer !== undefined) return answer

@@ -2,6 +2,7 @@ import type { Pod } from '#/api/generated/core/v1.ts'
 import { nodes } from '#/api/generated/core/v1-resources.ts'
 import type { ResourceClaim } from '#/api/generated/resource/v1.ts'
 import { deviceClasses, resourceClaims, resourceSlices } from '#/api/generated/resource/v1-resources.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { equalJson } from '#/api/text/json-value.ts'
 import { type ClusterEventWithHint, clusterEventWithHint } from '../../framework.ts'
 import type { DeviceAllocator } from './device-allocator.ts'
@@ -36,8 +37,8 @@ export function eventsToRegisterFor(allocator: DeviceAllocator): readonly Cluste
 
 /** True if devices were freed, or if a claim of the pod was created or changed. */
 function isSchedulableAfterClaimChange(
-  pod: Pod,
-  { before, after }: { readonly before?: ResourceClaim; readonly after?: ResourceClaim },
+  pod: Stored<Pod>,
+  { before, after }: { readonly before?: Stored<ResourceClaim>; readonly after?: Stored<ResourceClaim> },
   allocator: DeviceAllocator,
 ): boolean {
   const own = allocator.claimsOf(pod)

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Container, Pod } from '#/api/generated/core/v1.ts'
+import type { DeviceClass } from '#/api/generated/resource/v1.ts'
+import { stored } from '../../test-cluster.ts'
 import { extendedRequests } from './extended-resources.ts'
 
 const gpu = 'example.com/gpu'
+const gpuClass = stored<DeviceClass>({ metadata: { name: 'gpu' }, spec: {} })
 
 /** `name:2`, `name:2+cpu`; with prefix `>` an init container, with `>>` a sidecar container. */
 function parsePod(text: string): Pod {
@@ -25,7 +28,7 @@ function parsePod(text: string): Pod {
 
 /** Expected: `request=count`, then `container>request`. */
 function check(text: string, requests: string, mappings: string): void {
-  const made = extendedRequests(parsePod(text), [gpu], () => ({ metadata: { name: 'gpu' }, spec: {} }))
+  const made = extendedRequests(parsePod(text), [gpu], () => gpuClass)
   const short = (name: string): string => name.replace(/^container-(\d+)-request-(\d+)$/, '$1.$2')
   assert.equal(
     made.requests.map(({ name, exactly }) => `${short(name)}=${exactly?.count}`).join(' '),

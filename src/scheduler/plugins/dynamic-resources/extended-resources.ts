@@ -6,6 +6,7 @@
  */
 import type { Container, ContainerExtendedResourceRequest, Pod } from '#/api/generated/core/v1.ts'
 import type { DeviceRequest, ResourceClaim } from '#/api/generated/resource/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { quantityValue, tryParseQuantity } from '#/api/text/quantity.ts'
 import type { DeviceClassOf } from '../../device-classes.ts'
 
@@ -43,18 +44,13 @@ export function extendedRequests(
 }
 
 /** The claim for the extended resources of a pod; its name is generated on creation. */
-export function extendedClaim(
-  { metadata }: Pod,
-  requests: readonly DeviceRequest[],
-  uid: string,
-): ResourceClaim {
-  const { namespace = '', name = '', uid: podUid = '' } = metadata
-  const owner = { apiVersion: 'v1', kind: 'Pod', name, uid: podUid, controller: true }
+export function extendedClaim({ metadata }: Stored<Pod>, requests: readonly DeviceRequest[]): ResourceClaim {
+  const { namespace = '', name, uid } = metadata
+  const owner = { apiVersion: 'v1', kind: 'Pod', name, uid, controller: true }
   return {
     metadata: {
       namespace,
       generateName: `${name}-extended-resources-`,
-      uid,
       annotations: { [extendedResourceClaimAnnotation]: 'true' },
       ownerReferences: [owner],
     },

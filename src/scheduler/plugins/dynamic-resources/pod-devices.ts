@@ -1,6 +1,7 @@
 /** The device needs of a pod, evaluated for each node. */
 import type { ContainerExtendedResourceRequest } from '#/api/generated/core/v1.ts'
 import type { ResourceClaim } from '#/api/generated/resource/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import type { NodeTest } from '#/api/selectors/node-selector.ts'
 import type { DeviceClassOf } from '../../device-classes.ts'
 import type { Unschedulable } from '../../framework.ts'
@@ -12,7 +13,7 @@ import { AllocationTimeout, type Solution } from './allocate-devices.ts'
 
 /** An allocated claim. */
 export interface AllocatedClaim {
-  readonly claim: ResourceClaim
+  readonly claim: Stored<ResourceClaim>
   /** Tests if its devices are available on a node; undefined if they are on all nodes. */
   readonly isOn: NodeTest | undefined
   /** True if the binding of its devices has failed or timed out. */
@@ -26,7 +27,7 @@ export interface PodNeeds {
   /** Extended resources that may be provided by devices. */
   readonly resources: readonly string[]
   /** Created for the extended resources in a failed scheduling attempt; it must be deleted first. */
-  readonly staleClaim: ResourceClaim | undefined
+  readonly staleClaim: Stored<ResourceClaim> | undefined
 }
 
 export interface DevicesWorld {
@@ -61,7 +62,7 @@ const nothing: NodeAllocation = { claims: [], solution: { allocations: [], chose
 export class PodDevices {
   readonly needs: PodNeeds
   /** Claims with devices that were unavailable on an examined node. */
-  readonly unavailable = new Set<ResourceClaim>()
+  readonly unavailable = new Set<Stored<ResourceClaim>>()
   readonly #world: DevicesWorld
   readonly #scores = new Map<string, number>()
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ResourceSlice } from '#/api/generated/resource/v1.ts'
-import { nodeOf } from '../../test-cluster.ts'
+import { nodeOf, stored } from '../../test-cluster.ts'
 import { candidatesOf, gatherPools, isUsableOn } from './pools.ts'
 
-const node = nodeOf('n1', { labels: { zone: 'a' } })
+const node = stored(nodeOf('n1', { labels: { zone: 'a' } }))
 
 /**
  * `pool generation/count place: devices`; the place is a node, `*`, `zone=a`, or `each` for per-device
@@ -44,7 +44,7 @@ function parseSlice(text: string): ResourceSlice {
 }
 
 function check(slices: readonly string[], expected: string): void {
-  const parsed = slices.map(parseSlice)
+  const parsed = slices.map(slice => stored(parseSlice(slice)))
   const pools = gatherPools(node, {
     ofNode: name => parsed.filter(({ spec }) => spec.nodeName === name),
     shared: () => parsed.filter(({ spec }) => spec.nodeName === undefined),

@@ -4,6 +4,7 @@
  */
 import type { Node } from '#/api/generated/core/v1.ts'
 import type { CounterSet, Device, ResourceSlice } from '#/api/generated/resource/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { compareInt64 } from '#/api/text/int64.ts'
 import { compileNodeSelector, type NodeSelector, type NodeTest } from '#/api/selectors/node-selector.ts'
 import { deviceIdOf } from './allocated-devices.ts'
@@ -13,7 +14,7 @@ export interface Candidate {
   readonly driver: string
   readonly pool: Pool
   readonly device: Device
-  readonly slice: ResourceSlice
+  readonly slice: Stored<ResourceSlice>
 }
 
 export interface Pool {
@@ -23,23 +24,23 @@ export interface Pool {
   readonly name: string
   readonly state: 'usable' | 'incomplete' | 'invalid'
   /** The slices usable by the node, and all slices of the pool. */
-  readonly slices: readonly ResourceSlice[]
-  readonly all: readonly ResourceSlice[]
+  readonly slices: readonly Stored<ResourceSlice>[]
+  readonly all: readonly Stored<ResourceSlice>[]
   readonly counterSets: ReadonlyMap<string, CounterSet>
 }
 
 export interface SlicesWorld {
   /** Slices for this node only. */
-  readonly ofNode: (node: string) => readonly ResourceSlice[]
+  readonly ofNode: (node: string) => readonly Stored<ResourceSlice>[]
   /** Slices for several nodes, or with counters. */
-  readonly shared: () => readonly ResourceSlice[]
-  readonly ofPool: (driver: string, pool: string) => readonly ResourceSlice[]
+  readonly shared: () => readonly Stored<ResourceSlice>[]
+  readonly ofPool: (driver: string, pool: string) => readonly Stored<ResourceSlice>[]
 }
 
 /** The pools usable by a node, in allocation order. */
-export function gatherPools(node: Node, world: SlicesWorld): readonly Pool[] {
-  const newest = new Map<string, ResourceSlice[]>()
-  for (const slice of world.ofNode(node.metadata.name ?? '')) addNewest(newest, slice)
+export function gatherPools(node: Stored<Node>, world: SlicesWorld): readonly Pool[] {
+  const newest = new Map<string, Stored<ResourceSlice>[]>()
+  for (const slice of world.ofNode(node.metadata.name)) addNewest(newest, slice)
   for (const slice of world.shared()) if (isRelevant(slice, node)) addNewest(newest, slice)
   const pools = [...newest.values()].flatMap(slices => poolOf(slices, world))
   // Devices with binding conditions are allocated last.
@@ -63,7 +64,7 @@ export function isUsableOn({ slice, device }: Candidate, node: Node): boolean {
   return slice.spec.perDeviceNodeSelection !== true || isMeant(device, node)
 }
 
-function addNewest(newest: Map<string, ResourceSlice[]>, slice: ResourceSlice): void {
+function addNewest(newest: Map<string, Stored<ResourceSlice>[]>, slice: Stored<ResourceSlice>): void {
   const { driver, pool } = slice.spec
   const id = `${driver}/${pool.name}`
   const known = newest.get(id)
@@ -72,7 +73,7 @@ function addNewest(newest: Map<string, ResourceSlice[]>, slice: ResourceSlice): 
   else if (order === 0) known!.push(slice)
 }
 
-function poolOf(found: readonly ResourceSlice[], world: SlicesWorld): readonly Pool[] {
+function poolOf(found: readonly Stored<ResourceSlice>[], world: SlicesWorld): readonly Pool[] {
   const { driver, pool } = found[0]!.spec
   const count = Number(pool.resourceSliceCount)
   const all = found.length === count ? found : newestOf(world.ofPool(driver, pool.name))
@@ -80,7 +81,7 @@ function poolOf(found: readonly ResourceSlice[], world: SlicesWorld): readonly P
   if (all.length > 0 && compareInt64(all[0]!.spec.pool.generation, pool.generation) > 0) return []
   const slices = found
     .filter(({ spec }) => (spec.sharedCounters ?? []).length === 0)
-    .toSorted((left, right) => compareText(left.metadata.name ?? '', right.metadata.name ?? ''))
+    .toSorted((left, right) => compareText(left.metadata.name, right.metadata.name))
   const counterSets = counterSetsOf(found)
   const isValid = counterSets !== undefined && hasUniqueNames(slices) && areCountersKnown(all, counterSets)
   return [
@@ -96,8 +97,8 @@ function poolOf(found: readonly ResourceSlice[], world: SlicesWorld): readonly P
   ]
 }
 
-function newestOf(slices: readonly ResourceSlice[]): readonly ResourceSlice[] {
-  const newest = new Map<string, ResourceSlice[]>()
+function newestOf(slices: readonly Stored<ResourceSlice>[]): readonly Stored<ResourceSlice>[] {
+  const newest = new Map<string, Stored<ResourceSlice>[]>()
   for (const slice of slices) addNewest(newest, slice)
   return [...newest.values()].flat()
 }

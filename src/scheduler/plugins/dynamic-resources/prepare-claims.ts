@@ -8,14 +8,14 @@ import type {
 } from '#/api/generated/resource/v1.ts'
 import type { CapacityRequests } from './capacity.ts'
 import type { RequestName } from './constraints.ts'
+import type { DeviceSelector } from './device-selectors.ts'
 
 /** A request or subrequest that can satisfy a device request. */
 export interface Alternative extends RequestName {
   /** `request`, or `request/subrequest`. */
   readonly name: string
   readonly deviceClass: DeviceClass
-  /** Selector expressions, with their origin for errors. */
-  readonly selectors: readonly { readonly expression: string; readonly of: string }[]
+  readonly selectors: readonly DeviceSelector[]
   /** Number of devices; undefined for all matching devices. */
   readonly count: number | undefined
   /** Admin access: devices in use can be allocated too. */

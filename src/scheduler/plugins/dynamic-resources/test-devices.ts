@@ -9,7 +9,8 @@ import type {
   ResourceClaim,
   ResourceSlice,
 } from '#/api/generated/resource/v1.ts'
-import { nodeOf } from '../../test-cluster.ts'
+import type { Stored } from '#/api/metadata.ts'
+import { nodeOf, stored } from '../../test-cluster.ts'
 import { AllocatedDevices } from './allocated-devices.ts'
 import { SelectorCache } from './device-selectors.ts'
 import { gatherPools, isUsableOn } from './pools.ts'
@@ -52,17 +53,18 @@ function parseDevice(text: string): Device {
 export function sliceOf(
   devices: readonly string[],
   counters: Readonly<Record<string, string>> = {},
-): ResourceSlice[] {
+): Stored<ResourceSlice>[] {
   const isCounted = Object.keys(counters).length > 0
   const pool = { name: 'p', generation: 1, resourceSliceCount: isCounted ? 2 : 1 }
   const spec = { driver: 'd', pool, nodeName: 'n1' }
   const set = Object.fromEntries(Object.entries(counters).map(([key, value]) => [key, { value }]))
-  return [
+  const slices: ResourceSlice[] = [
     { metadata: { name: 'devices' }, spec: { ...spec, devices: devices.map(parseDevice) } },
     ...(isCounted
       ? [{ metadata: { name: 'set' }, spec: { ...spec, sharedCounters: [{ name: 'set', counters: set }] } }]
       : []),
   ]
+  return slices.map(stored)
 }
 
 /**
@@ -117,10 +119,10 @@ function parseRequest(name: string, text: string): DeviceRequest {
 /** The allocation for claims on node n1 with these devices in use. */
 export function find(
   claims: readonly ResourceClaim[],
-  slices: readonly ResourceSlice[],
+  slices: readonly Stored<ResourceSlice>[],
   inUse = new AllocatedDevices(),
 ): Solution | undefined {
-  const node = nodeOf('n1')
+  const node = stored(nodeOf('n1'))
   const pools = gatherPools(node, {
     ofNode: () => slices.filter(({ spec }) => spec.sharedCounters === undefined),
     shared: () => slices.filter(({ spec }) => spec.sharedCounters !== undefined),
@@ -132,7 +134,6 @@ export function find(
     pools,
     inUse,
     isSelectable: ({ selectors }, candidate) =>
-      selectors.every(({ expression, of }) => cache.isMatch(expression, 'd', candidate.device, of)) &&
-      isUsableOn(candidate, node),
+      selectors.every(selector => cache.isMatch(selector, candidate)) && isUsableOn(candidate, node),
   })
 }

@@ -1,7 +1,7 @@
 import { isApiError } from '#/api/errors.ts'
 import type { AllocationResult, ResourceClaim } from '#/api/generated/resource/v1.ts'
 import { resourceClaims } from '#/api/generated/resource/v1-resources.ts'
-import { isBeingDeleted, keyOf, withFinalizer, withoutFinalizer } from '#/api/metadata.ts'
+import { isBeingDeleted, keyOf, withFinalizer, withoutFinalizer, type Stored } from '#/api/metadata.ts'
 import { formatTime } from '#/api/text/time.ts'
 import type { Client } from '#/client/client.ts'
 import type { PodInfo } from '../../pod-info.ts'
@@ -18,15 +18,20 @@ export interface ClaimWork {
   readonly nowMs: number
 }
 
+export interface ClaimAllocation {
+  readonly claim: Stored<ResourceClaim>
+  /** Undefined if the claim is already allocated. */
+  readonly allocation: AllocationResult | undefined
+}
+
 /** Writes the allocation, if the claim has none, and the reservation for the pod. */
 export async function reserveFor(
   { pod, uid }: PodInfo,
-  claim: ResourceClaim,
-  allocation: AllocationResult | undefined,
+  { claim, allocation }: ClaimAllocation,
   { client, signal, nowMs }: ClaimWork,
-): Promise<ResourceClaim> {
+): Promise<Stored<ResourceClaim>> {
   const key = keyOf(claim)
-  return retried(client, claim, signal, async latest => {
+  return retried(claim, { client, signal }, async latest => {
     if (isBeingDeleted(latest)) throw new Error(`claim ${key} got deleted in the meantime`)
     const { allocation: known, reservedFor = [] } = latest.status ?? {}
     if (allocation && known) throw new Error(`claim ${key} got allocated elsewhere in the meantime`)
@@ -40,14 +45,14 @@ export async function reserveFor(
     const status = {
       ...ready.status,
       allocation: { allocationTimestamp: formatTime(nowMs), ...granted },
-      reservedFor: [...reservedFor, { resource: 'pods', name: pod.metadata.name ?? '', uid }],
+      reservedFor: [...reservedFor, { resource: 'pods', name: pod.metadata.name, uid }],
     }
     return client.updateStatus(resourceClaims, { ...ready, status }, { signal })
   })
 }
 
 /** Removes the allocation and reservations of a claim. */
-export async function deallocate(claim: ResourceClaim, client: Client): Promise<void> {
+export async function deallocate(claim: Stored<ResourceClaim>, client: Client): Promise<void> {
   const { allocation: _, reservedFor: __, devices: ___, ...status } = claim.status ?? {}
   await client.updateStatus(resourceClaims, { ...claim, status })
 }
@@ -55,19 +60,19 @@ export async function deallocate(claim: ResourceClaim, client: Client): Promise<
 /** Removes the reservation for the pod. A patch, since the claim may have been changed concurrently. */
 export async function unreserveFor(
   { uid }: PodInfo,
-  { metadata }: ResourceClaim,
+  { metadata }: Stored<ResourceClaim>,
   client: Client,
 ): Promise<void> {
-  const { namespace, name = '', uid: claimUid } = metadata
+  const { namespace, name, uid: claimUid } = metadata
   const patch = { metadata: { uid: claimUid }, status: { reservedFor: [{ $patch: 'delete', uid }] } }
   await client.patch(resourceClaims, { namespace, name, subresource: 'status' }, { type: 'strategic', patch })
 }
 
 /** Deletes a claim created for a pod that was not scheduled, including its finalizer. */
-export async function deleteClaim(claim: ResourceClaim, client: Client): Promise<void> {
-  const { namespace, name = '' } = claim.metadata
+export async function deleteClaim(claim: Stored<ResourceClaim>, client: Client): Promise<void> {
+  const { namespace, name } = claim.metadata
   try {
-    await retried(client, claim, undefined, async latest => {
+    await retried(claim, { client }, async latest => {
       const free = withoutFinalizer(latest, finalizer)
       return free === latest ? latest : client.update(resourceClaims, free)
     })
@@ -79,12 +84,11 @@ export async function deleteClaim(claim: ResourceClaim, client: Client): Promise
 
 /** Tries with the known version first, and with the newest after a conflict. */
 async function retried(
-  client: Client,
-  claim: ResourceClaim,
-  signal: AbortSignal | undefined,
-  change: (latest: ResourceClaim) => Promise<ResourceClaim>,
-): Promise<ResourceClaim> {
-  const { namespace, name = '' } = claim.metadata
+  claim: Stored<ResourceClaim>,
+  { client, signal }: Pick<ClaimWork, 'client'> & Partial<ClaimWork>,
+  change: (latest: Stored<ResourceClaim>) => Promise<Stored<ResourceClaim>>,
+): Promise<Stored<ResourceClaim>> {
+  const { namespace, name } = claim.metadata
   let latest = claim
   for (let tries = 1; ; tries++) {
     try {

@@ -1,5 +1,6 @@
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { equalJson } from '#/api/text/json-value.ts'
 import { labelOf } from '#/api/labels.ts'
 import { clusterEventWithHint, type ClusterEventWithHint } from '../../framework.ts'
@@ -25,8 +26,8 @@ export function eventsToRegisterWith(namespaces: Namespaces): readonly ClusterEv
 
 /** True if a pod matching the affinity was added, or if a pod with an anti-affinity conflict was removed. */
 function isPodHelpful(
-  waiting: Pod,
-  change: { readonly before?: Pod; readonly after?: Pod },
+  waiting: Stored<Pod>,
+  change: { readonly before?: Stored<Pod>; readonly after?: Stored<Pod> },
   namespaces: Namespaces,
 ): boolean {
   const pod = podInfoOf(waiting)

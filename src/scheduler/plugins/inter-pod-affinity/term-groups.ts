@@ -70,7 +70,7 @@ export class TermGroups {
       this.#topologies.clear()
       this.#snapshot = emptySnapshot
     }
-    eachPodChange(this.#snapshot, snapshot, podsOf, (pod, info, sign) => {
+    eachPodChange({ before: this.#snapshot, after: snapshot }, podsOf, (pod, info, sign) => {
       for (const { term, weight } of termsOf(pod)) {
         const isAboutNobody = term.selector.selectsNothing
         // Topology keys that no node has are skipped.

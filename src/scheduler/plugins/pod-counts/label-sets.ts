@@ -32,8 +32,7 @@ export class LabelSets {
   #show(snapshot: Snapshot): void {
     if (snapshot === this.#snapshot) return
     eachPodChange(
-      this.#snapshot,
-      snapshot,
+      { before: this.#snapshot, after: snapshot },
       ({ pods }) => pods,
       (pod, { name }, sign) => {
         const key = lookOf(pod)

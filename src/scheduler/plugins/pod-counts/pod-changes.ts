@@ -13,8 +13,7 @@ const none: readonly PodInfo[] = []
  * again.
  */
 export function eachPodChange(
-  before: Snapshot,
-  after: Snapshot,
+  { before, after }: { readonly before: Snapshot; readonly after: Snapshot },
   podsOf: (info: NodeInfo) => readonly PodInfo[],
   visit: PodVisit,
 ): void {

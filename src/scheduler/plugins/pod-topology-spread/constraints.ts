@@ -35,24 +35,21 @@ export type Action = 'DoNotSchedule' | 'ScheduleAnyway'
 /** `selector` overrides the selectors of the constraints. */
 export function constraintsOf(
   { namespace, labels }: Pick<PodInfo, 'namespace' | 'labels'>,
-  given: readonly TopologySpreadConstraint[],
-  action: Action,
+  constraints: readonly TopologySpreadConstraint[],
   selector?: Selector,
 ): readonly Constraint[] {
-  return given
-    .filter(({ whenUnsatisfiable }) => whenUnsatisfiable === action)
-    .map(constraint => {
-      const chosen = selector ?? selectorFor(constraint, labels)
-      return {
-        topologyKey: constraint.topologyKey,
-        maxSkew: constraint.maxSkew,
-        minDomains: constraint.minDomains ?? 1,
-        selector: chosen,
-        pods: podMatcherOf(chosen, namespace),
-        honorsAffinity: (constraint.nodeAffinityPolicy ?? 'Honor') === 'Honor',
-        honorsTaints: constraint.nodeTaintsPolicy === 'Honor',
-      }
-    })
+  return constraints.map(constraint => {
+    const chosen = selector ?? selectorFor(constraint, labels)
+    return {
+      topologyKey: constraint.topologyKey,
+      maxSkew: constraint.maxSkew,
+      minDomains: constraint.minDomains ?? 1,
+      selector: chosen,
+      pods: podMatcherOf(chosen, namespace),
+      honorsAffinity: (constraint.nodeAffinityPolicy ?? 'Honor') === 'Honor',
+      honorsTaints: constraint.nodeTaintsPolicy === 'Honor',
+    }
+  })
 }
 
 /** matchLabelKeys are merged here for pods where the API server has not merged them into the selector. */

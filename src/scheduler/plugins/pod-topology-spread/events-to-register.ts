@@ -1,5 +1,6 @@
 import type { Node, Pod } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { equalJson } from '#/api/text/json-value.ts'
 import { labelOf } from '#/api/labels.ts'
 import { clusterEventWithHint, type ClusterEventWithHint } from '../../framework.ts'
@@ -7,7 +8,7 @@ import { podInfoOf } from '../../pod-info.ts'
 import { scheduledPodChange } from '../scheduled-pod-change.ts'
 import { hasKeys, type Constraint } from './constraints.ts'
 
-export type ConstraintsOf = (waiting: Pod) => readonly Constraint[]
+export type ConstraintsOf = (waiting: Stored<Pod>) => readonly Constraint[]
 
 export function eventsToRegisterWith(constraintsOf: ConstraintsOf): readonly ClusterEventWithHint[] {
   return [
@@ -26,8 +27,8 @@ export function eventsToRegisterWith(constraintsOf: ConstraintsOf): readonly Clu
 
 /** True if the change affects the count of a constraint. */
 function isPodHelpful(
-  waiting: Pod,
-  change: { readonly before?: Pod; readonly after?: Pod },
+  waiting: Stored<Pod>,
+  change: { readonly before?: Stored<Pod>; readonly after?: Stored<Pod> },
   constraintsOf: ConstraintsOf,
 ): boolean {
   const { was, is } = scheduledPodChange(change)

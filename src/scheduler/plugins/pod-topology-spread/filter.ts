@@ -58,7 +58,7 @@ export function filterStateOf({ pod, snapshot, counts, constraints }: FilterWorl
       domains: found.topology.at(snapshot),
       tally,
       domainsWithNodes,
-      countMax: countMaxOf(pod, constraint, domainsWithNodes, tally),
+      countMax: countMaxOf(pod, { constraint, domainsWithNodes }, tally),
     }
   })
   return stateWith({ pod, keys, positionOf: positionsIn(snapshot) }, spreads)
@@ -105,22 +105,22 @@ function movedSpread(
   spread: Spread,
   { pod, node, delta }: { readonly pod: PodInfo; readonly node: NodeInfo; readonly delta: 1 | -1 },
 ): Spread {
-  const { constraint, nodes, domains, domainsWithNodes } = spread
+  const { constraint, nodes, domains } = spread
   const domain = domains[positionOf(node)] ?? -1
   const counts = domain !== -1 && constraint.pods.matches(pod) && (nodes?.test()(node) ?? true)
   if (!counts) return spread
   const tally = spread.tally.plus(domain, delta)
-  return { ...spread, tally, countMax: countMaxOf(placed, constraint, domainsWithNodes, tally) }
+  return { ...spread, tally, countMax: countMaxOf(placed, spread, tally) }
 }
 
 function countMaxOf(
   { labels }: PodInfo,
-  { maxSkew, minDomains, selector }: Constraint,
-  domains: DomainsWithNodes,
+  { constraint, domainsWithNodes }: Pick<Spread, 'constraint' | 'domainsWithNodes'>,
   tally: Tally,
 ): number {
+  const { maxSkew, minDomains, selector } = constraint
   // With fewer than minDomains domains the global minimum is 0.
-  const lowest = domains.size < minDomains ? 0 : lowestOf(domains, tally)
+  const lowest = domainsWithNodes.size < minDomains ? 0 : lowestOf(domainsWithNodes, tally)
   return maxSkew + lowest - (selector.matches(labels) ? 1 : 0)
 }
 

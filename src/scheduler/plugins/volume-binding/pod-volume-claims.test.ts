@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { PersistentVolume, PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
 import type { StorageClass } from '#/api/generated/storage/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { claimOf, classOf, podWithClaims, volumeOf } from '#/controllers/test-storage.ts'
-import { nodeOf } from '../../test-cluster.ts'
+import { nodeOf, stored } from '../../test-cluster.ts'
 import { podVolumeClaims, type StorageWorld, type VolumePlan } from './pod-volume-claims.ts'
 
-const classes: readonly StorageClass[] = [
+const classes: readonly Stored<StorageClass>[] = [
   classOf('local', {
     provisioner: 'kubernetes.io/no-provisioner',
     volumeBindingMode: 'WaitForFirstConsumer',
@@ -20,10 +21,10 @@ const classes: readonly StorageClass[] = [
     ],
   }),
   classOf('now', { volumeBindingMode: 'Immediate' }),
-]
+].map(stored)
 
 /** `name class size`, then `>volume` for a bound claim, `@node` for a selected node, or a phase. */
-function parseClaim(text: string): PersistentVolumeClaim {
+function parseClaim(text: string): Stored<PersistentVolumeClaim> {
   const [name = '', storageClassName = '', size = '1Gi', ...words] = text.split(' ')
   const after = (sign: string): string | undefined => words.find(word => word.startsWith(sign))?.slice(1)
   const [volumeName, node] = [after('>'), after('@')]
@@ -37,17 +38,17 @@ function parseClaim(text: string): PersistentVolumeClaim {
     { storageClassName, ...(volumeName && { volumeName }) },
     { annotations, ...(words.includes('going') && { deletionTimestamp: '2026-01-01T00:00:00Z' }) },
   )
-  return { ...claim, ...(words.includes('Lost') && { status: { phase: 'Lost' } }) }
+  return stored({ ...claim, ...(words.includes('Lost') && { status: { phase: 'Lost' } }) })
 }
 
 /** `name class size @node` or `@zone=a`, and `=claim` for a pre-bound volume. */
-function parseVolume(text: string): PersistentVolume {
+function parseVolume(text: string): Stored<PersistentVolume> {
   const [name = '', storageClassName = '', size = '1Gi', ...words] = text.split(' ')
   const place = words.find(word => word.startsWith('@'))?.slice(1)
   const kept = words.find(word => word.startsWith('='))?.slice(1)
   const [key = '', value] = place?.includes('=') ? place.split('=') : ['kubernetes.io/hostname', place]
   const requirement = { key, operator: 'In', values: [value ?? ''] }
-  return {
+  return stored({
     ...volumeOf(name, size, {
       storageClassName,
       ...(place && {
@@ -56,7 +57,7 @@ function parseVolume(text: string): PersistentVolume {
       ...(kept && { claimRef: { namespace: 'default', name: kept } }),
     }),
     status: { phase: words.includes('Released') ? 'Released' : 'Available' },
-  }
+  })
 }
 
 const node = nodeOf('n1', { labels: { zone: 'a' } })

@@ -3,7 +3,7 @@
  * accessible; unbound ones get an existing volume or a provisioned one.
  * https://kubernetes.io/docs/concepts/storage/storage-classes/#volume-binding-mode
  */
-import { annotationOf, formatKey, isBeingDeleted } from '#/api/metadata.ts'
+import { annotationOf, formatKey, isBeingDeleted, type Stored } from '#/api/metadata.ts'
 import type { Node, PersistentVolume, PersistentVolumeClaim, Pod } from '#/api/generated/core/v1.ts'
 import type { StorageClass } from '#/api/generated/storage/v1.ts'
 import {
@@ -12,7 +12,7 @@ import {
   requestedSize,
   selectedNodeAnnotation,
 } from '#/api/core/persistent-volumes.ts'
-import { claimsOf, isClaimForPod } from '#/api/core/pod-volumes.ts'
+import { claimsOf, type ClaimOfPod, isClaimForPod } from '#/api/core/pod-volumes.ts'
 import { compareQuantities } from '#/api/text/quantity.ts'
 import { quote } from '#/api/text/quote.ts'
 import { storageClassOf } from '#/api/core/storage-classes.ts'
@@ -21,27 +21,27 @@ import { matchesNodeAffinity } from './matches-node-affinity.ts'
 
 export interface StorageWorld {
   /** From the informer. */
-  readonly claim: (key: string) => PersistentVolumeClaim | undefined
+  readonly claim: (key: string) => Stored<PersistentVolumeClaim> | undefined
   /** From the assume cache. */
-  readonly assumedClaim: (key: string) => PersistentVolumeClaim | undefined
-  readonly assumedVolume: (name: string) => PersistentVolume | undefined
+  readonly assumedClaim: (key: string) => Stored<PersistentVolumeClaim> | undefined
+  readonly assumedVolume: (name: string) => Stored<PersistentVolume> | undefined
   /** Volumes pre-bound to the claim, and available ones of its class. */
-  readonly candidates: (claim: PersistentVolumeClaim) => readonly PersistentVolume[]
-  readonly storageClass: (name: string) => StorageClass | undefined
+  readonly candidates: (claim: Stored<PersistentVolumeClaim>) => readonly Stored<PersistentVolume>[]
+  readonly storageClass: (name: string) => Stored<StorageClass> | undefined
   /** Tests if the provisioner has capacity for the claim on a node; undefined if it is unlimited. */
   readonly hasEnoughCapacity: (
-    claim: PersistentVolumeClaim,
-    storageClass: StorageClass,
+    claim: Stored<PersistentVolumeClaim>,
+    storageClass: Stored<StorageClass>,
   ) => ((node: Node) => boolean) | undefined
 }
 
 /** The writes required for the pod on the node. */
 export interface VolumePlan {
   readonly bindings: {
-    readonly volume: PersistentVolume
-    readonly claim: PersistentVolumeClaim
+    readonly volume: Stored<PersistentVolume>
+    readonly claim: Stored<PersistentVolumeClaim>
   }[]
-  readonly provisionedClaims: PersistentVolumeClaim[]
+  readonly provisionedClaims: Stored<PersistentVolumeClaim>[]
 }
 
 export interface PodVolumeClaims {
@@ -55,12 +55,12 @@ export interface PodVolumeClaims {
 export function podVolumeClaims(pod: Pod, world: StorageWorld): PodVolumeClaims | Unschedulable | undefined {
   const uses = claimsOf(pod)
   if (uses.length === 0) return undefined
-  const bound: PersistentVolumeClaim[] = []
-  const waiting: PersistentVolumeClaim[] = []
-  for (const { name, isEphemeral } of uses) {
-    const key = formatKey({ namespace: pod.metadata.namespace ?? '', name })
+  const bound: Stored<PersistentVolumeClaim>[] = []
+  const waiting: Stored<PersistentVolumeClaim>[] = []
+  for (const use of uses) {
+    const key = formatKey({ namespace: pod.metadata.namespace ?? '', name: use.name })
     const claim = world.claim(key)
-    const problem = problemWith(pod, name, claim, isEphemeral)
+    const problem = problemWith(pod, use, claim)
     if (problem !== undefined) return { reason: problem, isUnresolvable: true }
     const now = world.assumedClaim(key) ?? claim!
     if (isFullyBound(now)) bound.push(now)
@@ -84,9 +84,8 @@ const unboundImmediate: Unschedulable = {
 
 function problemWith(
   pod: Pod,
-  name: string,
-  claim: PersistentVolumeClaim | undefined,
-  isEphemeral: boolean,
+  { name, isEphemeral }: ClaimOfPod,
+  claim: Stored<PersistentVolumeClaim> | undefined,
 ): string | undefined {
   const quoted = quote(name)
   if (claim === undefined) {
@@ -105,7 +104,7 @@ function problemWith(
 }
 
 /** True for WaitForFirstConsumer, unless the claim names its volume. */
-function isDelayed(claim: PersistentVolumeClaim, { storageClass }: StorageWorld): boolean {
+function isDelayed(claim: Stored<PersistentVolumeClaim>, { storageClass }: StorageWorld): boolean {
   const name = storageClassOf(claim)
   const known = name === '' ? undefined : storageClass(name)
   if (known === undefined) return false
@@ -115,11 +114,11 @@ function isDelayed(claim: PersistentVolumeClaim, { storageClass }: StorageWorld)
 }
 
 interface WantedVolume {
-  readonly claim: PersistentVolumeClaim
+  readonly claim: Stored<PersistentVolumeClaim>
   /** The selected node, if provisioning has already been requested. */
   readonly onlyOn: string | undefined
-  readonly kept: PersistentVolume | undefined
-  readonly free: readonly PersistentVolume[]
+  readonly kept: Stored<PersistentVolume> | undefined
+  readonly free: readonly Stored<PersistentVolume>[]
   readonly provisioning: Provisioning
 }
 
@@ -129,7 +128,7 @@ interface Provisioning {
   readonly hasEnoughCapacity: ((node: Node) => boolean) | undefined
 }
 
-function wantedBy(claim: PersistentVolumeClaim, world: StorageWorld): WantedVolume {
+function wantedBy(claim: Stored<PersistentVolumeClaim>, world: StorageWorld): WantedVolume {
   const onlyOn = annotationOf(claim, selectedNodeAnnotation)
   const ranked =
     onlyOn === undefined
@@ -141,7 +140,7 @@ function wantedBy(claim: PersistentVolumeClaim, world: StorageWorld): WantedVolu
 /** Provisioner of classes with manually created volumes. */
 const noProvisioner = 'kubernetes.io/no-provisioner'
 
-function provisioningFor(claim: PersistentVolumeClaim, world: StorageWorld): Provisioning {
+function provisioningFor(claim: Stored<PersistentVolumeClaim>, world: StorageWorld): Provisioning {
   const storageClass = world.storageClass(storageClassOf(claim))
   const provisioner = storageClass?.provisioner
   if (storageClass === undefined || !provisioner || provisioner === noProvisioner)
@@ -167,7 +166,7 @@ function isTermMet(
 
 interface Needs {
   /** The volumes of bound claims; undefined if the volume does not exist. */
-  readonly found: readonly (PersistentVolume | undefined)[]
+  readonly found: readonly (Stored<PersistentVolume> | undefined)[]
   readonly wanted: readonly WantedVolume[]
 }
 
@@ -208,7 +207,7 @@ function checkFound(found: Needs['found'], node: Node): number {
 
 function checkWanted(wanted: Needs['wanted'], node: Node, plan: VolumePlan | undefined): number {
   for (const { onlyOn } of wanted) if (onlyOn !== undefined && onlyOn !== node.metadata.name) return noMatch
-  let chosen: Set<PersistentVolume> | undefined
+  let chosen: Set<Stored<PersistentVolume>> | undefined
   let problems = 0
   for (const want of wanted) {
     const volume = want.onlyOn === undefined ? choose(want, node, chosen) : undefined
@@ -226,8 +225,8 @@ function checkWanted(wanted: Needs['wanted'], node: Node, plan: VolumePlan | und
 function choose(
   { kept, free }: WantedVolume,
   node: Node,
-  chosen: ReadonlySet<PersistentVolume> | undefined,
-): PersistentVolume | undefined {
+  chosen: ReadonlySet<Stored<PersistentVolume>> | undefined,
+): Stored<PersistentVolume> | undefined {
   if (kept !== undefined && !chosen?.has(kept)) return matchesNodeAffinity(kept, node) ? kept : undefined
   return free.find(volume => !chosen?.has(volume) && matchesNodeAffinity(volume, node))
 }

@@ -1,5 +1,6 @@
 import type { Node, PersistentVolumeClaim } from '#/api/generated/core/v1.ts'
 import type { CSIDriver, CSIStorageCapacity, StorageClass } from '#/api/generated/storage/v1.ts'
+import type { Stored } from '#/api/metadata.ts'
 import { requestedSize } from '#/api/core/persistent-volumes.ts'
 import { compareQuantities, tryParseQuantity, type Quantity } from '#/api/text/quantity.ts'
 import { compileLabelSelector, type Selector } from '#/api/selectors/selector.ts'
@@ -16,13 +17,13 @@ export interface CapacityWorld {
  */
 export function hasEnoughCapacity(
   claim: PersistentVolumeClaim,
-  { metadata, provisioner }: StorageClass,
+  { metadata, provisioner }: Stored<StorageClass>,
   { driver, capacities }: CapacityWorld,
 ): ((node: Node) => boolean) | undefined {
   if (claim.spec?.resources?.requests?.['storage'] === undefined) return undefined
   if (driver(provisioner)?.spec?.storageCapacity !== true) return undefined
   const size = requestedSize(claim)
-  const places = capacities(metadata.name ?? '').flatMap(capacity => {
+  const places = capacities(metadata.name).flatMap(capacity => {
     const limit = volumeLimit(capacity)
     const isEnough = limit !== undefined && compareQuantities(limit, size) >= 0
     return isEnough && capacity.nodeTopology ? [topologyOf(capacity.nodeTopology)] : []

@@ -9,8 +9,8 @@ import type { JsonValue } from '#/api/text/json-value.ts'
 import { parseTime } from '#/api/text/time.ts'
 import type { Platform, Process } from '#/platform/platform.ts'
 import { LinkedAbort } from '#/base/abort.ts'
-import type { ExecSettings } from '../connection-settings.ts'
-import { authorization, type Credentials, type RequestCredentials } from '../credentials.ts'
+import type { ExecSettings } from './connection-settings.ts'
+import { authorization, type Credentials, type RequestCredentials } from './credentials.ts'
 
 /** Timeout for a plugin, which may wait for a login elsewhere. */
 const pluginMsMax = 10 * 60_000
