@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { compareMessages, type MessageFacts } from './compare-protobuf/compare-messages.ts'
+import { compareMessages, type MessageFacts } from './compare-protobuf-messages.ts'
 
 const meta = 'k8s.io.apimachinery.pkg.apis.meta.v1'
 const core = 'k8s.io.api.core.v1'

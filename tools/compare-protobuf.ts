@@ -9,7 +9,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { compareMessages, type Messages } from './compare-protobuf/compare-messages.ts'
+import { compareMessages, type Messages } from './compare-protobuf-messages.ts'
 
 const { values } = parseArgs({ options: { reference: { type: 'string' } } })
 if (values.reference === undefined) throw new Error('the file to compare with is missing: --reference FILE')

@@ -11,7 +11,7 @@ import { temporaryFolder } from '../tests/temporary-folder.ts'
 import type { Results } from './conformance/results.ts'
 
 const tool = fileURLToPath(new URL('conformance.ts', import.meta.url))
-const fakeSuite = fileURLToPath(new URL('conformance/testdata/fake-suite.ts', import.meta.url))
+const fakeSuite = fileURLToPath(new URL('conformance/test-fake-suite.ts', import.meta.url))
 
 test('both phases run against a cluster, and an interrupt leaves the results that there are', async t => {
   const run = await startRun(t)

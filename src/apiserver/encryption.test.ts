@@ -13,7 +13,7 @@ import {
   ResourceCiphers,
   ensureEncryptionConfiguration,
 } from './encryption.ts'
-import { StoredForm, TestKmsPlugin } from './encryption/testdata/kms-plugin.ts'
+import { StoredForm, TestKmsPlugin } from './encryption/test-kms-plugin.ts'
 import { ApiServer } from './api-server.ts'
 
 const platform = nodePlatform({ log: { level: 'error', format: 'text' } })

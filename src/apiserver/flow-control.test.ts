@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { isApiError } from '#/api/errors.ts'
 import { maxInFlight } from './flow-control/max-in-flight.ts'
-import { LimitedServer, type Answer } from './flow-control/testdata/limited-server.ts'
+import { LimitedServer, type Answer } from './flow-control/test-limited-server.ts'
 import { requestInfo } from './request-info.ts'
 import type { RequestContext, UserInfo } from './request.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compile } from './cel.ts'
-import { checkExpressions, testVariables } from './testdata/check-expressions.ts'
+import { checkExpressions, testVariables } from './test-expressions.ts'
 import { Budget } from './cost.ts'
 import { Environment } from './environment.ts'
 import { fromJson } from './json.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Simulation } from '#/platform/simulated.ts'
 import { PodCgroups } from './cgroups.ts'
-import { UnifiedTree } from './cgroups/testdata/unified-tree.ts'
+import { UnifiedTree } from './cgroups/test-unified-tree.ts'
 import { kubeletConfiguration } from './kubelet-configuration.ts'
 import { kubeletPod } from './testdata/objects.ts'
 

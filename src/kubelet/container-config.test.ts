@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { containerConfigOf, ContainerConfigError, sandboxConfigOf } from './container-config.ts'
-import { inputOf, machine, node, podWith } from './container-config/testdata/input.ts'
+import { inputOf, machine, node, podWith } from './container-config/test-input.ts'
 import { containerHash, containerOfAnnotations, podOfLabels } from './container-labels.ts'
 
 const context = { attempt: 2, node, machine, resolvConf: 'nameserver 1.1.1.1\nsearch home\n' }

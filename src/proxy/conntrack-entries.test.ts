@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { planService } from './plan.ts'
-import { service, slice } from './testdata/services.ts'
+import { service, slice } from './test-services.ts'
 import { affectsConntrack, parseConntrack, planConntrackCleanup } from './conntrack-entries.ts'
 
 const udp = [{ name: 'http', port: 53, protocol: 'UDP', nodePort: 30053 }]

@@ -5,7 +5,7 @@ import type { Linux } from '#/platform/linux.ts'
 import { Simulation } from '#/platform/simulated.ts'
 import { NftablesRules, removeNftablesRules, staleMs, type ProxyNetwork } from './nftables.ts'
 import { planService } from './plan.ts'
-import { service, slice } from './testdata/services.ts'
+import { service, slice } from './test-services.ts'
 
 const network: ProxyNetwork = {
   table: 'k8ts0-proxy',

@@ -3,7 +3,7 @@ import test from 'node:test'
 import type { Service, ServiceSpec } from '#/api/generated/core/v1.ts'
 import type { EndpointSlice } from '#/api/generated/discovery/v1.ts'
 import { planService, type ServiceEndpoint, type PortPlan, type ServicePlan } from './plan.ts'
-import { service, slice } from './testdata/services.ts'
+import { service, slice } from './test-services.ts'
 
 function plan(of: Service, slices: readonly EndpointSlice[], zone = ''): ServicePlan {
   return planService({ service: of, slices, node: { name: 'a', zone }, families: [4, 6] })

@@ -37,7 +37,7 @@ function checkAlias(path: string, { specifier, target }: Import): string | undef
 }
 
 /** Tools that generate or check a part of a component and therefore may import its private files. */
-const makers = [{ tools: /^tools\/(generate|compare)-(api|protobuf)[./]/, component: 'src/api/' }]
+const makers = [{ tools: /^tools\/(generate|compare)-(api|protobuf)[./-]/, component: 'src/api/' }]
 
 /** Folders whose files are public, as those at the top level of their component. */
 const publicFolders: ReadonlySet<string> = new Set([

@@ -64,7 +64,7 @@ export function checkAssertions(files: readonly SourceFile[]): Finding[] {
 /** True if an imported test helper or testdata file contains assertions. */
 function checksElsewhere(file: SourceFile, byPath: ReadonlyMap<string, SourceFile>): boolean {
   return file.imports.some(({ target = '' }) => {
-    const imported = /^tests\/|\/testdata\//.test(target) ? byPath.get(target) : undefined
+    const imported = /^tests\/|\/testdata\/|\/test-[a-z-]+\.ts$/.test(target) ? byPath.get(target) : undefined
     return imported !== undefined && (asserts(imported) || checksElsewhere(imported, byPath))
   })
 }

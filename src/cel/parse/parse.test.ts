@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { CelError } from '../cel-error.ts'
-import { checkExpressions, testEnvironment } from '../testdata/check-expressions.ts'
+import { checkExpressions, testEnvironment } from '../test-expressions.ts'
 import { compile } from '../cel.ts'
 import { Budget } from '../cost.ts'
 

@@ -1,5 +1,5 @@
 import { test } from 'node:test'
-import { checkExpressions } from '../testdata/check-expressions.ts'
+import { checkExpressions } from '../test-expressions.ts'
 
 test('string functions: search', () => {
   checkExpressions(String.raw`

@@ -4,7 +4,7 @@ import type { EnvVar, Service } from '#/api/generated/core/v1.ts'
 import type { Stored } from '#/api/metadata.ts'
 import { stored } from '../testdata/objects.ts'
 import { environmentOf, expandCommand } from './environment.ts'
-import { inputOf, type Given } from './testdata/input.ts'
+import { inputOf, type Given } from './test-input.ts'
 
 const api = service('kubernetes', {
   namespace: 'default',

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { VolumeMount } from '#/api/generated/core/v1.ts'
 import type { Mount } from '#/cri/cri.ts'
 import { devicesOf, mountsOf } from './mounts.ts'
-import { inputOf, type Given } from './testdata/input.ts'
+import { inputOf, type Given } from './test-input.ts'
 
 const environment = new Map([
   ['POD', 'web-0'],

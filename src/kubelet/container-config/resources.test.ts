@@ -4,7 +4,7 @@ import type { Container, Pod, PodSpec, ResourceRequirements } from '#/api/genera
 import type { LinuxResources } from '#/cri/cri.ts'
 import type { MachineInfo } from '../machine-info.ts'
 import { containerResources, overheadResources, sandboxResources } from './resources.ts'
-import { machine, podWith } from './testdata/input.ts'
+import { machine, podWith } from './test-input.ts'
 
 const mebi = 1024 ** 2
 

@@ -4,7 +4,7 @@ import type { PodSecurityContext, PodSpec, SecurityContext } from '#/api/generat
 import type { ContainerSecurity } from '#/cri/cri.ts'
 import type { ContainerInput, ContainerVolume } from '../container-input.ts'
 import { containerSecurity, sandboxSecurity } from './security.ts'
-import { inputOf, machine, node, podWith } from './testdata/input.ts'
+import { inputOf, machine, node, podWith } from './test-input.ts'
 
 interface Asked {
   readonly pod?: PodSecurityContext

@@ -4,7 +4,7 @@ import type { Node, NodeStatus } from '#/api/generated/core/v1.ts'
 import type { Image } from '#/cri/cri.ts'
 import { kubeletConfiguration } from '../kubelet-configuration.ts'
 import { hostInfo } from '../testdata/host-info.ts'
-import { machine } from './testdata/observation.ts'
+import { machine } from './test-observation.ts'
 import { planEvents, hasChanged, planStatus, type NodeObservation } from './plan-status.ts'
 import { missingMetadata, planNode } from './plan-node.ts'
 

@@ -17,7 +17,7 @@ import {
 import { prepareResizeUpdate, validateResizeUpdate } from './pod-resize.ts'
 import { validateEphemeralContainersUpdate } from './pod-update-validation.ts'
 import { container, pod, podWith, rulesUnderTest, template } from '../testdata/pods.ts'
-import { fullPod } from './testdata/full-pod.ts'
+import { fullPod } from './test-full-pod.ts'
 
 const { check, withDefaults } = rulesUnderTest(podRules)
 

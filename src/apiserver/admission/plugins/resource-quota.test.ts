@@ -7,7 +7,7 @@ import { MemoryStore } from '#/store/memory.ts'
 import { delayedStore } from '#/store/test-delayed-store.ts'
 import { ConfigurationError } from '../plugin-context.ts'
 import { parseQuotaConfiguration } from './resource-quota/configuration.ts'
-import { QuotaServer } from './resource-quota/testdata/quota-server.ts'
+import { QuotaServer } from './resource-quota/test-quota-server.ts'
 
 async function start(t: TestContext, configuration?: JsonValue): Promise<QuotaServer> {
   const platform = nodePlatform({ log: { level: 'error', format: 'text' } })

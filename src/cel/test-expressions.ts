@@ -4,16 +4,16 @@
  * in `...` is a prefix.
  */
 import assert from 'node:assert/strict'
-import { bindingsLibrary } from '../library.ts'
-import { CelError } from '../cel-error.ts'
-import { compile } from '../cel.ts'
-import { Budget, expressionCostMax } from '../cost.ts'
-import { Environment } from '../environment.ts'
-import { equals } from '../equality.ts'
-import { EvaluationError } from '../evaluation-error.ts'
-import { fromJson, toJson } from '../json.ts'
-import { boolType, dynType, intType, listOf, mapOf, stringType } from '../type.ts'
-import { OpaqueValue, Optional, typeName, type Value } from '../value.ts'
+import { bindingsLibrary } from './library.ts'
+import { CelError } from './cel-error.ts'
+import { compile } from './cel.ts'
+import { Budget, expressionCostMax } from './cost.ts'
+import { Environment } from './environment.ts'
+import { equals } from './equality.ts'
+import { EvaluationError } from './evaluation-error.ts'
+import { fromJson, toJson } from './json.ts'
+import { boolType, dynType, intType, listOf, mapOf, stringType } from './type.ts'
+import { OpaqueValue, Optional, typeName, type Value } from './value.ts'
 
 const object = {
   name: 'web',

@@ -4,7 +4,7 @@
  */
 import { basename, dirname } from 'node:path'
 import type { LinuxFileStatus } from '#/platform/linux.ts'
-import type { PodCgroupsOptions } from '../../cgroups.ts'
+import type { PodCgroupsOptions } from '../cgroups.ts'
 
 const filesOf: Readonly<Record<string, readonly string[]>> = {
   cpu: ['cpu.weight', 'cpu.max'],

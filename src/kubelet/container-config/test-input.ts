@@ -1,9 +1,9 @@
 /** Complete input for container configuration tests; tests override the fields that they are about. */
 import type { ConfigMap, Container, PodSpec, Secret } from '#/api/generated/core/v1.ts'
-import type { ContainerInput, ContainerSources, ContainerVolume } from '../../container-input.ts'
-import type { KubeletPod } from '../../kubelet-pod.ts'
-import type { MachineInfo } from '../../machine-info.ts'
-import { kubeletConfiguration, type KubeletConfiguration } from '../../kubelet-configuration.ts'
+import type { ContainerInput, ContainerSources, ContainerVolume } from '../container-input.ts'
+import type { KubeletPod } from '../kubelet-pod.ts'
+import type { MachineInfo } from '../machine-info.ts'
+import { kubeletConfiguration, type KubeletConfiguration } from '../kubelet-configuration.ts'
 
 export const machine: MachineInfo = {
   memoryBytes: 8 * 1024 ** 3,

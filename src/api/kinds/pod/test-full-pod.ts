@@ -1,5 +1,5 @@
 /** A valid pod that has most fields set. */
-import type { Pod } from '../../../generated/core/v1.ts'
+import type { Pod } from '../../generated/core/v1.ts'
 
 const probe = {
   httpGet: { port: 'http', path: '/', httpHeaders: [{ name: 'X-A', value: 'b' }] },

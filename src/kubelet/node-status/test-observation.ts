@@ -1,6 +1,6 @@
 /** Machine facts for tests. */
-import type { MachineInfo } from '../../machine-info.ts'
-import { hostInfo } from '../../testdata/host-info.ts'
+import type { MachineInfo } from '../machine-info.ts'
+import { hostInfo } from '../testdata/host-info.ts'
 
 export const machine: MachineInfo = {
   memoryBytes: hostInfo.memoryBytes,

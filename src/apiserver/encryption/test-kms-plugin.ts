@@ -7,7 +7,7 @@ import {
   EncryptRequest,
   EncryptResponse,
   StatusResponse,
-} from '../kms-messages.ts'
+} from './kms-messages.ts'
 
 export class TestKmsPlugin {
   keyId = 'key-1'
