@@ -8,6 +8,7 @@ import { after, before, test, type TestContext } from 'node:test'
 import { containerConfig, sandboxConfig } from '#/cri/test-configs.ts'
 import { hash, Kubectl, kubectlMissing, talk, transports } from '../streaming/kubectl-session.ts'
 import { startPodServer, type PodServer } from '../streaming/pod-server.ts'
+import { removePods } from './remove-pods.ts'
 import { containersMissing, TestContainerd } from './test-containerd.ts'
 import { busyboxReference } from './test-images.ts'
 
@@ -87,10 +88,7 @@ async function runContainer(
   const uid = platform.random.uuid('pod')
   const sandbox = sandboxConfig(uid, { logFolder: `${folder}/logs/${uid}`, cgroupParent })
   const sandboxId = await runtime.runPodSandbox(sandbox)
-  t.after(async () => {
-    await runtime.stopPodSandbox(sandboxId)
-    await runtime.removePodSandbox(sandboxId)
-  })
+  t.after(() => removePods(runtime, platform))
   const image = await runtime.imageStatus(busyboxReference)
   assert.ok(image)
   const config = containerConfig('main', {
