@@ -9,6 +9,7 @@
 import { messageOf } from '#/base/message-of.ts'
 import { checkDns1123Label, checkDns1123Subdomain } from '#/api/names.ts'
 import { traversalFactor } from './cost.ts'
+import { estimateTraversal, exactly, scale, sum, type Estimate, type Operand } from './estimate.ts'
 import { Fault } from './fault.ts'
 import { method, type Library } from './function.ts'
 import { boolType, opaque, stringType } from './type.ts'
@@ -190,7 +191,13 @@ const groupCheckType = opaque<GroupCheck>('kubernetes.authorization.GroupCheck')
 const decisionType = opaque<Decision>('kubernetes.authorization.Decision')
 
 /** Allows two checks per expression. */
-const checkCost = (): number => 350_000
+const checkCost = 350_000
+const byCheck = { cost: () => checkCost, estimatedCost: () => exactly(checkCost) }
+
+const bySelector = {
+  cost: (_: ResourceCheck, selector: string) => selectorCost(selector),
+  estimatedCost: (_: Operand, selector: Operand) => estimateSelector(selector),
+}
 
 const withText = [resourceCheckType, stringType] as const
 
@@ -218,7 +225,7 @@ export const authorizerLibrary: Library = {
       (check, rawSelector) => {
         return check.with({ fieldSelector: { rawSelector } })
       },
-      { cost: (_, selector) => selectorCost(selector) },
+      bySelector,
     ),
     method(
       'labelSelector',
@@ -227,10 +234,10 @@ export const authorizerLibrary: Library = {
       (check, rawSelector) => {
         return check.with({ labelSelector: { rawSelector } })
       },
-      { cost: (_, selector) => selectorCost(selector) },
+      bySelector,
     ),
-    method('check', [pathCheckType, stringType], decisionType, checkPath, { cost: checkCost }),
-    method('check', withText, decisionType, checkResource, { cost: checkCost }),
+    method('check', [pathCheckType, stringType], decisionType, checkPath, byCheck),
+    method('check', withText, decisionType, checkResource, byCheck),
     method('allowed', [decisionType], boolType, ({ decision }) => decision.decision === 'allow'),
     method('reason', [decisionType], stringType, ({ decision }) => decision.reason),
     method('errored', [decisionType], boolType, ({ decision }) => decision.error !== undefined),
@@ -238,9 +245,20 @@ export const authorizerLibrary: Library = {
   ],
 }
 
-/** Cost of parsing a selector: assumes one requirement for every two characters. */
+const selectorCostMin = 10
+const requirementCost = 50
+/** Assumes one requirement for every two characters. */
+const requirementsPerCharacter = 0.5
+
+/** Cost of parsing a selector. */
 function selectorCost({ length }: string): number {
-  return 10 + Math.ceil(length * traversalFactor) + Math.ceil(length / 2) * 50
+  const requirements = Math.ceil(length * requirementsPerCharacter)
+  return selectorCostMin + Math.ceil(length * traversalFactor) + requirements * requirementCost
+}
+
+function estimateSelector(selector: Operand): Estimate {
+  const requirements = scale(selector.size, requirementsPerCharacter)
+  return sum(exactly(selectorCostMin), estimateTraversal(selector), scale(requirements, requirementCost))
 }
 
 function serviceAccountOf(authorizer: AuthorizerValue, namespace: string, name: string): AuthorizerValue {

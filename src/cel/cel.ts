@@ -14,6 +14,8 @@ import { CelError } from './cel-error.ts'
 import { check } from './check/check.ts'
 import { type Budget, CostExceeded } from './cost.ts'
 import type { Environment } from './environment.ts'
+import { estimateCost } from './estimate-cost.ts'
+import type { Estimate, SizeOf } from './estimate.ts'
 import { compile as compileSteps } from './evaluate/compile.ts'
 import { EvaluationError } from './evaluation-error.ts'
 import { Fault } from './fault.ts'
@@ -30,6 +32,8 @@ export interface Program {
   readonly variables: ReadonlySet<string>
   /** Throws EvaluationError. A variable that is used but not passed fails where it is used. */
   evaluate(variables: Readonly<Record<string, Value>>, budget: Budget): Value
+  /** Bounds on the cost of an evaluation with variables of at most the given sizes. */
+  estimateCost(sizeOf: SizeOf): Estimate
 }
 
 /** Throws CelError if the expression has a syntax error or does not type-check. */
@@ -56,5 +60,6 @@ export function compile(expression: string, environment: Environment): Program {
         throw error
       }
     },
+    estimateCost: sizeOf => estimateCost(tree, checked, sizeOf),
   }
 }

@@ -10,8 +10,10 @@
  *     }
  *
  * The run-time types of the arguments are checked before the call (not the elements of lists and maps). An
- * implementation throws a `Fault` on failure. The cost is charged before the call, so it bounds the work.
+ * implementation throws a `Fault` on failure. The cost is charged before the call, so it bounds the work. The
+ * estimated cost and size of the result are computed from the sizes of the arguments before anything is evaluated.
  */
+import { exactly, type EstimateCall } from './estimate.ts'
 import type { Call, Expression } from './syntax.ts'
 import type { ObjectType, Type, Typed } from './type.ts'
 import type { Value } from './value.ts'
@@ -46,6 +48,8 @@ export interface Overload {
   readonly result: Type
   readonly call: Implementation
   readonly cost: Cost
+  readonly estimatedCost: EstimateCall
+  readonly resultSize: EstimateCall | undefined
 }
 
 export type Implementation = (...values: readonly Value[]) => Value
@@ -55,6 +59,10 @@ export type Cost = (...values: readonly Value[]) => number
 export interface OverloadOptions<Parameters extends readonly Value[]> {
   /** 1 when absent. */
   readonly cost?: (...values: Parameters) => number
+  /** Kubernetes' estimate of the cost before the arguments are known; 1 when absent. */
+  readonly estimatedCost?: EstimateCall
+  /** Estimated size of a string, bytes, list or map; unknown when absent. */
+  readonly resultSize?: EstimateCall
 }
 
 type TypesOf<Parameters extends readonly Value[]> = {
@@ -105,16 +113,19 @@ export class MacroError extends Error {
 }
 
 const one = (): number => 1
+const estimatedOne = exactly(1)
 
 /** The evaluator checks run-time types against the parameters, so the static types can be erased here. */
 function declare<Parameters extends readonly Value[]>(
   head: Pick<Overload, 'name' | 'receiver' | 'parameters' | 'result'>,
   call: (...values: Parameters) => Value,
-  { cost }: OverloadOptions<Parameters>,
+  { cost, estimatedCost = () => estimatedOne, resultSize }: OverloadOptions<Parameters>,
 ): Overload {
   return {
     ...head,
     call: call as unknown as Implementation,
     cost: (cost as unknown as Cost | undefined) ?? one,
+    estimatedCost,
+    resultSize,
   }
 }

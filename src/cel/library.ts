@@ -17,7 +17,8 @@ import { quantityLibrary } from './quantity.ts'
 import { semanticVersionLibrary } from './semantic-version.ts'
 import { dynType, stringType, type ObjectType, type Type } from './type.ts'
 import { object } from './value.ts'
-import { stringTraversalCost } from './library/costs.ts'
+import { sameSize } from './estimate.ts'
+import { byStringTraversal } from './library/costs.ts'
 
 export const kubernetesLibraries: readonly Library[] = [
   authorizerLibrary,
@@ -51,7 +52,10 @@ export const jsonPatchLibrary: Library = {
     },
   },
   overloads: [
-    globalFunction('jsonpatch.escapeKey', [stringType], stringType, escapeKey, { cost: stringTraversalCost }),
+    globalFunction('jsonpatch.escapeKey', [stringType], stringType, escapeKey, {
+      ...byStringTraversal,
+      resultSize: sameSize,
+    }),
   ],
 }
 

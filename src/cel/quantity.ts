@@ -17,7 +17,7 @@ import { Fault } from './fault.ts'
 import { globalFunction, method, type Library } from './function.ts'
 import { boolType, doubleType, intType, opaque, stringType } from './type.ts'
 import { OpaqueValue } from './value.ts'
-import { stringTraversalCost } from './library/costs.ts'
+import { byStringTraversal } from './library/costs.ts'
 
 export class QuantityValue extends OpaqueValue {
   override readonly typeName = 'kubernetes.Quantity'
@@ -40,10 +40,14 @@ const withInteger = [quantityType, intType] as const
 
 export const quantityLibrary: Library = {
   overloads: [
-    globalFunction('quantity', [stringType], quantityType, toQuantity, { cost: stringTraversalCost }),
-    globalFunction('isQuantity', [stringType], boolType, text => tryParseQuantity(text) !== undefined, {
-      cost: stringTraversalCost,
-    }),
+    globalFunction('quantity', [stringType], quantityType, toQuantity, byStringTraversal),
+    globalFunction(
+      'isQuantity',
+      [stringType],
+      boolType,
+      text => tryParseQuantity(text) !== undefined,
+      byStringTraversal,
+    ),
     // Kubernetes implements the function; its documentation has the method.
     globalFunction('sign', [quantityType], intType, signOf),
     method('sign', [quantityType], intType, signOf),

@@ -122,7 +122,7 @@ const escapes: ReadonlyMap<string, string> = new Map([
  * Escapes JSON property names that are not identifiers or are reserved words: `metadata.__namespace__`,
  * `data.a__dot__b`. Undefined if the property cannot be escaped.
  */
-function escapeName(property: string): string | undefined {
+export function escapeName(property: string): string | undefined {
   if (reserved.has(property)) return `__${property}__`
   if (!/^[A-Za-z_./-][A-Za-z0-9_./-]*$/.test(property)) return undefined
   return property.replaceAll(/__|[./-]/g, part => escapes.get(part) ?? part)

@@ -10,7 +10,7 @@ import { Fault } from './fault.ts'
 import { globalFunction, method, type Library } from './function.ts'
 import { boolType, intType, opaque, stringType } from './type.ts'
 import { OpaqueValue } from './value.ts'
-import { stringTraversalCost } from './library/costs.ts'
+import { byStringTraversal } from './library/costs.ts'
 
 export class SemanticVersionValue extends OpaqueValue {
   override readonly typeName = 'kubernetes.Semver'
@@ -33,14 +33,16 @@ const normalized = [stringType, boolType] as const
 
 export const semanticVersionLibrary: Library = {
   overloads: [
-    globalFunction('semver', [stringType], semanticVersionType, text => toVersion(text, false), {
-      cost: stringTraversalCost,
-    }),
-    globalFunction('semver', normalized, semanticVersionType, toVersion, { cost: stringTraversalCost }),
-    globalFunction('isSemver', [stringType], boolType, text => isVersion(text, false), {
-      cost: stringTraversalCost,
-    }),
-    globalFunction('isSemver', normalized, boolType, isVersion, { cost: stringTraversalCost }),
+    globalFunction(
+      'semver',
+      [stringType],
+      semanticVersionType,
+      text => toVersion(text, false),
+      byStringTraversal,
+    ),
+    globalFunction('semver', normalized, semanticVersionType, toVersion, byStringTraversal),
+    globalFunction('isSemver', [stringType], boolType, text => isVersion(text, false), byStringTraversal),
+    globalFunction('isSemver', normalized, boolType, isVersion, byStringTraversal),
     method('major', [semanticVersionType], intType, ({ version }) => BigInt.asIntN(64, version.major)),
     method('minor', [semanticVersionType], intType, ({ version }) => BigInt.asIntN(64, version.minor)),
     method('patch', [semanticVersionType], intType, ({ version }) => BigInt.asIntN(64, version.patch)),

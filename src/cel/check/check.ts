@@ -35,6 +35,8 @@ import { Unifier } from './unifier.ts'
 
 export interface Checked {
   readonly type: Type
+  /** The type of an expression of the tree. */
+  typeOf(expression: Expression): Type
   readonly issues: readonly Issue[]
   /** Resolution of identifiers and of selections that are qualified names. */
   readonly references: ReadonlyMap<Expression, Reference>
@@ -71,6 +73,7 @@ class Checker {
   readonly #unifier = new Unifier()
   readonly #finder: OverloadFinder
   readonly #issues: Issue[] = []
+  readonly #types = new Map<Expression, Type>()
   readonly #references = new Map<Expression, Reference>()
   readonly #calls = new Map<Call, ResolvedCall>()
   readonly #constructors = new Map<StructExpression, ConstructedType>()
@@ -78,6 +81,8 @@ class Checker {
   readonly #variables = new Map<string, number>()
   #scope: Scope | undefined
   #slotCount = 0
+  /** Number of surrounding calls of `format`, in which elements of lists and maps may have different types. */
+  #formatDepth = 0
 
   constructor(environment: Environment) {
     this.#environment = environment
@@ -88,6 +93,7 @@ class Checker {
     const type = this.#unifier.resolveFully(this.#check(expression))
     return {
       type,
+      typeOf: part => this.#unifier.resolveFully(this.#types.get(part) ?? dynType),
       issues: this.#issues,
       references: this.#references,
       calls: this.#calls,
@@ -99,6 +105,12 @@ class Checker {
   }
 
   #check(expression: Expression): Type {
+    const type = this.#checkNode(expression)
+    this.#types.set(expression, type)
+    return type
+  }
+
+  #checkNode(expression: Expression): Type {
     switch (expression.kind) {
       case 'literal':
         return literalType(expression.value)
@@ -177,6 +189,14 @@ class Checker {
   }
 
   #call(call: Call): Type {
+    if (call.name !== 'format') return this.#checkCall(call)
+    this.#formatDepth++
+    const type = this.#checkCall(call)
+    this.#formatDepth--
+    return type
+  }
+
+  #checkCall(call: Call): Type {
     const parameters = call.parameters.map(parameter => this.#check(parameter))
     if (call.name === '_&&_' || call.name === '_||_') return this.#logical(call, parameters)
     const qualified = call.target === undefined ? call.name : this.#namespaced(call)
@@ -263,6 +283,7 @@ class Checker {
   #join(expression: Expression, before: Type | undefined, type: Type): Type {
     if (before === undefined) return type
     const joined = this.#finder.join(before, type)
+    if (joined === undefined && this.#formatDepth > 0) return dynType
     return joined ?? this.#mismatch(expression.offset, before, type)
   }
 

@@ -9,11 +9,12 @@ import {
 import { compareIps, formatIp, isMappedIp, parseIp, type Ip } from '#/api/net/ip.ts'
 import { quote } from '#/api/text/quote.ts'
 import { traversalFactor } from '../cost.ts'
+import { estimateTraversal, exactly, scale, sum, type Estimate } from '../estimate.ts'
 import { Fault } from '../fault.ts'
 import { globalFunction, method, type Library } from '../function.ts'
 import { boolType, intType, opaque, stringType } from '../type.ts'
 import { OpaqueValue } from '../value.ts'
-import { stringTraversalCost } from './costs.ts'
+import { byStringTraversal, stringTraversalCost } from './costs.ts'
 import { ipType, IpValue, toIp } from './ip.ts'
 
 class CidrValue extends OpaqueValue {
@@ -34,23 +35,37 @@ class CidrValue extends OpaqueValue {
 
 const cidrType = opaque<CidrValue>('net.CIDR')
 
+/** An address has 4 or 16 bytes. */
+const addressBytes: Estimate = { min: 4n, max: 16n }
+const estimatedComparison = scale(sum(addressBytes, addressBytes), traversalFactor)
+const estimatedMaskedComparison = sum(estimatedComparison, scale(addressBytes, traversalFactor), exactly(1))
+
 export const cidrLibrary: Library = {
   types: [cidrType],
   overloads: [
-    globalFunction('cidr', [stringType], cidrType, toCidr, { cost: stringTraversalCost }),
-    globalFunction('isCIDR', [stringType], boolType, text => typeof readCidr(text) !== 'string', {
-      cost: stringTraversalCost,
-    }),
+    globalFunction('cidr', [stringType], cidrType, toCidr, byStringTraversal),
+    globalFunction(
+      'isCIDR',
+      [stringType],
+      boolType,
+      text => typeof readCidr(text) !== 'string',
+      byStringTraversal,
+    ),
     globalFunction('string', [cidrType], stringType, ({ address: { ip, cidr } }) => {
       return `${formatIp(ip)}/${cidr.prefixLength}`
     }),
     method('containsIP', [cidrType, ipType], boolType, (cidr, { ip }) => containsIp(cidr, ip), {
       cost: comparisonCost,
+      estimatedCost: () => estimatedComparison,
     }),
     method('containsIP', [cidrType, stringType], boolType, (cidr, text) => containsIp(cidr, toIp(text).ip), {
       cost: (cidr, text) => comparisonCost(cidr) + stringTraversalCost(text),
+      estimatedCost: (_, text) => sum(estimatedComparison, estimateTraversal(text)),
     }),
-    method('containsCIDR', [cidrType, cidrType], boolType, containsCidr, { cost: maskedComparisonCost }),
+    method('containsCIDR', [cidrType, cidrType], boolType, containsCidr, {
+      cost: maskedComparisonCost,
+      estimatedCost: () => estimatedMaskedComparison,
+    }),
     method(
       'containsCIDR',
       [cidrType, stringType],
@@ -58,6 +73,7 @@ export const cidrLibrary: Library = {
       (cidr, text) => containsCidr(cidr, toCidr(text)),
       {
         cost: (cidr, text) => maskedComparisonCost(cidr) + stringTraversalCost(text),
+        estimatedCost: (_, text) => sum(estimatedMaskedComparison, estimateTraversal(text)),
       },
     ),
     method('ip', [cidrType], ipType, ({ address }) => new IpValue(address.ip)),

@@ -2,11 +2,12 @@
 import { cidrContains, parseCidr } from '#/api/net/cidr.ts'
 import { compareIps, formatIp, isMappedIp, parseIp, type Ip } from '#/api/net/ip.ts'
 import { quote } from '#/api/text/quote.ts'
+import { estimateCopy } from '../estimate.ts'
 import { Fault } from '../fault.ts'
 import { globalFunction, method, type Library } from '../function.ts'
 import { boolType, intType, opaque, stringType } from '../type.ts'
 import { OpaqueValue } from '../value.ts'
-import { stringTraversalCost } from './costs.ts'
+import { byStringTraversal, stringTraversalCost } from './costs.ts'
 
 export class IpValue extends OpaqueValue {
   override readonly typeName = 'net.IP'
@@ -27,12 +28,17 @@ export const ipType = opaque<IpValue>('net.IP')
 export const ipLibrary: Library = {
   types: [ipType],
   overloads: [
-    globalFunction('ip', [stringType], ipType, toIp, { cost: stringTraversalCost }),
-    globalFunction('isIP', [stringType], boolType, text => typeof readIp(text) !== 'string', {
-      cost: stringTraversalCost,
-    }),
+    globalFunction('ip', [stringType], ipType, toIp, byStringTraversal),
+    globalFunction(
+      'isIP',
+      [stringType],
+      boolType,
+      text => typeof readIp(text) !== 'string',
+      byStringTraversal,
+    ),
     globalFunction('ip.isCanonical', [stringType], boolType, text => formatIp(toIp(text).ip) === text, {
       cost: text => stringTraversalCost(text + text),
+      estimatedCost: estimateCopy,
     }),
     globalFunction('string', [ipType], stringType, ({ ip }) => formatIp(ip)),
     method('family', [ipType], intType, ({ ip }) => BigInt(ip.family)),

@@ -1,9 +1,21 @@
 /** Functions that return lists: `values.sort()`, `pods.sortBy(pod, pod.name)`, `lists.range(3)`. */
 import { equals } from '../equality.ts'
+import {
+  exactly,
+  product,
+  sameSize,
+  scale,
+  sum,
+  uint64,
+  uint64Max,
+  type Estimate,
+  type EstimateCall,
+  type Operand,
+} from '../estimate.ts'
 import { Fault } from '../fault.ts'
 import { globalFunction, MacroError, method, type Library } from '../function.ts'
 import type { Call, Expression } from '../syntax.ts'
-import { dynType, intType, listOf, parameter } from '../type.ts'
+import { dynType, intType, listOf, parameter, type Type } from '../type.ts'
 import { list, ListValue, typeName, type Value } from '../value.ts'
 import { compareValues, orderedTypes } from './ordering.ts'
 
@@ -18,29 +30,78 @@ export const listTransformLibrary: Library = {
   overloads: [
     method('slice', [anyList, intType, intType], anyList, slice, {
       cost: ({ size }, start, end) => newListCost(Math.min(size, Math.max(0, Number(end - start)))),
+      ...estimateNewList(sliceSize),
     }),
     method('flatten', [listOf(anyList)], anyList, values => flatten(values, 1n), {
       cost: ({ size }) => newListCost(size),
+      ...estimateNewList(sameSize),
     }),
     method('flatten', [dynList, intType], dynList, flatten, {
       cost: ({ size }, depth) => newListCost(size * Math.max(0, Number(depth))),
+      ...estimateNewList(sameSize, (_, depth) => Number(literalOr(depth, uint64Max))),
     }),
     globalFunction('lists.range', [intType], listOf(intType), range, {
       cost: count => newListCost(Math.max(0, Number(count))),
+      ...estimateNewList(count => exactly(literalOr(count, uint64Max))),
     }),
     method('reverse', [anyList], anyList, values => list([...values].reverse()), {
       cost: ({ size }) => newListCost(size),
+      ...estimateNewList(sameSize),
     }),
-    method('distinct', [anyList], anyList, distinct, { cost: pairwiseCost }),
+    method('distinct', [anyList], anyList, distinct, {
+      cost: pairwiseCost,
+      ...estimateNewList(squareSize, () => 2),
+    }),
     ...orderedTypes.flatMap(type => [
-      method('sort', [listOf(type)], listOf(type), values => sort(values, values), { cost: pairwiseCost }),
-      method(sortByKeys, [anyList, listOf(type)], anyList, sort, { cost: (_, keys) => pairwiseCost(keys) }),
+      method('sort', [listOf(type)], listOf(type), values => sort(values, values), {
+        cost: pairwiseCost,
+        ...estimateNewList(squareSize, () => comparisonFactor(type)),
+      }),
+      method(sortByKeys, [anyList, listOf(type)], anyList, sort, {
+        cost: (_, keys) => pairwiseCost(keys),
+        ...estimateNewList(
+          (_, keys) => squareSize(keys),
+          () => comparisonFactor(type),
+        ),
+      }),
     ]),
   ],
 }
 
 function newListCost(size: number): number {
   return Math.floor(size) + 11
+}
+
+/** The estimates of a function that returns a list of the estimated size, with a cost per element. */
+function estimateNewList(
+  resultSize: EstimateCall,
+  factor: (...operands: readonly Operand[]) => number = () => 1,
+): { readonly estimatedCost: EstimateCall; readonly resultSize: EstimateCall } {
+  const estimatedCost: EstimateCall = (...operands) => {
+    return sum(exactly(newListCost(0)), scale(resultSize(...operands), factor(...operands)))
+  }
+  return { estimatedCost, resultSize }
+}
+
+function sliceSize({ size }: Operand, start?: Operand, end?: Operand): Estimate {
+  return exactly(uint64(literalOr(end, size.max) - literalOr(start, 0n)))
+}
+
+/** Kubernetes takes the number of comparisons also for the size of the result. */
+function squareSize({ size }: Operand): Estimate {
+  return product(size, size)
+}
+
+/** The value of an integer literal, at least 0. */
+function literalOr(operand: Operand | undefined, unknown: bigint): bigint {
+  const literal = operand?.literal
+  if (typeof literal !== 'bigint') return unknown
+  return literal < 0n ? 0n : literal
+}
+
+/** Strings are also read. */
+function comparisonFactor({ kind }: Type): number {
+  return kind === 'string' || kind === 'bytes' ? 2.1 : 2
 }
 
 /** Worst case: each element is compared with each other. */

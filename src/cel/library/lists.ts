@@ -1,5 +1,6 @@
 /** Kubernetes' list and set functions: `[1, 2].sum()`, `names.indexOf("web")`, `sets.contains([1, 2], [2])`. */
 import { equals } from '../equality.ts'
+import { exactly, product, scale, sum, type Estimate, type Operand } from '../estimate.ts'
 import { Fault } from '../fault.ts'
 import { globalFunction, method, type Library, type Overload } from '../function.ts'
 import { toDuration, toInt, toUint } from '../standard/limits.ts'
@@ -14,25 +15,24 @@ import {
   type Type,
 } from '../type.ts'
 import { Duration, Uint, type ListValue, type Value } from '../value.ts'
-import { deepTraversalCost } from './costs.ts'
+import { byDeepTraversal } from './costs.ts'
 import { compareValues, orderedTypes } from './ordering.ts'
 
-const options = { cost: deepTraversalCost }
 const element = parameter('A')
 
 export const listLibrary: Library = {
   overloads: [
     ...orderedTypes.flatMap(type => [
-      method('isSorted', [listOf(type)], boolType, isSorted, options),
-      method('min', [listOf(type)], type, values => extreme(values, 'min', -1), options),
-      method('max', [listOf(type)], type, values => extreme(values, 'max', 1), options),
+      method('isSorted', [listOf(type)], boolType, isSorted, byDeepTraversal),
+      method('min', [listOf(type)], type, values => extreme(values, 'min', -1), byDeepTraversal),
+      method('max', [listOf(type)], type, values => extreme(values, 'max', 1), byDeepTraversal),
     ]),
     sumOf(intType, 0n),
     sumOf(uintType, new Uint(0n)),
     sumOf(doubleType, 0),
     sumOf(durationType, new Duration(0n)),
-    method('indexOf', [listOf(element), element], intType, indexOf, options),
-    method('lastIndexOf', [listOf(element), element], intType, lastIndexOf, options),
+    method('indexOf', [listOf(element), element], intType, indexOf, byDeepTraversal),
+    method('lastIndexOf', [listOf(element), element], intType, lastIndexOf, byDeepTraversal),
   ],
 }
 
@@ -65,7 +65,7 @@ function sumOf(type: Type, zero: Value): Overload {
       for (const value of values) sum = sum === undefined ? value : add(sum, value)
       return sum ?? zero
     },
-    options,
+    byDeepTraversal,
   )
 }
 
@@ -94,22 +94,28 @@ function lastIndexOf(values: ListValue, wanted: Value): bigint {
 const twoLists = [listOf(parameter('T')), listOf(parameter('T'))] as const
 
 /** Every element of one is compared with every element of the other. */
-const productCost = (a: ListValue, b: ListValue): number => 1 + a.size * b.size
+const byProduct = {
+  cost: (a: ListValue, b: ListValue): number => 1 + a.size * b.size,
+  estimatedCost: (a: Operand, b: Operand): Estimate => estimateProduct(a, b, 1),
+}
+
+function estimateProduct(a: Operand, b: Operand, factor: number): Estimate {
+  return sum(exactly(1), scale(product(a.size, b.size), factor))
+}
 
 export const setLibrary: Library = {
   overloads: [
-    globalFunction('sets.contains', twoLists, boolType, containsAll, { cost: productCost }),
+    globalFunction('sets.contains', twoLists, boolType, containsAll, byProduct),
     globalFunction('sets.equivalent', twoLists, boolType, (a, b) => containsAll(a, b) && containsAll(b, a), {
       cost: (a, b) => 1 + 2 * a.size * b.size,
+      estimatedCost: (a, b) => estimateProduct(a, b, 2),
     }),
     globalFunction(
       'sets.intersects',
       twoLists,
       boolType,
       (a, b) => [...a].some(each => hasElement(b, each)),
-      {
-        cost: productCost,
-      },
+      byProduct,
     ),
   ],
 }

@@ -2,21 +2,30 @@
 import type { Match } from '#/base/regular-expression.ts'
 import { Fault } from '../fault.ts'
 import { method, type Library } from '../function.ts'
-import { searchCost, withPattern } from '../standard/regular-expressions.ts'
+import { withPattern } from '../standard/regular-expressions.ts'
 import { intType, listOf, stringType } from '../type.ts'
 import { list, type ListValue } from '../value.ts'
+import { bySearch } from './costs.ts'
 
 const textAndPattern = [stringType, stringType] as const
 
 export const regularExpressionLibrary: Library = {
   overloads: [
-    method('find', textAndPattern, stringType, (text, pattern) => search(text, pattern, 1)[0] ?? '', {
-      cost: searchCost,
-    }),
-    method('findAll', textAndPattern, listOf(stringType), (text, pattern) => findAll(text, pattern, -1n), {
-      cost: searchCost,
-    }),
-    method('findAll', [...textAndPattern, intType], listOf(stringType), findAll, { cost: searchCost }),
+    method(
+      'find',
+      textAndPattern,
+      stringType,
+      (text, pattern) => search(text, pattern, 1)[0] ?? '',
+      bySearch,
+    ),
+    method(
+      'findAll',
+      textAndPattern,
+      listOf(stringType),
+      (text, pattern) => findAll(text, pattern, -1n),
+      bySearch,
+    ),
+    method('findAll', [...textAndPattern, intType], listOf(stringType), findAll, bySearch),
   ],
 }
 

@@ -1,10 +1,11 @@
 /** URLs: `url("https://example.com/path?key=value")`. */
 import { checkUri, hostnameOf, parseUri, portOf, queryOf, UriError, type Uri } from '#/api/text/uri.ts'
+import { sameSize } from '../estimate.ts'
 import { Fault } from '../fault.ts'
 import { globalFunction, method, type Library } from '../function.ts'
 import { boolType, listOf, mapOf, opaque, stringType } from '../type.ts'
 import { list, map, OpaqueValue, type MapValue } from '../value.ts'
-import { stringTraversalCost } from './costs.ts'
+import { byStringTraversal, stringTraversalCost } from './costs.ts'
 
 class UrlValue extends OpaqueValue {
   override readonly typeName = 'kubernetes.URL'
@@ -24,7 +25,7 @@ const urlType = opaque<UrlValue>('kubernetes.URL')
 
 export const urlLibrary: Library = {
   overloads: [
-    globalFunction('url', [stringType], urlType, toUrl, { cost: stringTraversalCost }),
+    globalFunction('url', [stringType], urlType, toUrl, { ...byStringTraversal, resultSize: sameSize }),
     globalFunction('isURL', [stringType], boolType, text => checkUri(text) === undefined, {
       cost: stringTraversalCost,
     }),

@@ -1,6 +1,7 @@
 /** `+`, `-`, `*`, `/`, `%` and negation. Integer overflow is a fault. */
 import { int64Min } from '#/api/text/int64.ts'
 import { sizeOf, traversalFactor } from '../cost.ts'
+import { scale, sum, type Estimate, type Operand } from '../estimate.ts'
 import { Fault } from '../fault.ts'
 import { globalFunction, type Overload } from '../function.ts'
 import {
@@ -20,9 +21,10 @@ import { list, type ListValue, type Uint, type Value } from '../value.ts'
 import { toDuration, toInt, toTimestamp, toUint } from './limits.ts'
 
 const anyList = listOf(parameter('A'))
+const joinedText = { cost: joinedCost, estimatedCost: estimateJoined, resultSize: joinedSize }
 
 export const arithmetic: readonly Overload[] = [
-  globalFunction('_+_', [bytesType, bytesType], bytesType, joinBytes, { cost: joinedCost }),
+  globalFunction('_+_', [bytesType, bytesType], bytesType, joinBytes, joinedText),
   binary('_+_', doubleType, (a, b) => a + b),
   binary('_+_', durationType, (a, b) => toDuration(a.nanoseconds + b.nanoseconds)),
   globalFunction('_+_', [durationType, timestampType], timestampType, (a, b) =>
@@ -32,8 +34,8 @@ export const arithmetic: readonly Overload[] = [
     toTimestamp(a.nanoseconds + b.nanoseconds),
   ),
   binary('_+_', intType, (a, b) => toInt(a + b)),
-  globalFunction('_+_', [anyList, anyList], anyList, joinLists, { cost: joinedCost }),
-  globalFunction('_+_', [stringType, stringType], stringType, (a, b) => a + b, { cost: joinedCost }),
+  globalFunction('_+_', [anyList, anyList], anyList, joinLists, { cost: joinedCost, resultSize: joinedSize }),
+  globalFunction('_+_', [stringType, stringType], stringType, (a, b) => a + b, joinedText),
   binary('_+_', uintType, (a, b) => toUint(a.value + b.value)),
 
   binary('_-_', doubleType, (a, b) => a - b),
@@ -69,6 +71,14 @@ function binary<T extends Value>(name: string, type: Typed<T>, call: (a: T, b: T
 /** Free in Kubernetes; here lists are copied, so a longer list costs more. */
 function joinedCost(a: Value, b: Value): number {
   return Math.max(1, Math.ceil((sizeOf(a) + sizeOf(b)) * traversalFactor))
+}
+
+function joinedSize(a: Operand, b: Operand): Estimate {
+  return sum(a.size, b.size)
+}
+
+function estimateJoined(a: Operand, b: Operand): Estimate {
+  return scale(joinedSize(a, b), traversalFactor)
 }
 
 function joinBytes(a: Uint8Array, b: Uint8Array): Uint8Array {

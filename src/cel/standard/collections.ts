@@ -37,10 +37,16 @@ export const collections: readonly Overload[] = [
   ...sized(anyMap, map => map.size),
   ...sized(stringType, countCharacters, { cost: countCost }),
 
-  globalFunction('@in', [element, anyList], boolType, (value, list) => {
-    for (const each of list) if (equals(value, each)) return true
-    return false
-  }),
+  globalFunction(
+    '@in',
+    [element, anyList],
+    boolType,
+    (value, list) => {
+      for (const each of list) if (equals(value, each)) return true
+      return false
+    },
+    { estimatedCost: (_, list) => list.size },
+  ),
   globalFunction('@in', [key, anyMap], boolType, (value, map) => map.get(value) !== undefined),
 
   globalFunction('_[_]', [anyList, intType], element, listElement),

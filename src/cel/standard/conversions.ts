@@ -1,6 +1,7 @@
 /** `int()`, `string()` and the other conversions, `type()` and `dyn()`. */
 import { int64Max, int64Min } from '#/api/text/int64.ts'
 import { traversalCost } from '../cost.ts'
+import { estimateTraversal, type Estimate, type Operand, uint64 } from '../estimate.ts'
 import { Fault } from '../fault.ts'
 import { globalFunction, type Overload } from '../function.ts'
 import {
@@ -35,6 +36,8 @@ export const conversions: readonly Overload[] = [
   same('bytes', bytesType),
   globalFunction('bytes', [stringType], bytesType, text => new Uint8Array(Buffer.from(text)), {
     cost: traversalCost,
+    estimatedCost: estimateTraversal,
+    resultSize: bytesSize,
   }),
 
   same('double', doubleType),
@@ -58,7 +61,11 @@ export const conversions: readonly Overload[] = [
   ...[boolType, doubleType, durationType, intType, timestampType, uintType].map(type =>
     globalFunction<readonly [Value]>('string', [type], stringType, value => showScalar(value) ?? ''),
   ),
-  globalFunction('string', [bytesType], stringType, decode, { cost: traversalCost }),
+  globalFunction('string', [bytesType], stringType, decode, {
+    cost: traversalCost,
+    estimatedCost: estimateTraversal,
+    resultSize: decodedSize,
+  }),
 
   same('timestamp', timestampType),
   globalFunction('timestamp', [intType], timestampType, seconds => toTimestamp(seconds * second)),
@@ -90,6 +97,17 @@ export function showScalar(value: Value): string | undefined {
 
 function same<T extends Value>(name: string, type: Typed<T> & Type): Overload {
   return globalFunction<readonly [T]>(name, [type], type, value => value)
+}
+
+/** A character has one to four bytes. */
+const characterBytesMax = 4n
+
+function bytesSize({ size: { min, max } }: Operand): Estimate {
+  return { min, max: uint64(max * characterBytesMax) }
+}
+
+function decodedSize({ size: { min, max } }: Operand): Estimate {
+  return { min: min / characterBytesMax, max }
 }
 
 function parsed<T>(value: T | undefined, type: string): T {

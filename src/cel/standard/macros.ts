@@ -81,7 +81,7 @@ function expandHas({ parameters: [operand] }: Call): Expression | undefined {
 }
 
 /** Not a valid identifier; holds the optional, which is used twice but evaluated once. */
-const optionalName = '@optional'
+export const optionalName = '@optional'
 
 function expandOptional({ target, parameters, offset }: Call, macro: string): Expression | undefined {
   const [variable, value] = parameters

@@ -92,6 +92,10 @@ strings.quote('é') => '"é"'
 
 test('string functions: format', () => {
   checkExpressions(String.raw`
+'%s has %d'.format(['a', 1]) => 'a has 1'
+'%s'.format([{'a': 1, 'b': ['c', 2]}]) => '{"a":1, "b":["c", 2]}'
+'%d'.format([[1, 'a'].size()]) => '2'
+'%s'.format(['a']) == 'a' && [1, 'a'].size() == 2 =>? expected type 'int' but found 'string'
 'no clause'.format([]) => 'no clause'
 '100%%'.format([]) => '100%'
 '%s is %s'.format(['a', 'b']) => 'a is b'

@@ -1,72 +1,85 @@
 /** String functions. Lengths and indexes count characters, never UTF-16 units. */
 import { expressionCostMax, findCost, sizeOf, traversalCost, traversalFactor } from '../cost.ts'
+import {
+  estimateCopy,
+  estimateFind,
+  estimateMatch,
+  estimateTraversal,
+  type Operand,
+  sameSize,
+} from '../estimate.ts'
 import { Fault } from '../fault.ts'
 import { globalFunction, method, type Overload } from '../function.ts'
 import { boolType, dynType, intType, listOf, stringType } from '../type.ts'
 import { list, type ListValue, typeName, type Value } from '../value.ts'
 import { searchCost, withPattern } from './regular-expressions.ts'
 import { formatCost, formatString } from './string-format.ts'
+import { estimateJoin, joinedSize, quotedSize, replacedSize, splitSize } from './string-sizes.ts'
 import { characterAt, countCharacters, sliceCharacters, unitOf } from './text.ts'
 
 const stringList = listOf(stringType)
-const byTraversal = { cost: traversalCost }
-const bySearch = { cost: findCost }
+/** Kubernetes estimates the size of the prefix or suffix, not of the text. */
+const byPart = { cost: traversalCost, estimatedCost: (_: Operand, part: Operand) => estimateTraversal(part) }
+const byCopy = { cost: traversalCost, estimatedCost: estimateTraversal, resultSize: sameSize }
+const bySearch = { cost: findCost, estimatedCost: estimateTraversal }
+const byMatch = { cost: searchCost, estimatedCost: estimateMatch }
+const byQuote = { cost: traversalCost, estimatedCost: estimateTraversal, resultSize: quotedSize }
+const byReplace = { cost: replaceCost, estimatedCost: estimateCopy, resultSize: replacedSize }
+const bySplit = { cost: splitCost, estimatedCost: estimateCopy, resultSize: splitSize }
 
 export const strings: readonly Overload[] = [
   method('contains', [stringType, stringType], boolType, (text, part) => text.includes(part), {
     cost: findCost,
+    estimatedCost: estimateFind,
   }),
-  method(
-    'startsWith',
-    [stringType, stringType],
-    boolType,
-    (text, start) => text.startsWith(start),
-    byTraversal,
-  ),
-  method('endsWith', [stringType, stringType], boolType, (text, end) => text.endsWith(end), byTraversal),
-  method('matches', [stringType, stringType], boolType, matches, { cost: searchCost }),
+  method('startsWith', [stringType, stringType], boolType, (text, start) => text.startsWith(start), byPart),
+  method('endsWith', [stringType, stringType], boolType, (text, end) => text.endsWith(end), byPart),
+  method('matches', [stringType, stringType], boolType, matches, byMatch),
   globalFunction('matches', [stringType, stringType], boolType, matches, { cost: searchCost }),
 
-  method('charAt', [stringType, intType], stringType, charAt, byTraversal),
+  method('charAt', [stringType, intType], stringType, charAt, { cost: traversalCost }),
   method('indexOf', [stringType, stringType], intType, (text, part) => indexOf(text, part, 0n), bySearch),
   method('indexOf', [stringType, stringType, intType], intType, indexOf, bySearch),
   method('lastIndexOf', [stringType, stringType], intType, (text, part) => lastIndexOf(text, part), bySearch),
   method('lastIndexOf', [stringType, stringType, intType], intType, lastIndexOf, bySearch),
-  method('lowerAscii', [stringType], stringType, lowerAscii, byTraversal),
-  method('upperAscii', [stringType], stringType, upperAscii, byTraversal),
-  method('trim', [stringType], stringType, trim, byTraversal),
-  method('quote', [stringType], stringType, quote, byTraversal),
-  globalFunction('strings.quote', [stringType], stringType, quote, byTraversal),
-  method('reverse', [stringType], stringType, text => Array.from(text).reverse().join(''), byTraversal),
+  method('lowerAscii', [stringType], stringType, lowerAscii, byCopy),
+  method('upperAscii', [stringType], stringType, upperAscii, byCopy),
+  method('trim', [stringType], stringType, trim, byCopy),
+  method('quote', [stringType], stringType, quote, byQuote),
+  globalFunction('strings.quote', [stringType], stringType, quote, byQuote),
+  method('reverse', [stringType], stringType, text => Array.from(text).reverse().join(''), byCopy),
   method(
     'replace',
     [stringType, stringType, stringType],
     stringType,
     (text, from, to) => replace(text, from, to),
-    {
-      cost: (text, from, to) => replaceCost(text, from, to),
-    },
+    byReplace,
   ),
-  method('replace', [stringType, stringType, stringType, intType], stringType, replace, {
-    cost: replaceCost,
-  }),
-  method('split', [stringType, stringType], stringList, (text, separator) => split(text, separator, -1n), {
-    cost: splitCost,
-  }),
-  method('split', [stringType, stringType, intType], stringList, split, { cost: splitCost }),
+  method('replace', [stringType, stringType, stringType, intType], stringType, replace, byReplace),
   method(
-    'substring',
-    [stringType, intType],
-    stringType,
-    (text, start) => substring(text, start),
-    byTraversal,
+    'split',
+    [stringType, stringType],
+    stringList,
+    (text, separator) => split(text, separator, -1n),
+    bySplit,
   ),
-  method('substring', [stringType, intType, intType], stringType, substring, byTraversal),
+  method('split', [stringType, stringType, intType], stringList, split, bySplit),
+  method('substring', [stringType, intType], stringType, (text, start) => substring(text, start), byCopy),
+  method('substring', [stringType, intType, intType], stringType, substring, byCopy),
   method('join', [stringList], stringType, values => join(values, ''), {
     cost: values => joinCost(values, ''),
+    estimatedCost: estimateJoin,
+    resultSize: joinedSize,
   }),
-  method('join', [stringList, stringType], stringType, join, { cost: joinCost }),
-  method('format', [stringType, listOf(dynType)], stringType, formatString, { cost: formatCost }),
+  method('join', [stringList, stringType], stringType, join, {
+    cost: joinCost,
+    estimatedCost: estimateJoin,
+    resultSize: joinedSize,
+  }),
+  method('format', [stringType, listOf(dynType)], stringType, formatString, {
+    cost: formatCost,
+    estimatedCost: estimateTraversal,
+  }),
 ]
 
 function matches(text: string, pattern: string): boolean {
