@@ -10,7 +10,7 @@ export interface FieldError {
   readonly reason: FieldErrorReason
   /** `spec.containers[0].image`. */
   readonly field: string
-  /** The rejected value. Shown in the message, truncated if long, unless the reason excludes it. */
+  /** The rejected value. Shown in the message if present, truncated if long, unless the reason excludes it. */
   readonly value?: unknown
   readonly detail: string
 }
@@ -96,7 +96,8 @@ export function invalidEach(field: string, value: unknown, messages: readonly st
 /** The message without the field: `Invalid value: "x": must be shorter`. */
 export function fieldErrorMessage(error: FieldError): string {
   const title = titles[error.reason]
-  const head = valueless.has(error.reason) ? title : `${title}: ${showValue(error.value, shownCharactersMax)}`
+  const isShown = 'value' in error && !valueless.has(error.reason)
+  const head = isShown ? `${title}: ${showValue(error.value, shownCharactersMax)}` : title
   return error.detail === '' ? head : `${head}: ${error.detail}`
 }
 

@@ -34,8 +34,12 @@ export interface KindRules<T extends KubernetesObject = KubernetesObject> {
   readonly warnings?: (object: T, old: T | undefined) => readonly string[]
   /** Warning for every use of the kind: `is deprecated in v1.19+`. */
   readonly deprecation?: string
+  /** The whole text of that warning, for a custom resource that has its own. */
+  readonly deprecationWarning?: string
   /** Subresources other than status that write a part of the object: `ephemeralcontainers`, `approval`. */
   readonly subresources?: Readonly<Record<string, SubresourceStrategy<T>>>
+  /** Where the object has the fields of its Scale; `spec.replicas` and so on if absent. */
+  readonly scale?: ScalePaths
   /** Fields supported by field selectors besides `metadata.name` and `metadata.namespace`. */
   readonly selectableFields?: Readonly<Record<string, (object: T) => string>>
   /** True if an update may create the object; only for old kinds whose clients rely on it. */
@@ -50,7 +54,9 @@ export interface KindRules<T extends KubernetesObject = KubernetesObject> {
    */
   readonly hasPendingFinalization?: (object: T) => boolean
   /** Sets additional fields when deletion begins. */
-  readonly beginDeletion?: (object: T) => KubernetesObject
+  readonly beginDeletion?: (object: T, now: string) => KubernetesObject
+  /** Finalizers that are added when deletion begins. */
+  readonly deletionFinalizers?: readonly string[]
   /** True if a deletion without a propagation policy orphans dependents; only for old kinds. */
   readonly orphanDependentsByDefault?: boolean
   /** Warning returned when a deletion orphans dependents by default. */
@@ -71,6 +77,14 @@ export interface SubresourceStrategy<T extends KubernetesObject = KubernetesObje
   readonly merge: (old: T, sent: T, now: string) => KubernetesObject
   /** Replaces `validateUpdate` of the kind. */
   readonly validate?: (object: T, old: T) => readonly FieldError[]
+}
+
+/** Paths of the fields of a Scale, from the root of the object. */
+export interface ScalePaths {
+  readonly specReplicas: readonly string[]
+  readonly statusReplicas: readonly string[]
+  /** A field with the selector as text. */
+  readonly labelSelector?: readonly string[]
 }
 
 /** The rules of the kinds in a group, by kind. */

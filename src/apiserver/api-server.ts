@@ -19,6 +19,8 @@ import {
   validatingAdmissionPolicyHooks,
   webhookConfigurationHooks,
 } from './admission/admission-registration-hooks.ts'
+import { CustomResources } from './apiextensions/custom-resources.ts'
+import { customResourceDefinitionHooks } from './apiextensions/definition-hooks.ts'
 import type { PortRange } from './allocation/node-ports.ts'
 import { AllocationRepair } from './allocation/repair.ts'
 import { serviceHooks } from './allocation/service-hooks.ts'
@@ -116,6 +118,7 @@ export class ApiServer {
   #extension: RegistryExtension | undefined
   readonly #discovery: Discovery
   readonly #openApi: OpenApi
+  readonly #customResources: CustomResources
   readonly #issuerMetadata: ServiceAccountIssuerDiscovery | undefined
   readonly #stopping = new AbortController()
   /** Connections to kubelets and other servers. */
@@ -146,7 +149,12 @@ export class ApiServer {
       ...(genericHooks && { genericHooks }),
     }
     this.#discovery = new Discovery(this.scheme, { build, serverAddress: `${address}:${port}` })
-    this.#openApi = new OpenApi(this.scheme, { build, clock: platform.clock })
+    this.#customResources = new CustomResources({ ...this.#registry, admission: noAdmission })
+    this.#openApi = new OpenApi(this.scheme, {
+      build,
+      clock: platform.clock,
+      authoredSchema: resource => this.#customResources.authoredSchema(resource),
+    })
     const registry = this.#registry
     this.authentication = new Authentication({ platform, registry, ...options.authentication })
     const { issuer } = this.authentication
@@ -218,10 +226,14 @@ export class ApiServer {
       await bootstrap(own, first)
       await reconcileRoles(own)
     })
+    this.#customResources.load()
+    const customResourcesRun = this.#customResources.run(signal)
     const repairRun = new AllocationRepair(this.#registry).run(signal)
     const sayingRun =
       limits?.fairness === 'priority and fairness' ? reconcileDanglingConditions(own, signal) : undefined
-    this.#running = Promise.all([this.#running, repairRun, sayingRun]).then(() => undefined)
+    this.#running = Promise.all([this.#running, customResourcesRun, repairRun, sayingRun]).then(
+      () => undefined,
+    )
     this.#isReady = true
   }
 
@@ -341,12 +353,9 @@ function resourcesOf(options: ApiServerOptions): readonly Resource[] {
 
 /** Subresources with their own handlers that need no other server. */
 const subresources: RouterOptions['subresources'] = new Map<string, VerbHandlers>([
-  ['deployments.apps/scale', scale],
+  ['*/scale', scale],
   ['pods/binding', binding],
   ['pods/eviction', eviction],
-  ['replicasets.apps/scale', scale],
-  ['replicationcontrollers/scale', scale],
-  ['statefulsets.apps/scale', scale],
 ])
 
 const virtual: RouterOptions['virtual'] = new Map<string, VerbHandlers>([
@@ -357,6 +366,7 @@ const virtual: RouterOptions['virtual'] = new Map<string, VerbHandlers>([
 const hooks: ReadonlyMap<string, ResourceHooks> = new Map([
   ['services', serviceHooks],
   ['certificatesigningrequests.certificates.k8s.io', certificateRequestHooks],
+  ['customresourcedefinitions.apiextensions.k8s.io', customResourceDefinitionHooks],
   ['mutatingadmissionpolicies.admissionregistration.k8s.io', mutatingAdmissionPolicyHooks],
   ['mutatingwebhookconfigurations.admissionregistration.k8s.io', webhookConfigurationHooks],
   ['validatingadmissionpolicies.admissionregistration.k8s.io', validatingAdmissionPolicyHooks],

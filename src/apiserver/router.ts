@@ -38,7 +38,7 @@ const partHandlers: VerbHandlers = { get, update, patch }
 
 export interface RouterOptions {
   readonly registry: Registry
-  /** By qualified name: `pods/binding`, `deployments.apps/scale`. */
+  /** By qualified name: `pods/binding`. A star instead of the resource stands for all that have the subresource. */
   readonly subresources: ReadonlyMap<string, VerbHandlers>
   /** Handlers of resources that are not stored, by qualified name. */
   readonly virtual: ReadonlyMap<string, VerbHandlers>
@@ -58,9 +58,10 @@ export class Router {
     const resource = registry.scheme.byResource(info)
     if (resource === undefined) throw noSuchResource()
     const handler = this.#handler(resource, info)
-    const { deprecation } = rulesOf(resource)
+    const { deprecation, deprecationWarning } = rulesOf(resource)
     if (deprecation !== undefined) {
-      context.warnings.add(`${apiVersionOf(resource)} ${resource.kind} ${deprecation}`)
+      const warning = deprecationWarning ?? `${apiVersionOf(resource)} ${resource.kind} ${deprecation}`
+      context.warnings.add(warning)
     }
     const accept = acceptFor(resource, info, request.headers['accept'])
     const negotiated = negotiate(accept, request.query, request.headers['user-agent'])
@@ -90,7 +91,10 @@ export class Router {
     if (subresource === undefined) throw noSuchResource()
     const strategy = rulesOf(resource).subresources?.[info.subresource]
     const isPart = strategy !== undefined || info.subresource === 'status'
-    const special = this.#options.subresources.get(`${qualifiedResourceName(resource)}/${info.subresource}`)
+    const { subresources } = this.#options
+    const special =
+      subresources.get(`${qualifiedResourceName(resource)}/${info.subresource}`) ??
+      subresources.get(`*/${info.subresource}`)
     const handler = (isPart ? partHandlers : special)?.[info.verb]
     if (handler === undefined) throw notAllowed(resource, info)
     return strategy ? scope => handler({ ...scope, strategy }) : handler

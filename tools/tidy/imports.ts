@@ -42,6 +42,7 @@ const makers = [{ tools: /^tools\/(generate|compare)-(api|protobuf)[./-]/, compo
 /** Folders whose files are public, as those at the top level of their component. */
 const publicFolders: ReadonlySet<string> = new Set([
   'src/api/core',
+  'src/api/custom-resources',
   'src/api/decoding',
   'src/api/net',
   'src/api/selectors',

@@ -34,7 +34,7 @@ function applyRules(rules: KindRules, given: KubernetesObject, stored: Kubernete
   const selectable = Object.values(rules.selectableFields ?? {}).map(valueOf => typeof valueOf(object))
   assert.ok(selectable.every(type => type === 'string'))
   rules.hasPendingFinalization?.(object)
-  rules.beginDeletion?.(object)
+  rules.beginDeletion?.(object, '2026-01-01T00:00:00Z')
 }
 
 function checkKinds(group: string, all: GroupRules): void {

@@ -11,15 +11,12 @@ import { decodeProtobuf } from '#/api/protobuf.ts'
 import { requestBytesMax } from '#/api/decoding/strict-decode.ts'
 import { parseYaml } from '#/api/text/yaml.ts'
 import { bodyFormat, type Format } from '../negotiation.ts'
+import type { DeleteObjectOptions } from '../registry/delete-object.ts'
 import { isTrue } from '../request-info.ts'
 import { integerParameter, type RequestScope } from './request-scope.ts'
 
-export interface DeleteOptions {
+export interface DeleteOptions extends DeleteObjectOptions {
   readonly dryRun: boolean
-  /** Undefined selects the default of the kind. */
-  readonly gracePeriodSeconds: number | undefined
-  readonly propagationPolicy: 'Orphan' | 'Background' | 'Foreground' | undefined
-  readonly preconditions: { readonly uid?: string; readonly resourceVersion?: string }
   /** The options for admission. */
   readonly sent: Readonly<Record<string, unknown>>
 }

@@ -15,7 +15,7 @@ import type { Stored } from '#/api/metadata.ts'
 import { noAdmission } from '../admission/admission-chain.ts'
 import { keyOfScope, subjectOf, type RequestScope } from '../handlers/request-scope.ts'
 import { decodeBody } from '../handlers/decode-body.ts'
-import { deleteObject } from '../handlers/delete.ts'
+import { deleteObject } from '../registry/delete-object.ts'
 import { deleteOptionsOf, type DeleteOptions } from '../handlers/delete-options.ts'
 import { readWriteOptions } from '../handlers/write-options.ts'
 import { writeRequest } from '../handlers/write-request.ts'
@@ -69,7 +69,8 @@ async function evict(scope: RequestScope, deletion: DeleteOptions): Promise<bool
     ? { ...deletion, preconditions: { ...preconditions, resourceVersion: String(stored.revision) } }
     : deletion
   try {
-    await deleteObject(scope, key, dryRun ? bound : await addDisruptionTarget(scope, bound))
+    const options = dryRun ? bound : await addDisruptionTarget(scope, bound)
+    await deleteObject(scope.registry, writeRequest(scope, deletion), options)
   } catch (error) {
     const hasChanged = isBound && (await getStoredObject(scope.registry, key))?.revision !== stored.revision
     if (!hasChanged || !isApiError(error, 'Conflict')) throw error

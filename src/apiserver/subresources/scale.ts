@@ -1,11 +1,13 @@
-/** The scale subresource: the `autoscaling/v1` Scale of a workload. */
+/** The scale subresource: the `autoscaling/v1` Scale of a workload or custom resource. */
 import { managedFieldsFromScale, managedFieldsOfScale } from '#/api/apply.ts'
 import { structDefinition } from '#/api/definitions.ts'
 import { badRequest, notFound } from '#/api/errors.ts'
 import type { Scale } from '#/api/generated/autoscaling/v1.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
-import type { KubernetesObject, ObjectMeta, Stored } from '#/api/metadata.ts'
-import { apiVersionOf } from '#/api/resource.ts'
+import type { ScalePaths, SubresourceStrategy } from '#/api/kind-rules.ts'
+import { jsonOf, objectOf, type KubernetesObject, type ObjectMeta, type Stored } from '#/api/metadata.ts'
+import { apiVersionOf, type Resource } from '#/api/resource.ts'
+import { get as memberOf, isObject, withChanges, type JsonObject } from '#/api/text/json-object.ts'
 import { formatLabelSelector, type LabelSelector } from '#/api/selectors/selector.ts'
 import { formatLabels } from '#/api/labels.ts'
 import { ageColumn, ageOf, nameColumn, nameOf } from '#/api/columns.ts'
@@ -17,6 +19,7 @@ import { applyTo, parseApplied } from '../handlers/patch.ts'
 import { decodePatched, patchKindOf, readPatch } from '../handlers/read-patch.ts'
 import { readWriteOptions, type WriteOptions } from '../handlers/write-options.ts'
 import { writeRequest } from '../handlers/write-request.ts'
+import { rulesOf } from '../registry/resource-strategy.ts'
 import { encodeForStore, StoredObject } from '../registry/stored-object.ts'
 import { updateObject, type AdmissionRepresentation } from '../registry/update-object.ts'
 import type { ApiResponse } from '../request.ts'
@@ -27,14 +30,6 @@ import { valueBody, View } from '../view.ts'
 export const scale: VerbHandlers = { get, update, patch }
 
 const scaleKind = { group: 'autoscaling', version: 'v1', kind: 'Scale' }
-
-interface Scalable extends KubernetesObject {
-  readonly spec?: {
-    readonly replicas?: number
-    readonly selector?: LabelSelector | Readonly<Record<string, string>>
-  }
-  readonly status?: { readonly replicas?: number }
-}
 
 async function get(scope: RequestScope): Promise<ApiResponse> {
   const key = keyOfScope(scope)
@@ -54,8 +49,8 @@ async function update(scope: RequestScope): Promise<ApiResponse> {
   })) as Scale
   checkName(sent, scope)
   const { stored } = await updateObject(scope.registry, writeRequest(scope, options), {
-    change: oldObject => withReplicas(oldObject, sent),
-    strategy: { merge: replicasOf },
+    change: oldObject => withScale(scope.resource, oldObject, sent),
+    strategy: { merge: mergeReplicas(scope.resource) },
     representation: scaleRepresentation(scope),
   })
   return answer(scope, stored.object)
@@ -68,8 +63,12 @@ async function patch(scope: RequestScope): Promise<ApiResponse> {
   const applyTo = await readPatch(scope, schema, options)
   const { stored } = await updateObject(scope.registry, writeRequest(scope, options), {
     change: oldObject =>
-      withReplicas(oldObject, applyTo(scaleOf(scope, oldObject) as unknown as JsonValue) as Scale),
-    strategy: { merge: replicasOf },
+      withScale(
+        scope.resource,
+        oldObject,
+        applyTo(scaleOf(scope, oldObject) as unknown as JsonValue) as Scale,
+      ),
+    strategy: { merge: mergeReplicas(scope.resource) },
     representation: scaleRepresentation(scope),
   })
   return answer(scope, stored.object)
@@ -90,7 +89,7 @@ async function apply(scope: RequestScope, options: WriteOptions): Promise<ApiRes
   const schema = structDefinition('autoscaling.v1.Scale')
   const applied = readConfiguration(scope, await bodyBytes(scope), options)
   const { resource } = scope
-  const replicasPaths = new Map([[apiVersionOf(resource), ['spec', 'replicas']]])
+  const replicasPaths = new Map([[apiVersionOf(resource), pathsOf(resource).specReplicas]])
   const request = writeRequest(scope, { ...options, fieldManager: undefined })
   const { stored } = await updateObject(scope.registry, request, {
     change: oldObject => {
@@ -113,13 +112,15 @@ async function apply(scope: RequestScope, options: WriteOptions): Promise<ApiRes
         replicasPaths,
         apiVersion: apiVersionOf(resource),
       })
-      const changed = withReplicas(oldObject, scale)
+      const changed = withScale(resource, oldObject, scale)
       return {
         ...changed,
         metadata: { ...changed.metadata, managedFields: owners as ObjectMeta['managedFields'] },
       }
     },
-    strategy: { merge: (oldObject, sent) => withOwnersOf(replicasOf(oldObject, sent), sent) },
+    strategy: {
+      merge: (oldObject, sent, now) => withOwnersOf(mergeReplicas(resource)(oldObject, sent, now), sent),
+    },
     representation: scaleRepresentation(scope),
   })
   return answer(scope, stored.object)
@@ -130,52 +131,85 @@ function withOwnersOf(object: KubernetesObject, { metadata }: KubernetesObject):
 }
 
 /** Copies only the replicas and the resourceVersion precondition from the Scale. */
-function withReplicas(oldObject: Scalable, { spec, metadata }: Scale): KubernetesObject {
-  const replicas = spec?.replicas ?? 0
+function withScale(resource: Resource, oldObject: KubernetesObject, sent: Scale): KubernetesObject {
   const { resourceVersion: _, ...rest } = oldObject.metadata
-  const resourceVersion = metadata.resourceVersion
-  const changed: Scalable = {
-    ...oldObject,
-    metadata: { ...rest, ...(resourceVersion && { resourceVersion }) },
-    spec: { ...oldObject.spec, replicas },
-  }
-  return changed
+  const { resourceVersion } = sent.metadata
+  const metadata = { ...rest, ...(resourceVersion && { resourceVersion }) }
+  return withReplicas(resource, { ...oldObject, metadata }, sent.spec?.replicas ?? 0)
 }
 
-function replicasOf(oldObject: Scalable, sent: Scalable): KubernetesObject {
-  const replicas = sent.spec?.replicas ?? 0
-  const changed: Scalable = { ...oldObject, spec: { ...oldObject.spec, replicas } }
-  return changed
+function withReplicas(resource: Resource, object: KubernetesObject, replicas: number): KubernetesObject {
+  return objectOf(withValueAt(jsonOf(object), pathsOf(resource).specReplicas, replicas) as JsonObject)
+}
+
+/** The strategy of the subresource: only the replicas of the sent object count. */
+function mergeReplicas(resource: Resource): SubresourceStrategy['merge'] {
+  const { specReplicas } = pathsOf(resource)
+  return (oldObject, sent) => withReplicas(resource, oldObject, numberAt(sent, specReplicas) ?? 0)
+}
+
+const workloadPaths: ScalePaths = {
+  specReplicas: ['spec', 'replicas'],
+  statusReplicas: ['status', 'replicas'],
+}
+
+function pathsOf(resource: Resource): ScalePaths {
+  return rulesOf(resource).scale ?? workloadPaths
+}
+
+function valueAt(object: KubernetesObject, path: readonly string[]): JsonValue | undefined {
+  let value: JsonValue | undefined = jsonOf(object)
+  for (const name of path) value = isObject(value) ? memberOf(value, name) : undefined
+  return value
+}
+
+function numberAt(object: KubernetesObject, path: readonly string[]): number | undefined {
+  const value = valueAt(object, path)
+  return typeof value === 'number' ? value : undefined
+}
+
+function withValueAt(value: JsonValue | undefined, path: readonly string[], leaf: JsonValue): JsonValue {
+  const [name, ...rest] = path
+  if (name === undefined) return leaf
+  const object = isObject(value) ? value : {}
+  return withChanges(object, new Map([[name, withValueAt(memberOf(object, name), rest, leaf)]]))
 }
 
 /** Admission sees and changes the Scale instead of the workload. */
 function scaleRepresentation(scope: RequestScope): AdmissionRepresentation {
   return {
     of: object => scaleOf(scope, object),
-    into: (object, scale) => replicasOf(object, scale),
+    into: (object, scale) => withReplicas(scope.resource, object, (scale as Scale).spec?.replicas ?? 0),
   }
 }
 
-function scaleOf({ resource }: RequestScope, object: Scalable): Scale {
+function scaleOf({ resource }: RequestScope, object: KubernetesObject): Scale {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata
-  const replicas = object.spec?.replicas
+  const { specReplicas, statusReplicas } = pathsOf(resource)
+  const replicas = numberAt(object, specReplicas)
   return {
     kind: 'Scale',
     apiVersion: 'autoscaling/v1',
     metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
     spec: { ...(replicas && { replicas }) },
-    status: { replicas: object.status?.replicas ?? 0, ...selectorText(resource.kind, object) },
+    status: { replicas: numberAt(object, statusReplicas) ?? 0, ...selectorText(resource, object) },
   }
 }
 
-function selectorText(kind: string, { spec }: Scalable): { readonly selector?: string } {
-  const selector = spec?.selector
+function selectorText(resource: Resource, object: KubernetesObject): { readonly selector?: string } {
+  const { labelSelector } = pathsOf(resource)
+  if (rulesOf(resource).scale) {
+    const text = labelSelector && valueAt(object, labelSelector)
+    return typeof text === 'string' ? { selector: text } : {}
+  }
+  const selector = valueAt(object, ['spec', 'selector'])
   if (selector === undefined) return {}
-  const text =
-    kind === 'ReplicationController'
+  const isPlain = resource.kind === 'ReplicationController'
+  return {
+    selector: isPlain
       ? formatLabels(selector as Readonly<Record<string, string>>)
-      : formatLabelSelector(selector)
-  return { selector: text }
+      : formatLabelSelector(selector as LabelSelector),
+  }
 }
 
 function checkName({ metadata }: Scale, { info }: RequestScope): void {

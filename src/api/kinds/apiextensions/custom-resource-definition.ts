@@ -3,7 +3,8 @@
  * controllers, which write the status.
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
  */
-import { isTrue } from '../../conditions.ts'
+import { isTrue, withCondition } from '../../conditions.ts'
+import { cleanupFinalizer } from '../../custom-resources/definition-status.ts'
 import { forbiddenField, invalid, required, type FieldError } from '../../field-error.ts'
 import type {
   CustomResourceConversion,
@@ -13,6 +14,7 @@ import type {
 } from '../../generated/apiextensions/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
 import { checkDns1123Subdomain } from '../../names.ts'
+import { isApprovalChanged, validateApproval } from '../../custom-resources/api-approval.ts'
 import { validateImmutable } from '../../validate-metadata.ts'
 import { validateChoice } from '../validation/field-checks.ts'
 import type { Unchecked } from '../validation/unchecked.ts'
@@ -25,7 +27,6 @@ import {
   validateWebhookClient,
   withServicePort,
 } from '../validation/webhook-client.ts'
-import { annotationOf, type KubernetesObject } from '../../metadata.ts'
 
 type Definition = Unchecked<CustomResourceDefinition>
 type Spec = Unchecked<CustomResourceDefinitionSpec>
@@ -55,6 +56,21 @@ export const customResourceDefinitionRules: KindRules<CustomResourceDefinition> 
     return validateGivenNames('status.acceptedNames', status.acceptedNames ?? {})
   },
   warnings: warningsForFormats,
+  deletionFinalizers: [cleanupFinalizer],
+  beginDeletion: (definition, now) => {
+    const conditions = withCondition(definition.status?.conditions, {
+      ...deletionPending,
+      lastTransitionTime: now,
+    })
+    return { ...definition, status: { ...definition.status, conditions } }
+  },
+}
+
+const deletionPending = {
+  type: 'Terminating',
+  status: 'True',
+  reason: 'InstanceDeletionPending',
+  message: 'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon',
 }
 
 /** Adds the storage version to `status.storedVersions`. */
@@ -186,32 +202,4 @@ function validateConversion(conversion: Unchecked<CustomResourceConversion>): Fi
       ? validateReviewVersions(reviewVersionsField, versions, ['v1', 'v1beta1'])
       : [required(reviewVersionsField, '')]),
   ]
-}
-
-/** Required for groups under `k8s.io` and `kubernetes.io`: a URL or a reason starting with "unapproved". */
-const approvalAnnotation = 'api-approved.kubernetes.io'
-const approvalPage = 'see https://github.com/kubernetes/enhancements/pull/1111'
-
-function validateApproval(object: KubernetesObject, group: string): FieldError[] {
-  const text = annotationOf(object, approvalAnnotation) ?? ''
-  const field = `metadata.annotations[${approvalAnnotation}]`
-  if (!/(?:^|\.)(?:k8s|kubernetes)\.io$/.test(group)) return []
-  if (text === '') {
-    return [
-      required(
-        field,
-        `protected groups must have approval annotation "${approvalAnnotation}", ${approvalPage}`,
-      ),
-    ]
-  }
-  if (text.startsWith('unapproved') || /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^/?#]/.test(text)) return []
-  const detail =
-    `protected groups must have approval annotation "${approvalAnnotation}" with either a URL or a ` +
-    `reason starting with "unapproved", ${approvalPage}`
-  return [invalid(field, text, detail)]
-}
-
-/** True if the update changes the approval annotation. */
-function isApprovalChanged(object: KubernetesObject, old: KubernetesObject): boolean {
-  return annotationOf(object, approvalAnnotation) !== annotationOf(old, approvalAnnotation)
 }

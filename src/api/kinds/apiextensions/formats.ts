@@ -1,7 +1,7 @@
 /** Warnings about unrecognized formats, which validation of custom resources ignores. */
 import type { CustomResourceDefinition, JSONSchemaProps } from '../../generated/apiextensions/v1.ts'
 import { quote } from '../../text/quote.ts'
-import { subschemasOf, validateShape } from './subschemas.ts'
+import { subschemasOf, validateShape } from '../../custom-resources/subschemas.ts'
 
 /** For an update, only new formats are reported. */
 export function warningsForFormats(

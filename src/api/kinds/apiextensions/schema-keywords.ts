@@ -3,7 +3,7 @@ import { forbiddenField, invalid, notSupported, type FieldError } from '../../fi
 import type { JSONSchemaProps } from '../../generated/apiextensions/v1.ts'
 import { validateXValidations } from './x-validations.ts'
 import { validateListType, validateMapType } from './list-type-validation.ts'
-import { subschemasOf, valuesOf } from './subschemas.ts'
+import { subschemasOf, valuesOf } from '../../custom-resources/subschemas.ts'
 
 /** Position of a schema in the object. */
 interface Surroundings {

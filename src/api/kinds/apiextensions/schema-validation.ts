@@ -5,8 +5,8 @@
 import { forbiddenField, invalid, type FieldError } from '../../field-error.ts'
 import type { JSONSchemaProps } from '../../generated/apiextensions/v1.ts'
 import { hasUnsupportedKeyword, validateKeywords } from './schema-keywords.ts'
-import { validateStructuralSchema } from './structural-schema.ts'
-import { someSchema, validateShape } from './subschemas.ts'
+import { validateStructuralSchema } from '../../custom-resources/structural-schema.ts'
+import { someSchema, validateShape } from '../../custom-resources/subschemas.ts'
 
 export function validateSchema(field: string, schema: JSONSchemaProps, hasStatus: boolean): FieldError[] {
   const misshapen = validateShape(field, schema)

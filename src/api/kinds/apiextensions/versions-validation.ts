@@ -12,7 +12,7 @@ import { equalJson } from '../../text/json-value.ts'
 import { checkDns1035Label } from '../../names.ts'
 import type { Unchecked } from '../validation/unchecked.ts'
 import { validateSchema } from './schema-validation.ts'
-import { validateShape } from './subschemas.ts'
+import { validateShape } from '../../custom-resources/subschemas.ts'
 import { validateColumn, validateSelectableFields, validateSubresources } from './version-parts-validation.ts'
 
 type Version = Unchecked<CustomResourceDefinitionVersion>

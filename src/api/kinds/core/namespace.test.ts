@@ -31,7 +31,10 @@ test('a new Namespace gets the kubernetes finalizer', () => {
   })
   assert.ok(created && namespaceRules.hasPendingFinalization?.(created))
   assert.equal(namespaceRules.hasPendingFinalization?.({ metadata: {}, spec: {} }), false)
-  const begun = namespaceRules.beginDeletion?.({ metadata: {}, status: { phase: 'Active' } })
+  const begun = namespaceRules.beginDeletion?.(
+    { metadata: {}, status: { phase: 'Active' } },
+    '2026-01-01T00:00:00Z',
+  )
   assert.deepEqual(begun, { metadata: {}, status: { phase: 'Terminating' } })
 })
 

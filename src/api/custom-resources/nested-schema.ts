@@ -3,9 +3,9 @@
  * define structure.
  */
 import { compileRegularExpression, RegularExpressionError } from '#/base/regular-expression.ts'
-import { forbiddenField, invalid, required, type FieldError } from '../../field-error.ts'
-import type { JSONSchemaProps } from '../../generated/apiextensions/v1.ts'
-import { equalJson } from '../../text/json-value.ts'
+import { forbiddenField, invalid, required, type FieldError } from '../field-error.ts'
+import type { JSONSchemaProps } from '../generated/apiextensions/v1.ts'
+import { equalJson } from '../text/json-value.ts'
 import { itemsOf, propertyOf, valuesOf } from './subschemas.ts'
 
 /** Errors of the combinators in a schema and of its pattern. */

@@ -3,8 +3,8 @@
  * `not`, so that pruning and defaulting are well-defined.
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
  */
-import { forbiddenField, formatFieldError, invalid, required, type FieldError } from '../../field-error.ts'
-import type { JSONSchemaProps } from '../../generated/apiextensions/v1.ts'
+import { forbiddenField, formatFieldError, invalid, required, type FieldError } from '../field-error.ts'
+import type { JSONSchemaProps } from '../generated/apiextensions/v1.ts'
 import { validateStructuralCompleteness, validateNestedValueValidation } from './nested-schema.ts'
 import { itemsOf, propertyOf, valuesOf } from './subschemas.ts'
 

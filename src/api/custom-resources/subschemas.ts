@@ -2,12 +2,12 @@
  * Access to nested schemas. Where a field may contain either a schema or a boolean or list, decoding accepts
  * any value: `validateShape` checks it, and all other functions rely on that.
  */
-import { decode } from '../../decoding/decode.ts'
-import { DecodeError } from '../../decoding/decode-error.ts'
-import { structDefinition } from '../../definitions.ts'
-import { invalid, type FieldError } from '../../field-error.ts'
-import type { JSONSchemaProps } from '../../generated/apiextensions/v1.ts'
-import type { JsonValue } from '../../text/json-value.ts'
+import { decode } from '../decoding/decode.ts'
+import { DecodeError } from '../decoding/decode-error.ts'
+import { structDefinition } from '../definitions.ts'
+import { invalid, type FieldError } from '../field-error.ts'
+import type { JSONSchemaProps } from '../generated/apiextensions/v1.ts'
+import type { JsonValue } from '../text/json-value.ts'
 
 /** A nested schema. */
 export interface Subschema {

@@ -1,0 +1,246 @@
+/**
+ * Serves custom resources: maintains the status of CustomResourceDefinitions, keeps the resources of established
+ * ones in the scheme, and deletes all instances of a definition before it goes. Every API server does this
+ * for itself; their writes of the status are the same.
+ */
+import { customResourceOf } from '#/api/custom-resources/custom-resource.ts'
+import {
+  cleanupFinalizer,
+  isEstablished,
+  planDefinitionStatus,
+} from '#/api/custom-resources/definition-status.ts'
+import { withCondition } from '#/api/conditions.ts'
+import { isApiError } from '#/api/errors.ts'
+import type { CustomResourceDefinition } from '#/api/generated/apiextensions/v1.ts'
+import { customResourceDefinitions } from '#/api/generated/apiextensions/v1-resources.ts'
+import { hasFinalizer, isBeingDeleted, withoutFinalizer, type Stored } from '#/api/metadata.ts'
+import type { GroupVersionResource, Resource } from '#/api/resource.ts'
+import { formatTime } from '#/api/text/time.ts'
+import type { JsonSchema } from '../openapi/json-schema.ts'
+import type { CacheEvent } from '../registry/cache-event.ts'
+import { deleteObject } from '../registry/delete-object.ts'
+import type { Registry } from '../registry/registry.ts'
+import { keyOf, prefixOf } from '../registry/store-keys.ts'
+import type { StoredObject } from '../registry/stored-object.ts'
+import { systemWriteRequest } from '../registry/system-write-request.ts'
+import { updateObject } from '../registry/update-object.ts'
+import { compileValidationRules } from './validation-rules.ts'
+
+const retryMs = 1_000
+
+type Definition = Stored<CustomResourceDefinition>
+
+/** The resources that a definition has in the scheme, and the definition they were made from. */
+interface Served {
+  readonly revision: number
+  readonly resources: readonly Resource[]
+}
+
+export class CustomResources {
+  readonly #registry: Registry
+  readonly #served = new Map<string, Served>()
+  readonly #schemas = new WeakMap<Resource, JsonSchema>()
+  /** Names of definitions to look at. */
+  readonly #pending = new Set<string>()
+  #wake = Promise.withResolvers<void>()
+
+  /** The registry's admission must admit everything: the writes are those of the server itself. */
+  constructor(registry: Registry) {
+    this.#registry = registry
+  }
+
+  /** The schema of a custom resource as its author wrote it. */
+  authoredSchema(resource: Resource): JsonSchema | undefined {
+    return this.#schemas.get(resource)
+  }
+
+  /** Registers the definitions that are established already. */
+  load(): void {
+    for (const stored of this.#stored()) this.#serve(stored)
+  }
+
+  /** Follows the definitions until aborted. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { cache, platform } = this.#registry
+    const subscriber = {
+      onEvents: (events: readonly CacheEvent[]) => this.#note(events),
+      onReset: () => this.#addAll(),
+    }
+    cache.subscribe(definitionsPrefix, subscriber)
+    signal.addEventListener('abort', () => this.#wake.resolve(), { once: true })
+    this.#addAll()
+    while (!signal.aborted) {
+      await this.#wake.promise
+      this.#wake = Promise.withResolvers()
+      const failed = await this.#syncPending(signal)
+      if (failed.length === 0) continue
+      platform.clock.setTimer(retryMs, () => this.#add(failed))
+    }
+    cache.unsubscribe(definitionsPrefix, subscriber)
+  }
+
+  #note(events: readonly CacheEvent[]): void {
+    this.#add(events.map(({ key }) => key.slice(definitionsPrefix.length)))
+    // Names that a definition gives up may be what another one waits for.
+    if (events.some(({ current }) => current === undefined)) this.#addAll()
+  }
+
+  #addAll(): void {
+    this.#add(this.#stored().map(({ object }) => object.metadata.name))
+    this.#add([...this.#served.keys()])
+  }
+
+  #add(names: readonly string[]): void {
+    for (const name of names) this.#pending.add(name)
+    this.#wake.resolve()
+  }
+
+  /** Returns the names of definitions that failed. */
+  async #syncPending(signal: AbortSignal): Promise<readonly string[]> {
+    const { log } = this.#registry.platform
+    const names = [...this.#pending]
+    this.#pending.clear()
+    const failed: string[] = []
+    for (const name of names) {
+      if (signal.aborted) break
+      try {
+        await this.#sync(name)
+      } catch (error) {
+        if (isApiError(error, 'NotFound')) continue
+        log.warn('Failed to sync CustomResourceDefinition', { customResourceDefinition: name, error })
+        failed.push(name)
+      }
+    }
+    return failed
+  }
+
+  async #sync(name: string): Promise<void> {
+    const stored = this.#registry.cache.get(keyOf(customResourceDefinitions, '', name))
+    if (stored === undefined) return this.#withdraw(name)
+    const definition = stored.object as Definition
+    if (isBeingDeleted(definition)) {
+      this.#serve(stored)
+      return this.#finalize(definition)
+    }
+    await this.#updateStatus(definition)
+    this.#serve(stored)
+  }
+
+  async #updateStatus(definition: Definition): Promise<void> {
+    const others = this.#stored().map(({ object }) => object as Definition)
+    const now = formatTime(this.#registry.platform.clock.now())
+    const plan = (current: CustomResourceDefinition) => planDefinitionStatus(current, others, now)
+    if (plan(definition) === definition) return
+    await updateObject(this.#registry, statusRequest(definition), {
+      change: current => plan(current as CustomResourceDefinition),
+    })
+  }
+
+  /** Puts the resources of an established definition into the scheme. */
+  #serve(stored: StoredObject): void {
+    const definition = stored.object as Definition
+    const { name } = definition.metadata
+    if (!isEstablished(definition)) return this.#withdraw(name)
+    const before = this.#served.get(name)
+    if (before?.revision === stored.revision) return
+    const resources = definition.spec.versions
+      .filter(version => version.served && (version.storage || !needsWebhook(definition)))
+      .map(version => {
+        const schema = version.schema?.openAPIV3Schema
+        const rules = schema && compileValidationRules(schema, '')
+        const resource = customResourceOf({
+          definition,
+          version,
+          ...(rules && { validateExpressions: rules.validate }),
+        })
+        if (schema) this.#schemas.set(resource, schema as JsonSchema)
+        return resource
+      })
+    const remove = (before?.resources ?? []).map(resourceKey)
+    this.#registry.scheme.change({ add: resources, remove })
+    this.#served.set(name, { revision: stored.revision, resources })
+  }
+
+  #withdraw(name: string): void {
+    const served = this.#served.get(name)
+    if (served === undefined) return
+    this.#registry.scheme.change({ remove: served.resources.map(resourceKey) })
+    this.#served.delete(name)
+  }
+
+  /** Deletes all instances; once none is left, the finalizer is removed. */
+  async #finalize(definition: Definition): Promise<void> {
+    if (!hasFinalizer(definition, cleanupFinalizer)) return
+    const [resource] = this.#served.get(definition.metadata.name)?.resources ?? []
+    const left = resource ? await this.#deleteInstances(resource) : 0
+    if (left > 0) {
+      await this.#setTerminating(
+        definition,
+        'InstanceDeletionInProgress',
+        'CustomResource deletion is in progress',
+      )
+      this.#registry.platform.clock.setTimer(retryMs, () => this.#add([definition.metadata.name]))
+      return
+    }
+    await this.#setTerminating(definition, 'InstanceDeletionCompleted', 'removed all instances')
+    await updateObject(
+      this.#registry,
+      systemWriteRequest(customResourceDefinitions, definition.metadata.name),
+      {
+        change: current => withoutFinalizer(current, cleanupFinalizer),
+      },
+    )
+  }
+
+  /** Returns how many instances are left, because finalizers hold them. */
+  async #deleteInstances(resource: Resource): Promise<number> {
+    const prefix = prefixOf(resource, '')
+    const { cache } = this.#registry
+    for (const { object } of cache.list(prefix)) {
+      const { name, namespace = '' } = object.metadata
+      if (isBeingDeleted(object)) continue
+      try {
+        await deleteObject(this.#registry, systemWriteRequest(resource, name, namespace), deleteOptions)
+      } catch (error) {
+        if (!isApiError(error, 'NotFound')) throw error
+      }
+    }
+    await cache.waitForLatest()
+    return cache.countAfter(prefix, prefix)
+  }
+
+  async #setTerminating(definition: Definition, reason: string, message: string): Promise<void> {
+    const lastTransitionTime = formatTime(this.#registry.platform.clock.now())
+    const condition = { type: 'Terminating', status: 'True', reason, message, lastTransitionTime }
+    await updateObject(this.#registry, statusRequest(definition), {
+      change: object => {
+        const current = object as CustomResourceDefinition
+        const conditions = withCondition(current.status?.conditions, condition)
+        return conditions === current.status?.conditions
+          ? current
+          : ({ ...current, status: { ...current.status, conditions } } as CustomResourceDefinition)
+      },
+    })
+  }
+
+  #stored(): readonly StoredObject[] {
+    return [...this.#registry.cache.list(definitionsPrefix)]
+  }
+}
+
+/** Other versions than the stored one cannot be served without calling the conversion webhook. */
+function needsWebhook({ spec: { conversion } }: Definition): boolean {
+  return conversion?.strategy === 'Webhook'
+}
+
+const definitionsPrefix = prefixOf(customResourceDefinitions, '')
+
+const deleteOptions = { gracePeriodSeconds: undefined, propagationPolicy: undefined, preconditions: {} }
+
+function statusRequest({ metadata: { name } }: Definition) {
+  return { ...systemWriteRequest(customResourceDefinitions, name), subresource: 'status' }
+}
+
+function resourceKey({ group, version, plural }: Resource): GroupVersionResource {
+  return { group, version, resource: plural }
+}

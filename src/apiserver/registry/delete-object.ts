@@ -1,0 +1,185 @@
+/**
+ * Deletion: removes the object immediately, or sets its deletionTimestamp if a grace period or finalizers are
+ * pending. See https://kubernetes.io/docs/concepts/architecture/garbage-collection/
+ */
+import { conflict, notFound, optimisticLockErrorMessage, type ErrorSubject } from '#/api/errors.ts'
+import type { KindRules } from '#/api/kind-rules.ts'
+import type { KubernetesObject, ObjectMeta } from '#/api/metadata.ts'
+import { foregroundFinalizer, orphanFinalizer } from '#/api/names.ts'
+import { formatTime } from '#/api/text/time.ts'
+import { getStoredObject } from './get-stored-object.ts'
+import type { Registry } from './registry.ts'
+import { rulesOf } from './resource-strategy.ts'
+import { translateStoreErrors } from './store-errors.ts'
+import { keyOf } from './store-keys.ts'
+import { encodeForStore, StoredObject } from './stored-object.ts'
+import { removeObject } from './update-object.ts'
+import { subjectOf, type WriteRequest } from './write-request.ts'
+
+export interface Deletion {
+  /** The deleted object, or the object with its deletionTimestamp set. */
+  readonly stored: StoredObject
+  readonly isGone: boolean
+}
+
+export interface DeleteObjectOptions {
+  /** Undefined selects the default of the kind. */
+  readonly gracePeriodSeconds: number | undefined
+  readonly propagationPolicy: 'Orphan' | 'Background' | 'Foreground' | undefined
+  readonly preconditions: { readonly uid?: string; readonly resourceVersion?: string }
+}
+
+export async function deleteObject(
+  registry: Registry,
+  request: WriteRequest,
+  options: DeleteObjectOptions,
+): Promise<Deletion> {
+  const { resource, namespace, name } = request
+  const key = keyOf(resource, namespace, name)
+  const subject = subjectOf(request, name)
+  const { orphanDependentsWarning } = rulesOf(resource)
+  if (orphanDependentsWarning !== undefined && options.propagationPolicy === undefined)
+    request.warn(orphanDependentsWarning)
+  let current = await getStoredObject(registry, key)
+  for (let attempts = 1; ; attempts++) {
+    if (current === undefined) throw notFound(subject)
+    checkPreconditions(subject, current, options)
+    const attributes = {
+      ...request,
+      operation: 'DELETE',
+      object: undefined,
+      oldObject: current.object,
+    } as const
+    await registry.admission.mutate(attributes)
+    await registry.admission.validate(attributes)
+    const outcome = await tryDelete({ registry, request, options }, current)
+    if ('stored' in outcome) return outcome
+    if (attempts === attemptsMax) throw conflict(subject, optimisticLockErrorMessage)
+    current = outcome.current
+  }
+}
+
+/** Maximum number of conflicts before the client gets a Conflict error. */
+const attemptsMax = 50
+
+type Outcome = Deletion | { readonly current: StoredObject | undefined }
+
+interface Deleting {
+  readonly registry: Registry
+  readonly request: WriteRequest
+  readonly options: DeleteObjectOptions
+}
+
+async function tryDelete(deleting: Deleting, current: StoredObject): Promise<Outcome> {
+  const {
+    registry,
+    request: { resource, dryRun },
+    options,
+  } = deleting
+  const rules = rulesOf(resource)
+  const graceSeconds = graceOf(rules, current.object, options)
+  const finalizers = finalizersOf(current.object, options, rules)
+  const isPending =
+    graceSeconds > 0 || finalizers.length > 0 || (rules.hasPendingFinalization?.(current.object) ?? false)
+  if (!isPending) {
+    if (dryRun) return { stored: current, isGone: true }
+    const result = await removeObject(registry, { resource }, current)
+    return 'current' in result ? result : { stored: current, isGone: true }
+  }
+  const nowMs = registry.platform.clock.now()
+  const isFirst = current.object.metadata.deletionTimestamp === undefined
+  const begun = (isFirst && rules.beginDeletion?.(current.object, formatTime(nowMs))) || current.object
+  const marked = mark(nowMs, begun, { graceSeconds, finalizers })
+  const bytes = encodeForStore(marked)
+  if (marked === current.object) return { stored: current, isGone: false }
+  if (dryRun)
+    return {
+      stored: new StoredObject({ key: current.key, revision: current.revision, value: bytes }, marked),
+      isGone: false,
+    }
+  registry.cache.noteWrite(bytes, marked)
+  const result = await translateStoreErrors({ resource }, 'delete', () =>
+    registry.store.update(current.key, bytes, { expectedRevision: current.revision }),
+  )
+  if (result.written)
+    return {
+      stored: new StoredObject({ key: current.key, revision: result.revision, value: bytes }, marked),
+      isGone: false,
+    }
+  return {
+    current:
+      result.current &&
+      new StoredObject({ key: current.key, revision: result.current.revision, value: result.current.value }),
+  }
+}
+
+/** The grace period in seconds, as determined by the kind; a second deletion may only shorten it. */
+function graceOf(rules: KindRules, object: KubernetesObject, options: DeleteObjectOptions): number {
+  const wanted = rules.gracePeriodSeconds?.(object, options.gracePeriodSeconds) ?? 0
+  const { deletionTimestamp, deletionGracePeriodSeconds } = object.metadata
+  if (deletionTimestamp === undefined) return wanted
+  return Math.min(wanted, Number(deletionGracePeriodSeconds ?? 0))
+}
+
+/** The finalizers during deletion, including those of the propagation policy. */
+function finalizersOf(
+  { metadata }: KubernetesObject,
+  { propagationPolicy }: DeleteObjectOptions,
+  { orphanDependentsByDefault = false, deletionFinalizers = [] }: KindRules,
+): readonly string[] {
+  const isFirst = metadata.deletionTimestamp === undefined
+  const given = metadata.finalizers ?? []
+  const before = isFirst ? [...new Set([...given, ...deletionFinalizers])] : given
+  const others = before.filter(each => each !== orphanFinalizer && each !== foregroundFinalizer)
+  // A propagation finalizer on the object takes precedence over the default of the kind.
+  const isUndecided = propagationPolicy === undefined && others.length === before.length
+  const policy = isUndecided && orphanDependentsByDefault ? 'Orphan' : propagationPolicy
+  if (policy === undefined) return before
+  if (policy === 'Orphan') return [...others, orphanFinalizer]
+  if (policy === 'Foreground') return [...others, foregroundFinalizer]
+  return others
+}
+
+interface Mark {
+  readonly graceSeconds: number
+  readonly finalizers: readonly string[]
+}
+
+function mark(nowMs: number, object: KubernetesObject, { graceSeconds, finalizers }: Mark): KubernetesObject {
+  const { metadata } = object
+  const isFirst = metadata.deletionTimestamp === undefined
+  const isShorter = graceSeconds < Number(metadata.deletionGracePeriodSeconds ?? 0)
+  const isSame =
+    finalizers.length === (metadata.finalizers?.length ?? 0) &&
+    finalizers.every(each => metadata.finalizers?.includes(each))
+  if (!isFirst && !isShorter && isSame) return object
+  const { finalizers: _, ...rest } = metadata
+  const marked: ObjectMeta = {
+    ...rest,
+    ...(finalizers.length > 0 && { finalizers }),
+    ...((isFirst || isShorter) && {
+      deletionTimestamp: formatTime(nowMs + graceSeconds * 1_000),
+      deletionGracePeriodSeconds: graceSeconds,
+    }),
+    ...(isFirst && metadata.generation !== undefined && { generation: Number(metadata.generation) + 1 }),
+  }
+  return { ...object, metadata: marked }
+}
+
+function checkPreconditions(
+  subject: ErrorSubject,
+  current: StoredObject,
+  { preconditions }: DeleteObjectOptions,
+): void {
+  const { uid, resourceVersion } = preconditions
+  const is = current.object.metadata.uid
+  if (uid !== undefined && uid !== is) {
+    throw conflict(subject, `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${is}`)
+  }
+  if (resourceVersion !== undefined && resourceVersion !== String(current.revision)) {
+    const text =
+      `Precondition failed: ResourceVersion in precondition: ${resourceVersion},` +
+      ` ResourceVersion in object meta: ${current.revision}`
+    throw conflict(subject, text)
+  }
+}
