@@ -38,6 +38,8 @@ export interface KindRules<T extends KubernetesObject = KubernetesObject> {
   readonly deprecationWarning?: string
   /** Subresources other than status that write a part of the object: `ephemeralcontainers`, `approval`. */
   readonly subresources?: Readonly<Record<string, SubresourceStrategy<T>>>
+  /** Applied to stored objects when they are read, since the schema may have changed after they were written. */
+  readonly fromStorage?: FromStorage
   /** Where the object has the fields of its Scale; `spec.replicas` and so on if absent. */
   readonly scale?: ScalePaths
   /** Fields supported by field selectors besides `metadata.name` and `metadata.namespace`. */
@@ -77,6 +79,13 @@ export interface SubresourceStrategy<T extends KubernetesObject = KubernetesObje
   readonly merge: (old: T, sent: T, now: string) => KubernetesObject
   /** Replaces `validateUpdate` of the kind. */
   readonly validate?: (object: T, old: T) => readonly FieldError[]
+}
+
+export interface FromStorage {
+  /** Changes with the schema; results are cached by it. */
+  readonly name: string
+  /** Returns the same object if nothing changes. */
+  readonly decode: (object: KubernetesObject) => KubernetesObject
 }
 
 /** Paths of the fields of a Scale, from the root of the object. */

@@ -5,11 +5,13 @@
 import { convertObject } from '#/api/conversion.ts'
 import { stringifyJson } from '#/api/text/json.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
+import type { FromStorage } from '#/api/kind-rules.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { encodeProtobuf } from '#/api/protobuf.ts'
 import { apiVersionOf, type Resource } from '#/api/resource.ts'
 import { stringifyYaml } from '#/api/text/stringify-yaml.ts'
 import { mediaTypes, type Negotiated } from './negotiation.ts'
+import { rulesOf } from './registry/resource-strategy.ts'
 import type { StoredObject } from './registry/stored-object.ts'
 import type { ValueBody } from './request.ts'
 
@@ -20,13 +22,18 @@ export class View {
   readonly formName: string
   /** True if the view's version is the storage version. */
   readonly #isStored: boolean
+  readonly #fromStorage: FromStorage | undefined
+  /** Cache key of the object in the version of the view. */
+  readonly #valueName: string
 
   constructor(resource: Resource, negotiated: Negotiated) {
     this.resource = resource
     this.negotiated = negotiated
     const { format, transform, pretty } = negotiated
     const kind = transform ? `${transform.kind}/${transform.version}` : ''
-    this.formName = `${resource.group}/${resource.version} ${kind} ${format}${pretty ? ' pretty' : ''}`
+    this.#fromStorage = rulesOf(resource).fromStorage
+    this.#valueName = `${apiVersionOf(resource)} ${this.#fromStorage?.name ?? ''}`
+    this.formName = `${this.#valueName} ${kind} ${format}${pretty ? ' pretty' : ''}`
     this.#isStored =
       resource.storage.version === resource.version && resource.storage.group === resource.group
   }
@@ -43,15 +50,21 @@ export class View {
         metadataOnly(object, transform.version),
       )
     }
-    if (this.#isStored) return stored.object
+    const fromStorage = this.#fromStorage
+    if (this.#isStored && fromStorage === undefined) return stored.object
     const { resource } = this
-    return stored.form(apiVersionOf(resource), object => convertObject(object, resource))
+    return stored.form(this.#valueName, object => {
+      const decoded = fromStorage?.decode(object) ?? object
+      return this.#isStored ? decoded : convertObject(decoded, resource)
+    })
   }
 
   /** The value encoded in the media type of the view. */
   bytes(stored: StoredObject): Uint8Array {
     const { format, transform, pretty } = this.negotiated
-    if (this.#isStored && format === 'json' && transform === undefined && !pretty) return stored.json
+    const isPlain = this.#isStored && format === 'json' && transform === undefined && !pretty
+    const isVerbatim = this.#fromStorage === undefined || this.value(stored) === stored.object
+    if (isPlain && isVerbatim) return stored.json
     return stored.form(this.formName, () => encodeValue(this.value(stored), this.negotiated))
   }
 

@@ -4,7 +4,8 @@ import * as k8s from '@kubernetes/client-node'
 import { apiClasses, classNameOf, type ApiClass } from './client-node/api-class.ts'
 import { changed } from './client-node/changed.ts'
 import { clusterForFile } from './cluster.ts'
-import { samples, type Sample } from './samples.ts'
+import { isEstablished, samples, type Sample } from './samples.ts'
+import { waitUntil } from '../wait-until.ts'
 
 // API priority and fairness is off, since its controller would update the status of flow schemas
 // concurrently.
@@ -137,8 +138,16 @@ async function live(api: ApiClass, sample: Sample, home: string): Promise<void> 
   assert.deepEqual([created.apiVersion, created.kind, created.metadata.name], [apiVersion, kind, name])
   assert.ok(created.metadata.creationTimestamp instanceof Date)
 
-  const read = (await api.call(method('read'), { ...place, name })) as Stored
-  assert.deepEqual(read, created)
+  let read = (await api.call(method('read'), { ...place, name })) as Stored
+  if (kind === 'CustomResourceDefinition') {
+    // The API server itself writes its status.
+    await waitUntil(async () => {
+      read = (await api.call(method('read'), { ...place, name })) as Stored
+      return isEstablished(read)
+    })
+  } else {
+    assert.deepEqual(read, created)
+  }
   const metadata = changed(read.metadata, { labels: { ...read.metadata.labels, step: 'replaced' } })
   const replaced = (await api.call(method('replace'), {
     ...place,

@@ -3,6 +3,9 @@
  * field of each type (lists, maps, quantities, IntOrString ports). Namespaced samples are meant for the
  * namespace `samples`, but do not set it.
  */
+import { isTrue } from '#/api/conditions.ts'
+import type { CustomResourceDefinitionStatus } from '#/api/generated/apiextensions/v1.ts'
+
 export interface Sample {
   readonly apiVersion: string
   readonly kind: string
@@ -268,4 +271,10 @@ export const samples: readonly Sample[] = [
 
 function sample(apiVersion: string, kind: string, rest: Partial<Sample>): Sample {
   return { apiVersion, kind, metadata: { name: 'sample' }, ...rest }
+}
+
+/** True for a CustomResourceDefinition that is served. */
+export function isEstablished(definition: object): boolean {
+  const { status } = definition as { readonly status?: CustomResourceDefinitionStatus }
+  return isTrue(status?.conditions, 'Established')
 }

@@ -2,6 +2,7 @@
  * The resource of one version of a CustomResourceDefinition: a value like those of built-in kinds, which the
  * same handlers serve.
  */
+import { decode } from '../decoding/decode.ts'
 import { invalid, type FieldError } from '../field-error.ts'
 import type {
   CustomResourceDefinition,
@@ -12,6 +13,7 @@ import type {
 import type { KindRules, ScalePaths } from '../kind-rules.ts'
 import { jsonOf, objectOf, type KubernetesObject } from '../metadata.ts'
 import type { Resource, Scope, Subresource, Verb } from '../resource.ts'
+import type { StructSchema } from '../schema.ts'
 import type { JsonObject } from '../text/json-object.ts'
 import type { JsonValue } from '../text/json-value.ts'
 import { compileJsonPath } from '../text/json-path-query.ts'
@@ -111,12 +113,19 @@ function subresourcesOf(
 
 function rulesOf({ definition, version, validateExpressions }: CustomResourceOptions): KindRules {
   const schema = schemaOf(definition, version)
+  const resourceSchema = resourceSchemaOf(schema)
   const fill = schema && compileDefaulting(schema)
   const validate = compileValidation(schema, validateExpressions)
   return {
     tracksGeneration: true,
     allowUnconditionalUpdate: false,
-    ...(fill && { withDefaults: object => withDefaults(object, fill) }),
+    ...(fill && {
+      withDefaults: object => withDefaults(object, fill),
+      fromStorage: {
+        name: `${definition.metadata.uid} ${definition.metadata.generation}`,
+        decode: object => withDefaults(pruned(object, resourceSchema), fill),
+      },
+    }),
     validate: object => validate(object, undefined),
     validateUpdate: validate,
     validateStatusUpdate: validate,
@@ -146,6 +155,13 @@ function withDefaults(
   const json = jsonOf(object)
   const filled = fill(json)
   return filled === json ? object : objectOf(filled)
+}
+
+/** Without the fields that the schema does not have. */
+function pruned(object: KubernetesObject, schema: StructSchema): KubernetesObject {
+  const json = jsonOf(object)
+  const { value } = decode(json, schema, { customResource: true })
+  return value === json ? object : objectOf(value)
 }
 
 type Validation = (object: KubernetesObject, old: KubernetesObject | undefined) => FieldError[]

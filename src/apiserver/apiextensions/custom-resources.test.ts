@@ -283,3 +283,34 @@ test('the scale subresource of a custom resource uses the paths of its definitio
   assert.deepEqual(scaled.body['spec'], { replicas: 7 })
   assert.deepEqual((await request('GET', `${cronTabs}/a`)).body['spec'], { size: 7 })
 })
+
+test('stored custom objects get defaults of a later schema when they are read', async t => {
+  const schemaWith = (fields: object) => ({
+    openAPIV3Schema: { type: 'object', properties: { spec: { type: 'object', properties: fields } } },
+  })
+  const { request } = await start(t, definition({ schema: schemaWith({ a: { type: 'string' } }) }))
+  await request('POST', cronTabs, cronTab({ a: 'x' }))
+  const path = `${definitions}/crontabs.stable.example.com`
+  const { body } = await request('GET', path)
+  const later = definition({ schema: schemaWith({ b: { type: 'string', default: 'y' } }) })
+  await request('PUT', path, { ...later, metadata: body['metadata'] })
+  await until(async () => 'b' in specOf((await request('GET', `${cronTabs}/a`)).body))
+  assert.deepEqual((await request('GET', `${cronTabs}/a`)).body['spec'], { b: 'y' })
+  const { items } = (await request('GET', cronTabs)).body as unknown as {
+    readonly items: readonly AnyObject[]
+  }
+  assert.deepEqual(items[0]?.['spec'], { b: 'y' })
+})
+
+test('duplicate keys in an apply patch are errors with strict field validation', async t => {
+  const { raw, request } = await start(t)
+  const line = (minute: string): string => `  cronSpec: "${minute} * * * *"\n`
+  const apply = (validation: string) =>
+    raw('PATCH', `${cronTabs}/a?fieldManager=m&fieldValidation=${validation}`, {
+      headers: { 'content-type': 'application/apply-patch+yaml' },
+      body: `kind: CronTab\napiVersion: stable.example.com/v1\nspec:\n${['1', '2'].map(line).join('')}`,
+    })
+  assert.equal((await apply('Strict')).status, 400)
+  assert.equal((await apply('Ignore')).status, 201)
+  assert.equal(specOf((await request('GET', `${cronTabs}/a`)).body)['cronSpec'], '2 * * * *')
+})

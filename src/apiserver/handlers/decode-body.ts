@@ -6,7 +6,7 @@ import type { JsonValue } from '#/api/text/json-value.ts'
 import { objectOf, type KubernetesObject } from '#/api/metadata.ts'
 import { decodeProtobuf } from '#/api/protobuf.ts'
 import { quote } from '#/api/text/quote.ts'
-import type { GroupVersionKind } from '#/api/resource.ts'
+import { isCustomKind, type GroupVersionKind } from '#/api/resource.ts'
 import type { StructSchema } from '#/api/schema.ts'
 import { requestBytesMax, strictDecode, type FieldValidation } from '#/api/decoding/strict-decode.ts'
 import { bodyFormat, mediaTypes } from '../negotiation.ts'
@@ -31,7 +31,7 @@ export async function decodeBody(scope: RequestScope, expected: Expected): Promi
  */
 function readValue(value: JsonValue, { kind: { kind, version }, schema }: Expected): KubernetesObject {
   try {
-    return objectOf(decode(value, schema).value)
+    return objectOf(decode(value, schema, { customResource: isCustomKind({ schema }) }).value)
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
     throw badRequest(`${kind} in version ${quote(version)} cannot be handled as a ${kind}: ${error.message}`)
@@ -55,6 +55,7 @@ function decodeBytes(
     schema,
     expected: kind,
     fieldValidation,
+    customResource: isCustomKind({ schema }),
   })
   for (const warning of warnings) scope.context.warnings.add(warning)
   return objectOf(value)

@@ -16,7 +16,7 @@ import { quote } from '#/api/text/quote.ts'
 import { apiVersionOf } from '#/api/resource.ts'
 import type { StructSchema } from '#/api/schema.ts'
 import { formatTime } from '#/api/text/time.ts'
-import { parseYaml } from '#/api/text/yaml.ts'
+import { readYaml } from '#/api/text/yaml.ts'
 import { resetFieldsOf } from '../registry/reset-fields.ts'
 import { updateObject } from '../registry/update-object.ts'
 import { conversionIn } from '../registry/managed-fields.ts'
@@ -115,7 +115,7 @@ export function applyTo(
 
 function readApplied(scope: RequestScope, bytes: Uint8Array, options: WriteOptions): KubernetesObject {
   const { resource, info } = scope
-  const named = withName(parseApplied(bytes), info.name)
+  const named = withName(parseApplied(scope, bytes, options), info.name)
   // Rejects values that decoding would drop or convert, because a field manager could not own them.
   validateAppliedObject(named, resource.schema)
   const { schema } = resource
@@ -128,9 +128,24 @@ function readApplied(scope: RequestScope, bytes: Uint8Array, options: WriteOptio
   }
 }
 
-export function parseApplied(bytes: Uint8Array): JsonValue {
+/** Duplicate keys are errors or warnings, according to the field validation. */
+export function parseApplied(
+  { context }: Pick<RequestScope, 'context'>,
+  bytes: Uint8Array,
+  { fieldValidation }: Pick<WriteOptions, 'fieldValidation'>,
+): JsonValue {
   try {
-    return parseYaml(bytes)
+    const { value, duplicateKeys } = readYaml(bytes)
+    if (fieldValidation === 'Ignore' || duplicateKeys.length === 0) return value
+    const problems = duplicateKeys.map(
+      ({ key, line }) => `line ${line}: key ${quote(key)} already set in map`,
+    )
+    if (fieldValidation === 'Strict') {
+      const head = 'error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:'
+      throw badRequest([head, ...problems].join('\n  '))
+    }
+    for (const problem of problems) context.warnings.add(problem)
+    return value
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
     throw badRequest(`error decoding YAML: ${error.message}`)

@@ -35,7 +35,7 @@ export function customSchemas(resource: Resource, options: CustomOptions): Reado
 function describeObject(resource: Resource, options: CustomOptions): JsonSchema {
   const { dialect, documentation, authoredSchema } = options
   const authored = authoredSchema(resource) ?? describeStruct(resource.schema)
-  const { properties, ...rest } = dialect.version === 2 ? toVersion2(authored) : authored
+  const { properties, ...rest } = dialect.version === 2 ? withoutPreserving(toVersion2(authored)) : authored
   // A schema without properties allows anything; adding the common fields would restrict it.
   if (properties === undefined) return rest
   return {
@@ -44,10 +44,21 @@ function describeObject(resource: Resource, options: CustomOptions): JsonSchema 
       ...(properties as JsonSchema),
       ...typeFields(documentation),
       metadata: describedReference(dialect, metaDefinition('ObjectMeta'), {
-        description: documentation.describe('core.v1.Pod', 'metadata'),
+        description: metadataDescription,
       }),
     },
   }
+}
+
+/** The generated documentation has no text for the metadata of objects. */
+const metadataDescription =
+  "Standard object's metadata. More info: " +
+  'https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata'
+
+/** In version 2, a root without properties already stands for any object. */
+function withoutPreserving(schema: JsonSchema): JsonSchema {
+  const { 'x-kubernetes-preserve-unknown-fields': _, ...rest } = schema
+  return rest
 }
 
 function describeListOf(resource: Resource, { dialect, documentation }: CustomOptions): JsonSchema {

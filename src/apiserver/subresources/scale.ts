@@ -75,7 +75,7 @@ async function patch(scope: RequestScope): Promise<ApiResponse> {
 }
 
 function readConfiguration(scope: RequestScope, bytes: Uint8Array, options: WriteOptions): KubernetesObject {
-  const patch = parseApplied(bytes)
+  const patch = parseApplied(scope, bytes, options)
   return decodePatched(scope, {
     patch,
     patched: patch,
