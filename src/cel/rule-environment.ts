@@ -4,7 +4,6 @@
  */
 import type { JSONSchemaProps } from '#/api/generated/apiextensions/v1.ts'
 import type { Field, Schema } from '#/api/schema.ts'
-import { authorizerType } from './authorizer.ts'
 import { Environment } from './environment.ts'
 import { kubernetesLibraries } from './library.ts'
 import { schemaType } from './schema-type.ts'
@@ -16,10 +15,7 @@ export function ruleEnvironment(
 ): Environment {
   const self = schemaType(convert(schema, isRoot), 'selfType') ?? dynType
   const oldSelf = optionalOldSelf ? optionalOf(self) : self
-  return new Environment({
-    variables: { self, oldSelf, authorizer: authorizerType },
-    libraries: kubernetesLibraries,
-  })
+  return new Environment({ variables: { self, oldSelf }, libraries: kubernetesLibraries })
 }
 
 function convert(schema: JSONSchemaProps, isRoot: boolean): Schema {

@@ -22,6 +22,7 @@ import { isTerminating } from './definition-status.ts'
 import { compileEmbeddedCheck } from './embedded-resources.ts'
 import { printerColumnsOf } from './printer-columns.ts'
 import { resourceSchemaOf } from './resource-schema.ts'
+import { someSchema } from './subschemas.ts'
 import { compileListCheck } from './validate-lists.ts'
 import { compileSchemaCheck } from './validate-schema.ts'
 
@@ -46,6 +47,7 @@ export function customResourceOf(options: CustomResourceOptions): Resource {
   } = acceptedNames ?? definition.spec.names
   const storage = versions.find(each => each.storage) ?? version
   const columns = printerColumnsOf(version.additionalPrinterColumns)
+  const schema = resourceSchemaOf(schemaOf(definition, version))
   return {
     group,
     version: version.name,
@@ -57,10 +59,10 @@ export function customResourceOf(options: CustomResourceOptions): Resource {
     shortNames,
     categories,
     verbs: isTerminating(definition) ? verbs.filter(verb => verb !== 'create') : verbs,
-    schema: resourceSchemaOf(schemaOf(definition, version)),
+    schema,
     subresources: subresourcesOf(definition, version),
     storage: { group, version: storage.name },
-    rules: rulesOf(options),
+    rules: rulesOf(options, schema),
     ...(columns && { columns }),
   }
 }
@@ -111,9 +113,9 @@ function subresourcesOf(
   return found
 }
 
-function rulesOf({ definition, version, validateExpressions }: CustomResourceOptions): KindRules {
+function rulesOf(options: CustomResourceOptions, resourceSchema: StructSchema): KindRules {
+  const { definition, version, validateExpressions } = options
   const schema = schemaOf(definition, version)
-  const resourceSchema = resourceSchemaOf(schema)
   const fill = schema && compileDefaulting(schema)
   const validate = compileValidation(schema, validateExpressions)
   return {
@@ -182,6 +184,7 @@ function compileValidation(
   const checkSchema = compileSchemaCheck(schema)
   const checkEmbedded = compileEmbeddedCheck(schema)
   const checkLists = compileListCheck(schema)
+  const hasRules = someSchema(schema, nested => (nested['x-kubernetes-validations']?.length ?? 0) > 0)
   return (object, old) => {
     const json = jsonOf(object)
     const oldJson = old && jsonOf(old)
@@ -192,7 +195,7 @@ function compileValidation(
     ]
     if (!errors.some(({ reason }) => blocking.has(reason)))
       return [...errors, ...validateExpressions(json, oldJson)]
-    return schemaHasRules(schema) ? [...errors, notEvaluated] : errors
+    return hasRules ? [...errors, notEvaluated] : errors
   }
 }
 
@@ -202,10 +205,6 @@ const notEvaluated = invalid(
   'some validation rules were not checked because the object was invalid; ' +
     'correct the existing errors to complete validation',
 )
-
-function schemaHasRules(schema: JSONSchemaProps): boolean {
-  return JSON.stringify(schema).includes('"x-kubernetes-validations"')
-}
 
 function selectableFieldsOf({
   selectableFields = [],

@@ -2,51 +2,22 @@
 import { invalid, invalidEach, required, type FieldError } from '../field-error.ts'
 import type { JSONSchemaProps } from '../generated/apiextensions/v1.ts'
 import { parseGroupVersion } from '../group-version.ts'
-import { itemsOf, valuesOf } from './subschemas.ts'
 import type { ObjectMeta } from '../metadata.ts'
 import { checkDns1035Label, pathSegmentNames } from '../names.ts'
 import { isObject, type JsonObject } from '../text/json-object.ts'
 import type { JsonValue } from '../text/json-value.ts'
 import { validateMetadata } from '../validate-metadata.ts'
+import { compileWalk } from './walk-values.ts'
 
-type EmbeddedCheck = (value: JsonValue, path: string) => FieldError[]
-
-/** Undefined if the schema has no embedded resources. */
+/** Undefined if the schema has no embedded resources. The root is not embedded. */
 export function compileEmbeddedCheck(
   schema: JSONSchemaProps,
 ): ((object: JsonObject) => FieldError[]) | undefined {
-  const check = checkOf({ ...schema, 'x-kubernetes-embedded-resource': false })
-  return check && (object => check(object, ''))
-}
-
-function checkOf(schema: JSONSchemaProps): EmbeddedCheck | undefined {
-  const items = itemsOf(schema)
-  const checkItem = items && checkOf(items)
-  const values = valuesOf(schema)
-  const checkValue = values && checkOf(values)
-  const properties = Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
-    const check = checkOf(property)
-    return check ? [[name, check] as const] : []
+  const check = compileWalk(schema, nested => {
+    if (nested === schema || !nested['x-kubernetes-embedded-resource']) return undefined
+    return (value, path) => (isObject(value) ? validateResource(value, path) : [])
   })
-  const isResource = schema['x-kubernetes-embedded-resource'] === true
-  if (!isResource && !checkItem && !checkValue && properties.length === 0) return undefined
-  return (value, path) => {
-    if (Array.isArray(value)) {
-      return checkItem ? value.flatMap((item, index) => checkItem(item, `${path}[${index}]`)) : []
-    }
-    if (!isObject(value)) return []
-    return [
-      ...(isResource ? validateResource(value, path) : []),
-      ...properties.flatMap(([name, check]) => {
-        return Object.hasOwn(value, name)
-          ? check(value[name] as JsonValue, path === '' ? name : `${path}.${name}`)
-          : []
-      }),
-      ...(checkValue
-        ? Object.entries(value).flatMap(([name, each]) => checkValue(each, `${path}[${name}]`))
-        : []),
-    ]
-  }
+  return check && (object => check(object, ''))
 }
 
 function validateResource(object: JsonObject, path: string): FieldError[] {

@@ -1,53 +1,20 @@
 /** Items of `x-kubernetes-list-type` set and map lists must be unique. */
 import { duplicate, type FieldError } from '../field-error.ts'
 import type { JSONSchemaProps } from '../generated/apiextensions/v1.ts'
-import { itemsOf, valuesOf } from './subschemas.ts'
 import { isObject, type JsonObject } from '../text/json-object.ts'
 import type { JsonValue } from '../text/json-value.ts'
 import { listMapKey } from './correlate-items.ts'
-
-type ListCheck = (value: JsonValue, path: string) => FieldError[]
+import { compileWalk } from './walk-values.ts'
 
 /** Undefined if the schema has no such lists. */
 export function compileListCheck(
   schema: JSONSchemaProps,
 ): ((object: JsonObject) => FieldError[]) | undefined {
-  const check = checkOf(schema)
-  return check && (object => check(object, ''))
-}
-
-function checkOf(schema: JSONSchemaProps): ListCheck | undefined {
-  const items = itemsOf(schema)
-  const checkItem = items && checkOf(items)
-  const findKey = keyFinder(schema)
-  const values = valuesOf(schema)
-  const checkValue = values && checkOf(values)
-  const properties = Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
-    const check = checkOf(property)
-    return check ? [[name, check] as const] : []
+  const check = compileWalk(schema, nested => {
+    const findKey = keyFinder(nested)
+    return findKey && ((value, path) => (Array.isArray(value) ? findDuplicates(value, path, findKey) : []))
   })
-  if (!checkItem && !findKey && !checkValue && properties.length === 0) return undefined
-  return (value, path) => {
-    if (Array.isArray(value)) {
-      return [
-        ...(findKey ? findDuplicates(value, path, findKey) : []),
-        ...(checkItem ? value.flatMap((item, index) => checkItem(item, `${path}[${index}]`)) : []),
-      ]
-    }
-    if (!isObject(value)) return []
-    const checked = properties.flatMap(([name, check]) => {
-      return Object.hasOwn(value, name) ? check(value[name] as JsonValue, pathIn(path, name)) : []
-    })
-    if (!checkValue) return checked
-    return [
-      ...checked,
-      ...Object.entries(value).flatMap(([name, each]) => checkValue(each, `${path}[${name}]`)),
-    ]
-  }
-}
-
-function pathIn(path: string, name: string): string {
-  return path === '' ? name : `${path}.${name}`
+  return check && (object => check(object, ''))
 }
 
 /** The identity of an item and the value that the error shows. */

@@ -314,3 +314,36 @@ test('duplicate keys in an apply patch are errors with strict field validation',
   assert.equal((await apply('Ignore')).status, 201)
   assert.equal(specOf((await request('GET', `${cronTabs}/a`)).body)['cronSpec'], '2 * * * *')
 })
+
+test('rules in a malformed schema are no internal error', async t => {
+  const { request } = await startTestServer(t, platform)
+  const rules = { 'x-kubernetes-validations': [{ rule: 'self.a == 1' }] }
+  const malformed = [
+    { a: { type: 'array' } },
+    { a: { type: 'array', items: [{ type: 'string' }] } },
+    { a: { type: 'object', additionalProperties: 5 } },
+    { a: {} },
+  ]
+  for (const properties of malformed) {
+    const spec = { type: 'object', properties, ...rules }
+    const schema = { openAPIV3Schema: { type: 'object', properties: { spec } } }
+    const { code, text } = await request('POST', definitions, definition({ schema }))
+    assert.equal(code, 422, text)
+  }
+})
+
+test('instances of a definition without served versions are deleted with it', async t => {
+  const { server, request } = await start(t)
+  await request('POST', cronTabs, cronTab({ cronSpec: '* * * * *' }))
+  const path = `${definitions}/crontabs.stable.example.com`
+  await request('PATCH', path, [{ op: 'replace', path: '/spec/versions/0/served', value: false }], {
+    'content-type': 'application/json-patch+json',
+  })
+  await until(async () => (await request('GET', cronTabs)).code === 404)
+  await request('DELETE', path)
+  await until(async () => (await request('GET', path)).code === 404)
+  await establish({ request } as TestServer, definition())
+  await until(async () => (await request('GET', cronTabs)).code === 200)
+  const { items } = (await request('GET', cronTabs)).body as unknown as { readonly items: readonly unknown[] }
+  assert.deepEqual([items, server.isReady], [[], true])
+})

@@ -3,10 +3,12 @@
  * ones in the scheme, and deletes all instances of a definition before it goes. Every API server does this
  * for itself; their writes of the status are the same.
  */
+import { backoffMs, type Backoff } from '#/base/backoff.ts'
 import { customResourceOf } from '#/api/custom-resources/custom-resource.ts'
 import {
   cleanupFinalizer,
   isEstablished,
+  isTerminating,
   planDefinitionStatus,
 } from '#/api/custom-resources/definition-status.ts'
 import { withCondition } from '#/api/conditions.ts'
@@ -26,13 +28,18 @@ import { systemWriteRequest } from '../registry/system-write-request.ts'
 import { updateObject } from '../registry/update-object.ts'
 import { compileValidationRules } from './validation-rules.ts'
 
-const retryMs = 1_000
+/** After a failure to sync a definition. */
+const retryBackoff: Backoff = { initialMs: 1_000, maxMs: 60_000, factor: 2, jitter: 0 }
+
+/** Between checks whether the finalizers of all instances are gone. */
+const finalizePollMs = 1_000
 
 type Definition = Stored<CustomResourceDefinition>
 
-/** The resources that a definition has in the scheme, and the definition they were made from. */
+/** The resources that a definition has in the scheme. */
 interface Served {
-  readonly revision: number
+  /** What they were made from: most changes of a definition are of its conditions. */
+  readonly source: string
   readonly resources: readonly Resource[]
 }
 
@@ -42,6 +49,8 @@ export class CustomResources {
   readonly #schemas = new WeakMap<Resource, JsonSchema>()
   /** Names of definitions to look at. */
   readonly #pending = new Set<string>()
+  /** Consecutive failures, by name. */
+  readonly #failures = new Map<string, number>()
   #wake = Promise.withResolvers<void>()
 
   /** The registry's admission must admit everything: the writes are those of the server itself. */
@@ -54,14 +63,22 @@ export class CustomResources {
     return this.#schemas.get(resource)
   }
 
-  /** Registers the definitions that are established already. */
+  /** Registers the definitions that are established already. One that cannot be served does not stop the others. */
   load(): void {
-    for (const stored of this.#stored()) this.#serve(stored)
+    const { log } = this.#registry.platform
+    for (const { object } of this.#stored()) {
+      try {
+        this.#serve(object as Definition)
+      } catch (error) {
+        const customResourceDefinition = object.metadata.name
+        log.warn('Failed to serve CustomResourceDefinition', { customResourceDefinition, error })
+      }
+    }
   }
 
   /** Follows the definitions until aborted. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    const { cache, platform } = this.#registry
+    const { cache } = this.#registry
     const subscriber = {
       onEvents: (events: readonly CacheEvent[]) => this.#note(events),
       onReset: () => this.#addAll(),
@@ -72,9 +89,7 @@ export class CustomResources {
     while (!signal.aborted) {
       await this.#wake.promise
       this.#wake = Promise.withResolvers()
-      const failed = await this.#syncPending(signal)
-      if (failed.length === 0) continue
-      platform.clock.setTimer(retryMs, () => this.#add(failed))
+      await this.#syncPending(signal)
     }
     cache.unsubscribe(definitionsPrefix, subscriber)
   }
@@ -95,23 +110,24 @@ export class CustomResources {
     this.#wake.resolve()
   }
 
-  /** Returns the names of definitions that failed. */
-  async #syncPending(signal: AbortSignal): Promise<readonly string[]> {
-    const { log } = this.#registry.platform
+  /** A definition that fails is tried again after a growing pause. */
+  async #syncPending(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#registry.platform
     const names = [...this.#pending]
     this.#pending.clear()
-    const failed: string[] = []
     for (const name of names) {
-      if (signal.aborted) break
+      if (signal.aborted) return
       try {
         await this.#sync(name)
+        this.#failures.delete(name)
       } catch (error) {
         if (isApiError(error, 'NotFound')) continue
         log.warn('Failed to sync CustomResourceDefinition', { customResourceDefinition: name, error })
-        failed.push(name)
+        const failures = (this.#failures.get(name) ?? 0) + 1
+        this.#failures.set(name, failures)
+        clock.setTimer(backoffMs(failures, retryBackoff, 0), () => this.#add([name]))
       }
     }
-    return failed
   }
 
   async #sync(name: string): Promise<void> {
@@ -119,11 +135,11 @@ export class CustomResources {
     if (stored === undefined) return this.#withdraw(name)
     const definition = stored.object as Definition
     if (isBeingDeleted(definition)) {
-      this.#serve(stored)
+      this.#serve(definition)
       return this.#finalize(definition)
     }
     await this.#updateStatus(definition)
-    this.#serve(stored)
+    this.#serve(definition)
   }
 
   async #updateStatus(definition: Definition): Promise<void> {
@@ -137,12 +153,13 @@ export class CustomResources {
   }
 
   /** Puts the resources of an established definition into the scheme. */
-  #serve(stored: StoredObject): void {
-    const definition = stored.object as Definition
-    const { name } = definition.metadata
+  #serve(definition: Definition): void {
+    const { name, uid, generation } = definition.metadata
     if (!isEstablished(definition)) return this.#withdraw(name)
     const before = this.#served.get(name)
-    if (before?.revision === stored.revision) return
+    const { acceptedNames } = definition.status ?? {}
+    const source = JSON.stringify([uid, Number(generation), acceptedNames, isTerminating(definition)])
+    if (before?.source === source) return
     const resources = definition.spec.versions
       .filter(version => version.served && (version.storage || !needsWebhook(definition)))
       .map(version => {
@@ -158,7 +175,7 @@ export class CustomResources {
       })
     const remove = (before?.resources ?? []).map(resourceKey)
     this.#registry.scheme.change({ add: resources, remove })
-    this.#served.set(name, { revision: stored.revision, resources })
+    this.#served.set(name, { source, resources })
   }
 
   #withdraw(name: string): void {
@@ -171,15 +188,17 @@ export class CustomResources {
   /** Deletes all instances; once none is left, the finalizer is removed. */
   async #finalize(definition: Definition): Promise<void> {
     if (!hasFinalizer(definition, cleanupFinalizer)) return
-    const [resource] = this.#served.get(definition.metadata.name)?.resources ?? []
-    const left = resource ? await this.#deleteInstances(resource) : 0
+    // Instances are stored whether or not a version is served.
+    const version = definition.spec.versions.find(each => each.storage)
+    const wasServed = version !== undefined && isEstablished(definition)
+    const left = wasServed ? await this.#deleteInstances(customResourceOf({ definition, version })) : 0
     if (left > 0) {
       await this.#setTerminating(
         definition,
         'InstanceDeletionInProgress',
         'CustomResource deletion is in progress',
       )
-      this.#registry.platform.clock.setTimer(retryMs, () => this.#add([definition.metadata.name]))
+      this.#registry.platform.clock.setTimer(finalizePollMs, () => this.#add([definition.metadata.name]))
       return
     }
     await this.#setTerminating(definition, 'InstanceDeletionCompleted', 'removed all instances')

@@ -1,4 +1,6 @@
 /** Validates the CEL rules of a CustomResourceDefinition, which the validation of the kind does not compile. */
+import { validateStructuralSchema } from '#/api/custom-resources/structural-schema.ts'
+import { validateShape } from '#/api/custom-resources/subschemas.ts'
 import type { FieldError } from '#/api/field-error.ts'
 import type { CustomResourceDefinition } from '#/api/generated/apiextensions/v1.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
@@ -19,8 +21,10 @@ function validateRules(object: KubernetesObject, oldObject: KubernetesObject | u
   return (isShared ? versions.slice(0, 1) : versions).flatMap(({ name, schema }, index) => {
     const root = schema?.openAPIV3Schema
     if (root === undefined || equalJson(schema, olds.get(name))) return []
-    const owner = isShared ? 'spec.validation' : `spec.versions[${index}].schema`
-    return [...compileValidationRules(root, `${owner}.openAPIV3Schema`).errors]
+    const field = `${isShared ? 'spec.validation' : `spec.versions[${index}].schema`}.openAPIV3Schema`
+    // The validation of the kind reports these; the rules of such a schema cannot be compiled.
+    if (validateShape(field, root).length > 0 || validateStructuralSchema(field, root).length > 0) return []
+    return [...compileValidationRules(root, field).errors]
   })
 }
 
