@@ -16,7 +16,7 @@ import {
   number,
   object,
   string,
-} from './testdata/schemas.ts'
+} from './test-schemas.ts'
 
 /** Digits are limits: `s10` is a string of at most 10 characters, `l` a list without a limit. */
 const schema = object({

@@ -16,7 +16,7 @@ import {
   type SchemaPlace,
 } from './rule-cost.ts'
 import { ruleEnvironment } from './rule-environment.ts'
-import { array, integer, intOrString, map, object, string } from './testdata/schemas.ts'
+import { array, integer, intOrString, map, object, string } from './test-schemas.ts'
 
 const advice =
   '(try simplifying the rule, or adding maxItems, maxProperties, and maxLength ' +

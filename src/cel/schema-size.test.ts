@@ -15,7 +15,7 @@ import {
   number,
   object,
   string,
-} from './testdata/schemas.ts'
+} from './test-schemas.ts'
 
 /** A schema, its maximum size and cardinality, and rules with their greatest cost. */
 const cases: readonly (readonly [JSONSchemaProps, string, ...string[]])[] = [
