@@ -204,6 +204,11 @@ export function internalError(message: string, cause?: unknown): ApiError {
   return apiError('InternalError', text, { causes: [{ message }] }).causedBy(cause)
 }
 
+/** A failure without a reason: Kubernetes reports the errors of programs that it depends on so. */
+export function unknownError(message: string): ApiError {
+  return new ApiError(failure({ message, code: 500 }))
+}
+
 /** True if the value is an API error, with this reason if given. */
 export function isApiError(error: unknown, reason?: StatusReason): error is ApiError {
   return error instanceof ApiError && (reason === undefined || error.reason === reason)

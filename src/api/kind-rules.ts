@@ -7,6 +7,7 @@
 import type { FieldError } from './field-error.ts'
 import type { KubernetesObject } from './metadata.ts'
 import type { NameRule } from './names.ts'
+import type { GroupVersion } from './resource.ts'
 
 export interface KindRules<T extends KubernetesObject = KubernetesObject> {
   /** Name validation; DNS subdomain if absent. */
@@ -38,8 +39,8 @@ export interface KindRules<T extends KubernetesObject = KubernetesObject> {
   readonly deprecationWarning?: string
   /** Subresources other than status that write a part of the object: `ephemeralcontainers`, `approval`. */
   readonly subresources?: Readonly<Record<string, SubresourceStrategy<T>>>
-  /** Applied to stored objects when they are read, since the schema may have changed after they were written. */
-  readonly fromStorage?: FromStorage
+  /** Absent if the versions of the kind are converted by `api/conversion.ts`. */
+  readonly conversion?: VersionConversion
   /** Where the object has the fields of its Scale; `spec.replicas` and so on if absent. */
   readonly scale?: ScalePaths
   /** Fields supported by field selectors besides `metadata.name` and `metadata.namespace`. */
@@ -81,12 +82,21 @@ export interface SubresourceStrategy<T extends KubernetesObject = KubernetesObje
   readonly validate?: (object: T, old: T) => readonly FieldError[]
 }
 
-export interface FromStorage {
-  /** Changes with the schema; results are cached by it. */
+/**
+ * Conversion of a kind whose versions have schemas of their own. Its objects are admitted and validated in the
+ * version of the request, and converted when they are read from and written to the store.
+ */
+export interface VersionConversion {
+  /** Changes with the definition of the kind; results are cached by it. */
   readonly name: string
-  /** Returns the same object if nothing changes. */
-  readonly decode: (object: KubernetesObject) => KubernetesObject
+  /** Converts objects of any version; the results are in the same order. Throws or rejects with ApiError. */
+  readonly convert: (objects: readonly KubernetesObject[], to: GroupVersion) => ConvertedObjects
+  /** The same for objects from the store, whose schema may have changed after they were written. */
+  readonly decode: (objects: readonly KubernetesObject[], to: GroupVersion) => ConvertedObjects
 }
+
+/** A promise only if a webhook is called. */
+export type ConvertedObjects = readonly KubernetesObject[] | Promise<readonly KubernetesObject[]>
 
 /** Paths of the fields of a Scale, from the root of the object. */
 export interface ScalePaths {

@@ -149,7 +149,7 @@ export class ApiServer {
       ...(genericHooks && { genericHooks }),
     }
     this.#discovery = new Discovery(this.scheme, { build, serverAddress: `${address}:${port}` })
-    this.#customResources = new CustomResources({ ...this.#registry, admission: noAdmission })
+    this.#customResources = new CustomResources({ ...this.#registry, admission: noAdmission }, connectHttp)
     this.#openApi = new OpenApi(this.scheme, {
       build,
       clock: platform.clock,

@@ -5,7 +5,6 @@
 import { convertObject } from '#/api/conversion.ts'
 import { stringifyJson } from '#/api/text/json.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
-import type { FromStorage } from '#/api/kind-rules.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { encodeProtobuf } from '#/api/protobuf.ts'
 import { apiVersionOf, type Resource } from '#/api/resource.ts'
@@ -20,9 +19,8 @@ export class View {
   readonly negotiated: Negotiated
   /** Cache key of the encodings that this view produces. */
   readonly formName: string
-  /** True if the view's version is the storage version. */
-  readonly #isStored: boolean
-  readonly #fromStorage: FromStorage | undefined
+  /** True if objects arrive in the version of the view: it is the storage version, or they were converted. */
+  readonly #isConverted: boolean
   /** Cache key of the object in the version of the view. */
   readonly #valueName: string
 
@@ -31,11 +29,12 @@ export class View {
     this.negotiated = negotiated
     const { format, transform, pretty } = negotiated
     const kind = transform ? `${transform.kind}/${transform.version}` : ''
-    this.#fromStorage = rulesOf(resource).fromStorage
-    this.#valueName = `${apiVersionOf(resource)} ${this.#fromStorage?.name ?? ''}`
+    const { conversion } = rulesOf(resource)
+    this.#valueName = `${apiVersionOf(resource)} ${conversion?.name ?? ''}`
     this.formName = `${this.#valueName} ${kind} ${format}${pretty ? ' pretty' : ''}`
-    this.#isStored =
-      resource.storage.version === resource.version && resource.storage.group === resource.group
+    this.#isConverted =
+      conversion !== undefined ||
+      (resource.storage.version === resource.version && resource.storage.group === resource.group)
   }
 
   get mediaType(): string {
@@ -50,21 +49,15 @@ export class View {
         metadataOnly(object, transform.version),
       )
     }
-    const fromStorage = this.#fromStorage
-    if (this.#isStored && fromStorage === undefined) return stored.object
-    const { resource } = this
-    return stored.form(this.#valueName, object => {
-      const decoded = fromStorage?.decode(object) ?? object
-      return this.#isStored ? decoded : convertObject(decoded, resource)
-    })
+    if (this.#isConverted) return stored.object
+    return stored.form(this.#valueName, object => convertObject(object, this.resource))
   }
 
   /** The value encoded in the media type of the view. */
   bytes(stored: StoredObject): Uint8Array {
     const { format, transform, pretty } = this.negotiated
-    const isPlain = this.#isStored && format === 'json' && transform === undefined && !pretty
-    const isVerbatim = this.#fromStorage === undefined || this.value(stored) === stored.object
-    if (isPlain && isVerbatim) return stored.json
+    const isPlain = format === 'json' && transform === undefined && !pretty
+    if (this.#isConverted && isPlain) return stored.json
     return stored.form(this.formName, () => encodeValue(this.value(stored), this.negotiated))
   }
 

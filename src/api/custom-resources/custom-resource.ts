@@ -2,7 +2,6 @@
  * The resource of one version of a CustomResourceDefinition: a value like those of built-in kinds, which the
  * same handlers serve.
  */
-import { decode } from '../decoding/decode.ts'
 import { invalid, type FieldError } from '../field-error.ts'
 import type {
   CustomResourceDefinition,
@@ -10,25 +9,27 @@ import type {
   CustomResourceSubresourceScale,
   JSONSchemaProps,
 } from '../generated/apiextensions/v1.ts'
-import type { KindRules, ScalePaths } from '../kind-rules.ts'
-import { jsonOf, objectOf, type KubernetesObject } from '../metadata.ts'
+import type { KindRules, ScalePaths, VersionConversion } from '../kind-rules.ts'
+import { jsonOf, type KubernetesObject } from '../metadata.ts'
 import type { Resource, Scope, Subresource, Verb } from '../resource.ts'
-import type { StructSchema } from '../schema.ts'
 import type { JsonObject } from '../text/json-object.ts'
 import type { JsonValue } from '../text/json-value.ts'
 import { compileJsonPath } from '../text/json-path-query.ts'
-import { compileDefaulting } from './defaulting.ts'
 import { isTerminating } from './definition-status.ts'
 import { compileEmbeddedCheck } from './embedded-resources.ts'
 import { printerColumnsOf } from './printer-columns.ts'
-import { resourceSchemaOf } from './resource-schema.ts'
 import { someSchema } from './subschemas.ts'
 import { compileListCheck } from './validate-lists.ts'
 import { compileSchemaCheck } from './validate-schema.ts'
+import { compileVersionSchema, type VersionSchema } from './version-schema.ts'
 
 export interface CustomResourceOptions {
   readonly definition: CustomResourceDefinition
   readonly version: CustomResourceDefinitionVersion
+  /** The compiled schema of the version. */
+  readonly schema?: VersionSchema
+  /** Between the versions of the definition. Without it objects are used as they are stored. */
+  readonly conversion?: VersionConversion
   /** Evaluates `x-kubernetes-validations`. `old` is undefined for a new object. */
   readonly validateExpressions?: (object: JsonObject, old: JsonObject | undefined) => FieldError[]
 }
@@ -47,7 +48,7 @@ export function customResourceOf(options: CustomResourceOptions): Resource {
   } = acceptedNames ?? definition.spec.names
   const storage = versions.find(each => each.storage) ?? version
   const columns = printerColumnsOf(version.additionalPrinterColumns)
-  const schema = resourceSchemaOf(schemaOf(definition, version))
+  const schema = options.schema ?? compileVersionSchema(definition, version)
   return {
     group,
     version: version.name,
@@ -59,7 +60,7 @@ export function customResourceOf(options: CustomResourceOptions): Resource {
     shortNames,
     categories,
     verbs: isTerminating(definition) ? verbs.filter(verb => verb !== 'create') : verbs,
-    schema,
+    schema: schema.struct,
     subresources: subresourcesOf(definition, version),
     storage: { group, version: storage.name },
     rules: rulesOf(options, schema),
@@ -79,16 +80,6 @@ const verbs: readonly Verb[] = [
 ]
 
 const subresourceVerbs: readonly Verb[] = ['get', 'patch', 'update']
-
-/** Undefined if all fields are preserved. */
-function schemaOf(
-  { spec }: CustomResourceDefinition,
-  { schema }: CustomResourceDefinitionVersion,
-): JSONSchemaProps | undefined {
-  const root = schema?.openAPIV3Schema
-  if (root === undefined) return undefined
-  return spec.preserveUnknownFields ? { ...root, 'x-kubernetes-preserve-unknown-fields': true } : root
-}
 
 function subresourcesOf(
   { spec }: CustomResourceDefinition,
@@ -113,21 +104,14 @@ function subresourcesOf(
   return found
 }
 
-function rulesOf(options: CustomResourceOptions, resourceSchema: StructSchema): KindRules {
-  const { definition, version, validateExpressions } = options
-  const schema = schemaOf(definition, version)
-  const fill = schema && compileDefaulting(schema)
-  const validate = compileValidation(schema, validateExpressions)
+function rulesOf(options: CustomResourceOptions, schema: VersionSchema): KindRules {
+  const { version, conversion, validateExpressions } = options
+  const validate = compileValidation(schema.authored, validateExpressions)
   return {
     tracksGeneration: true,
     allowUnconditionalUpdate: false,
-    ...(fill && {
-      withDefaults: object => withDefaults(object, fill),
-      fromStorage: {
-        name: `${definition.metadata.uid} ${definition.metadata.generation}`,
-        decode: object => withDefaults(pruned(object, resourceSchema), fill),
-      },
-    }),
+    withDefaults: schema.withDefaults,
+    ...(conversion && { conversion }),
     validate: object => validate(object, undefined),
     validateUpdate: validate,
     validateStatusUpdate: validate,
@@ -148,22 +132,6 @@ function scalePathsOf(scale: CustomResourceSubresourceScale): ScalePaths {
     statusReplicas: names(scale.statusReplicasPath),
     ...(scale.labelSelectorPath && { labelSelector: names(scale.labelSelectorPath) }),
   }
-}
-
-function withDefaults(
-  object: KubernetesObject,
-  fill: ReturnType<typeof compileDefaulting>,
-): KubernetesObject {
-  const json = jsonOf(object)
-  const filled = fill(json)
-  return filled === json ? object : objectOf(filled)
-}
-
-/** Without the fields that the schema does not have. */
-function pruned(object: KubernetesObject, schema: StructSchema): KubernetesObject {
-  const json = jsonOf(object)
-  const { value } = decode(json, schema, { customResource: true })
-  return value === json ? object : objectOf(value)
 }
 
 type Validation = (object: KubernetesObject, old: KubernetesObject | undefined) => FieldError[]

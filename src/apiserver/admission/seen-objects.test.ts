@@ -11,7 +11,7 @@ import { nodePlatform } from '#/platform/node.ts'
 import type { AdmissionPlugin, AdmissionAttributes } from './admission-chain.ts'
 import { imagePolicyWebhook } from './plugins/image-policy-webhook.ts'
 import { serviceAccount } from './plugins/service-account.ts'
-import { fakeConnect, withKubeconfig } from './testdata/fake-webhook-server.ts'
+import { fakeConnect, withKubeconfig } from '../test-webhook-server.ts'
 import { startTestServer, type Answer, type TestServer } from '../test-server.ts'
 import { outcome, pod, pods } from './testdata/plugin-server.ts'
 

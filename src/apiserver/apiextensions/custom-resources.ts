@@ -11,6 +11,8 @@ import {
   isTerminating,
   planDefinitionStatus,
 } from '#/api/custom-resources/definition-status.ts'
+import { versionConversionOf } from '#/api/custom-resources/version-conversion.ts'
+import { compileVersionSchema } from '#/api/custom-resources/version-schema.ts'
 import { withCondition } from '#/api/conditions.ts'
 import { isApiError } from '#/api/errors.ts'
 import type { CustomResourceDefinition } from '#/api/generated/apiextensions/v1.ts'
@@ -18,6 +20,9 @@ import { customResourceDefinitions } from '#/api/generated/apiextensions/v1-reso
 import { hasFinalizer, isBeingDeleted, withoutFinalizer, type Stored } from '#/api/metadata.ts'
 import type { GroupVersionResource, Resource } from '#/api/resource.ts'
 import { formatTime } from '#/api/text/time.ts'
+import type { WebhookCredentials } from '#/kubeconfig/webhook-kubeconfig.ts'
+import type { HttpConnect } from '#/platform/http-client.ts'
+import { WebhookClient } from '../webhook-client.ts'
 import type { JsonSchema } from '../openapi/json-schema.ts'
 import type { CacheEvent } from '../registry/cache-event.ts'
 import { deleteObject } from '../registry/delete-object.ts'
@@ -26,6 +31,7 @@ import { keyOf, prefixOf } from '../registry/store-keys.ts'
 import type { StoredObject } from '../registry/stored-object.ts'
 import { systemWriteRequest } from '../registry/system-write-request.ts'
 import { updateObject } from '../registry/update-object.ts'
+import { conversionWebhookOf, type ConversionClient } from './conversion-webhook.ts'
 import { compileValidationRules } from './validation-rules.ts'
 
 /** After a failure to sync a definition. */
@@ -45,6 +51,7 @@ interface Served {
 
 export class CustomResources {
   readonly #registry: Registry
+  readonly #webhooks: ConversionClient
   readonly #served = new Map<string, Served>()
   readonly #schemas = new WeakMap<Resource, JsonSchema>()
   /** Names of definitions to look at. */
@@ -54,8 +61,11 @@ export class CustomResources {
   #wake = Promise.withResolvers<void>()
 
   /** The registry's admission must admit everything: the writes are those of the server itself. */
-  constructor(registry: Registry) {
+  constructor(registry: Registry, connectHttp: HttpConnect | undefined) {
     this.#registry = registry
+    const { platform, cache } = registry
+    const client = new WebhookClient({ platform, cache, ...(connectHttp && { connectHttp }) }, noCredentials)
+    this.#webhooks = { client, random: platform.random }
   }
 
   /** The schema of a custom resource as its author wrote it. */
@@ -92,6 +102,7 @@ export class CustomResources {
       await this.#syncPending(signal)
     }
     cache.unsubscribe(definitionsPrefix, subscriber)
+    this.#webhooks.client.close()
   }
 
   #note(events: readonly CacheEvent[]): void {
@@ -160,14 +171,21 @@ export class CustomResources {
     const { acceptedNames } = definition.status ?? {}
     const source = JSON.stringify([uid, Number(generation), acceptedNames, isTerminating(definition)])
     if (before?.source === source) return
+    const schemas = new Map(
+      definition.spec.versions.map(version => [version.name, compileVersionSchema(definition, version)]),
+    )
+    const webhook = conversionWebhookOf(definition, this.#webhooks)
+    const conversion = versionConversionOf({ definition, schemas, ...(webhook && { webhook }) })
     const resources = definition.spec.versions
-      .filter(version => version.served && (version.storage || !needsWebhook(definition)))
+      .filter(version => version.served)
       .map(version => {
         const schema = version.schema?.openAPIV3Schema
         const rules = schema && compileValidationRules(schema, '')
         const resource = customResourceOf({
           definition,
           version,
+          schema: schemas.get(version.name)!,
+          conversion,
           ...(rules && { validateExpressions: rules.validate }),
         })
         if (schema) this.#schemas.set(resource, schema as JsonSchema)
@@ -247,10 +265,8 @@ export class CustomResources {
   }
 }
 
-/** Other versions than the stored one cannot be served without calling the conversion webhook. */
-function needsWebhook({ spec: { conversion } }: Definition): boolean {
-  return conversion?.strategy === 'Webhook'
-}
+/** Conversion webhooks are called without credentials. */
+const noCredentials = async (): Promise<WebhookCredentials> => ({ users: new Map() })
 
 const definitionsPrefix = prefixOf(customResourceDefinitions, '')
 

@@ -15,5 +15,5 @@ export async function create(scope: RequestScope): Promise<ApiResponse> {
     fieldValidation: options.fieldValidation,
   })
   const stored = await createObject(registry, writeRequest(scope, options), object)
-  return { status: 201, body: objectBody(view, stored, scope) }
+  return { status: 201, body: await objectBody(view, stored, scope) }
 }

@@ -16,7 +16,7 @@ export async function deleteHandler(scope: RequestScope): Promise<ApiResponse> {
   const outcome = await deleteObject(scope.registry, writeRequest(scope, options), options)
   if (outcome.isGone && !returnsObject(scope))
     return { status: 200, body: valueBody(goneStatus(scope, outcome.stored), scope.view.negotiated) }
-  return { status: 200, body: objectBody(scope.view, outcome.stored, scope) }
+  return { status: 200, body: await objectBody(scope.view, outcome.stored, scope) }
 }
 
 /** Pods and some other kinds return the deleted object; most return a Status. */

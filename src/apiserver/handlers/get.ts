@@ -12,5 +12,5 @@ export async function get(scope: RequestScope): Promise<ApiResponse> {
   await waitUntilFresh(scope, parseResourceVersion(context.request.query.get('resourceVersion') ?? ''))
   const stored = registry.cache.get(key)
   if (stored === undefined) throw notFound(subjectOf(scope))
-  return { status: 200, body: objectBody(view, stored, scope) }
+  return { status: 200, body: await objectBody(view, stored, scope) }
 }

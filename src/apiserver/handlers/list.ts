@@ -1,6 +1,7 @@
 /** Lists: served from the cache if it has the requested revision, and from the store for older revisions. */
 import { ApiError, badRequest, expired, isApiError } from '#/api/errors.ts'
 import { StoreError } from '#/store/store.ts'
+import { isConvertedOnRead, readObjects } from '../registry/convert-objects.ts'
 import type { StoredObject } from '../registry/stored-object.ts'
 import { keyOf, prefixOf } from '../registry/store-keys.ts'
 import type { ApiResponse } from '../request.ts'
@@ -23,7 +24,13 @@ export interface ListPage {
   readonly whole?: WholeList
 }
 
+/** The objects of the page are in the version of the request. */
 export async function readPage(scope: RequestScope, options: ListOptions): Promise<ListPage> {
+  const page = await readStoredPage(scope, options)
+  return { ...page, objects: await readObjects(scope.resource, page.objects) }
+}
+
+async function readStoredPage(scope: RequestScope, options: ListOptions): Promise<ListPage> {
   const { resource, info } = scope
   const prefix = prefixOf(resource, info.namespace)
   if (options.continueToken !== '') return continued(scope, options, prefix)
@@ -81,13 +88,20 @@ interface Position {
 }
 
 /** A page at the revision of the cache. */
-function cachedPage(scope: RequestScope, options: ListOptions, { prefix, after }: Position): ListPage {
+async function cachedPage(
+  scope: RequestScope,
+  options: ListOptions,
+  { prefix, after }: Position,
+): Promise<ListPage> {
   const { cache } = scope.registry
+  const { revision } = cache
   const { selection } = options
   const limit = options.limit || Infinity
   const objects: StoredObject[] = []
   let more = false
-  for (const stored of candidates(scope, options, { prefix, after })) {
+  const found = candidates(scope, options, { prefix, after })
+  const isRead = !selection.isAll && isConvertedOnRead(scope.resource)
+  for (const stored of isRead ? await readObjects(scope.resource, [...found]) : found) {
     if (!selection.isAll && !selection.matches(stored)) continue
     if (objects.length === limit) {
       more = true
@@ -100,7 +114,7 @@ function cachedPage(scope: RequestScope, options: ListOptions, { prefix, after }
   const isWhole = selection.isAll && !more && after === undefined
   return {
     objects,
-    meta: metaOf({ revision: cache.revision, prefix, last: more ? last : undefined, remaining }),
+    meta: metaOf({ revision, prefix, last: more ? last : undefined, remaining }),
     ...(isWhole && { whole: { prefix, changedRevision: cache.lastChange(prefix) } }),
   }
 }
@@ -133,7 +147,7 @@ async function pageAt(
     // Fails if the revision is compacted, even if the listed objects have not changed since.
     await scope.registry.store.get(prefix, { revision })
     if (scope.registry.cache.eventsAfter(prefix, revision)?.length === 0) {
-      const page = cachedPage(scope, options, position)
+      const page = await cachedPage(scope, options, position)
       return {
         objects: page.objects,
         meta: withRevision(page.meta, { revision, prefix, last: page.objects.at(-1) }),
@@ -147,14 +161,15 @@ async function pageAt(
 }
 
 async function storedPage(
-  { registry: { cache } }: RequestScope,
+  { resource, registry: { cache } }: RequestScope,
   { selection, limit }: ListOptions,
   { prefix, after, revision }: Position & { readonly revision: number },
 ): Promise<ListPage> {
   const objects: StoredObject[] = []
   const pages = cache.listAt({ prefix, revision, after, limit: limit > 0 ? limit : storePageKeys })
   for await (const { objects: page, remaining } of pages) {
-    for (const [index, stored] of page.entries()) {
+    const found = selection.isAll ? page : await readObjects(resource, page)
+    for (const [index, stored] of found.entries()) {
       if (!selection.isAll && !selection.matches(stored)) continue
       objects.push(stored)
       if (objects.length !== limit) continue

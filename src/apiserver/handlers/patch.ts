@@ -19,7 +19,7 @@ import { formatTime } from '#/api/text/time.ts'
 import { readYaml } from '#/api/text/yaml.ts'
 import { resetFieldsOf } from '../registry/reset-fields.ts'
 import { updateObject } from '../registry/update-object.ts'
-import { conversionIn } from '../registry/managed-fields.ts'
+import { runWithConversions } from '../registry/managed-fields.ts'
 import { isTrue } from '../request-info.ts'
 import type { ApiResponse } from '../request.ts'
 import { objectBody } from '../object-body.ts'
@@ -43,7 +43,7 @@ async function change(scope: RequestScope, options: WriteOptions): Promise<ApiRe
     change: oldObject => checkObject(scope, applyTo(oldObject as unknown as JsonValue)),
     ...(scope.strategy && { strategy: scope.strategy }),
   })
-  return { status: 200, body: objectBody(view, stored, scope) }
+  return { status: 200, body: await objectBody(view, stored, scope) }
 }
 
 /** A patch must not change the identity of the object. */
@@ -67,23 +67,25 @@ async function apply(scope: RequestScope, options: WriteOptions): Promise<ApiRes
     ])
   }
   const applied = readApplied(scope, await bodyBytes(scope), options)
-  const outcome = (live: KubernetesObject | undefined): KubernetesObject =>
-    applyTo(scope, options, {
-      live,
-      applied,
-      schema: resource.schema,
-      apiVersion: apiVersionOf(resource),
-      convert: conversionIn(registry, resource),
-      resetFields: resetFieldsOf(resource, info.subresource),
-    })
+  const outcome = (live: KubernetesObject | undefined): Promise<KubernetesObject> =>
+    runWithConversions(registry, resource, convert =>
+      applyTo(scope, options, {
+        live,
+        applied,
+        schema: resource.schema,
+        apiVersion: apiVersionOf(resource),
+        convert,
+        resetFields: resetFieldsOf(resource, info.subresource),
+      }),
+    )
   // Without a field manager, because the managed fields are already those of the applied configuration.
   const request = writeRequest(scope, { ...options, fieldManager: undefined })
   const { stored, created } = await updateObject(registry, request, {
     change: oldObject => outcome(oldObject),
-    ...(info.subresource === '' && { create: async () => outcome(undefined) }),
+    ...(info.subresource === '' && { create: () => outcome(undefined) }),
     ...(scope.strategy && { strategy: scope.strategy }),
   })
-  return { status: created ? 201 : 200, body: objectBody(view, stored, scope) }
+  return { status: created ? 201 : 200, body: await objectBody(view, stored, scope) }
 }
 
 export interface Applying extends Pick<ApplyOptions, 'apiVersion' | 'convert' | 'resetFields'> {

@@ -5,6 +5,7 @@ import type { KubernetesObject } from '#/api/metadata.ts'
 import { parseSelector } from '#/api/selectors/parse-selector.ts'
 import { everything, type Selector } from '#/api/selectors/selector.ts'
 import { SelectorError } from '#/api/selectors/selector-error.ts'
+import { isConvertedOnRead } from '../registry/convert-objects.ts'
 import type { StoredObject } from '../registry/stored-object.ts'
 import type { FieldValue } from '../registry/subscribers.ts'
 import type { RequestScope } from './request-scope.ts'
@@ -31,7 +32,8 @@ export function readSelection({ context, resource }: RequestScope): Selection {
     isAll: labels.isEmpty && fields.isEmpty,
     name: fields.requiresExact('metadata.name'),
     namespace: fields.requiresExact('metadata.namespace'),
-    indexedField: fieldValue(fields, selectable),
+    // The index is over stored objects.
+    indexedField: isConvertedOnRead(resource) ? undefined : fieldValue(fields, selectable),
     matches: stored => matchesBoth(stored.object, selectors),
   }
 }

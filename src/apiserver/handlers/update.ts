@@ -26,7 +26,7 @@ export async function update(scope: RequestScope): Promise<ApiResponse> {
     ...(scope.strategy && { strategy: scope.strategy }),
     ...(mayCreate && { create: async () => sent }),
   })
-  return { status: created ? 201 : 200, body: objectBody(view, stored, scope) }
+  return { status: created ? 201 : 200, body: await objectBody(view, stored, scope) }
 }
 
 /** The name and namespace of the body must match the path. */

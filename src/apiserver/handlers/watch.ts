@@ -3,8 +3,10 @@
  * it disconnects, the timeout expires, or it falls behind and must relist.
  */
 import { expired, isApiError, notAcceptable, type ApiError } from '#/api/errors.ts'
+import type { Resource } from '#/api/resource.ts'
 import { StoreError } from '#/store/store.ts'
 import { mediaTypes } from '../negotiation.ts'
+import { isConvertedOnRead, readEvents, readObjects } from '../registry/convert-objects.ts'
 import { CacheEvent } from '../registry/cache-event.ts'
 import type { StoredObject } from '../registry/stored-object.ts'
 import { keyOf, prefixOf } from '../registry/store-keys.ts'
@@ -74,7 +76,7 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
     try {
       yield* begin
       while (!request.signal.aborted) {
-        const chunks = this.#take()
+        const chunks = await this.#take()
         if (chunks.length > 0) yield chunks
         else if (this.#end !== undefined) return
         else await this.#wait()
@@ -112,9 +114,8 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
   ): AsyncGenerator<readonly StreamChunk[], void, undefined> {
     const { selection, sendInitialEvents } = this.#options
     for (let start = 0; start < objects.length; start += initialAtOnce) {
-      const page = objects
-        .slice(start, start + initialAtOnce)
-        .filter(stored => selection.isAll || selection.matches(stored))
+      const found = await readObjects(this.#scope.resource, objects.slice(start, start + initialAtOnce))
+      const page = found.filter(stored => selection.isAll || selection.matches(stored))
       if (page.length > 0) yield page.map(stored => this.#encoder.initial(stored))
     }
     if (sendInitialEvents) yield [this.#encoder.bookmark(revision, { 'k8s.io/initial-events-end': 'true' })]
@@ -134,7 +135,8 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
     })
     try {
       for await (const events of replayed) {
-        const chunks = events.flatMap(event => this.#encode(event))
+        const read = await readEvents(this.#scope.resource, events)
+        const chunks = read.flatMap(event => this.#encode(event))
         if (chunks.length > 0) yield chunks
       }
     } catch (error) {
@@ -143,10 +145,12 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
     }
   }
 
-  #take(): readonly StreamChunk[] {
+  async #take(): Promise<readonly StreamChunk[]> {
     const backlog = this.#backlog
     this.#backlog = []
-    const chunks = backlog.flatMap(item =>
+    const { resource } = this.#scope
+    const read = isConvertedOnRead(resource) ? await readBacklog(resource, backlog) : backlog
+    const chunks = read.flatMap(item =>
       item instanceof CacheEvent ? this.#encode(item) : [this.#encoder.bookmark(item.revision)],
     )
     if (this.#end !== undefined && this.#end !== 'time') {
@@ -209,6 +213,18 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
 
 interface Bookmark {
   readonly revision: number
+}
+
+async function readBacklog(
+  resource: Resource,
+  backlog: readonly (CacheEvent | Bookmark)[],
+): Promise<readonly (CacheEvent | Bookmark)[]> {
+  const events = await readEvents(
+    resource,
+    backlog.filter(item => item instanceof CacheEvent),
+  )
+  const read = events.values()
+  return backlog.map(item => (item instanceof CacheEvent ? read.next().value! : item))
 }
 
 /**

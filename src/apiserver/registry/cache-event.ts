@@ -16,6 +16,8 @@ export class CacheEvent {
   readonly previous: StoredObject | undefined
   #deleted: StoredObject | undefined
   #frames: Map<string, Uint8Array> | undefined
+  /** The event in other API versions, by name. */
+  #forms: Map<string, CacheEvent> | undefined
 
   constructor({ revision, key, current, previous }: Change) {
     this.revision = revision
@@ -45,12 +47,27 @@ export class CacheEvent {
     return made
   }
 
+  /** The event with other forms of its objects, cached by name; itself if they are the same. */
+  form(name: string, formOf: (stored: StoredObject) => StoredObject): CacheEvent {
+    const known = this.#forms?.get(name)
+    if (known) return known
+    const { revision, key } = this
+    const current = this.current && formOf(this.current)
+    const previous = this.previous && formOf(this.previous)
+    if (current === this.current && previous === this.previous) return this
+    const made = new CacheEvent({ revision, key, current, previous })
+    this.#forms ??= new Map()
+    this.#forms.set(name, made)
+    return made
+  }
+
   /**
    * Drops cached encodings and decoded forms to save memory, except those of `current`, which may still be
    * the live object.
    */
   releaseDecoded(): void {
     this.#frames = undefined
+    this.#forms = undefined
     this.#deleted = undefined
     this.previous?.releaseDecoded()
   }

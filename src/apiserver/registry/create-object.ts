@@ -1,11 +1,11 @@
 /** Object creation: naming, defaulting, admission, validation, and a create in the store. */
-import { convertObject } from '#/api/conversion.ts'
 import { alreadyExists, badRequest, generateNameConflict } from '#/api/errors.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { generateName, subdomainNames } from '#/api/names.ts'
 import { qualifiedResourceName } from '#/api/resource.ts'
 import { validateMetadata } from '#/api/validate-metadata.ts'
 import type { AdmissionAttributes } from '../admission/admission-chain.ts'
+import { convertTo, internalVersionOf } from './convert-objects.ts'
 import type { Registry } from './registry.ts'
 import { keyOf } from './store-keys.ts'
 import { encodeForStore, StoredObject } from './stored-object.ts'
@@ -53,9 +53,9 @@ async function tryCreate(
   const named = withoutSystemMetadata(withNames(request, sent))
   // A generated name is not part of the admission request.
   const { name = '' } = named.metadata
-  const defaulted = convertObject(withDefaults(rules, named), resource.storage)
+  const defaulted = await convertTo(resource, withDefaults(rules, named), internalVersionOf(resource))
   // Fields set by admission are not owned by the request's field manager.
-  const owned = withManagedFields(registry, request, { object: defaulted, oldObject: undefined })
+  const owned = await withManagedFields(registry, request, { object: defaulted, oldObject: undefined })
   const attributes: AdmissionAttributes = {
     ...request,
     name,
@@ -112,14 +112,16 @@ async function insert(
   { registry, request, key }: Insertion,
   object: KubernetesObject,
 ): Promise<StoredObject | undefined> {
-  const bytes = encodeForStore(object)
-  registry.cache.noteWrite(bytes, object)
-  const ttlMs = request.resource.rules?.ttlMs
+  const { resource } = request
+  const written = await convertTo(resource, object, resource.storage)
+  const bytes = encodeForStore(written)
+  registry.cache.noteWrite(bytes, written)
+  const ttlMs = resource.rules?.ttlMs
   const result = await translateStoreErrors(request, 'create', () =>
     registry.store.create(key, bytes, { ...(ttlMs && { ttlMs }) }),
   )
   return result.written
-    ? new StoredObject({ key, revision: result.revision, value: bytes }, object)
+    ? new StoredObject({ key, revision: result.revision, value: bytes }, written)
     : undefined
 }
 

@@ -7,6 +7,7 @@ import type { KindRules } from '#/api/kind-rules.ts'
 import type { KubernetesObject, ObjectMeta } from '#/api/metadata.ts'
 import { foregroundFinalizer, orphanFinalizer } from '#/api/names.ts'
 import { formatTime } from '#/api/text/time.ts'
+import { readObject } from './convert-objects.ts'
 import { getStoredObject } from './get-stored-object.ts'
 import type { Registry } from './registry.ts'
 import { rulesOf } from './resource-strategy.ts'
@@ -48,7 +49,7 @@ export async function deleteObject(
       ...request,
       operation: 'DELETE',
       object: undefined,
-      oldObject: current.object,
+      oldObject: (await readObject(resource, current)).object,
     } as const
     await registry.admission.mutate(attributes)
     await registry.admission.validate(attributes)

@@ -73,6 +73,16 @@ export class StoredObject {
     this.#forms = undefined
   }
 
+  hasForm(name: string): boolean {
+    return this.#forms?.has(name) ?? false
+  }
+
+  /** Replaces a form that is cached; undefined removes it. */
+  replaceForm(name: string, form: object | undefined): void {
+    if (form === undefined) this.#forms?.delete(name)
+    else if (this.#forms?.has(name)) this.#forms.set(name, form)
+  }
+
   /** A derived form of the object, computed on first use and cached. */
   form<T>(name: string, make: (object: Stored) => T): T {
     this.#forms ??= new Map()

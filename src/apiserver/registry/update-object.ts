@@ -3,14 +3,15 @@
  * the client specified a resourceVersion.
  */
 import { ignoreManagedFieldsTimestamps } from '#/api/apply.ts'
-import { convertObject } from '#/api/conversion.ts'
 import { conflict, notFound, optimisticLockErrorMessage } from '#/api/errors.ts'
 import { invalidObject } from '#/api/field-error.ts'
 import type { SubresourceStrategy } from '#/api/kind-rules.ts'
 import { jsonOf, objectOf, type KubernetesObject } from '#/api/metadata.ts'
-import { qualifiedResourceName, type Resource } from '#/api/resource.ts'
+import { apiVersionOf, qualifiedResourceName, type Resource } from '#/api/resource.ts'
+import { equalJson } from '#/api/text/json-value.ts'
 import { formatTime } from '#/api/text/time.ts'
 import { validateMetadataUpdate } from '#/api/validate-metadata.ts'
+import { convertTo, internalVersionOf, readObject } from './convert-objects.ts'
 import { createObject } from './create-object.ts'
 import type { Registry } from './registry.ts'
 import { keyOf } from './store-keys.ts'
@@ -92,21 +93,22 @@ interface Updating {
 async function tryUpdate(updating: Updating, current: StoredObject): Promise<Outcome> {
   const { registry, request, update } = updating
   const { subresource } = request
-  const oldObject = current.object
-  const resource = registry.genericHooks?.resourceForUpdate?.(request.resource, oldObject) ?? request.resource
+  const { genericHooks } = registry
+  const resource = genericHooks?.resourceForUpdate?.(request.resource, current.object) ?? request.resource
+  const { object: oldObject } = await readObject(resource, current)
   const rules = rulesOf(resource)
-  const seen = convertObject(oldObject, resource)
+  const seen = await convertTo(resource, oldObject, resource)
   const changed = await update.change(seen)
   const subject = subjectOf(request, request.name)
   const refreshed = await checkVersion(updating, changed, current)
   if (refreshed !== current) return { current: refreshed }
   const identified = withObjectMetaOf(changed, oldObject, subject)
-  const defaulted = convertObject(withDefaults(rules, identified), resource.storage)
+  const defaulted = await convertTo(resource, withDefaults(rules, identified), internalVersionOf(resource))
   const now = formatTime(registry.platform.clock.now())
   const path = { resource, subresource, strategy: update.strategy, oldObject, now }
   const prepared = prepareForStrategy(path, defaulted)
   // Fields set by admission are not owned by the request's field manager.
-  const owned = withManagedFields(registry, request, { object: prepared, oldObject })
+  const owned = await withManagedFields(registry, request, { object: prepared, oldObject })
   const admitted = await admit(updating, owned, oldObject)
   const confined = admitted === owned ? owned : withinStrategy(path, admitted)
   const object = update.keepsGeneration ? confined : withGeneration(confined, oldObject, resource)
@@ -126,7 +128,7 @@ async function tryUpdate(updating: Updating, current: StoredObject): Promise<Out
     object: representationOf(object),
     oldObject: representationOf(oldObject),
   })
-  return replace(updating, current, object)
+  return replace(updating, current, { object, oldObject })
 }
 
 const itself: AdmissionRepresentation['of'] = object => object
@@ -181,16 +183,19 @@ function prepareForStrategy(path: UpdatedPath, object: KubernetesObject): Kubern
 async function replace(
   { registry, request }: Updating,
   current: StoredObject,
-  wanted: KubernetesObject,
+  { object: wanted, oldObject }: { readonly object: KubernetesObject; readonly oldObject: KubernetesObject },
 ): Promise<Outcome> {
-  const object = objectOf(ignoreManagedFieldsTimestamps(jsonOf(current.object), jsonOf(wanted)))
-  if (object === current.object) return { stored: current }
-  if (isFinished(object, request.resource)) return removeFinished({ registry, request }, current, object)
+  const { resource } = request
+  const object = objectOf(ignoreManagedFieldsTimestamps(jsonOf(oldObject), jsonOf(wanted)))
+  const isSame = object === oldObject
+  const isMigrated = current.object.apiVersion === apiVersionOf(resource.storage)
+  if (isSame && isMigrated && oldObject === current.object) return { stored: current }
+  if (isFinished(object, resource)) return removeFinished({ registry, request }, current, object)
   return withReservation<Outcome>({
     registry,
     request,
     object,
-    oldObject: current.object,
+    oldObject,
     write: async reserved => {
       if (request.dryRun)
         return {
@@ -199,16 +204,19 @@ async function replace(
             reserved,
           ),
         }
-      const bytes = encodeForStore(reserved)
-      registry.cache.noteWrite(bytes, reserved)
-      const ttlMs = request.resource.rules?.ttlMs
+      const written = await convertTo(resource, reserved, resource.storage)
+      // A write without a change stores what reading has defaulted or converted.
+      if (isSame && equalJson(written, current.object)) return { stored: current }
+      const bytes = encodeForStore(written)
+      registry.cache.noteWrite(bytes, written)
+      const ttlMs = resource.rules?.ttlMs
       const expectedRevision = current.revision
       const result = await translateStoreErrors(request, 'update', () =>
         registry.store.update(current.key, bytes, { expectedRevision, ...(ttlMs && { ttlMs }) }),
       )
       if (result.written)
         return {
-          stored: new StoredObject({ key: current.key, revision: result.revision, value: bytes }, reserved),
+          stored: new StoredObject({ key: current.key, revision: result.revision, value: bytes }, written),
         }
       const { current: winner } = result
       return { current: winner && new StoredObject(winner) }

@@ -5,7 +5,7 @@ import { badRequest, notFound } from '#/api/errors.ts'
 import type { Scale } from '#/api/generated/autoscaling/v1.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
 import type { ScalePaths, SubresourceStrategy } from '#/api/kind-rules.ts'
-import { jsonOf, objectOf, type KubernetesObject, type ObjectMeta, type Stored } from '#/api/metadata.ts'
+import { jsonOf, objectOf, type KubernetesObject, type ObjectMeta } from '#/api/metadata.ts'
 import { apiVersionOf, type Resource } from '#/api/resource.ts'
 import { get as memberOf, isObject, withChanges, type JsonObject } from '#/api/text/json-object.ts'
 import { formatLabelSelector, type LabelSelector } from '#/api/selectors/selector.ts'
@@ -19,6 +19,7 @@ import { applyTo, parseApplied } from '../handlers/patch.ts'
 import { decodePatched, patchKindOf, readPatch } from '../handlers/read-patch.ts'
 import { readWriteOptions, type WriteOptions } from '../handlers/write-options.ts'
 import { writeRequest } from '../handlers/write-request.ts'
+import { readObject } from '../registry/convert-objects.ts'
 import { rulesOf } from '../registry/resource-strategy.ts'
 import { encodeForStore, StoredObject } from '../registry/stored-object.ts'
 import { updateObject, type AdmissionRepresentation } from '../registry/update-object.ts'
@@ -36,7 +37,7 @@ async function get(scope: RequestScope): Promise<ApiResponse> {
   await waitUntilFresh(scope, undefined)
   const stored = scope.registry.cache.get(key)
   if (stored === undefined) throw notFound(subjectOf(scope))
-  return answer(scope, stored.object)
+  return answer(scope, stored)
 }
 
 async function update(scope: RequestScope): Promise<ApiResponse> {
@@ -53,7 +54,7 @@ async function update(scope: RequestScope): Promise<ApiResponse> {
     strategy: { merge: mergeReplicas(scope.resource) },
     representation: scaleRepresentation(scope),
   })
-  return answer(scope, stored.object)
+  return answer(scope, stored)
 }
 
 async function patch(scope: RequestScope): Promise<ApiResponse> {
@@ -71,7 +72,7 @@ async function patch(scope: RequestScope): Promise<ApiResponse> {
     strategy: { merge: mergeReplicas(scope.resource) },
     representation: scaleRepresentation(scope),
   })
-  return answer(scope, stored.object)
+  return answer(scope, stored)
 }
 
 function readConfiguration(scope: RequestScope, bytes: Uint8Array, options: WriteOptions): KubernetesObject {
@@ -123,7 +124,7 @@ async function apply(scope: RequestScope, options: WriteOptions): Promise<ApiRes
     },
     representation: scaleRepresentation(scope),
   })
-  return answer(scope, stored.object)
+  return answer(scope, stored)
 }
 
 function withOwnersOf(object: KubernetesObject, { metadata }: KubernetesObject): KubernetesObject {
@@ -220,8 +221,9 @@ function checkName({ metadata }: Scale, { info }: RequestScope): void {
   }
 }
 
-function answer(scope: RequestScope, object: Stored): ApiResponse {
+async function answer(scope: RequestScope, stored: StoredObject): Promise<ApiResponse> {
   const { negotiated } = scope.view
+  const { object } = await readObject(scope.resource, stored)
   const scale = scaleOf(scope, object)
   if (negotiated.transform?.kind !== 'Table') return { status: 200, body: valueBody(scale, negotiated) }
   const resourceVersion = object.metadata.resourceVersion

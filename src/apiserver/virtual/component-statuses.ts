@@ -19,7 +19,7 @@ async function get(scope: RequestScope): Promise<ApiResponse> {
   const check = Object.hasOwn(components, scope.info.name) ? components[scope.info.name] : undefined
   if (check === undefined) throw notFound(subjectOf(scope))
   const stored = await statusOf(scope, scope.info.name)
-  return { status: 200, body: objectBody(scope.view, stored, scope) }
+  return { status: 200, body: await objectBody(scope.view, stored, scope) }
 }
 
 async function list(scope: RequestScope): Promise<ApiResponse> {

@@ -54,7 +54,7 @@ function handlersFor(find: (scope: RequestScope) => Promise<readonly KubernetesO
     get: async scope => {
       const [object] = await stored(scope)
       if (object === undefined) throw notFound(subjectOf(scope))
-      return { status: 200, body: objectBody(scope.view, object, scope) }
+      return { status: 200, body: await objectBody(scope.view, object, scope) }
     },
     list: async (scope): Promise<ApiResponse> => ({
       status: 200,

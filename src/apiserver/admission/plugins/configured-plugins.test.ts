@@ -9,7 +9,7 @@ import { ownerReferencesPermissionEnforcement } from './owner-references-permiss
 import { ConfigurationError, type PluginContext } from '../plugin-context.ts'
 import { podNodeSelector } from './pod-node-selector.ts'
 import { podTolerationRestriction } from './pod-toleration-restriction.ts'
-import { fakeConnect, withKubeconfig } from '../testdata/fake-webhook-server.ts'
+import { fakeConnect, withKubeconfig } from '../../test-webhook-server.ts'
 import { configMap, container, namespace, pod, pods, startWith } from '../testdata/plugin-server.ts'
 
 const podsIn = (name: string): string => `/api/v1/namespaces/${name}/pods`

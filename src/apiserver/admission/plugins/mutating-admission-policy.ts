@@ -179,7 +179,7 @@ class Dispatch {
   async #inputs(invocation: OneInvocation) {
     const request = { ...this.#request, object: this.#object }
     const namespaceObject = await namespaceObjectOf(this.#context, request)
-    return admissionVariables(inputOf(request, invocation, namespaceObject), this.#authorizer)
+    return admissionVariables(await inputOf(request, invocation, namespaceObject), this.#authorizer)
   }
 
   #fail({ name: policy, policy: { spec } }: Bound, failure: Omit<PolicyFailure, 'policy'>): void {

@@ -82,9 +82,9 @@ async function call(
   try {
     const made = await dispatcher.review(matchedWebhook, request, {
       failedOpenKey: `failed-open.mutation.${place}`,
-      use: patch => {
+      use: async patch => {
         if (patch.length === 0) return request
-        const { object, isChanged } = apply(matchedWebhook, request, patch)
+        const { object, isChanged } = await apply(matchedWebhook, request, patch)
         isMutated = isChanged
         const note = JSON.stringify({ ...sourceOf(webhook), patch, patchType: 'JSONPatch' })
         request.addAuditAnnotation(`patch.${place}`, note, 'body')
@@ -102,7 +102,7 @@ function sourceOf({ configuration, name: webhook }: Webhook): object {
   return { configuration, webhook }
 }
 
-function apply(
+async function apply(
   { webhook, matched }: MatchedWebhook,
   { object }: AdmissionAttributes,
   patch: readonly JsonValue[],

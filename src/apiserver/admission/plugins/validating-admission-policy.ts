@@ -103,7 +103,7 @@ async function evaluate(
   { invocation, authorizer }: Asked,
 ): Promise<Validated> {
   const { bound } = invocation
-  const input = inputOf(request, invocation, await namespaceObjectOf(context, request))
+  const input = await inputOf(request, invocation, await namespaceObjectOf(context, request))
   const inputs = admissionVariables(input, authorizer)
   try {
     if (!(await matchesConditions(context, request, { bound, inputs, type: 'validate' }))) return nothing

@@ -1,13 +1,15 @@
 /** Resolves the params objects of a policy binding. */
-import { convertObject } from '#/api/conversion.ts'
 import type { ParamKind, ParamRef } from '#/api/generated/admissionregistration/v1.ts'
 import { parseGroupVersion } from '#/api/group-version.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Scheme } from '#/api/scheme.ts'
 import { compileLabelSelector } from '#/api/selectors/selector.ts'
+import { convertTo, readObjects } from '../../registry/convert-objects.ts'
+import { getStoredObject } from '../../registry/get-stored-object.ts'
 import type { Registry } from '../../registry/registry.ts'
-import { listCached, getCachedOrStored } from '../lookup.ts'
+import { keyOf, prefixOf } from '../../registry/store-keys.ts'
+import type { StoredObject } from '../../registry/stored-object.ts'
 import { PolicyError } from './policy-error.ts'
 
 /**
@@ -48,9 +50,10 @@ export async function collectParams(
   if (found.length === 0 && paramRef.parameterNotFoundAction === 'Deny') {
     throw new PolicyError('no params found for policy binding with `Deny` parameterNotFoundAction')
   }
-  return found.map(object => convertObject(object, resource))
+  return found
 }
 
+/** In the version of the resource. */
 async function findParams(
   objects: Pick<Registry, 'cache' | 'store'>,
   resource: Resource,
@@ -58,11 +61,20 @@ async function findParams(
 ): Promise<readonly KubernetesObject[]> {
   const { name = '', selector } = paramRef
   if (name !== '') {
-    const found = await getCachedOrStored(objects, resource, { name, namespace })
-    return found ? [found] : []
+    const found = await getStoredObject(objects, keyOf(resource, namespace, name))
+    return found ? inVersion(resource, [found]) : []
   }
   const wanted = compileLabelSelector(selector ?? {})
-  return listCached(objects, resource, namespace).filter(({ metadata }) => wanted.matches(metadata.labels))
+  const found = await inVersion(resource, [...objects.cache.list(prefixOf(resource, namespace))])
+  return found.filter(({ metadata }) => wanted.matches(metadata.labels))
+}
+
+async function inVersion(
+  resource: Resource,
+  stored: readonly StoredObject[],
+): Promise<readonly KubernetesObject[]> {
+  const read = await readObjects(resource, stored)
+  return Promise.all(read.map(({ object }) => convertTo(resource, object, resource)))
 }
 
 function namespaceOfParams({ scope }: Resource, paramRef: ParamRef, ofRequest: string): string {

@@ -111,15 +111,15 @@ export async function namespaceObjectOf(
 }
 
 /** The CEL variables of a request, without `authorizer`. */
-export function inputOf(
+export async function inputOf(
   request: AdmissionAttributes,
   { matched, params }: Pick<Invocation<never, never, never>, 'matched' | 'params'>,
   namespaceObject: KubernetesObject | null,
-): ExpressionInput {
+): Promise<ExpressionInput> {
   const { object, oldObject } = request
   return {
-    object: object ? versioned(object, matched) : null,
-    oldObject: oldObject ? versioned(oldObject, matched) : null,
+    object: object ? await versioned(object, matched) : null,
+    oldObject: oldObject ? await versioned(oldObject, matched) : null,
     request: requestFields(request, matched),
     params,
     namespaceObject,

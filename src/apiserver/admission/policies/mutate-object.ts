@@ -37,10 +37,10 @@ export async function mutateObject(
   // The same message that validation reports when the policy is written.
   if (expression instanceof InvalidExpression) throw new PolicyError(expression.message)
   const value = await evaluate(new ExpressionRun({ inputs, costMax: policyCostMax, variables }), expression)
-  const before = versioned(object, matched)
+  const before = await versioned(object, matched)
   const made = type === 'apply' ? applied(value, before, matched) : patched(value, before)
   if (made === undefined) return object
-  const { object: after, unknownFields } = decodeMutated(object, made, matched)
+  const { object: after, unknownFields } = await decodeMutated(object, made, matched)
   if (unknownFields.length === 0) return after
   const names = unknownFields.map(field => `unknown field ${JSON.stringify(field)}`)
   throw internalError(`strict decoding error: ${names.join(', ')}`)

@@ -13,12 +13,12 @@ import { CachedDerivation } from '../cached-derivation.ts'
 import { MatchConditionEvaluator, joinErrors } from '../matching/conditions.ts'
 import { selectsNamespace, selectsObject } from '../matching/selectors.ts'
 import { ConfigurationError, type PluginContext } from '../plugin-context.ts'
-import { WebhookCallError } from './call-error.ts'
+import { WebhookCallError } from '../../webhook-failure.ts'
 import { kubeConfigFileOf } from './configuration.ts'
 import { requestFields } from '../matching/request-fields.ts'
 import { reviewByWebhook, WebhookDenial, type Reviewer } from './review-by-webhook.ts'
 import { versioned } from './versioned-object.ts'
-import { WebhookClient } from './webhook-client.ts'
+import { WebhookClient } from '../../webhook-client.ts'
 import { Webhooks, type MatchedWebhook, type WebhookConfiguration } from './webhook.ts'
 
 export interface DispatcherOptions {
@@ -100,8 +100,8 @@ export class WebhookDispatcher {
     const { object, oldObject, user, operation } = request
     const startedMs = clock.monotonicMs()
     const { matches, errors } = await this.#conditions.evaluate(webhook.matchConditions ?? [], {
-      object: object ? versioned(object, matched) : null,
-      oldObject: oldObject ? versioned(oldObject, matched) : null,
+      object: object ? await versioned(object, matched) : null,
+      oldObject: oldObject ? await versioned(oldObject, matched) : null,
       request: requestFields(request, matched),
       user,
     })
@@ -129,7 +129,7 @@ export class WebhookDispatcher {
     {
       failedOpenKey,
       use,
-    }: { readonly failedOpenKey: string; readonly use: (patch: readonly JsonValue[]) => T },
+    }: { readonly failedOpenKey: string; readonly use: (patch: readonly JsonValue[]) => T | Promise<T> },
   ): Promise<T | undefined> {
     const { clock } = this.#options.context.platform
     const startedMs = clock.monotonicMs()
@@ -140,7 +140,7 @@ export class WebhookDispatcher {
       })
     }
     try {
-      const used = use(await reviewByWebhook(this.#reviewer, matchedWebhook, request))
+      const used = await use(await reviewByWebhook(this.#reviewer, matchedWebhook, request))
       measure({ code: 200 })
       return used
     } catch (error) {

@@ -4,7 +4,7 @@ import type { JsonValue } from '#/api/text/json-value.ts'
 import { nodePlatform } from '#/platform/node.ts'
 import type { Log } from '#/platform/platform.ts'
 import { mutatingAdmissionWebhook } from '../plugins/mutating-admission-webhook.ts'
-import { fakeConnect } from '../testdata/fake-webhook-server.ts'
+import { fakeConnect } from '../../test-webhook-server.ts'
 import { configMap, startWith } from '../testdata/plugin-server.ts'
 
 test('repeated webhook failures are logged as throttled warnings', async t => {

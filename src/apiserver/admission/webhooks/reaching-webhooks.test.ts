@@ -10,10 +10,10 @@ import { systemWriteRequest } from '../../registry/system-write-request.ts'
 import { AdmissionChain, type AdmissionPlugin } from '../admission-chain.ts'
 import { mutatingAdmissionWebhook } from '../plugins/mutating-admission-webhook.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import { fakeConnect } from '../testdata/fake-webhook-server.ts'
+import { fakeConnect } from '../../test-webhook-server.ts'
 import { configMap, startWith } from '../testdata/plugin-server.ts'
 import { validatingAdmissionWebhook } from '../plugins/validating-admission-webhook.ts'
-import { credentialsFor } from './webhook-client.ts'
+import { credentialsFor } from '../../webhook-client.ts'
 
 test('webhook credentials are selected by exact host or wildcard user name', () => {
   const check = (names: string, target: string, expected: string | undefined, current?: string): void => {

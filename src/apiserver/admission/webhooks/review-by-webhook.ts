@@ -3,7 +3,7 @@ import { DecodeError } from '#/api/decoding/decode-error.ts'
 import { ApiError, badRequest, type Status } from '#/api/errors.ts'
 import { parseJson } from '#/api/text/json.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
-import type { KubernetesObject } from '#/api/metadata.ts'
+import { jsonOf, type KubernetesObject } from '#/api/metadata.ts'
 import { quote } from '#/api/text/quote.ts'
 import type { Random } from '#/platform/platform.ts'
 import type { AdmissionAttributes } from '../admission-chain.ts'
@@ -16,10 +16,10 @@ import {
   type ExpectedResponse,
   type ReviewResponse,
 } from './admission-review.ts'
-import { WebhookCallError } from './call-error.ts'
+import { WebhookCallError } from '../../webhook-failure.ts'
 import { requestFields } from '../matching/request-fields.ts'
 import { versioned } from './versioned-object.ts'
-import type { WebhookClient } from './webhook-client.ts'
+import type { WebhookClient } from '../../webhook-client.ts'
 import type { MatchedWebhook, Webhook } from './webhook.ts'
 
 export interface Reviewer {
@@ -48,15 +48,15 @@ export async function reviewByWebhook(
     throw new WebhookCallError(`could not create admission objects: ${why}`, 400)
   }
   const uid = random.uuid('admission review uid')
-  const shown = (object: KubernetesObject | undefined): JsonValue =>
-    object === undefined ? null : (versioned(object, matched) as unknown as JsonValue)
+  const shown = async (object: KubernetesObject | undefined): Promise<JsonValue> =>
+    object === undefined ? null : jsonOf(await versioned(object, matched))
   const answer = await client.call(webhook.clientConfig, {
     body: admissionReview({
       version,
       uid,
       fields: requestFields(request, matched),
-      object: shown(request.object),
-      oldObject: shown(request.oldObject),
+      object: await shown(request.object),
+      oldObject: await shown(request.oldObject),
     }),
     timeoutSeconds: webhook.timeoutSeconds ?? timeoutSecondsDefault,
     ...(request.signal && { signal: request.signal }),

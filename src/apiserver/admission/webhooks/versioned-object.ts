@@ -1,24 +1,28 @@
 /** Converts objects to and from the version that a webhook or policy requests. */
-import { convertObject } from '#/api/conversion.ts'
 import { decode } from '#/api/decoding/decode.ts'
 import { DecodeError } from '#/api/decoding/decode-error.ts'
 import { definitionNames, kindsOf, structDefinition } from '#/api/definitions.ts'
 import { ApiError, internalError } from '#/api/errors.ts'
+import { parseGroupVersion } from '#/api/group-version.ts'
 import { equalJson, type JsonValue } from '#/api/text/json-value.ts'
 import { objectOf, type KubernetesObject } from '#/api/metadata.ts'
 import { applyPatch } from '#/api/patch.ts'
 import { apiVersionOf, isCustomKind, type GroupVersionKind } from '#/api/resource.ts'
 import type { StructSchema } from '#/api/schema.ts'
+import { convertTo } from '../../registry/convert-objects.ts'
 import { rulesOf, withDefaults } from '../../registry/resource-strategy.ts'
 import type { MatchedResource } from '../matching/resource-rules.ts'
 
 /** Objects of another kind than the resource's, such as Scale, are not converted. */
-export function versioned(object: KubernetesObject, { resource, kind }: MatchedResource): KubernetesObject {
-  return object.kind === resource.kind ? convertObject(object, kind) : object
+export async function versioned(
+  object: KubernetesObject,
+  { resource, kind }: MatchedResource,
+): Promise<KubernetesObject> {
+  return object.kind === resource.kind ? convertTo(resource, object, kind) : object
 }
 
 export interface PatchedObject {
-  /** In the storage version, or as patched if it is not of the resource's kind. */
+  /** In the version of the object that was patched. */
   readonly object: KubernetesObject
   /** True if the patch changed the object; defaulting afterwards does not count. */
   readonly isChanged: boolean
@@ -30,30 +34,32 @@ export interface PatchedObject {
  * Applies a webhook's JSON patch. The result is decoded and defaulted like a client's object. Throws ApiError
  * 500 if it is invalid.
  */
-export function applyJsonPatch(
+export async function applyJsonPatch(
   object: KubernetesObject,
   patch: JsonValue,
   matched: MatchedResource,
-): PatchedObject {
-  return decodeMutated(object, performed(versioned(object, matched), patch), matched)
+): Promise<PatchedObject> {
+  return decodeMutated(object, performed(await versioned(object, matched), patch), matched)
 }
 
 /**
  * Decodes, defaults and converts back an object that a webhook or policy has changed. Throws ApiError 500 if
  * it is invalid.
  */
-export function decodeMutated(
+export async function decodeMutated(
   object: KubernetesObject,
   made: JsonValue,
   matched: MatchedResource,
-): PatchedObject {
-  const before = versioned(object, matched)
+): Promise<PatchedObject> {
+  const { resource } = matched
+  const before = await versioned(object, matched)
   const { value: after, unknownFields } = decoded(made, matched)
   const isChanged = !equalJson(before, after)
   if (!isChanged) return { object, isChanged, unknownFields }
-  if (object.kind !== matched.resource.kind) return { object: after, isChanged, unknownFields }
-  const filled = withDefaults(rulesOf(matched.resource), after)
-  return { object: convertObject(filled, matched.resource.storage), isChanged, unknownFields }
+  if (object.kind !== resource.kind) return { object: after, isChanged, unknownFields }
+  const filled = withDefaults(rulesOf(resource), after)
+  const from = parseGroupVersion(object.apiVersion ?? '') ?? resource.storage
+  return { object: await convertTo(resource, filled, from), isChanged, unknownFields }
 }
 
 function performed(object: KubernetesObject, patch: JsonValue): JsonValue {

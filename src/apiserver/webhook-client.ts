@@ -7,10 +7,9 @@ import { quote } from '#/api/text/quote.ts'
 import type { Credentials as ClientCredentials } from '#/kubeconfig/credentials.ts'
 import type { WebhookCredentials } from '#/kubeconfig/webhook-kubeconfig.ts'
 import type { HttpClientTls } from '#/platform/http-client.ts'
-import { RemoteServer, type RemoteResponse } from '../../remote-server.ts'
-import type { PluginContext } from '../plugin-context.ts'
-import { WebhookCallError } from './call-error.ts'
-import { describeFailure, describeRefusal } from './describe-failure.ts'
+import { RemoteServer, type RemoteResponse } from './remote-server.ts'
+import type { PluginContext } from './admission/plugin-context.ts'
+import { describeFailure, describeRefusal, WebhookCallError } from './webhook-failure.ts'
 import { addressOfService } from './service-address.ts'
 
 export interface WebhookRequest {
@@ -19,13 +18,15 @@ export interface WebhookRequest {
   readonly signal?: AbortSignal
 }
 
+type WebhookClientContext = Pick<PluginContext, 'platform' | 'cache' | 'connectHttp'>
+
 export class WebhookClient {
-  readonly #context: PluginContext
+  readonly #context: WebhookClientContext
   readonly #callers: () => Promise<WebhookCredentials>
   /** By origin and TLS configuration, least recently used first. */
   readonly #servers = new Map<string, RemoteServer>()
 
-  constructor(context: PluginContext, callers: () => Promise<WebhookCredentials>) {
+  constructor(context: WebhookClientContext, callers: () => Promise<WebhookCredentials>) {
     this.#context = context
     this.#callers = callers
   }
@@ -166,7 +167,7 @@ function read(answer: RemoteResponse): JsonValue {
 }
 
 function failed(why: string, code: number, cause?: unknown): WebhookCallError {
-  return new WebhookCallError(`failed to call webhook: ${why}`, code, { cause })
+  return new WebhookCallError(`failed to call webhook: ${why}`, code, { cause, reason: why })
 }
 
 /**

@@ -1,9 +1,28 @@
-/** Describes failed webhook calls in the wording of client-go. */
+/** Failed webhook calls, described in the wording of client-go. */
 import { messageOf } from '#/base/message-of.ts'
 import { parseJson } from '#/api/text/json.ts'
 import { quote } from '#/api/text/quote.ts'
 import { HttpClientError } from '#/platform/http-client.ts'
-import { RemoteTimeoutError, type RemoteResponse } from '../../remote-server.ts'
+import { RemoteTimeoutError, type RemoteResponse } from './remote-server.ts'
+
+/**
+ * The webhook could not be called or its response could not be decoded; its failurePolicy decides what
+ * happens.
+ */
+export class WebhookCallError extends Error {
+  /** HTTP status code for the webhook metrics. */
+  readonly code: number
+
+  /** What happened, without a prefix that says which call failed. */
+  readonly reason: string
+
+  constructor(message: string, code: number, options: ErrorOptions & { readonly reason?: string } = {}) {
+    super(message, options)
+    this.name = 'WebhookCallError'
+    this.code = code
+    this.reason = options.reason ?? message
+  }
+}
 
 /** Describes a call that got no response. */
 export function describeFailure(error: unknown, address: string): string {

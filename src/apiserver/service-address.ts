@@ -10,8 +10,8 @@ import { endpointSlices } from '#/api/generated/discovery/v1-resources.ts'
 import { quote } from '#/api/text/quote.ts'
 import type { Stored } from '#/api/metadata.ts'
 import type { Random } from '#/platform/platform.ts'
-import type { Registry } from '../../registry/registry.ts'
-import { getCached, listCached } from '../lookup.ts'
+import type { Registry } from './registry/registry.ts'
+import { getCached, listCached } from './admission/lookup.ts'
 
 export interface ServiceName {
   readonly namespace: string
