@@ -27,11 +27,11 @@ import {
 export function schemaType(schema: Schema, name: string): Type | undefined {
   if (schema.type === 'struct') return objectOf(structType(schema, name))
   if (schema.type === 'list') {
-    const items = schemaType(schema.items, `${name}.@items`)
+    const items = schemaType(schema.items, `${name}.@idx`)
     return items && listOf(items)
   }
   if (schema.type === 'map') {
-    const values = schemaType(schema.values, `${name}.@values`)
+    const values = schemaType(schema.values, `${name}.@elem`)
     return values && mapOf(stringType, values)
   }
   if (schema.type === 'any') return schema.name === undefined ? undefined : dynType

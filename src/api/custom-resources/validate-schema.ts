@@ -1,6 +1,7 @@
 /**
  * Validation of custom resources against the schema of their version, with Kubernetes' messages. A schema is
- * compiled once into checks; a check costs nothing for keywords that the schema does not use.
+ * compiled once into checks, when the first value of it is validated: objects contain values of few of the
+ * fields of a large schema. A check costs nothing for keywords that the schema does not use.
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation
  */
 import { compileRegularExpression } from '#/base/regular-expression.ts'
@@ -40,16 +41,24 @@ const errorsMax = 1_000
 
 export function compileSchemaCheck(
   schema: JSONSchemaProps,
-): (object: JsonObject, old?: JsonObject) => FieldError[] {
+): (value: JsonValue, old?: JsonValue) => FieldError[] {
   const check = checkOf(schema)
-  return (object, old) => {
+  return (value, old) => {
     const errors: FieldError[] = []
-    check({ value: object, path: '', old }, errors)
+    check({ value, path: '', old }, errors)
     return errors
   }
 }
 
 function checkOf(schema: JSONSchemaProps): SchemaCheck {
+  let check: SchemaCheck | undefined
+  return (placed, errors) => {
+    check ??= compileCheck(schema)
+    check(placed, errors)
+  }
+}
+
+function compileCheck(schema: JSONSchemaProps): SchemaCheck {
   const checks = [
     typeCheck(schema),
     ...combinationChecks(schema),
@@ -99,9 +108,13 @@ function typeCheck(schema: JSONSchemaProps): SchemaCheck | undefined {
   }
 }
 
-/** The path in messages about the root is empty; as a field it is `<nil>`. */
+/**
+ * The path in messages about the root is empty; as a field it is `<nil>`. The paths of the values of a map at the
+ * root, which only a default can be, begin with a dot in messages.
+ */
 function fieldOf(path: string): string {
-  return path === '' ? '<nil>' : path
+  if (path === '') return '<nil>'
+  return path.startsWith('.') ? path.slice(1) : path
 }
 
 function stringCheck({ maxLength, minLength, pattern }: JSONSchemaProps): SchemaCheck | undefined {
@@ -238,11 +251,12 @@ function objectCheck(schema: JSONSchemaProps): SchemaCheck | undefined {
     }
     if (checkValue !== undefined) {
       for (const name of Object.keys(value)) {
-        if (!known.has(name)) checkValue(placedIn({ value, path, olds }, name), errors)
+        if (known.has(name)) continue
+        checkValue({ ...placedIn({ value, path, olds }, name), path: `${path}.${name}` }, errors)
       }
     }
     for (const name of names) {
-      if (!Object.hasOwn(value, name)) errors.push(required(pathIn(path, name), ''))
+      if (!Object.hasOwn(value, name)) errors.push(required(fieldOf(pathIn(path, name)), ''))
     }
   }
 }

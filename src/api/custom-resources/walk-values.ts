@@ -8,13 +8,28 @@ import { itemsOf, valuesOf } from './subschemas.ts'
 /** Validates a value at a path: `spec.items[0]`, empty for the root. */
 export type ValueCheck = (value: JsonValue, path: string) => FieldError[]
 
+/** The walks of schemas, shared by several roots within one schema. */
+export type Walks = Map<JSONSchemaProps, ValueCheck | undefined>
+
 /** Undefined if no schema within this one has a check. */
 export function compileWalk(
   schema: JSONSchemaProps,
   checkOf: (schema: JSONSchemaProps) => ValueCheck | undefined,
+  walks: Walks = new Map(),
+): ValueCheck | undefined {
+  if (walks.has(schema)) return walks.get(schema)
+  const walk = createWalk(schema, checkOf, walks)
+  walks.set(schema, walk)
+  return walk
+}
+
+function createWalk(
+  schema: JSONSchemaProps,
+  checkOf: (schema: JSONSchemaProps) => ValueCheck | undefined,
+  walks: Walks,
 ): ValueCheck | undefined {
   const check = checkOf(schema)
-  const within = (nested: JSONSchemaProps | undefined) => nested && compileWalk(nested, checkOf)
+  const within = (nested: JSONSchemaProps | undefined) => nested && compileWalk(nested, checkOf, walks)
   const checkItem = within(itemsOf(schema))
   const checkValue = within(valuesOf(schema))
   const properties = Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {

@@ -32,7 +32,8 @@ import type { StoredObject } from '../registry/stored-object.ts'
 import { systemWriteRequest } from '../registry/system-write-request.ts'
 import { updateObject } from '../registry/update-object.ts'
 import { conversionWebhookOf, type ConversionClient } from './conversion-webhook.ts'
-import { compileValidationRules } from './validation-rules.ts'
+import { evaluateObjectRules } from './evaluate-rules.ts'
+import { ruleNodeOf } from './validation-rules.ts'
 
 /** After a failure to sync a definition. */
 const retryBackoff: Backoff = { initialMs: 1_000, maxMs: 60_000, factor: 2, jitter: 0 }
@@ -180,13 +181,13 @@ export class CustomResources {
       .filter(version => version.served)
       .map(version => {
         const schema = version.schema?.openAPIV3Schema
-        const rules = schema && compileValidationRules(schema, '')
+        const rules = schema && ruleNodeOf(schema, true)
         const resource = customResourceOf({
           definition,
           version,
           schema: schemas.get(version.name)!,
           conversion,
-          ...(rules && { validateExpressions: rules.validate }),
+          ...(rules && { validateExpressions: (value, old) => evaluateObjectRules(rules, value, old) }),
         })
         if (schema) this.#schemas.set(resource, schema as JsonSchema)
         return resource

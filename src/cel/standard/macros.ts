@@ -72,12 +72,12 @@ function expandFilter({ target, parameters: [variable, condition], offset }: Cal
   }
 }
 
-function expandHas({ parameters: [operand] }: Call): Expression | undefined {
+function expandHas({ parameters: [operand], offset }: Call): Expression | undefined {
   if (operand === undefined) return undefined
   if (operand.kind !== 'select' || operand.mode !== 'value') {
     throw new MacroError('invalid argument to has() macro', operand.offset)
   }
-  return { ...operand, mode: 'test' }
+  return { ...operand, mode: 'test', offset }
 }
 
 /** Not a valid identifier; holds the optional, which is used twice but evaluated once. */

@@ -1,10 +1,10 @@
 /**
  * Validation of the schema of a custom resource. Defaults are not validated against the schema and CEL rules
- * are not compiled here: both need the validation of custom resources.
+ * are not compiled here: the API server does both in a hook, since this component has no CEL.
  */
 import { forbiddenField, invalid, type FieldError } from '../../field-error.ts'
 import type { JSONSchemaProps } from '../../generated/apiextensions/v1.ts'
-import { hasUnsupportedKeyword, validateKeywords } from './schema-keywords.ts'
+import { hasUnsupportedKeyword, validateKeywords } from '../../custom-resources/schema-keywords.ts'
 import { validateStructuralSchema } from '../../custom-resources/structural-schema.ts'
 import { someSchema, validateShape } from '../../custom-resources/subschemas.ts'
 

@@ -10,7 +10,7 @@ import type {
   SelectableField,
 } from '../../generated/apiextensions/v1.ts'
 import type { Unchecked } from '../validation/unchecked.ts'
-import { findField, type FoundField } from './field-path.ts'
+import { findField, type FoundField } from '../../custom-resources/field-path.ts'
 
 export function validateSubresources(
   field: string,

@@ -1,6 +1,6 @@
 /** Resolves field paths such as `.spec.color` or `.spec['a.b']` in a schema. */
-import type { JSONSchemaProps } from '../../generated/apiextensions/v1.ts'
-import { propertyOf, valuesOf } from '../../custom-resources/subschemas.ts'
+import type { JSONSchemaProps } from '../generated/apiextensions/v1.ts'
+import { propertyOf, valuesOf } from './subschemas.ts'
 
 export interface FoundField {
   readonly schema: JSONSchemaProps

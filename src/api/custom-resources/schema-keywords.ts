@@ -1,9 +1,9 @@
 /** Validation of the keywords of a single schema: unsupported keywords and invalid combinations. */
-import { forbiddenField, invalid, notSupported, type FieldError } from '../../field-error.ts'
-import type { JSONSchemaProps } from '../../generated/apiextensions/v1.ts'
+import { forbiddenField, invalid, notSupported, type FieldError } from '../field-error.ts'
+import type { JSONSchemaProps } from '../generated/apiextensions/v1.ts'
 import { validateXValidations } from './x-validations.ts'
 import { validateListType, validateMapType } from './list-type-validation.ts'
-import { subschemasOf, valuesOf } from '../../custom-resources/subschemas.ts'
+import { subschemasOf, valuesOf } from './subschemas.ts'
 
 /** Position of a schema in the object. */
 interface Surroundings {

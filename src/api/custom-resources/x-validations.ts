@@ -1,14 +1,13 @@
 /** Validation of `x-kubernetes-validations` as far as possible without compiling CEL. */
-import { invalid, notSupported, required, type FieldError } from '../../field-error.ts'
-import type { JSONSchemaProps, ValidationRule } from '../../generated/apiextensions/v1.ts'
-import type { Unchecked } from '../validation/unchecked.ts'
+import { invalid, notSupported, required, type FieldError } from '../field-error.ts'
+import type { JSONSchemaProps, ValidationRule } from '../generated/apiextensions/v1.ts'
 import { findField } from './field-path.ts'
 
 const reasons = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired']
 const lineBreak = /[\r\n]/
 
 export function validateXValidations(field: string, schema: JSONSchemaProps): FieldError[] {
-  const rules: readonly Unchecked<ValidationRule>[] = schema['x-kubernetes-validations'] ?? []
+  const rules: readonly Partial<ValidationRule>[] = schema['x-kubernetes-validations'] ?? []
   return rules.flatMap((rule, index) => {
     const place = `${field}.x-kubernetes-validations[${index}]`
     return [
@@ -20,10 +19,7 @@ export function validateXValidations(field: string, schema: JSONSchemaProps): Fi
 }
 
 /** A multi-line rule requires a message. */
-function validateMessage(
-  field: string,
-  { rule = '', message = '' }: Unchecked<ValidationRule>,
-): FieldError[] {
+function validateMessage(field: string, { rule = '', message = '' }: Partial<ValidationRule>): FieldError[] {
   if (rule.trim() === '') return [required(`${field}.rule`, 'rule is not specified')]
   if (message !== '' && message.trim() === '') {
     return [invalid(`${field}.message`, message, 'must be non-empty if specified')]
@@ -37,7 +33,7 @@ function validateMessage(
 
 function validateDetails(
   field: string,
-  { messageExpression = '', reason }: Unchecked<ValidationRule>,
+  { messageExpression = '', reason }: Partial<ValidationRule>,
 ): FieldError[] {
   const errors: FieldError[] = []
   if (messageExpression !== '' && messageExpression.trim() === '') {
@@ -49,7 +45,7 @@ function validateDetails(
 
 function validatePath(
   field: string,
-  { fieldPath = '' }: Unchecked<ValidationRule>,
+  { fieldPath = '' }: Partial<ValidationRule>,
   schema: JSONSchemaProps,
 ): FieldError[] {
   if (fieldPath === '') return []

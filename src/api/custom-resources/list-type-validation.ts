@@ -1,7 +1,7 @@
 /** Validation of `x-kubernetes-list-type`, `x-kubernetes-list-map-keys` and `x-kubernetes-map-type`. */
-import { forbiddenField, invalid, notSupported, required, type FieldError } from '../../field-error.ts'
-import type { JSONSchemaProps } from '../../generated/apiextensions/v1.ts'
-import { itemsOf, propertyOf } from '../../custom-resources/subschemas.ts'
+import { forbiddenField, invalid, notSupported, required, type FieldError } from '../field-error.ts'
+import type { JSONSchemaProps } from '../generated/apiextensions/v1.ts'
+import { itemsOf, propertyOf } from './subschemas.ts'
 
 const listTypeName = 'x-kubernetes-list-type'
 const mapTypeName = 'x-kubernetes-map-type'
