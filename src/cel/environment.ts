@@ -21,37 +21,35 @@ export interface Declaration {
 }
 
 export class Environment {
-  readonly #names = new Map<string, Declaration>()
-  readonly #functions = new Map<string, Overload[]>()
-  readonly #macros = new Map<string, Macro>()
+  readonly #variables: ReadonlyMap<string, Declaration>
   readonly #libraries: readonly Library[]
+  readonly #declarations: LibraryDeclarations
 
-  constructor({ variables = {}, libraries = [] }: EnvironmentOptions = {}) {
-    this.#libraries = libraries
-    for (const library of [standardLibrary, ...libraries]) this.#add(library)
-    for (const [name, type] of Object.entries(variables)) this.#names.set(name, { type })
+  constructor({ variables = {}, libraries = [] }: EnvironmentOptions = {}, base?: Environment) {
+    this.#libraries = [...(base ? base.#libraries : []), ...libraries]
+    const added = Object.entries(variables).map(([name, type]) => [name, { type }] as const)
+    this.#variables = new Map([...(base ? base.#variables : []), ...added])
+    // Environments that only differ in variables share the declarations of their libraries.
+    const isShared = base !== undefined && libraries.length === 0
+    this.#declarations = isShared ? base.#declarations : new LibraryDeclarations(this.#libraries)
   }
 
   /** A copy with additional declarations. A variable of the same name is replaced. */
-  extend({ variables = {}, libraries = [] }: EnvironmentOptions): Environment {
-    const known = [...this.#names].filter(([, { value }]) => value === undefined)
-    return new Environment({
-      variables: { ...Object.fromEntries(known.map(([name, { type }]) => [name, type])), ...variables },
-      libraries: [...this.#libraries, ...libraries],
-    })
+  extend(options: EnvironmentOptions): Environment {
+    return new Environment(options, this)
   }
 
   findName(name: string): Declaration | undefined {
-    return this.#names.get(name)
+    return this.#variables.get(name) ?? this.#declarations.names.get(name)
   }
 
   /** All overloads of a name, methods and functions; undefined if there are none. */
   findFunction(name: string): readonly Overload[] | undefined {
-    return this.#functions.get(name)
+    return this.#declarations.functions.get(name)
   }
 
   findMacro(name: string, isReceiver: boolean, parameters: number): Macro | undefined {
-    return this.#macros.get(macroKey(name, isReceiver, parameters))
+    return this.#declarations.macros.get(macroKey(name, isReceiver, parameters))
   }
 
   findConstructor(name: string): ConstructedType | undefined {
@@ -61,17 +59,28 @@ export class Environment {
     }
     return undefined
   }
+}
+
+/** The declarations of libraries, by name. */
+class LibraryDeclarations {
+  readonly names = new Map<string, Declaration>()
+  readonly functions = new Map<string, Overload[]>()
+  readonly macros = new Map<string, Macro>()
+
+  constructor(libraries: readonly Library[]) {
+    for (const library of [standardLibrary, ...libraries]) this.#add(library)
+  }
 
   #add({ overloads = [], macros = [], types = [] }: Library): void {
     for (const overload of overloads) {
-      this.#functions.getOrInsertComputed(overload.name, () => []).push(overload)
+      this.functions.getOrInsertComputed(overload.name, () => []).push(overload)
     }
     for (const macro of macros) {
-      this.#macros.set(macroKey(macro.name, macro.receiver, macro.argumentCount), macro)
+      this.macros.set(macroKey(macro.name, macro.receiver, macro.argumentCount), macro)
     }
     for (const type of types) {
       const name = runtimeName(type)
-      this.#names.set(name, { type: typeOfType(type), value: new TypeValue(name) })
+      this.names.set(name, { type: typeOfType(type), value: new TypeValue(name) })
     }
   }
 }

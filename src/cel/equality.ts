@@ -3,6 +3,7 @@
  * Uses an explicit stack, since clients control the depth.
  */
 import { lookupCost, sizeOf, traversalFactor } from './cost.ts'
+import { itemsByKey, type ItemIdentity } from './item-identity.ts'
 import {
   Duration,
   ListValue,
@@ -28,12 +29,19 @@ export function equals(a: Value, b: Value, charge?: Charge): boolean {
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return equalScalars(a, b)
   const pending: Value[] = []
   let compared = 0
-  if (!equalHere(a, b, pending)) return false
+  const compare = (left: Value, right: Value): boolean => {
+    const before = pending.length
+    if (equalHere(left, right, pending)) return true
+    // Children found before the difference are not charged below.
+    charge?.(Math.floor(((pending.length - before) / 2) * traversalFactor))
+    return false
+  }
+  if (!compare(a, b)) return false
   while (pending.length > 0) {
     const [right, left] = [pending.pop()!, pending.pop()!]
     const isDue = ++compared % chargeInterval === 0
     if (charge !== undefined && (isDue || sizeOf(left) > longText)) charge(lookupCost(left))
-    if (!equalHere(left, right, pending)) return false
+    if (!compare(left, right)) return false
   }
   return true
 }
@@ -75,7 +83,24 @@ function equalHere(a: Value, b: Value, pending: Value[]): boolean {
 
 function equalLists(a: ListValue, b: ListValue, pending: Value[]): boolean {
   if (a.size !== b.size) return false
+  if (a.identity) return equalUnordered(a, b, { identity: a.identity, pending })
   for (let index = 0; index < a.size; index++) pending.push(a.at(index), b.at(index))
+  return true
+}
+
+/** The left list determines whether the order matters. */
+function equalUnordered(
+  a: ListValue,
+  b: ListValue,
+  { identity, pending }: { readonly identity: ItemIdentity; readonly pending: Value[] },
+): boolean {
+  const [left, right] = [itemsByKey(a, identity), itemsByKey(b, identity)]
+  if (left.size !== right.size) return false
+  for (const [key, item] of left) {
+    const other = right.get(key)
+    if (other === undefined) return false
+    pending.push(item, other)
+  }
   return true
 }
 
@@ -91,11 +116,30 @@ function equalMaps(a: MapValue, b: MapValue, pending: Value[]): boolean {
 
 function equalObjects(a: ObjectValue, b: ObjectValue, pending: Value[]): boolean {
   if (a.type.name !== b.type.name) return false
-  const names = [...a.names()]
-  if (names.length !== [...b.names()].length) return false
+  const names = namesOf(a)
+  if (names.length !== namesOf(b).length) return false
   for (const name of names) {
     const [left, right] = [a.field(name), b.field(name)]
     if (left === undefined || right === undefined) return false
+    pending.push(left, right)
+  }
+  return equalHidden(a.hiddenProperties(), b.hiddenProperties(), pending)
+}
+
+function namesOf(object: ObjectValue): readonly string[] {
+  const names = object.names()
+  return Array.isArray(names) ? names : [...names]
+}
+
+function equalHidden(
+  a: ReadonlyMap<string, Value>,
+  b: ReadonlyMap<string, Value>,
+  pending: Value[],
+): boolean {
+  if (a.size !== b.size) return false
+  for (const [key, left] of a) {
+    const right = b.get(key)
+    if (right === undefined) return false
     pending.push(left, right)
   }
   return true

@@ -5,7 +5,7 @@ import { compile } from './cel.ts'
 import type { Estimate } from './estimate.ts'
 import { schemaSize } from './schema-size.ts'
 import { authorizerType } from './authorizer.ts'
-import { ruleEnvironment } from './rule-environment.ts'
+import { ruleEnvironment, selfType } from './rule-environment.ts'
 import {
   array,
   boolean,
@@ -81,7 +81,9 @@ const schema = object({
   'empty': { type: 'object' },
 })
 /** Rules of custom resources have no authorizer; policies do, with the same costs. */
-const environment = ruleEnvironment(schema).extend({ variables: { authorizer: authorizerType } })
+const environment = ruleEnvironment(selfType(schema, false)).extend({
+  variables: { authorizer: authorizerType },
+})
 const size = schemaSize(schema)
 
 /** Lines of `rule => cost` or `rule => least..greatest cost`. */

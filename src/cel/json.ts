@@ -8,7 +8,7 @@ import type { JsonValue } from '#/api/text/json-value.ts'
 import { EvaluationError } from './evaluation-error.ts'
 import { Fault } from './fault.ts'
 import { parseDuration, parseTimestamp, showDuration, showTimestamp } from './standard/time-text.ts'
-import { dynType, type ObjectType, type Type } from './type.ts'
+import { dynType, type ListType, type ObjectType, type Type } from './type.ts'
 import {
   Duration,
   type Key,
@@ -46,7 +46,7 @@ function wrap(json: unknown, type: Type): Value {
   if (json === null || json === undefined) return null
   switch (type.kind) {
     case 'list':
-      return Array.isArray(json) ? new JsonList(json, type.element) : invalid(json, 'array')
+      return Array.isArray(json) ? new JsonList(json, type) : invalid(json, 'array')
     case 'map':
       return isObject(json) ? new JsonMap(json, type.value) : invalid(json, 'map')
     case 'object':
@@ -82,9 +82,11 @@ function wrapAny(json: unknown): Value {
   if (typeof json === 'string' || typeof json === 'boolean') return json
   if (typeof json === 'number') return Number.isSafeInteger(json) ? BigInt(json) : json
   if (typeof json === 'bigint') return integerOf(json) ?? Number(json)
-  if (Array.isArray(json)) return new JsonList(json, dynType)
+  if (Array.isArray(json)) return new JsonList(json, anyList)
   return isObject(json) ? new JsonMap(json, dynType) : invalid(json, 'JSON')
 }
+
+const anyList: ListType = { kind: 'list', element: dynType }
 
 function integerOf(json: unknown): bigint | undefined {
   if (typeof json === 'number') return Number.isSafeInteger(json) ? BigInt(json) : undefined
@@ -142,8 +144,8 @@ class JsonList extends ListValue {
   readonly #element: Type
   readonly #kept = new Kept<number>()
 
-  constructor(json: readonly unknown[], element: Type) {
-    super()
+  constructor(json: readonly unknown[], { element, identity }: ListType) {
+    super(identity)
     this.json = json
     this.#element = element
   }
@@ -185,10 +187,21 @@ class JsonMap extends MapValue {
   }
 }
 
+/** A null field is the same as an absent one. */
+function isAbsent(json: unknown): boolean {
+  return json === undefined || json === null
+}
+
+interface ObjectParts {
+  readonly names: readonly string[]
+  readonly hidden: ReadonlyMap<string, Value>
+}
+
 class JsonObject extends ObjectValue {
   override readonly type: ObjectType
   readonly json: JsonObjectLike
   readonly #kept = new Kept<string>()
+  #known: ObjectParts | undefined
 
   constructor(json: JsonObjectLike, type: ObjectType) {
     super()
@@ -200,14 +213,35 @@ class JsonObject extends ObjectValue {
     const type = this.type.field(name)
     if (type === undefined) return undefined
     const json = property(this.json, this.type.property?.(name) ?? name)
-    return json === undefined ? undefined : this.#kept.get(name, json, type)
+    return isAbsent(json) ? undefined : this.#kept.get(name, json, type)
   }
 
-  override *names(): Generator<string> {
-    for (const key of Object.keys(this.json)) {
-      const name = this.type.fieldOf === undefined ? key : this.type.fieldOf(key)
-      if (name !== undefined && this.json[key] !== undefined && this.type.field(name)) yield name
+  override names(): readonly string[] {
+    return this.#parts().names
+  }
+
+  override hiddenProperties(): ReadonlyMap<string, Value> {
+    return this.#parts().hidden
+  }
+
+  /** Computed once: a rule may compare the same objects again and again. */
+  #parts(): ObjectParts {
+    if (this.#known) return this.#known
+    const names: string[] = []
+    const hidden = new Map<string, Value>()
+    for (const [key, value] of Object.entries(this.json)) {
+      if (isAbsent(value)) continue
+      const name = this.#visibleName(key)
+      if (name === undefined) hidden.set(key, wrapAny(value))
+      else names.push(name)
     }
+    this.#known = { names, hidden }
+    return this.#known
+  }
+
+  #visibleName(key: string): string | undefined {
+    const name = this.type.fieldOf === undefined ? key : this.type.fieldOf(key)
+    return name !== undefined && this.type.field(name) ? name : undefined
   }
 }
 

@@ -15,7 +15,7 @@ import {
   type RuleCost,
   type SchemaPlace,
 } from './rule-cost.ts'
-import { ruleEnvironment } from './rule-environment.ts'
+import { ruleEnvironment, selfType } from './rule-environment.ts'
 import { array, integer, intOrString, map, object, string } from './test-schemas.ts'
 
 const advice =
@@ -38,7 +38,7 @@ function costsOf(place: SchemaPlace, field: string): RuleCost[] {
     ['{}', additionalProperties] as const,
   ]
   const isResource = field === '' || schema['x-kubernetes-embedded-resource'] === true
-  const environment = ruleEnvironment(schema, { isRoot: isResource })
+  const environment = ruleEnvironment(selfType(schema, isResource))
   return [
     ...nested.flatMap(([suffix, child]) => {
       if (typeof child !== 'object') return []

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { JSONSchemaProps } from '#/api/generated/apiextensions/v1.ts'
 import { compile } from './cel.ts'
 import { maxCardinality, resourceSize, schemaSize } from './schema-size.ts'
-import { ruleEnvironment } from './rule-environment.ts'
+import { ruleEnvironment, selfType } from './rule-environment.ts'
 import {
   array,
   boolean,
@@ -162,7 +162,7 @@ test('estimated sizes of a schema and costs of rules', () => {
     assert.equal(found, expected, JSON.stringify(schema))
     for (const line of rules) {
       const [rule = '', cost] = line.split(' => ')
-      const { max } = compile(rule, ruleEnvironment(schema)).estimateCost(() => size)
+      const { max } = compile(rule, ruleEnvironment(selfType(schema, false))).estimateCost(() => size)
       assert.equal(String(max), cost, rule)
     }
   }
@@ -179,7 +179,7 @@ test('the root of a resource has type and object metadata', () => {
   ]
   for (const [schema, rule, cost] of rules) {
     const size = resourceSize(schema)
-    const program = compile(rule, ruleEnvironment(schema, { isRoot: true }))
+    const program = compile(rule, ruleEnvironment(selfType(schema, true)))
     assert.equal(program.estimateCost(() => size).max, cost, rule)
   }
 })

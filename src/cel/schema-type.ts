@@ -3,7 +3,8 @@
  * and unused ones cost nothing. Fields without a schema, such as preserved unknown fields, are not visible to
  * expressions.
  */
-import type { ScalarSchema, Schema, StructSchema } from '#/api/schema.ts'
+import type { ListSchema, ScalarSchema, Schema, StructSchema } from '#/api/schema.ts'
+import { mapIdentity, setIdentity, type ItemIdentity } from './item-identity.ts'
 import {
   boolType,
   bytesType,
@@ -28,7 +29,7 @@ export function schemaType(schema: Schema, name: string): Type | undefined {
   if (schema.type === 'struct') return objectOf(structType(schema, name))
   if (schema.type === 'list') {
     const items = schemaType(schema.items, `${name}.@idx`)
-    return items && listOf(items)
+    return items && listOf(items, identityOf(schema))
   }
   if (schema.type === 'map') {
     const values = schemaType(schema.values, `${name}.@elem`)
@@ -36,6 +37,14 @@ export function schemaType(schema: Schema, name: string): Type | undefined {
   }
   if (schema.type === 'any') return schema.name === undefined ? undefined : dynType
   return scalarType(schema)
+}
+
+/** Key properties that cannot be escaped are not visible; lists with such keys are compared by position. */
+function identityOf({ listType, keys }: ListSchema): ItemIdentity | undefined {
+  if (listType === 'set') return setIdentity
+  const names = keys.map(escapeName)
+  const isKeyed = listType === 'map' && names.every(name => name !== undefined)
+  return isKeyed ? mapIdentity(names) : undefined
 }
 
 function structType(schema: StructSchema, name: string): ObjectType {

@@ -3,6 +3,7 @@
  * `listOf(stringType)`, `mapOf(stringType, dynType)`, `parameter('T')`. A type also carries the TypeScript
  * type of its run-time values (`Typed`), so that the implementation of an overload gets typed arguments.
  */
+import type { ItemIdentity } from './item-identity.ts'
 import type {
   Duration,
   ListValue,
@@ -48,6 +49,8 @@ export interface SimpleType {
 export interface ListType {
   readonly kind: 'list'
   readonly element: Type
+  /** Undefined if items are identified by their position. */
+  readonly identity?: ItemIdentity | undefined
 }
 
 export interface MapType {
@@ -110,8 +113,8 @@ export const timestampType: Typed<Timestamp> = { kind: 'timestamp' }
 export const durationType: Typed<Duration> = { kind: 'duration' }
 
 /** Element types are not checked at run time: an implementation must check them itself. */
-export function listOf(element: Type): Typed<ListValue> {
-  return { kind: 'list', element }
+export function listOf(element: Type, identity?: ItemIdentity): Typed<ListValue> {
+  return { kind: 'list', element, identity }
 }
 
 export function mapOf(key: Type, value: Type): Typed<MapValue> {

@@ -2,6 +2,7 @@
  * Run-time values. Integers are `bigint` within 64 bits, unsigned ones `Uint`, doubles `number`; lists and
  * maps are abstract classes, so that JSON can be wrapped without conversion. Values are immutable.
  */
+import type { ItemIdentity } from './item-identity.ts'
 import type { ObjectType } from './type.ts'
 
 export type Value =
@@ -79,9 +80,15 @@ export abstract class OpaqueValue {
 }
 
 export abstract class ListValue {
+  /** Undefined if items are identified by their position. */
+  readonly identity: ItemIdentity | undefined
   abstract readonly size: number
   /** The index must be in range. */
   abstract at(index: number): Value
+
+  constructor(identity?: ItemIdentity) {
+    this.identity = identity
+  }
 
   *[Symbol.iterator](): IterableIterator<Value> {
     for (let index = 0; index < this.size; index++) yield this.at(index)
@@ -102,11 +109,18 @@ export abstract class ObjectValue {
   abstract field(name: string): Value | undefined
   /** The fields that are present. */
   abstract names(): Iterable<string>
+
+  /** Properties without a type, such as preserved unknown fields: not visible, but compared. */
+  hiddenProperties(): ReadonlyMap<string, Value> {
+    return noProperties
+  }
 }
 
+const noProperties: ReadonlyMap<string, Value> = new Map()
+
 /** A list of the given values. */
-export function list(values: readonly Value[]): ListValue {
-  return new ArrayList(values)
+export function list(values: readonly Value[], identity?: ItemIdentity): ListValue {
+  return new ArrayList(values, identity)
 }
 
 /** A map of values; a later entry replaces an earlier one with the same key. */
@@ -181,8 +195,8 @@ function mapIndex(key: Value): MapIndex | undefined {
 class ArrayList extends ListValue {
   readonly #values: readonly Value[]
 
-  constructor(values: readonly Value[]) {
-    super()
+  constructor(values: readonly Value[], identity?: ItemIdentity) {
+    super(identity)
     this.#values = values
   }
 

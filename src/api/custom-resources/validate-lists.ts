@@ -1,6 +1,7 @@
 /** Items of `x-kubernetes-list-type` set and map lists must be unique. */
 import { duplicate, type FieldError } from '../field-error.ts'
 import type { JSONSchemaProps } from '../generated/apiextensions/v1.ts'
+import { canonicalJson } from '../text/canonical-json.ts'
 import { isObject, type JsonObject } from '../text/json-object.ts'
 import type { JsonValue } from '../text/json-value.ts'
 import { listMapKey } from './correlate-items.ts'
@@ -25,11 +26,11 @@ interface ItemKey {
 
 function keyFinder(schema: JSONSchemaProps): ((item: JsonValue) => ItemKey) | undefined {
   const type = schema['x-kubernetes-list-type']
-  if (type === 'set') return item => ({ key: canonicalText(item), shown: item })
+  if (type === 'set') return item => ({ key: canonicalJson(item), shown: item })
   if (type !== 'map') return undefined
   const keys = schema['x-kubernetes-list-map-keys'] ?? []
   return item => {
-    if (!isObject(item)) return { key: canonicalText(item), shown: item }
+    if (!isObject(item)) return { key: canonicalJson(item), shown: item }
     const shown = Object.fromEntries(
       keys.flatMap(key => (Object.hasOwn(item, key) ? [[key, item[key] as JsonValue]] : [])),
     )
@@ -48,14 +49,5 @@ function findDuplicates(
     const isRepeated = seen.has(key)
     seen.add(key)
     return isRepeated ? [duplicate(`${path}[${index}]`, shown)] : []
-  })
-}
-
-/** JSON with sorted keys, in which equal values are equal texts. */
-function canonicalText(value: JsonValue): string {
-  return JSON.stringify(value, (_key, each: unknown) => {
-    if (typeof each === 'bigint') return Number(each)
-    if (typeof each !== 'object' || each === null || Array.isArray(each)) return each
-    return Object.fromEntries(Object.entries(each).sort(([a], [b]) => (a < b ? -1 : 1)))
   })
 }

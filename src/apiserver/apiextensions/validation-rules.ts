@@ -8,8 +8,8 @@ import { itemsOf, valuesOf } from '#/api/custom-resources/subschemas.ts'
 import type { Program } from '#/cel/cel.ts'
 import { compileExpression, InvalidExpression } from '#/cel/compile-expression.ts'
 import type { Environment } from '#/cel/environment.ts'
-import { ruleEnvironment } from '#/cel/rule-environment.ts'
-import { dynType, type Type } from '#/cel/type.ts'
+import { ruleEnvironment, selfType } from '#/cel/rule-environment.ts'
+import type { Type } from '#/cel/type.ts'
 
 /** A schema with rules of its own or within. */
 export interface RuleNode {
@@ -66,12 +66,11 @@ export interface CompiledRules {
 /** Compiles at most once for each schema. */
 export function compileRules({ schema, isResource }: Pick<RuleNode, 'schema' | 'isResource'>): CompiledRules {
   return compiled.getOrInsertComputed(schema, () => {
-    const environmentOf = (optionalOldSelf: boolean) =>
-      ruleEnvironment(schema, { isRoot: isResource, optionalOldSelf })
-    return {
-      type: environmentOf(false).findName('self')?.type ?? dynType,
-      rules: rulesIn(schema).map(rule => compileRule(rule, environmentOf(rule.optionalOldSelf === true))),
-    }
+    const type = selfType(schema, isResource)
+    const rules = rulesIn(schema).map(rule => {
+      return compileRule(rule, ruleEnvironment(type, { optionalOldSelf: rule.optionalOldSelf === true }))
+    })
+    return { type, rules }
   })
 }
 

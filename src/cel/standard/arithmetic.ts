@@ -3,6 +3,7 @@ import { int64Min } from '#/api/text/int64.ts'
 import { sizeOf, traversalFactor } from '../cost.ts'
 import { scale, sum, type Estimate, type Operand } from '../estimate.ts'
 import { Fault } from '../fault.ts'
+import { mergeItems } from '../item-identity.ts'
 import { globalFunction, type Overload } from '../function.ts'
 import {
   boolType,
@@ -86,7 +87,7 @@ function joinBytes(a: Uint8Array, b: Uint8Array): Uint8Array {
 }
 
 function joinLists(a: ListValue, b: ListValue): ListValue {
-  return list([...a, ...b])
+  return a.identity ? mergeItems(a, b, a.identity) : list([...a, ...b])
 }
 
 function divisor(value: bigint | Uint, complaint: string): bigint {
