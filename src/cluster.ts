@@ -355,7 +355,6 @@ export class Cluster implements AsyncDisposable {
       serviceCidrs: settings.serviceCidrs ?? [],
       loadBalancerAddresses: choice.loadBalancerAddresses ?? [],
       ...(node && { node }),
-      resources: () => server.scheme.resources(),
     })
     const controlPlane = new ControlPlane({ platform, server, controllers, ...(scheduler && { scheduler }) })
     this.#controlPlane = controlPlane

@@ -19,10 +19,13 @@ import { dynType, type Type } from './type.ts'
 /** Maximum number of kinds checked; the rest are skipped. */
 const kindsMax = 10
 
+/** What type checking needs of a resource. */
+export type CheckedKind = Pick<Resource, 'group' | 'version' | 'kind' | 'plural' | 'schema'>
+
 /** The warnings of `status.typeChecking`, empty if there are none. `resources` are all served resources. */
 export function checkPolicyTypes(
   policy: ValidatingAdmissionPolicy,
-  resources: readonly Resource[],
+  resources: readonly CheckedKind[],
 ): ExpressionWarning[] {
   const { validations = [] } = policy.spec ?? {}
   const checks = kindsToCheck(policy, resources).map(resource => ({
@@ -55,8 +58,8 @@ function issuesOf(expression: string, environment: Environment): string | undefi
 
 function environmentFor(
   { spec = {} }: ValidatingAdmissionPolicy,
-  resource: Resource,
-  resources: readonly Resource[],
+  resource: CheckedKind,
+  resources: readonly CheckedKind[],
 ): Environment {
   const variables = new PolicyVariables()
   const { paramKind } = spec
@@ -71,14 +74,14 @@ function environmentFor(
   return environment
 }
 
-function typeOf({ schema, kind }: Resource): Type {
+function typeOf({ schema, kind }: CheckedKind): Type {
   return schemaType(schema, kind) ?? dynType
 }
 
 function findKind(
   { apiVersion = '', kind = '' }: { readonly apiVersion?: string; readonly kind?: string },
-  resources: readonly Resource[],
-): Resource | undefined {
+  resources: readonly CheckedKind[],
+): CheckedKind | undefined {
   const parsed = parseGroupVersion(apiVersion)
   return resources.find(
     each => each.group === parsed?.group && each.version === parsed.version && each.kind === kind,
@@ -86,8 +89,8 @@ function findKind(
 }
 
 /** Only resources that rules name explicitly; rules with wildcards are skipped. */
-function kindsToCheck({ spec }: ValidatingAdmissionPolicy, resources: readonly Resource[]): Resource[] {
-  const found = new Set<Resource>()
+function kindsToCheck({ spec }: ValidatingAdmissionPolicy, resources: readonly CheckedKind[]): CheckedKind[] {
+  const found = new Set<CheckedKind>()
   for (const rule of spec?.matchConstraints?.resourceRules ?? []) {
     const { apiGroups = [], apiVersions = [], resources: plurals = [] } = rule
     if ([...apiGroups, ...apiVersions].some(each => each.includes('*'))) continue
@@ -102,7 +105,7 @@ function kindsToCheck({ spec }: ValidatingAdmissionPolicy, resources: readonly R
   return [...found].sort(compareKinds)
 }
 
-function compareKinds(a: Resource, b: Resource): number {
+function compareKinds(a: CheckedKind, b: CheckedKind): number {
   return compareText(a.group, b.group) || compareText(a.version, b.version) || compareText(a.kind, b.kind)
 }
 
@@ -110,6 +113,6 @@ function compareText(a: string, b: string): number {
   return a === b ? 0 : a < b ? -1 : 1
 }
 
-function showKind({ group, version, kind }: Resource): string {
+function showKind({ group, version, kind }: CheckedKind): string {
   return `${group}/${version}, Kind=${kind}`
 }

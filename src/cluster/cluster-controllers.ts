@@ -2,8 +2,6 @@
 import { createPrivateKey } from 'node:crypto'
 import { keyIdOf } from '#/base/json-web-key.ts'
 import { signToken } from '#/base/json-web-token.ts'
-import type { Resource } from '#/api/resource.ts'
-import { checkPolicyTypes } from '#/cel/check-policy-types.ts'
 import type { Controller } from '#/controllers/controller.ts'
 import { controllersOf } from '#/controllers/controllers.ts'
 import { hostPathProvisioner } from '#/controllers/host-path-provisioner.ts'
@@ -25,8 +23,6 @@ export interface ClusterControllersOptions {
   readonly loadBalancerAddresses: readonly string[]
   /** Set when this machine is the node. */
   readonly node?: ControlledNode
-  /** All resources currently served. */
-  readonly resources: () => readonly Resource[]
 }
 
 export interface ControlledNode {
@@ -36,7 +32,7 @@ export interface ControlledNode {
 
 /** Volumes of simulated nodes have no folder to remove. */
 export function clusterControllers(options: ClusterControllersOptions): readonly Controller[] {
-  const { platform, crypto, certificates, serviceCidrs, node, resources } = options
+  const { platform, crypto, certificates, serviceCidrs, node } = options
   const loadBalancerAddresses =
     node && options.loadBalancerAddresses.length === 0
       ? [node.network.loadBalancerAddresses]
@@ -50,7 +46,6 @@ export function clusterControllers(options: ClusterControllersOptions): readonly
       signCertificate: csrSigner({ platform, crypto }, { cert: ca.cert, key: ca.key }),
     }),
     signToken: claims => signToken(claims, { privateKey, keyId }),
-    checkPolicyTypes: policy => checkPolicyTypes(policy, resources()),
     clusterCidrs: node?.network.podCidrs ?? [simulatedPodCidr],
     serviceCidrs,
     ...(loadBalancerAddresses.length > 0 && { loadBalancerAddresses }),

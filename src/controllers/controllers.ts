@@ -45,10 +45,7 @@ import { statefulSetController } from './stateful-set.ts'
 import { taintEvictionController } from './taint-eviction.ts'
 import { tokenCleanerController } from './token-cleaner.ts'
 import { ttlAfterFinishedController } from './ttl-after-finished.ts'
-import {
-  validatingAdmissionPolicyStatusController,
-  type ValidatingAdmissionPolicyStatusSettings,
-} from './validating-admission-policy-status.ts'
+import { validatingAdmissionPolicyStatusController } from './validating-admission-policy-status.ts'
 import { volumeAttributesClassProtectionController } from './volume-attributes-class-protection.ts'
 
 /**
@@ -61,7 +58,6 @@ export interface ControllersSettings {
   readonly signCertificate?: CertificateSigningSettings['sign']
   /** Signs service account tokens that are stored in secrets. */
   readonly signToken?: ServiceAccountTokensSettings['sign']
-  readonly checkPolicyTypes?: ValidatingAdmissionPolicyStatusSettings['checkTypes']
   /** CIDRs for pod addresses; without them nodes get no `podCIDR`. */
   readonly clusterCidrs?: readonly string[]
   readonly serviceCidrs?: readonly string[]
@@ -110,6 +106,7 @@ export function controllersOf(settings: ControllersSettings = {}): readonly Cont
     taintEvictionController,
     tokenCleanerController,
     ttlAfterFinishedController,
+    validatingAdmissionPolicyStatusController,
     volumeAttributesClassProtectionController,
     ...controllersWith(settings),
   ]
@@ -117,7 +114,7 @@ export function controllersOf(settings: ControllersSettings = {}): readonly Cont
 
 /** Controllers that depend on a setting. */
 function controllersWith(settings: ControllersSettings): readonly Controller[] {
-  const { caCertificate, signCertificate, signToken, checkPolicyTypes } = settings
+  const { caCertificate, signCertificate, signToken } = settings
   const { clusterCidrs, serviceCidrs = [], loadBalancerAddresses } = settings
   return [
     ...(signCertificate ? [certificateSigningController({ sign: signCertificate })] : []),
@@ -128,9 +125,6 @@ function controllersWith(settings: ControllersSettings): readonly Controller[] {
       : []),
     ...(loadBalancerAddresses
       ? [serviceLoadBalancerController({ createLoadBalancer: addressPool(loadBalancerAddresses) })]
-      : []),
-    ...(checkPolicyTypes
-      ? [validatingAdmissionPolicyStatusController({ checkTypes: checkPolicyTypes })]
       : []),
   ]
 }
