@@ -19,6 +19,7 @@ import {
   validatingAdmissionPolicyHooks,
   webhookConfigurationHooks,
 } from './admission/admission-registration-hooks.ts'
+import { Aggregator, type ProxyClientCertificate } from './aggregator.ts'
 import { CustomResources } from './apiextensions/custom-resources.ts'
 import { customResourceDefinitionHooks } from './apiextensions/definition-hooks.ts'
 import type { PortRange } from './allocation/node-ports.ts'
@@ -74,8 +75,10 @@ export interface ApiServerOptions {
   readonly authentication?: AuthenticationSettings
   /** Authorizers in order; Node and RBAC when absent. */
   readonly authorizers?: readonly AuthorizerSettings[]
-  /** Connects to external servers; required for webhooks. */
+  /** Connects to external servers; required for webhooks and extension servers. */
   readonly connectHttp?: HttpConnect
+  /** Client certificate for extension servers. Called for each request, because it may be renewed. */
+  readonly proxyClient?: () => ProxyClientCertificate
   /**
    * Access to kubelets, pods and services. When absent, there are no logs, exec, attach, port-forward and
    * proxy subresources.
@@ -119,6 +122,7 @@ export class ApiServer {
   readonly #discovery: Discovery
   readonly #openApi: OpenApi
   readonly #customResources: CustomResources
+  readonly #aggregator: Aggregator
   readonly #issuerMetadata: ServiceAccountIssuerDiscovery | undefined
   readonly #stopping = new AbortController()
   /** Connections to kubelets and other servers. */
@@ -148,12 +152,20 @@ export class ApiServer {
       admission: new AdmissionChain([...plugins, escalation]),
       ...(genericHooks && { genericHooks }),
     }
-    this.#discovery = new Discovery(this.scheme, { build, serverAddress: `${address}:${port}` })
-    this.#customResources = new CustomResources({ ...this.#registry, admission: noAdmission }, connectHttp)
+    const own = { ...this.#registry, admission: noAdmission }
+    this.#customResources = new CustomResources(own, connectHttp)
+    const { proxyClient } = options
+    this.#aggregator = this.#remotes.use(new Aggregator({ registry: own, connectHttp, proxyClient }))
+    this.#discovery = new Discovery(this.scheme, {
+      build,
+      serverAddress: `${address}:${port}`,
+      aggregatedVersions: () => this.#aggregator.versions(),
+    })
     this.#openApi = new OpenApi(this.scheme, {
       build,
       clock: platform.clock,
       authoredSchema: resource => this.#customResources.authoredSchema(resource),
+      aggregatedSchemas: () => this.#aggregator.schemas(),
     })
     const registry = this.#registry
     this.authentication = new Authentication({ platform, registry, ...options.authentication })
@@ -227,13 +239,15 @@ export class ApiServer {
       await reconcileRoles(own)
     })
     this.#customResources.load()
+    this.#aggregator.load(signal)
+    await whenAvailable(platform, signal, () => this.#aggregator.register())
+    const aggregatorRun = this.#aggregator.run(signal)
     const customResourcesRun = this.#customResources.run(signal)
     const repairRun = new AllocationRepair(this.#registry).run(signal)
     const sayingRun =
       limits?.fairness === 'priority and fairness' ? reconcileDanglingConditions(own, signal) : undefined
-    this.#running = Promise.all([this.#running, customResourcesRun, repairRun, sayingRun]).then(
-      () => undefined,
-    )
+    const runs = [this.#running, customResourcesRun, aggregatorRun, repairRun, sayingRun]
+    this.#running = Promise.all(runs).then(() => undefined)
     this.#isReady = true
   }
 
@@ -316,11 +330,13 @@ export class ApiServer {
       const { info } = context
       return info.isResource ? router.route(context, info) : this.#answerPath(context)
     }
-    if (this.#extension === undefined) return route
+    if (this.#extension === undefined) return context => this.#aggregator.handle(context) ?? route(context)
     const { unfiltered, isUnfiltered } = this.#extension
     const unfilteredRouter = new Router({ registry: { ...registry, ...unfiltered }, ...handlers })
     return context => {
       const { info } = context
+      const forwarded = this.#aggregator.handle(context)
+      if (forwarded) return forwarded
       return info.isResource && isUnfiltered(context) ? unfilteredRouter.route(context, info) : route(context)
     }
   }

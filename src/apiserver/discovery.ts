@@ -1,9 +1,9 @@
 /**
- * Discovery: groups, versions and resources, and the server version. All documents are derived from the
- * scheme, created on first use and cached until the scheme changes. Schemas are served by `openapi.ts`.
+ * Discovery: groups, versions and resources, and the server version. All documents are derived from the scheme and
+ * from the documents of extension servers, created on first use and cached until one of these changes. Schemas are
+ * served by `openapi.ts`.
  */
 import { apiError } from '#/api/errors.ts'
-import type { Resource } from '#/api/resource.ts'
 import type { Scheme } from '#/api/scheme.ts'
 import {
   aggregatedDiscovery,
@@ -12,9 +12,15 @@ import {
   type Root,
 } from './discovery/aggregated.ts'
 import { documentResponse, documentOf, type Document } from './discovery/document.ts'
-import { apiGroup, apiGroupList, apiVersions, versionsOf } from './discovery/groups.ts'
+import { DerivedCache } from './discovery/derived-cache.ts'
+import { apiGroup, apiGroupList, apiVersions } from './discovery/groups.ts'
 import { resourceList } from './discovery/resource-list.ts'
-import { SchemeCache } from './discovery/scheme-cache.ts'
+import {
+  noAggregatedVersions,
+  servedGroups,
+  type AggregatedVersions,
+  type ServedGroup,
+} from './discovery/served-groups.ts'
 import { versionInfo, type Build } from './discovery/server-version.ts'
 import { mediaTypes, negotiate, type Negotiated } from './negotiation.ts'
 import type { ApiRequest, ApiResponse, RequestContext } from './request.ts'
@@ -28,15 +34,23 @@ export interface DiscoveryOptions {
   readonly serverAddress: string
   /** Additional paths to list at `/`, such as health and metrics endpoints. */
   readonly paths?: readonly string[]
+  /** Of the aggregator. */
+  readonly aggregatedVersions?: () => AggregatedVersions
 }
 
 export class Discovery {
+  readonly #scheme: Scheme
   readonly #options: DiscoveryOptions
-  readonly #documents: SchemeCache<Document>
+  readonly #groups: DerivedCache<readonly ServedGroup[]>
+  readonly #documents: DerivedCache<Document>
 
   constructor(scheme: Scheme, options: DiscoveryOptions) {
+    const { aggregatedVersions = () => noAggregatedVersions } = options
+    const sources = (): readonly unknown[] => [scheme.resources(), aggregatedVersions()]
+    this.#scheme = scheme
     this.#options = options
-    this.#documents = new SchemeCache(scheme)
+    this.#groups = new DerivedCache(sources)
+    this.#documents = new DerivedCache(sources)
   }
 
   /** Undefined if the path is not a discovery path. Throws ApiError 405 and 406. */
@@ -47,8 +61,8 @@ export class Discovery {
     const version = root && aggregatedVersion(request.headers['accept'])
     const document =
       root && version
-        ? this.#documents.get(`${path} ${version}`, resources =>
-            jsonOf(aggregatedDiscovery(resources, root, version), aggregatedMediaType(version)),
+        ? this.#documents.get(`${path} ${version}`, () =>
+            jsonOf(aggregatedDiscovery(this.#servedGroups(), root, version), aggregatedMediaType(version)),
           )
         : this.#plainDocument(path, request)
     if (document === undefined) return undefined
@@ -65,29 +79,35 @@ export class Discovery {
     const { format, pretty }: Pick<Negotiated, 'format' | 'pretty'> = isJsonOnly
       ? { format: 'json', pretty: true }
       : negotiate(headers['accept'], query, headers['user-agent'])
-    return this.#documents.get(`${path} ${format} ${pretty}`, resources => {
-      const value = this.#value(path, resources)
+    return this.#documents.get(`${path} ${format} ${pretty}`, () => {
+      const value = this.#value(path)
       return value && encoded(value, { format, pretty })
     })
   }
 
-  #value(path: string, resources: readonly Resource[]): object | undefined {
-    const [root = '', ...rest] = path.split('/').slice(1)
-    if (rest.length === 0) return this.#rootValue(root, resources)
-    const [group = '', version, more] = root === 'api' ? ['', ...rest] : rest
-    if (more !== undefined) return undefined
-    return version === undefined ? apiGroup(resources, group) : resourceList(resources, { group, version })
+  #servedGroups(): readonly ServedGroup[] {
+    const { aggregatedVersions = () => noAggregatedVersions } = this.#options
+    return this.#groups.get('all', () => servedGroups(this.#scheme.resources(), aggregatedVersions()))
   }
 
-  #rootValue(root: string, resources: readonly Resource[]): object | undefined {
+  #value(path: string): object | undefined {
+    const [root = '', ...rest] = path.split('/').slice(1)
+    if (rest.length === 0) return this.#rootValue(root)
+    const [group = '', version, more] = root === 'api' ? ['', ...rest] : rest
+    if (more !== undefined) return undefined
+    if (version === undefined) return apiGroup(this.#servedGroups(), group)
+    return resourceList(this.#scheme.resources(), { group, version })
+  }
+
+  #rootValue(root: string): object | undefined {
     const { build, paths = [], serverAddress } = this.#options
     switch (root) {
       case '':
-        return { paths: allPaths(resources, paths) }
+        return { paths: allPaths(this.#servedGroups(), paths) }
       case 'api':
-        return apiVersions(resources, serverAddress)
+        return apiVersions(this.#servedGroups(), serverAddress)
       case 'apis':
-        return apiGroupList(resources)
+        return apiGroupList(this.#servedGroups())
       default:
         return versionInfo(build)
     }
@@ -108,10 +128,10 @@ function jsonOf(value: object, mediaType: string): Document {
   return documentOf({ mediaType, bytes: Buffer.from(JSON.stringify(value)), value: () => value })
 }
 
-function allPaths(resources: readonly Resource[], others: readonly string[]): readonly string[] {
-  const ofGroups = [...versionsOf(resources)].flatMap(([group, versions]) => {
-    const root = group === '' ? '/api' : `/apis/${group}`
-    return [root, ...versions.map(version => `${root}/${version}`)]
+function allPaths(groups: readonly ServedGroup[], others: readonly string[]): readonly string[] {
+  const ofGroups = groups.flatMap(({ name, versions }) => {
+    const root = name === '' ? '/api' : `/apis/${name}`
+    return [root, ...versions.map(({ version }) => `${root}/${version}`)]
   })
   const fixed = ['/apis', '/apis/', '/openapi/v2', '/openapi/v3', '/openapi/v3/', '/version']
   return [...new Set([...ofGroups, ...fixed, ...others])].sort()

@@ -1,23 +1,26 @@
 /**
  * OpenAPI documents for `kubectl explain`, client-side validation and client generators: `/openapi/v2` as one
  * document, `/openapi/v3` as one document per group version. Both are generated from the scheme on first use
- * and cached until it changes.
+ * and cached until it changes. The schemas of extension servers are added; their v3 documents are served by the
+ * aggregator.
  *
  * Version 2 has a protobuf form, which Go clients require; version 3 is JSON only.
  */
 import { loadDocumentation } from '#/api/documentation.ts'
 import { apiError, notAcceptable } from '#/api/errors.ts'
+import type { Resource } from '#/api/resource.ts'
 import type { Scheme } from '#/api/scheme.ts'
 import type { Clock } from '#/platform/platform.ts'
+import { mergeOpenApiParts, type OpenApiPart } from './aggregator/openapi-parts.ts'
+import { DerivedCache } from './discovery/derived-cache.ts'
 import { documentResponse, documentOf, jsonDocument, type Document } from './discovery/document.ts'
-import { SchemeCache } from './discovery/scheme-cache.ts'
 import { gitVersion, type Build } from './discovery/server-version.ts'
 import { acceptedRanges } from './negotiation.ts'
 import type { AuthoredSchema } from './openapi/custom-schemas.ts'
 import { encodeGnostic } from './openapi/gnostic.ts'
 import type { JsonSchema } from './openapi/json-schema.ts'
 import { SectionDocuments } from './openapi/section-documents.ts'
-import { sectionsOf, type Section } from './openapi/sections.ts'
+import { sectionName, sectionsOf, type Section } from './openapi/sections.ts'
 import { openApiVersion2 } from './openapi/version-2.ts'
 import { openApiVersion3 } from './openapi/version-3.ts'
 import type { ApiRequest, ApiResponse, RequestContext } from './request.ts'
@@ -27,18 +30,32 @@ export interface OpenApiOptions {
   readonly clock: Pick<Clock, 'turn'>
   /** Original schemas of custom resources; without it they are derived from the structural schema. */
   readonly authoredSchema?: AuthoredSchema
+  /** Of the aggregator. */
+  readonly aggregatedSchemas?: () => AggregatedSchemas
 }
+
+/** The part of the documents that extension servers provide. A new object after each change. */
+export interface AggregatedSchemas {
+  /** URLs of OpenAPI v3 documents on this server, by their names; undefined for a group version without one. */
+  readonly version3: ReadonlyMap<string, string | undefined>
+  readonly version2: readonly OpenApiPart[]
+}
+
+const noAggregatedSchemas: AggregatedSchemas = { version3: new Map(), version2: [] }
 
 export class OpenApi {
   readonly #options: OpenApiOptions
-  readonly #documents: SchemeCache<Promise<Document>>
-  readonly #sections: SchemeCache<ReadonlyMap<string, Section>>
+  readonly #scheme: Scheme
+  readonly #documents: DerivedCache<Promise<Document>>
+  readonly #sections: DerivedCache<ReadonlyMap<string, Section>>
   readonly #sectionDocuments: SectionDocuments
 
   constructor(scheme: Scheme, options: OpenApiOptions) {
     this.#options = options
-    this.#documents = new SchemeCache(scheme)
-    this.#sections = new SchemeCache(scheme)
+    this.#scheme = scheme
+    const sources = (): readonly unknown[] => [scheme.resources(), this.#aggregatedSchemas()]
+    this.#documents = new DerivedCache(sources)
+    this.#sections = new DerivedCache(sources)
     this.#sectionDocuments = new SectionDocuments(section => this.#makeSection(section))
   }
 
@@ -73,11 +90,13 @@ export class OpenApi {
 
   #version2(request: ApiRequest): Promise<Document> {
     const form = choose(request, version2Forms)
-    const json = this.#documents.get('v2', async resources => {
+    const json = this.#documents.get('v2', async () => {
+      const { version2 } = this.#aggregatedSchemas()
+      const resources = this.#ownResources()
       const options = await this.#documentOptions()
       const value = openApiVersion2(resources, options)
       await this.#options.clock.turn()
-      return jsonDocument(value)
+      return jsonDocument(mergeOpenApiParts(value, version2))
     })
     if (form === 'json') return json
     return this.#documents.get('v2 protobuf', async () =>
@@ -91,6 +110,7 @@ export class OpenApi {
 
   #index(): Promise<Document> {
     return this.#documents.get('v3', async () => {
+      const { version3 } = this.#aggregatedSchemas()
       const sections = this.#allSections()
       this.#sectionDocuments.keepOnly(sections)
       const paths: Record<string, unknown> = {}
@@ -98,12 +118,25 @@ export class OpenApi {
         const hash = await this.#sectionDocuments.hash(section)
         paths[section.name] = { serverRelativeURL: urlOf(section, hash) }
       }
+      for (const [name, url] of version3) if (url !== undefined) paths[name] = { serverRelativeURL: url }
       return jsonDocument({ paths })
     })
   }
 
   #allSections(): ReadonlyMap<string, Section> {
-    return this.#sections.get('all', sectionsOf)
+    return this.#sections.get('all', () => sectionsOf(this.#ownResources()))
+  }
+
+  /** Those that no extension server serves. */
+  #ownResources(): readonly Resource[] {
+    const { version3 } = this.#aggregatedSchemas()
+    const resources = this.#scheme.resources()
+    if (version3.size === 0) return resources
+    return resources.filter(resource => !version3.has(sectionName(resource)))
+  }
+
+  #aggregatedSchemas(): AggregatedSchemas {
+    return this.#options.aggregatedSchemas?.() ?? noAggregatedSchemas
   }
 
   async #makeSection(section: Section): Promise<Document> {

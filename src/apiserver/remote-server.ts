@@ -48,34 +48,10 @@ export class RemoteServer implements AsyncDisposable {
     this.#client = connectHttp({ origin, ...(tls && { tls }), connectTimeoutMs: connectMsMax })
   }
 
-  /**
-   * Rejects with HttpClientError, RemoteTimeoutError, the signal's reason, or an error if the response is too
-   * large.
-   */
-  async request({ path, headers, body, timeoutMs, signal }: RemoteRequest): Promise<RemoteResponse> {
+  /** Rejects as `requestRemote` does. */
+  request(request: RemoteRequest): Promise<RemoteResponse> {
     const { clock, answerBytesMax } = this.#options
-    const timeout = new AbortController()
-    const timer = clock.setTimer(timeoutMs, () => timeout.abort(new RemoteTimeoutError(timeoutMs)))
-    try {
-      const response = await this.#client.request({
-        method: body === undefined ? 'GET' : 'POST',
-        path,
-        headers: {
-          accept: 'application/json',
-          ...(body && { 'content-type': 'application/json' }),
-          ...headers,
-        },
-        ...(body && { body }),
-        signal: signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal,
-      })
-      return {
-        status: response.status,
-        headers: response.headers,
-        bytes: await readAll(response.body, answerBytesMax),
-      }
-    } finally {
-      timer.cancel()
-    }
+    return requestRemote({ client: this.#client, clock, answerBytesMax }, request)
   }
 
   /** Closes the connections once idle; no requests may follow. */
@@ -85,6 +61,44 @@ export class RemoteServer implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#client[Symbol.asyncDispose]()
+  }
+}
+
+export interface RemoteTarget {
+  readonly client: HttpClient
+  readonly clock: Clock
+  readonly answerBytesMax: number
+}
+
+/**
+ * Sends a request and reads the whole response. Rejects with HttpClientError, RemoteTimeoutError, the signal's
+ * reason, or an error if the response is too large.
+ */
+export async function requestRemote(
+  { client, clock, answerBytesMax }: RemoteTarget,
+  { path, headers, body, timeoutMs, signal }: RemoteRequest,
+): Promise<RemoteResponse> {
+  const timeout = new AbortController()
+  const timer = clock.setTimer(timeoutMs, () => timeout.abort(new RemoteTimeoutError(timeoutMs)))
+  try {
+    const response = await client.request({
+      method: body === undefined ? 'GET' : 'POST',
+      path,
+      headers: {
+        accept: 'application/json',
+        ...(body && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body && { body }),
+      signal: signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal,
+    })
+    return {
+      status: response.status,
+      headers: response.headers,
+      bytes: await readAll(response.body, answerBytesMax),
+    }
+  } finally {
+    timer.cancel()
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import type { GroupVersionKind, Resource } from '#/api/resource.ts'
 import { acceptedRanges } from '../negotiation.ts'
-import { versionsOf } from './groups.ts'
+import type { ServedGroup, ServedVersion } from './served-groups.ts'
 
 export type AggregatedVersion = 'v2' | 'v2beta1'
 
@@ -15,6 +15,9 @@ export interface ApiGroupDiscoveryList {
   readonly items: readonly GroupDiscovery[]
 }
 
+/** Stale if the document of an extension server could not be read; its resources are then the last known. */
+export type Freshness = 'Current' | 'Stale'
+
 interface GroupDiscovery {
   readonly metadata: { readonly name?: string }
   readonly versions: readonly VersionDiscovery[]
@@ -23,10 +26,10 @@ interface GroupDiscovery {
 interface VersionDiscovery {
   readonly version: string
   readonly resources: readonly ResourceDiscovery[]
-  readonly freshness: 'Current'
+  readonly freshness: Freshness
 }
 
-interface ResourceDiscovery {
+export interface ResourceDiscovery {
   readonly resource: string
   readonly responseKind: GroupVersionKind
   readonly scope: string
@@ -37,7 +40,7 @@ interface ResourceDiscovery {
   readonly subresources?: readonly SubresourceDiscovery[]
 }
 
-interface SubresourceDiscovery {
+export interface SubresourceDiscovery {
   readonly subresource: string
   readonly responseKind: GroupVersionKind
   readonly verbs: readonly string[]
@@ -47,24 +50,26 @@ interface SubresourceDiscovery {
 export type Root = 'api' | 'apis'
 
 export function aggregatedDiscovery(
-  resources: readonly Resource[],
+  groups: readonly ServedGroup[],
   root: Root,
   version: AggregatedVersion,
 ): ApiGroupDiscoveryList {
-  const groups = [...versionsOf(resources)].filter(([name]) => (name === '') === (root === 'api'))
   return {
     kind: 'APIGroupDiscoveryList',
     apiVersion: `apidiscovery.k8s.io/${version}`,
     metadata: {},
-    items: groups.map(([name, versions]) => ({
-      metadata: name === '' ? {} : { name },
-      versions: versions.map(each => ({
-        version: each,
-        resources: resources.filter(({ group, version }) => group === name && version === each).map(describe),
-        freshness: 'Current',
+    items: groups
+      .filter(({ name }) => (name === '') === (root === 'api'))
+      .map(({ name, versions }) => ({
+        metadata: name === '' ? {} : { name },
+        versions: versions.map(describeVersion),
       })),
-    })),
   }
+}
+
+function describeVersion({ version, resources, extension }: ServedVersion): VersionDiscovery {
+  if (extension) return { version, resources: extension.resources, freshness: extension.freshness }
+  return { version, resources: resources.map(describe), freshness: 'Current' }
 }
 
 export function aggregatedMediaType(version: AggregatedVersion): string {

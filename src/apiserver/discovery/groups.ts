@@ -1,5 +1,6 @@
 /** API groups and their versions. */
 import { apiVersionOf, type Resource } from '#/api/resource.ts'
+import type { ServedGroup } from './served-groups.ts'
 
 export interface ApiVersions {
   readonly kind: 'APIVersions'
@@ -35,26 +36,27 @@ interface VersionFacts {
 }
 
 /** Versions of the core group, with one server address for all client CIDRs. */
-export function apiVersions(resources: readonly Resource[], serverAddress: string): ApiVersions {
+export function apiVersions(groups: readonly ServedGroup[], serverAddress: string): ApiVersions {
+  const core = groups.find(({ name }) => name === '')
   return {
     kind: 'APIVersions',
-    versions: versionsOf(resources).get('') ?? [],
+    versions: (core?.versions ?? []).map(({ version }) => version),
     serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress }],
   }
 }
 
 /** All groups except the core group. */
-export function apiGroupList(resources: readonly Resource[]): ApiGroupList {
-  const groups = [...versionsOf(resources)].filter(([name]) => name !== '')
-  return { kind: 'APIGroupList', apiVersion: 'v1', groups: groups.map(describeGroup) }
+export function apiGroupList(groups: readonly ServedGroup[]): ApiGroupList {
+  const named = groups.filter(({ name }) => name !== '')
+  return { kind: 'APIGroupList', apiVersion: 'v1', groups: named.map(describeGroup) }
 }
 
-export function apiGroup(resources: readonly Resource[], name: string): ApiGroup | undefined {
-  const versions = name === '' ? undefined : versionsOf(resources).get(name)
-  return versions && { kind: 'APIGroup', apiVersion: 'v1', ...describeGroup([name, versions]) }
+export function apiGroup(groups: readonly ServedGroup[], name: string): ApiGroup | undefined {
+  const found = name === '' ? undefined : groups.find(each => each.name === name)
+  return found && { kind: 'APIGroup', apiVersion: 'v1', ...describeGroup(found) }
 }
 
-/** Versions of each group in priority order; the first is the preferred version. */
+/** Versions of each group of this server, the most stable first. */
 export function versionsOf(resources: readonly Resource[]): ReadonlyMap<string, readonly string[]> {
   const versions = new Map<string, string[]>()
   for (const { group, version } of resources) {
@@ -65,8 +67,11 @@ export function versionsOf(resources: readonly Resource[]): ReadonlyMap<string, 
   return versions
 }
 
-function describeGroup([name, versions]: readonly [string, readonly string[]]): GroupFacts {
-  const facts = versions.map(version => ({ groupVersion: apiVersionOf({ group: name, version }), version }))
+function describeGroup({ name, versions }: ServedGroup): GroupFacts {
+  const facts = versions.map(({ version }) => ({
+    groupVersion: apiVersionOf({ group: name, version }),
+    version,
+  }))
   const [preferredVersion = { groupVersion: '', version: '' }] = facts
   return { name, versions: facts, preferredVersion }
 }

@@ -32,9 +32,13 @@ export function sectionsOf(resources: readonly Resource[]): ReadonlyMap<string, 
 
 function versionSection({ group, version }: GroupVersion, resources: readonly Resource[]): Section {
   return {
-    name: `${group === '' ? 'api' : 'apis'}/${apiVersionOf({ group, version })}`,
+    name: sectionName({ group, version }),
     home: { group, version },
     resources,
     paths: () => [resourceListPath({ group, version }), ...resources.flatMap(resourcePaths)],
   }
+}
+
+export function sectionName({ group, version }: GroupVersion): string {
+  return `${group === '' ? 'api' : 'apis'}/${apiVersionOf({ group, version })}`
 }

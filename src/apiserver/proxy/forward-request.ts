@@ -1,9 +1,9 @@
 /** Forwards a request to an upstream server and streams the response back with backpressure. */
 import { messageOf } from '#/base/message-of.ts'
-import { isApiError, serviceUnavailable } from '#/api/errors.ts'
+import { ApiError, isApiError, serviceUnavailable } from '#/api/errors.ts'
 import type { HttpClient, HttpClientResponse } from '#/platform/http-client.ts'
 import type { ApiRequest, ApiResponse, StreamBody, StreamChunk } from '../request.ts'
-import { requestHeaders, responseHeaders } from './forwarded-headers.ts'
+import { requestHeaders, responseHeaders, type UpstreamHeaders } from './forwarded-headers.ts'
 import { rewritePage } from './rewrite-page.ts'
 
 export interface ForwardRequestOptions {
@@ -13,19 +13,24 @@ export interface ForwardRequestOptions {
   readonly path: string
   /** Path on this server, for X-Forwarded-Uri. */
   readonly uri: string
-  readonly origins: Origins
+  /**
+   * For pages, whose links and redirects are rewritten to lead back through the proxy. Absent for API servers, whose
+   * redirects are refused.
+   */
+  readonly origins?: Origins
+  /** Added to the headers of the client. */
+  readonly headers?: UpstreamHeaders
+  /** Cancels the request and the response; that of the client when absent. */
+  readonly signal?: AbortSignal
 }
 
-export async function forwardRequest({
-  request,
-  client,
-  path,
-  uri,
-  origins,
-}: ForwardRequestOptions): Promise<ApiResponse> {
-  const { method, signal, peer } = request
+export async function forwardRequest(options: ForwardRequestOptions): Promise<ApiResponse> {
+  const { request, client, path, uri, origins } = options
+  const { method, peer } = request
+  const { signal = request.signal } = options
   const response = await reach(async () => {
-    const headers = requestHeaders(request.headers, { clientAddress: peer.address, uri })
+    const forwarded = requestHeaders(request.headers, { clientAddress: peer.address, uri })
+    const headers = { ...forwarded, ...options.headers }
     const body = await bodyOf(request)
     return client.request({ method, path, headers, ...(body && { body }), signal, keepContentEncoding: true })
   })
@@ -34,6 +39,12 @@ export async function forwardRequest({
   // There is no body, but the connection can be reused only after the response was read to its end.
   if (method === 'HEAD') for await (const _piece of response.body) continue
   const answer = streamResponse(response)
+  if (origins === undefined) {
+    const isRedirect = response.status >= 300 && response.status <= 399 && location !== undefined
+    if (!isRedirect) return { ...answer, headers }
+    response.discard()
+    throw redirectError()
+  }
   if (location !== undefined) {
     return { ...answer, headers: { ...headers, location: rewriteUrl(location, origins) } }
   }
@@ -45,6 +56,13 @@ export async function forwardRequest({
     headers: { ...others, ...(encoding && page.keepsEncoding && { 'content-encoding': encoding }) },
     body: { ...answer.body, chunks: chunksOf(page.pieces) },
   }
+}
+
+/** A redirect could lead a client that trusts this server to any other. */
+function redirectError(): ApiError {
+  const message = 'the backend attempted to redirect this request, which is not permitted'
+  const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure' } as const
+  return new ApiError({ ...status, message, code: 502 })
 }
 
 /** The streamed response without its headers. */

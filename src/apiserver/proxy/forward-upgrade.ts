@@ -3,7 +3,7 @@ import { messageOf } from '#/base/message-of.ts'
 import type { HttpClient, HttpUpgrade } from '#/platform/http-client.ts'
 import type { Clock } from '#/platform/platform.ts'
 import type { ApiRequest, ApiResponse } from '../request.ts'
-import { requestHeaders, responseHeaders, upgradeHeaders } from './forwarded-headers.ts'
+import { requestHeaders, responseHeaders, upgradeHeaders, type UpstreamHeaders } from './forwarded-headers.ts'
 import { streamResponse } from './forward-request.ts'
 import { upstreamError } from './upstream-error.ts'
 import { splice } from './splice.ts'
@@ -16,6 +16,8 @@ export interface ForwardUpgradeOptions {
   readonly path: string
   /** Path on this server, for X-Forwarded-Uri; optional. */
   readonly uri?: string
+  /** Added to the headers of the client. */
+  readonly headers?: UpstreamHeaders
 }
 
 export async function forwardUpgrade(options: ForwardUpgradeOptions): Promise<ApiResponse> {
@@ -42,11 +44,18 @@ export async function forwardUpgrade(options: ForwardUpgradeOptions): Promise<Ap
   }
 }
 
-async function ask({ request, client, path, uri }: ForwardUpgradeOptions): Promise<HttpUpgrade> {
+async function ask({
+  request,
+  client,
+  path,
+  uri,
+  headers: added,
+}: ForwardUpgradeOptions): Promise<HttpUpgrade> {
   const { method, signal, peer } = request
   const forwarding = { clientAddress: peer.address, ...(uri !== undefined && { uri }) }
   const headers = {
     ...requestHeaders(request.headers, forwarding),
+    ...added,
     upgrade: request.headers['upgrade'] ?? '',
   }
   try {

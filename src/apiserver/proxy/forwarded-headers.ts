@@ -1,6 +1,9 @@
 /** Header forwarding of the proxy: hop-by-hop headers are removed (RFC 9110, 7.6.1). */
 export type ReceivedHeaders = Readonly<Record<string, string | undefined>>
 
+/** Headers that a proxy adds to those of the client. Several values become several headers. */
+export type UpstreamHeaders = Readonly<Record<string, string | readonly string[]>>
+
 /** The client address and original URI, sent upstream as X-Forwarded-* headers. */
 export interface Forwarding {
   readonly clientAddress: string

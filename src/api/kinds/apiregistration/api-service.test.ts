@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { APIService } from '../../generated/apiregistration/v1.ts'
 import { underTest } from '../testdata/check-rules.ts'
 import { apiServiceRules } from './api-service.ts'
 
@@ -61,4 +62,22 @@ test('APIService condition status must be True, False or Unknown', () => {
     {},
     'status.conditions[0].status: Unsupported value: "Yes": supported values: "True", "False", "Unknown"',
   )
+})
+
+test('a local APIService is available when it is created', () => {
+  const creationTimestamp = '2026-01-01T00:00:00Z'
+  const created = (change: object): unknown => {
+    const { metadata, ...rest } = apiService(change) as APIService
+    return apiServiceRules.prepareForCreate?.({ ...rest, metadata: { ...metadata, creationTimestamp } })
+  }
+  const condition = {
+    type: 'Available',
+    status: 'True',
+    reason: 'Local',
+    message: 'Local APIServices are always available',
+    lastTransitionTime: creationTimestamp,
+  }
+  const status = (value: unknown): unknown => (value as APIService).status
+  assert.deepEqual(status(created({})), { conditions: [condition] })
+  assert.deepEqual(status(created({ service: { namespace: 'kube-system', name: 'metrics' } })), undefined)
 })

@@ -1,8 +1,9 @@
 /**
- * Rules of APIService, which registers the server of a group and version. The aggregator sets the Available
- * condition of local ones.
+ * Rules of APIService, which registers the server of a group and version. Local ones are available at once; the
+ * aggregator sets the Available condition of the others.
  * https://kubernetes.io/docs/concepts/extend-kubernetes/api-extension/apiserver-aggregation/
  */
+import { localAvailability } from '../../api-service-status.ts'
 import { invalid, invalidEach, required, type FieldError } from '../../field-error.ts'
 import type { APIService, APIServiceSpec } from '../../generated/apiregistration/v1.ts'
 import type { KindRules } from '../../kind-rules.ts'
@@ -22,6 +23,7 @@ export const apiServiceRules: KindRules<APIService> = {
   names: pathSegmentNames,
   allowUnconditionalUpdate: false,
   withDefaults: service => withField(service, 'spec', withPort),
+  prepareForCreate: withLocalAvailability,
   validate: validateApiService,
   validateUpdate: validateApiService,
   validateStatusUpdate: validateStatus,
@@ -33,6 +35,14 @@ const statuses = ['True', 'False', 'Unknown']
 
 function withPort(spec: APIServiceSpec): APIServiceSpec {
   return withField(spec, 'service', service => withMissing(service, { port: 443 }))
+}
+
+function withLocalAvailability(apiService: APIService): APIService {
+  const { metadata, spec } = apiService
+  if (spec?.service !== undefined) return apiService
+  const { creationTimestamp } = metadata
+  const since = creationTimestamp === undefined ? {} : { lastTransitionTime: creationTimestamp }
+  return { ...apiService, status: { conditions: [{ type: 'Available', ...localAvailability, ...since }] } }
 }
 
 function validateApiService({ metadata, spec = {} }: Unchecked<APIService>): FieldError[] {

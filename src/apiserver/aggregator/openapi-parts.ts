@@ -1,0 +1,142 @@
+/** Parts of the OpenAPI v2 documents of extension servers, and their merge with the document of this server. */
+import { isDeepStrictEqual } from 'node:util'
+import type { JsonValue } from '#/api/text/json-value.ts'
+import { encodeGnostic } from '../openapi/gnostic.ts'
+import type { JsonSchema } from '../openapi/json-schema.ts'
+
+/** The paths of one group version, with all that they refer to. */
+export interface OpenApiPart {
+  readonly paths: JsonSchema
+  readonly definitions: JsonSchema
+  readonly parameters: JsonSchema
+}
+
+const sections = ['definitions', 'parameters'] as const
+
+type Section = (typeof sections)[number]
+
+/** Undefined if the document is malformed or has no paths below the prefix. */
+export function openApiPart(document: JsonValue, pathPrefix: string): OpenApiPart | undefined {
+  if (!isObject(document)) return undefined
+  const kept = Object.entries(members(document, 'paths')).filter(([path]) => path.startsWith(pathPrefix))
+  if (kept.length === 0) return undefined
+  const paths = Object.fromEntries(kept)
+  const found: Record<Section, Record<string, unknown>> = { definitions: {}, parameters: {} }
+  const pending: unknown[] = [paths]
+  for (let value = pending.pop(); value !== undefined; value = pending.pop()) {
+    forEachReference(value, (section, name) => {
+      const target = members(document, section)[name]
+      if (target === undefined || Object.hasOwn(found[section], name)) return
+      found[section][name] = target
+      pending.push(target)
+    })
+  }
+  const part = { paths, ...found }
+  return isEncodable(part) ? part : undefined
+}
+
+/** A part that cannot be encoded would make the document of the whole server fail. */
+function isEncodable(part: OpenApiPart): boolean {
+  try {
+    encodeGnostic({ swagger: '2.0', info: {}, security: [], securityDefinitions: {}, ...part })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Adds the parts to a document. A path that exists already wins. A definition that differs from an existing one
+ * of the same name gets another name, as do those that refer to it.
+ */
+export function mergeOpenApiParts(base: JsonSchema, parts: readonly OpenApiPart[]): JsonSchema {
+  return parts.reduce<JsonSchema>((merged, part) => {
+    const renames = {
+      definitions: renamed(merged, part, 'definitions'),
+      parameters: renamed(merged, part, 'parameters'),
+    }
+    const withNames = (section: Section): JsonSchema => {
+      const entries = Object.entries(part[section]).map(([name, value]) => {
+        return [renames[section].get(name) ?? name, withReferences(value, renames)]
+      })
+      return { ...(Object.fromEntries(entries) as JsonSchema), ...members(merged, section) }
+    }
+    return {
+      ...merged,
+      paths: { ...(withReferences(part.paths, renames) as JsonSchema), ...members(merged, 'paths') },
+      definitions: withNames('definitions'),
+      parameters: withNames('parameters'),
+    }
+  }, base)
+}
+
+type Renames = Readonly<Record<Section, ReadonlyMap<string, string>>>
+
+/** New names, by old name. */
+function renamed(merged: JsonSchema, part: OpenApiPart, section: Section): ReadonlyMap<string, string> {
+  const existing = members(merged, section)
+  const own = part[section]
+  const differing = new Set(
+    Object.keys(own).filter(name => Object.hasOwn(existing, name) && !isSame(own[name], existing[name])),
+  )
+  for (let size = -1; size !== differing.size;) {
+    size = differing.size
+    for (const [name, value] of Object.entries(own)) {
+      forEachReference(value, (to, target) => {
+        if (to === section && differing.has(target) && Object.hasOwn(existing, name)) differing.add(name)
+      })
+    }
+  }
+  return new Map(Array.from(differing, name => [name, freeName(name, existing, own)]))
+}
+
+function freeName(name: string, ...taken: readonly JsonSchema[]): string {
+  for (let number = 2; ; number++) {
+    const candidate = `${name}_v${number}`
+    if (!taken.some(each => Object.hasOwn(each, candidate))) return candidate
+  }
+}
+
+/** The kinds that a definition is listed for depend on the server. */
+function isSame(left: unknown, right: unknown): boolean {
+  return isDeepStrictEqual(withoutKinds(left), withoutKinds(right))
+}
+
+function withoutKinds(value: unknown): unknown {
+  if (!isObject(value)) return value
+  const { 'x-kubernetes-group-version-kind': _kinds, ...rest } = value
+  return rest
+}
+
+const referencePattern = /^#\/(definitions|parameters)\/(.+)$/
+
+function forEachReference(value: unknown, visit: (section: Section, name: string) => void): void {
+  if (Array.isArray(value)) for (const each of value) forEachReference(each, visit)
+  if (!isObject(value)) return
+  for (const [key, member] of Object.entries(value)) {
+    const [, section, name] = (key === '$ref' && referencePattern.exec(String(member))) || []
+    if (name !== undefined) visit(section as Section, name)
+    else forEachReference(member, visit)
+  }
+}
+
+function withReferences(value: unknown, renames: Renames): unknown {
+  if (Array.isArray(value)) return value.map(each => withReferences(each, renames))
+  if (!isObject(value)) return value
+  const entries = Object.entries(value).map(([key, member]) => {
+    const [, section, name] = (key === '$ref' && referencePattern.exec(String(member))) || []
+    const next = name === undefined ? undefined : renames[section as Section].get(name)
+    if (next !== undefined) return [key, `#/${section}/${next}`]
+    return [key, withReferences(member, renames)]
+  })
+  return Object.fromEntries(entries) as JsonSchema
+}
+
+function members(document: JsonSchema, section: string): JsonSchema {
+  const value = document[section]
+  return isObject(value) ? value : {}
+}
+
+function isObject(value: unknown): value is JsonSchema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
