@@ -24,7 +24,11 @@ import { clientOf, type Client } from '#/client/client.ts'
 import { inProcessTransport } from '#/client/in-process.ts'
 import { ensureDefaultStorageClass } from '#/controllers/default-storage-class.ts'
 import { ensureAdminKubeconfig } from '#/kubeadm/admin-kubeconfig.ts'
-import { ensureClusterCertificates, type ClusterCertificates } from '#/kubeadm/certificates.ts'
+import {
+  ensureClusterCertificates,
+  type ClusterCertificates,
+  type KeyAndCertificate,
+} from '#/kubeadm/certificates.ts'
 import { administrator, userOf } from '#/kubeadm/identities.ts'
 import { renewCertificates } from '#/kubeadm/renew-certificates.ts'
 import { ensureRoleBindings } from '#/kubeadm/role-bindings.ts'
@@ -124,6 +128,8 @@ export class Cluster implements AsyncDisposable {
   #controlPlane: ControlPlane | undefined
   /** Client TLS of the API server for its connections to kubelets. */
   #kubeletTls: HttpClientTls | undefined
+  /** Client certificate of the API server for extension servers. */
+  #proxyClient: KeyAndCertificate | undefined
   #isReady = false
 
   private constructor(options: ClusterOptions) {
@@ -319,7 +325,7 @@ export class Cluster implements AsyncDisposable {
   async #startApiServer({ store, settings, certificates, audit, node }: ApiServerParts): Promise<void> {
     const { platform, build, machine } = this.#options
     const { connectHttp } = machine
-    const { encryption: _encryption, audit: _audit, ...rest } = settings
+    const { encryption: _encryption, audit: _audit, proxyClient, ...rest } = settings
     const apiServer = await ApiServer.start({
       ...rest,
       platform,
@@ -331,6 +337,7 @@ export class Cluster implements AsyncDisposable {
       },
       authentication: { ...authenticationOf(certificates, settings), connectHttp },
       connectHttp,
+      proxyClient: () => proxyClient ?? (this.#proxyClient ??= certificates.frontProxyClient),
       kubelets: { connectHttp, tls: () => (this.#kubeletTls ??= kubeletTlsOf(certificates)) },
       ...(audit && { audit }),
       observability: this.#observability,
@@ -425,6 +432,7 @@ export class Cluster implements AsyncDisposable {
         },
         onRenewed: next => {
           this.#kubeletTls = kubeletTlsOf(next)
+          this.#proxyClient = next.frontProxyClient
           for (const server of [this.#server, this.#nodeServer]) server?.setTls(tlsOf(next, settings))
         },
       },

@@ -84,6 +84,8 @@ export interface StreamBody {
   readonly type: 'stream'
   /** Empty if unknown. */
   readonly mediaType: string
+  /** True for the response of another server: the chunks are its bytes, which are not decoded. */
+  readonly isForwarded?: boolean
   /** Ends with the stream. A slow reader is tolerated up to the source's limit. */
   readonly chunks: AsyncIterable<readonly StreamChunk[]>
   /** Maximum time that a reader may stall; the default applies if absent. */

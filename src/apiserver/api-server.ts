@@ -31,7 +31,7 @@ import { impersonate } from './authn/impersonation.ts'
 import { ServiceAccountIssuerDiscovery, keysPath } from './authn/service-account-issuer-discovery.ts'
 import { createAuthz, defaultAuthorizers, reconcileRoles, type AuthorizerSettings } from './authz.ts'
 import type { Authorizer } from './authz/authorizer.ts'
-import { bootstrap } from './bootstrap.ts'
+import { bootstrap, keepAuthenticationTrust } from './bootstrap.ts'
 import { Discovery } from './discovery.ts'
 import type { Build } from './discovery/server-version.ts'
 import { limitRequests, type RequestLimits } from './flow-control.ts'
@@ -214,7 +214,8 @@ export class ApiServer {
     await this.#remotes.disposeAsync()
   }
 
-  async #start({ platform, store, advertise, serviceCidrs, limits }: ApiServerOptions): Promise<void> {
+  async #start(options: ApiServerOptions): Promise<void> {
+    const { platform, store, advertise, serviceCidrs, limits, authentication = {} } = options
     const { signal } = this.#stopping
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const compactor = new Compactor({ store, clock: platform.clock, log: platform.log, keepMs: historyMs })
@@ -233,11 +234,17 @@ export class ApiServer {
     // removed.
     const own = { ...this.#registry, admission: noAdmission }
     const { address, port } = advertise ?? defaultAdvertise
-    const first = { serviceCidrs: serviceCidrs ?? defaultServiceCidrs, advertiseAddress: address, port }
+    const first = {
+      serviceCidrs: serviceCidrs ?? defaultServiceCidrs,
+      advertiseAddress: address,
+      port,
+      authentication,
+    }
     await whenAvailable(platform, signal, async () => {
       await bootstrap(own, first)
       await reconcileRoles(own)
     })
+    keepAuthenticationTrust(own, authentication, signal)
     this.#customResources.load()
     this.#aggregator.load(signal)
     await whenAvailable(platform, signal, () => this.#aggregator.register())
@@ -246,8 +253,13 @@ export class ApiServer {
     const repairRun = new AllocationRepair(this.#registry).run(signal)
     const sayingRun =
       limits?.fairness === 'priority and fairness' ? reconcileDanglingConditions(own, signal) : undefined
-    const runs = [this.#running, customResourcesRun, aggregatorRun, repairRun, sayingRun]
-    this.#running = Promise.all(runs).then(() => undefined)
+    this.#running = Promise.all([
+      this.#running,
+      customResourcesRun,
+      aggregatorRun,
+      repairRun,
+      sayingRun,
+    ]).then(() => undefined)
     this.#isReady = true
   }
 

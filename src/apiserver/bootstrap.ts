@@ -1,24 +1,31 @@
 /**
  * Objects that every cluster has from the start. Existing objects are not changed, except for the address of
- * the API server; deleted ones are recreated at the next start.
+ * the API server and its certificate authorities; deleted ones are recreated at the next start.
  */
 import { isApiError } from '#/api/errors.ts'
 import { groupVersionKindOf } from '#/api/group-version.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
 import { systemWriteRequest } from './registry/system-write-request.ts'
+import type { AuthenticationSettings } from './authn.ts'
+import { publishAuthenticationTrust } from './bootstrap/cluster-authentication-trust.ts'
 import { flowControlObjects } from './bootstrap/flow-control.ts'
 import { kubernetesService, withOwnAddress, type ServiceOptions } from './bootstrap/kubernetes-service.ts'
 import type { Registry } from './registry/registry.ts'
 import { createObject } from './registry/create-object.ts'
 import { updateObject } from './registry/update-object.ts'
 
-export type BootstrapOptions = ServiceOptions
+export { keepAuthenticationTrust } from './bootstrap/cluster-authentication-trust.ts'
+
+export interface BootstrapOptions extends ServiceOptions {
+  readonly authentication: AuthenticationSettings
+}
 
 export async function bootstrap(registry: Registry, options: BootstrapOptions): Promise<void> {
   const today = new Date(registry.platform.clock.now()).toISOString().slice(0, 10)
   for (const object of [...objects(options), tokenTracking(today)]) await ensure(registry, object)
   for (const object of kubernetesService(options)) await renew(registry, object)
+  await publishAuthenticationTrust(registry, options.authentication)
 }
 
 function objects(options: BootstrapOptions): readonly KubernetesObject[] {

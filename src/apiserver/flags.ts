@@ -57,6 +57,8 @@ const frontProxy = {
     'PREFIX,...',
     'prefixes of extra headers (X-Remote-Extra-)',
   ),
+  'proxy-client-cert-file': file('client certificate of this API server as front proxy of extension servers'),
+  'proxy-client-key-file': file('private key of the front proxy certificate'),
 }
 
 const serviceAccounts = {

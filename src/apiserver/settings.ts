@@ -3,12 +3,14 @@
  * starts, and errors name the flag. Values that flags do not set are left out; the cluster setup provides
  * them.
  */
+import { createPrivateKey } from 'node:crypto'
 import { parseCidr } from '#/api/net/cidr.ts'
 import { UsageError } from '#/base/flags.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { PortRange } from './allocation/node-ports.ts'
 import { readAdmission, type AdmissionPluginFactory } from './admission.ts'
 import { ConfigurationError, type TolerationSeconds } from './admission/plugin-context.ts'
+import type { ProxyClientCertificate } from './aggregator.ts'
 import type { AuditSettings } from './audit.ts'
 import { readCertificates } from './authn/certificate-chain.ts'
 import type { FrontProxyOptions } from './authn/front-proxy.ts'
@@ -35,6 +37,8 @@ export interface ApiServerSettings {
   readonly eventTtlMs?: number
   readonly serviceCidrs?: readonly string[]
   readonly nodePorts?: PortRange
+  /** When absent, the cluster's own front proxy certificate. */
+  readonly proxyClient?: ProxyClientCertificate
 }
 
 export interface EncryptionSettings {
@@ -63,6 +67,7 @@ export async function readApiServerSettings(
   const audit = await readAudit(flags, platform)
   const encryption = await readEncryption(flags, platform)
   const serviceCidrs = cidrsOf(flags)
+  const proxyClient = await readProxyClient(flags, platform)
   return {
     authentication: await readAuthentication(flags, platform, defaults.serviceAccountIssuer),
     authorizers: await readAuthorization(flags, platform),
@@ -78,6 +83,7 @@ export async function readApiServerSettings(
     ...(flags['event-ttl'] && { eventTtlMs: flags['event-ttl'] }),
     ...(serviceCidrs && { serviceCidrs }),
     ...(flags['service-node-port-range'] && { nodePorts: flags['service-node-port-range'] }),
+    ...(proxyClient && { proxyClient }),
   }
 }
 
@@ -94,6 +100,28 @@ export function requireAllowedNamesForSharedCa(clients: string, proxies: Partial
     '--requestheader-client-ca-file shares a CA with --client-ca-file: --requestheader-allowed-names is ' +
       'required, otherwise any client certificate could impersonate any user',
   )
+}
+
+async function readProxyClient(
+  flags: ApiServerFlags,
+  platform: Platform,
+): Promise<ProxyClientCertificate | undefined> {
+  const read = (
+    flag: 'proxy-client-cert-file' | 'proxy-client-key-file',
+    check: (text: string) => unknown,
+  ) => {
+    return readFlagFile(platform, { flag, path: flags[flag] }, text => {
+      check(text)
+      return text
+    })
+  }
+  const cert = await read('proxy-client-cert-file', text => {
+    if (readCertificates(text).length === 0) throw new Error('contains no PEM certificate')
+  })
+  const key = await read('proxy-client-key-file', createPrivateKey)
+  if (cert === undefined && key === undefined) return undefined
+  if (cert !== undefined && key !== undefined) return { cert, key }
+  throw new UsageError('--proxy-client-cert-file and --proxy-client-key-file must be specified together')
 }
 
 /** Flags enable and disable plugins relative to the cluster's defaults. */

@@ -3,10 +3,13 @@
  * handler chain with the component's identity, but without sockets and serialization: the client gets the
  * server's own objects.
  */
-import { stringifyJson } from '#/api/text/json.ts'
+import { DecodeError } from '#/api/decoding/decode-error.ts'
+import { parseJson, stringifyJson } from '#/api/text/json.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
 import type { ApiRequest, ApiResponse, RequestBody, ResponseBody, UserInfo } from '#/api/transport.ts'
 import { abortable, abortableEach } from '#/base/abort.ts'
+import { messageOf } from '#/base/message-of.ts'
+import { readAll } from '#/base/read-all.ts'
 import {
   TransportError,
   type Transport,
@@ -14,6 +17,7 @@ import {
   type TransportRequest,
   type TransportResponse,
 } from './transport.ts'
+import { readWatchFrames } from './watch-frames.ts'
 
 export interface InProcessOptions {
   /** The API server. */
@@ -49,10 +53,11 @@ function answer(
     status,
     headers: { ...joined(headers), ...(body?.mediaType && { 'content-type': body.mediaType }) },
     value: async () => {
-      if (body !== undefined && body.type !== 'value') {
+      if (body === undefined || body.type === 'value') return body?.value
+      if (body.type !== 'stream' || !body.isForwarded) {
         throw new TransportError('invalid-response', 'expected a single value, got a stream')
       }
-      return body?.value
+      return readForwarded(bytes(body, signal))
     },
     events: () => events(body, signal),
     bytes: () => bytes(body, signal),
@@ -72,8 +77,24 @@ async function* events(
   if (body?.type !== 'stream') {
     throw new TransportError('invalid-response', 'expected a stream, got a single value')
   }
+  if (body.isForwarded) return yield* readWatchFrames(bytes(body, signal))
   for await (const chunks of abortableEach(body.chunks, signal)) yield chunks.map(chunk => chunk.value)
 }
+
+/** The value in the response of an extension server, which the API server has not decoded. */
+async function readForwarded(pieces: AsyncIterable<Uint8Array>): Promise<unknown> {
+  const all = await readAll(pieces, forwardedBytesMax)
+  if (all.length === 0) return undefined
+  try {
+    return parseJson(all)
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    throw new TransportError('invalid-response', `response is not valid JSON: ${error.message}`, { cause: error })
+  }
+}
+
+/** Larger responses are rejected. */
+const forwardedBytesMax = 400_000_000
 
 async function* bytes(
   body: ResponseBody | undefined,
@@ -81,8 +102,13 @@ async function* bytes(
 ): AsyncGenerator<Uint8Array, void, undefined> {
   if (body?.type === 'value') yield* body.bytes()
   if (body?.type !== 'stream') return
-  for await (const chunks of abortableEach(body.chunks, signal)) {
-    for (const chunk of chunks) yield chunk.bytes()
+  try {
+    for await (const chunks of abortableEach(body.chunks, signal)) {
+      for (const chunk of chunks) yield chunk.bytes()
+    }
+  } catch (error) {
+    signal.throwIfAborted()
+    throw new TransportError('interrupted', messageOf(error), { cause: error })
   }
 }
 

@@ -9,12 +9,12 @@ import type { JsonValue } from '#/api/text/json-value.ts'
 import type { Backoff } from '#/base/backoff.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { Freshness, ResourceDiscovery } from '../discovery/aggregated.ts'
+import { openApiPart, type OpenApiPart } from '../openapi/extension-parts.ts'
 import type { RemoteResponse } from '../remote-server.ts'
 import type { UserInfo } from '../request.ts'
 import type { ApiServices, RemoteApiService } from './api-services.ts'
 import { aggregator } from './availability.ts'
 import type { ExtensionServers } from './extension-servers.ts'
-import { openApiPart, type OpenApiPart } from './openapi-parts.ts'
 import { readGroupDiscoveryList, readResourceList } from './read-discovery.ts'
 import { SyncLoop } from './sync-loop.ts'
 
@@ -80,7 +80,10 @@ export class ExtensionDocuments {
       return undefined
     }
     // A change of availability triggers the next sync.
-    if (!remote.isAvailable) return this.#set(name, { freshness: 'Stale' })
+    if (!remote.isAvailable) {
+      this.#set(name, { freshness: 'Stale' })
+      return undefined
+    }
     const reading = { remote: { ...remote, server: remote.server }, signal }
     try {
       await this.#readDiscovery(reading)
@@ -101,7 +104,7 @@ export class ExtensionDocuments {
       user: aggregator,
       limits: discoveryLimits,
     })
-    if (all.status === 304) return void this.#set(remote.name, { freshness: 'Current' })
+    if (all.status === 304) return this.#set(remote.name, { freshness: 'Current' })
     const isAggregated = /;\s*as=APIGroupDiscoveryList/i.test(all.headers['content-type'] ?? '')
     if (all.status === 200 && isAggregated) {
       const resources = readGroupDiscoveryList(parseJson(all.bytes), remote)
@@ -111,7 +114,7 @@ export class ExtensionDocuments {
     // A server that does not know aggregated discovery.
     const path = remote.group === '' ? `/api/${remote.version}` : `/apis/${apiVersionOf(remote)}`
     const own = await this.#read(reading, { path, accept: json, user: aggregator, limits: discoveryLimits })
-    if (own.status === 304) return void this.#set(remote.name, { freshness: 'Current' })
+    if (own.status === 304) return this.#set(remote.name, { freshness: 'Current' })
     if (own.status !== 200) throw new Error(`failed to download discovery for ${path}: status ${own.status}`)
     this.#set(remote.name, { resources: readResourceList(parseJson(own.bytes)), freshness: 'Current' })
     this.#keepEtag(remote.name, path, own)
@@ -173,7 +176,7 @@ export class ExtensionDocuments {
     this.#etags.set(name, new Map([...(this.#etags.get(name) ?? []), [path, etag]]))
   }
 
-  #set(name: string, change: Partial<ExtensionDocument>): undefined {
+  #set(name: string, change: Partial<ExtensionDocument>): void {
     const before = this.#documents.get(name) ?? unread
     const after = { ...before, ...change }
     if (this.#documents.has(name) && isDeepStrictEqual(before, after)) return

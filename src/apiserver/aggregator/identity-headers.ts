@@ -8,7 +8,7 @@ export function identityHeaders({ username, uid, groups, extra = {} }: UserInfo)
   if (groups.length > 0) headers['x-remote-group'] = groups.map(headerValue)
   for (const [key, values] of Object.entries(extra)) {
     const name = `x-remote-extra-${headerKey(key)}`
-    headers[name] = [...(headers[name] ?? []), ...values.map(headerValue)]
+    headers[name] = values.map(headerValue)
   }
   return headers
 }

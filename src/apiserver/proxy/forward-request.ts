@@ -68,7 +68,10 @@ function redirectError(): ApiError {
 /** The streamed response without its headers. */
 export function streamResponse({ status, headers, body }: HttpClientResponse): StreamedResponse {
   const mediaType = headers['content-type'] ?? ''
-  return { status, body: { type: 'stream', mediaType, chunks: chunksOf(body), stallMsMax } }
+  return {
+    status,
+    body: { type: 'stream', mediaType, isForwarded: true, chunks: chunksOf(body), stallMsMax },
+  }
 }
 
 /**

@@ -1,8 +1,8 @@
 /** Parts of the OpenAPI v2 documents of extension servers, and their merge with the document of this server. */
 import { isDeepStrictEqual } from 'node:util'
 import type { JsonValue } from '#/api/text/json-value.ts'
-import { encodeGnostic } from '../openapi/gnostic.ts'
-import type { JsonSchema } from '../openapi/json-schema.ts'
+import { encodeGnostic } from './gnostic.ts'
+import type { JsonSchema } from './json-schema.ts'
 
 /** The paths of one group version, with all that they refer to. */
 export interface OpenApiPart {
@@ -23,16 +23,19 @@ export function openApiPart(document: JsonValue, pathPrefix: string): OpenApiPar
   const paths = Object.fromEntries(kept)
   const found: Record<Section, Record<string, unknown>> = { definitions: {}, parameters: {} }
   const pending: unknown[] = [paths]
+  // Clients reject a document with a reference that leads nowhere.
+  let isComplete = true
   for (let value = pending.pop(); value !== undefined; value = pending.pop()) {
     forEachReference(value, (section, name) => {
+      if (Object.hasOwn(found[section], name)) return
       const target = members(document, section)[name]
-      if (target === undefined || Object.hasOwn(found[section], name)) return
+      isComplete &&= isObject(target)
       found[section][name] = target
       pending.push(target)
     })
   }
   const part = { paths, ...found }
-  return isEncodable(part) ? part : undefined
+  return isComplete && isEncodable(part) ? part : undefined
 }
 
 /** A part that cannot be encoded would make the document of the whole server fail. */
@@ -50,31 +53,35 @@ function isEncodable(part: OpenApiPart): boolean {
  * of the same name gets another name, as do those that refer to it.
  */
 export function mergeOpenApiParts(base: JsonSchema, parts: readonly OpenApiPart[]): JsonSchema {
-  return parts.reduce<JsonSchema>((merged, part) => {
-    const renames = {
-      definitions: renamed(merged, part, 'definitions'),
-      parameters: renamed(merged, part, 'parameters'),
-    }
-    const withNames = (section: Section): JsonSchema => {
-      const entries = Object.entries(part[section]).map(([name, value]) => {
-        return [renames[section].get(name) ?? name, withReferences(value, renames)]
-      })
-      return { ...(Object.fromEntries(entries) as JsonSchema), ...members(merged, section) }
-    }
-    return {
-      ...merged,
-      paths: { ...(withReferences(part.paths, renames) as JsonSchema), ...members(merged, 'paths') },
-      definitions: withNames('definitions'),
-      parameters: withNames('parameters'),
-    }
-  }, base)
+  let merged = base
+  for (const part of parts) merged = mergePart(merged, part)
+  return merged
+}
+
+function mergePart(base: JsonSchema, part: OpenApiPart): JsonSchema {
+  const renames: Renames = {
+    definitions: renamed(base, part, 'definitions'),
+    parameters: renamed(base, part, 'parameters'),
+  }
+  const withNames = (section: Section): JsonSchema => {
+    const entries = Object.entries(part[section]).map(([name, value]) => {
+      return [renames[section].get(name) ?? name, withReferences(value, renames)]
+    })
+    return { ...(Object.fromEntries(entries) as JsonSchema), ...members(base, section) }
+  }
+  return {
+    ...base,
+    paths: { ...(withReferences(part.paths, renames) as JsonSchema), ...members(base, 'paths') },
+    definitions: withNames('definitions'),
+    parameters: withNames('parameters'),
+  }
 }
 
 type Renames = Readonly<Record<Section, ReadonlyMap<string, string>>>
 
 /** New names, by old name. */
-function renamed(merged: JsonSchema, part: OpenApiPart, section: Section): ReadonlyMap<string, string> {
-  const existing = members(merged, section)
+function renamed(base: JsonSchema, part: OpenApiPart, section: Section): ReadonlyMap<string, string> {
+  const existing = members(base, section)
   const own = part[section]
   const differing = new Set(
     Object.keys(own).filter(name => Object.hasOwn(existing, name) && !isSame(own[name], existing[name])),
