@@ -62,7 +62,7 @@ test('malformed discovery documents have no resources', () => {
 })
 
 test('an APIResourceList becomes aggregated discovery', () => {
-  const resources = [
+  const resources: JsonValue = [
     {
       name: 'flunders',
       singularName: 'flunder',
