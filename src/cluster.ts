@@ -1,7 +1,8 @@
 /**
  * A cluster in one process: the composition root, and the only file that imports every component. All state
  * is in one folder; the process may be killed at any time and restarted on it. Nodes are simulated, or this
- * machine is the node, or there are none.
+ * machine is the node, or there are none. The components beside the API server are loaded only when they run,
+ * because loading code takes most of the time of a start.
  */
 import { join } from 'node:path'
 import { ApiServer, type ApiServerOptions } from '#/apiserver/api-server.ts'
@@ -33,18 +34,17 @@ import { administrator, userOf } from '#/kubeadm/identities.ts'
 import { renewCertificates } from '#/kubeadm/renew-certificates.ts'
 import { ensureRoleBindings } from '#/kubeadm/role-bindings.ts'
 import type { GrpcConnect } from '#/platform/grpc.ts'
-import type { ServeHttp } from '#/platform/http.ts'
+import type { HttpTls, ServeHttp } from '#/platform/http.ts'
 import type { HttpClientTls, HttpConnect } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { ProcessUsage } from '#/platform/process-usage.ts'
 import type { SchedulerConfiguration } from '#/scheduler/configuration.ts'
 import type { Store } from '#/store/store.ts'
-import { ControlPlane } from '#/cluster/control-plane.ts'
-import { clusterControllers } from '#/cluster/cluster-controllers.ts'
-import { ContainerNode, type ContainerNodeSettings } from '#/cluster/container-node.ts'
+import type { ControlPlane, ControlPlaneComponent } from '#/cluster/control-plane.ts'
+import type { ContainerNode, ContainerNodeSettings } from '#/cluster/container-node.ts'
 import { lockFolder, type LockHolder } from '#/cluster/lock-folder.ts'
 import { waitForNodesReady } from '#/cluster/wait-for-nodes-ready.ts'
-import { readScheduler, type SchedulerFiles } from '#/cluster/read-scheduler.ts'
+import type { SchedulerFiles } from '#/cluster/read-scheduler.ts'
 import { apiServerCertSans, isWildcard, reachableHost, startServer } from '#/cluster/start-server.ts'
 import {
   describeStore,
@@ -69,11 +69,18 @@ export interface ClusterOptions {
   readonly machine: ClusterMachine
   /** Absolute path; created when missing. */
   readonly folder: string
+  /**
+   * True if several processes use the folder at the same time, each with its own memory store: it is not
+   * locked, and no kubeconfig is written.
+   */
+  readonly isFolderShared?: boolean
   /** The address to listen on; `0.0.0.0` and `::` mean all addresses. */
   readonly host: string
   /** 0 selects a free port. */
   readonly port: number
   readonly store: StoreSettings
+  /** The serving certificate; one of the cluster's CA when absent. */
+  readonly servingCertificate?: KeyAndCertificate
   /** Overrides of the defaults. */
   readonly apiServer?: ApiServerFlags
   /** The control plane components beside the API server; none when absent. */
@@ -86,6 +93,8 @@ export interface ClusterOptions {
 }
 
 export interface ControlPlaneSettings extends SchedulerFiles {
+  /** All when absent. */
+  readonly components?: readonly ControlPlaneComponent[]
   /** CIDRs, ranges `a-b` or single addresses for services of type LoadBalancer. */
   readonly loadBalancerAddresses?: readonly string[]
   readonly nodes: NodesSettings
@@ -181,11 +190,11 @@ export class Cluster implements AsyncDisposable {
   }
 
   async #start(): Promise<void> {
-    const { platform, folder, onProgress } = this.#options
+    const { platform, folder, isFolderShared, onProgress } = this.#options
     const given = await this.#readSettings()
     const scheduler = await this.#readScheduler()
     await platform.files.makeFolder(folder, { mode: 0o700 })
-    this.#started.use(await lockFolder(platform, folder, () => this.#describe()))
+    if (!isFolderShared) this.#started.use(await lockFolder(platform, folder, () => this.#describe()))
     const node = await this.#prepareNode(given)
     const settings = { ...given, ...(node && { serviceCidrs: node.network.serviceCidrs }) }
     const certificates = await this.#ensureCertificates(settings, node)
@@ -219,6 +228,7 @@ export class Cluster implements AsyncDisposable {
     const { linux, podCidrs, registryMirrors = [] } = nodes
     const version = gitVersion(build)
     const choice = { ...(podCidrs && { podCidrs }), ...(serviceCidrs && { serviceCidrs }) }
+    const { ContainerNode } = await import('#/cluster/container-node.ts')
     const node = await ContainerNode.prepare({
       platform,
       machine,
@@ -267,20 +277,14 @@ export class Cluster implements AsyncDisposable {
       ...(audit && { audit }),
     })
     const handle: Handle = request => (this.#apiServer?.handle ?? starting)(request)
-    this.#health.add({
-      name: 'poststarthook/start-apiserver',
-      endpoints: ['healthz', 'readyz'],
-      check: () => {
-        if (!this.#apiServer?.isReady) throw new Error('the API server is not ready')
-      },
-    })
+    this.#addStartChecks()
     const listen = (at: { readonly host: string; readonly port: number }): Promise<Server> => {
       return startServer({
         ...at,
         platform,
         handle,
         serveHttp: machine.serveHttp,
-        tls: tlsOf(certificates, settings),
+        tls: this.#tlsOf(certificates, settings),
         onRejected: reason => this.#metrics.rejected(reason),
       })
     }
@@ -288,6 +292,19 @@ export class Cluster implements AsyncDisposable {
     if (node && !isWildcard(host)) {
       this.#nodeServer = await listen({ host: node.network.nodeAddress, port: this.#server.address.port })
     }
+  }
+
+  #addStartChecks(): void {
+    const add = (name: string, check: () => void): void => {
+      this.#health.add({ name: `poststarthook/${name}`, endpoints: ['healthz', 'readyz'], check })
+    }
+    add('start-apiserver', () => {
+      if (!this.#apiServer?.isReady) throw new Error('the API server is not ready')
+    })
+    if (this.#options.controlPlane?.nodes.type !== 'simulated') return
+    add('start-simulated-nodes', () => {
+      if (!this.#isReady) throw new Error('the simulated nodes are not ready')
+    })
   }
 
   async #openStore({ encryption: settings }: ApiServerSettings): Promise<EncryptedStore> {
@@ -325,14 +342,14 @@ export class Cluster implements AsyncDisposable {
   async #startApiServer({ store, settings, certificates, audit, node }: ApiServerParts): Promise<void> {
     const { platform, build, machine } = this.#options
     const { connectHttp } = machine
-    const { encryption: _encryption, audit: _audit, proxyClient, ...rest } = settings
+    const { encryption: _encryption, audit: _audit, advertiseAddress, proxyClient, ...rest } = settings
     const apiServer = await ApiServer.start({
       ...rest,
       platform,
       store,
       build,
       advertise: {
-        address: node?.network.nodeAddress ?? reachableHost(this.#options.host),
+        address: advertiseAddress ?? node?.network.nodeAddress ?? reachableHost(this.#options.host),
         port: this.#server!.address.port,
       },
       authentication: { ...authenticationOf(certificates, settings), connectHttp },
@@ -355,19 +372,29 @@ export class Cluster implements AsyncDisposable {
     const server = this.#apiServer!
     const client = this.#clientOf('k8ts')
     await ensureDefaultStorageClass(client)
+    const { ControlPlane } = await import('#/cluster/control-plane.ts')
+    const { clusterControllers } = await import('#/cluster/cluster-controllers.ts')
     const controllers = clusterControllers({
       platform,
-      certificates,
+      ca: certificates.ca,
+      serviceAccountKey:
+        settings.authentication.serviceAccounts.signingKey ?? certificates.serviceAccounts.privateKey,
       crypto: machine.crypto,
       serviceCidrs: settings.serviceCidrs ?? [],
       loadBalancerAddresses: choice.loadBalancerAddresses ?? [],
       ...(node && { node }),
     })
-    const controlPlane = new ControlPlane({ platform, server, controllers, ...(scheduler && { scheduler }) })
+    const controlPlane = new ControlPlane({
+      platform,
+      server,
+      controllers,
+      ...(choice.components && { components: choice.components }),
+      ...(scheduler && { scheduler }),
+    })
     this.#controlPlane = controlPlane
     this.#started.defer(() => controlPlane.stop())
     controlPlane.start()
-    onProgress(`controllers and scheduler started`)
+    onProgress(`${controlPlane.components.join(' and ')} started`)
     if (node) {
       await node.start({ controlPlane, client, certificates, signal: this.#stopping.signal })
     } else if (choice.nodes.type === 'simulated') {
@@ -379,7 +406,9 @@ export class Cluster implements AsyncDisposable {
   }
 
   async #readScheduler(): Promise<SchedulerConfiguration | undefined> {
-    const { platform, machine, controlPlane = {} } = this.#options
+    const { platform, machine, controlPlane } = this.#options
+    if (controlPlane === undefined) return undefined
+    const { readScheduler } = await import('#/cluster/read-scheduler.ts')
     const scheduler = await readScheduler(controlPlane, { platform, ...machine })
     return scheduler && this.#started.use(scheduler)
   }
@@ -398,20 +427,27 @@ export class Cluster implements AsyncDisposable {
     const { platform, folder, host, machine } = this.#options
     const { crypto, names: machineNames } = machine
     const nodeAddress = node?.network.nodeAddress
+    const isServed = this.#options.servingCertificate === undefined
     return ensureClusterCertificates({
       platform,
       crypto,
       folder: join(folder, 'pki'),
-      serverNames: apiServerCertSans({ host, machineNames, nodeAddress, serviceCidrs }),
+      serverNames: isServed ? apiServerCertSans({ host, machineNames, nodeAddress, serviceCidrs }) : [],
     })
   }
 
   async #writeKubeconfig({ ca }: ClusterCertificates): Promise<void> {
     const {
       platform,
+      isFolderShared,
       machine: { crypto },
     } = this.#options
+    if (isFolderShared) return
     await ensureAdminKubeconfig({ platform, crypto, path: this.kubeconfig, ca: ca, server: this.url })
+  }
+
+  #tlsOf(certificates: ClusterCertificates, settings: ApiServerSettings): HttpTls {
+    return { ...tlsOf(certificates, settings), ...this.#options.servingCertificate }
   }
 
   /** Renews certificates while the cluster runs. */
@@ -433,7 +469,9 @@ export class Cluster implements AsyncDisposable {
         onRenewed: next => {
           this.#kubeletTls = kubeletTlsOf(next)
           this.#proxyClient = next.frontProxyClient
-          for (const server of [this.#server, this.#nodeServer]) server?.setTls(tlsOf(next, settings))
+          for (const server of [this.#server, this.#nodeServer]) {
+            server?.setTls(this.#tlsOf(next, settings))
+          }
         },
       },
       this.#stopping.signal,

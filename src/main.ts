@@ -3,12 +3,21 @@ import { messageOf } from '#/base/message-of.ts'
 import { enableCompileCache } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { runCommandLine, type CommandTable } from '#/command-line/command-line.ts'
+import { useModulePack } from '#/platform/node/module-pack.ts'
 
 const commands: CommandTable = {
   apiserver: { summary: 'Run only an API server', load: () => import('#/commands/apiserver.ts') },
   down: { summary: 'Remove a cluster with all its data', load: () => import('#/commands/down.ts') },
+  envtest: {
+    summary: "Prepare a drop-in for envtest's binaries",
+    load: () => import('#/commands/envtest.ts'),
+  },
   image: { summary: 'Load images into a cluster', load: () => import('#/commands/image.ts') },
   status: { summary: 'Show the status of a cluster', load: () => import('#/commands/status.ts') },
+  testserver: {
+    summary: 'Run a throwaway cluster for tests',
+    load: () => import('#/commands/testserver.ts'),
+  },
   trace: { summary: 'Explain scheduling decisions', load: () => import('#/commands/trace.ts') },
   up: { summary: 'Run a cluster on this machine', load: () => import('#/commands/up.ts') },
   version: { summary: 'Show the version', load: () => import('#/commands/version.ts') },
@@ -16,6 +25,9 @@ const commands: CommandTable = {
 
 // Loading code dominates the startup time. When the folder is not writable, code is compiled on every start.
 enableCompileCache(fileURLToPath(new URL('../.cache/compiled', import.meta.url)))
+
+const { K8TS_MODULE_PACK: modulePack } = process.env
+if (modulePack) useModulePack({ path: modulePack, root: new URL('./', import.meta.url).href })
 
 // The reader of a pipe may exit first (k8ts up | head -1): stop in an orderly way, as on SIGTERM, and print nothing.
 process.stdout.once('error', (error: NodeJS.ErrnoException) => {

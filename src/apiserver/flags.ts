@@ -4,6 +4,7 @@
  * https://kubernetes.io/docs/reference/command-line-tools-reference/kube-apiserver/
  */
 import { resolve } from 'node:path'
+import { parseIp } from '#/api/net/ip.ts'
 import { tryParseDurationMs } from '#/api/text/duration.ts'
 import {
   enumFlag,
@@ -143,6 +144,10 @@ const requests = {
 }
 
 const services = {
+  'advertise-address': valueFlag('ADDRESS', 'endpoint of the kubernetes Service (the address to listen on)', {
+    parse: given => (parseIp(given) === undefined ? undefined : given),
+    what: 'an address',
+  }),
   'service-cluster-ip-range': stringFlag('CIDR', 'CIDR of cluster IPs (10.96.0.0/16)'),
   'service-node-port-range': valueFlag('FROM-TO', 'node port range (30000-32767)', {
     parse: parsePortRange,

@@ -190,6 +190,7 @@ test('flags and files configure auditing, encryption, limits and services', asyn
     serviceCidrs: ['10.0.0.0/16', 'fd00::/112'],
     nodePorts: { from: 100, to: 120 },
   })
+  await check('--advertise-address 192.0.2.1', { advertiseAddress: '192.0.2.1' })
   await check('--event-ttl 1s --default-not-ready-toleration-seconds 5', {
     eventTtlMs: 1_000,
     tolerationSeconds: { notReady: 5, unreachable: 300 },

@@ -35,6 +35,7 @@ export interface ApiServerSettings {
   readonly limits: RequestLimits
   readonly requestTimeoutMs: number
   readonly eventTtlMs?: number
+  readonly advertiseAddress?: string
   readonly serviceCidrs?: readonly string[]
   readonly nodePorts?: PortRange
   /** When absent, the cluster's own front proxy certificate. */
@@ -81,6 +82,7 @@ export async function readApiServerSettings(
     limits: limitsOf(flags),
     requestTimeoutMs: timeoutOf(flags),
     ...(flags['event-ttl'] && { eventTtlMs: flags['event-ttl'] }),
+    ...(flags['advertise-address'] && { advertiseAddress: flags['advertise-address'] }),
     ...(serviceCidrs && { serviceCidrs }),
     ...(flags['service-node-port-range'] && { nodePorts: flags['service-node-port-range'] }),
     ...(proxyClient && { proxyClient }),

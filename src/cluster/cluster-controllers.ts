@@ -5,7 +5,7 @@ import { signToken } from '#/base/json-web-token.ts'
 import type { Controller } from '#/controllers/controller.ts'
 import { controllersOf } from '#/controllers/controllers.ts'
 import { hostPathProvisioner } from '#/controllers/host-path-provisioner.ts'
-import type { ClusterCertificates } from '#/kubeadm/certificates.ts'
+import type { CertificateAuthority } from '#/kubeadm/certificates.ts'
 import { csrSigner } from '#/kubeadm/csr-signer.ts'
 import type { ClusterNetwork } from '#/network/cluster-network.ts'
 import type { Platform } from '#/platform/platform.ts'
@@ -14,7 +14,9 @@ import { simulatedPodCidr } from './simulated-nodes.ts'
 export interface ClusterControllersOptions {
   readonly platform: Platform
   readonly crypto: Crypto
-  readonly certificates: ClusterCertificates
+  readonly ca: CertificateAuthority
+  /** Private key that signs service account tokens, PEM. */
+  readonly serviceAccountKey: string
   readonly serviceCidrs: readonly string[]
   /**
    * Addresses for services of type LoadBalancer. Default: the range of the node; without a node such services
@@ -32,13 +34,12 @@ export interface ControlledNode {
 
 /** Volumes of simulated nodes have no folder to remove. */
 export function clusterControllers(options: ClusterControllersOptions): readonly Controller[] {
-  const { platform, crypto, certificates, serviceCidrs, node } = options
+  const { platform, crypto, ca, serviceAccountKey, serviceCidrs, node } = options
   const loadBalancerAddresses =
     node && options.loadBalancerAddresses.length === 0
       ? [node.network.loadBalancerAddresses]
       : options.loadBalancerAddresses
-  const { ca, serviceAccounts } = certificates
-  const privateKey = createPrivateKey(serviceAccounts.privateKey)
+  const privateKey = createPrivateKey(serviceAccountKey)
   const keyId = keyIdOf(privateKey)
   return controllersOf({
     caCertificate: ca.cert,

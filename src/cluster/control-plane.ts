@@ -14,10 +14,14 @@ import { defaultProfiles } from '#/scheduler/default-profile.ts'
 import type { ProfileFactory } from '#/scheduler/profile.ts'
 import { Scheduler, type PodDecision } from '#/scheduler/scheduler.ts'
 
+export type ControlPlaneComponent = 'controllers' | 'scheduler'
+
 export interface ControlPlaneOptions {
   readonly platform: Platform
   readonly server: Pick<ApiServer, 'handle'>
   readonly controllers: readonly Controller[]
+  /** The components that run; all when absent. */
+  readonly components?: readonly ControlPlaneComponent[]
   /** The default plugins of Kubernetes when absent. */
   readonly scheduler?: {
     readonly profiles: ProfileFactory
@@ -26,6 +30,7 @@ export interface ControlPlaneOptions {
 }
 
 export class ControlPlane {
+  readonly components: readonly ControlPlaneComponent[]
   readonly #options: ControlPlaneOptions
   readonly #manager: ControllerManager
   readonly #scheduler: Scheduler
@@ -36,6 +41,7 @@ export class ControlPlane {
   constructor(options: ControlPlaneOptions) {
     const { platform, controllers } = options
     this.#options = options
+    this.components = options.components ?? ['controllers', 'scheduler']
     this.#manager = new ControllerManager({
       platform,
       controllers,
@@ -88,8 +94,8 @@ export class ControlPlane {
 
   start(): void {
     const { signal } = this.#stopping
-    this.#running.add(this.#manager.run(signal))
-    this.#running.add(this.#scheduler.run(signal))
+    if (this.components.includes('controllers')) this.#running.add(this.#manager.run(signal))
+    if (this.components.includes('scheduler')) this.#running.add(this.#scheduler.run(signal))
   }
 
   /** Starts a node, or restarts a stopped one. */

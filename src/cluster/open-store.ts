@@ -4,8 +4,6 @@ import { EncryptingStore, ResourceCiphers, ensureEncryptionConfiguration } from 
 import type { ApiServerSettings } from '#/apiserver/settings.ts'
 import type { GrpcConnect } from '#/platform/grpc.ts'
 import type { Platform } from '#/platform/platform.ts'
-import { EmbeddedStore } from '#/store/embedded.ts'
-import { EtcdStore } from '#/store/etcd.ts'
 import { MemoryStore } from '#/store/memory.ts'
 import type { Store } from '#/store/store.ts'
 
@@ -24,12 +22,16 @@ export interface OpenStoreOptions {
 
 export async function openStore({ platform, folder, store, loadGrpc }: OpenStoreOptions): Promise<Store> {
   switch (store.type) {
-    case 'embedded':
+    case 'embedded': {
+      const { EmbeddedStore } = await import('#/store/embedded.ts')
       return EmbeddedStore.open({ platform, folder: join(folder, 'store') })
+    }
     case 'memory':
       return MemoryStore.open({ platform })
-    case 'etcd':
+    case 'etcd': {
+      const { EtcdStore } = await import('#/store/etcd.ts')
       return EtcdStore.open({ platform, connect: await loadGrpc(), endpoints: store.endpoints })
+    }
   }
 }
 

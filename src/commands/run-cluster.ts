@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { parseIp } from '#/api/net/ip.ts'
 import type { apiServerFlags } from '#/apiserver/flags.ts'
 import { valueFlag, integerFlag, type FlagValues } from '#/base/flags.ts'
-import type { Cluster, ControlPlaneSettings, StoreSettings } from '#/cluster.ts'
+import type { Cluster, ClusterOptions, ControlPlaneSettings, StoreSettings } from '#/cluster.ts'
 import type { Terminal } from '#/command-line/command.ts'
 import {
   collectGarbageWhenIdle,
@@ -39,20 +39,28 @@ export const clusterFlags = {
   v: integerFlag('N', 'log verbosity: 0 warnings (default), 2 info, 4 debug'),
 }
 
-export interface RunClusterOptions {
+export interface RunClusterOptions extends Pick<ClusterOptions, 'isFolderShared' | 'servingCertificate'> {
   readonly flags: FlagValues<typeof clusterFlags & typeof apiServerFlags>
   /** The control plane components beside the API server; none when absent. */
   readonly controlPlane?: ControlPlaneSettings
+  /** `json`: one line, when the cluster is ready. Default `text`, with the progress of the start. */
+  readonly output?: 'text' | 'json'
+  /** Stops the cluster. */
+  readonly signal?: AbortSignal
 }
 
-/** Runs until the process receives a termination signal. */
+/** Runs until the signal is aborted or the process receives a termination signal. */
 export async function runCluster(terminal: Terminal, options: RunClusterOptions): Promise<number> {
-  const { flags, controlPlane } = options
+  const { flags, controlPlane, output = 'text', signal } = options
   const platform = nodePlatform({ log: { level: logLevel(flags.v ?? 0), format: 'text' } })
   const { clock } = platform
   using _ = collectGarbageWhenIdle(clock)
   const startedMs = clock.monotonicMs()
-  const ended = terminationSignal({ deadlineMs: stopDeadlineMs })
+  const terminated = terminationSignal({ deadlineMs: stopDeadlineMs })
+  const ended = signal === undefined ? terminated : AbortSignal.any([terminated, signal])
+  const print = (line: string): void => {
+    if (output === 'text') terminal.write(`${line}\n`)
+  }
   let cluster: Cluster
   try {
     const { Cluster } = await import('#/cluster.ts')
@@ -75,8 +83,10 @@ export async function runCluster(terminal: Terminal, options: RunClusterOptions)
       store: flags.store ?? { type: 'embedded' },
       apiServer: flags,
       ...(controlPlane && { controlPlane }),
+      ...(options.isFolderShared && { isFolderShared: true }),
+      ...(options.servingCertificate && { servingCertificate: options.servingCertificate }),
       build: { version: manifest.version },
-      onProgress: line => terminal.write(`${line}\n`),
+      onProgress: print,
       signal: ended,
     })
   } catch (error) {
@@ -84,9 +94,11 @@ export async function runCluster(terminal: Terminal, options: RunClusterOptions)
     return 0
   }
   const seconds = ((clock.monotonicMs() - startedMs) / 1_000).toFixed(2)
-  terminal.write(`ready in ${seconds} s: export KUBECONFIG=${cluster.kubeconfig}\n`)
+  const { kubeconfig, url: server } = cluster
+  print(`ready in ${seconds} s${options.isFolderShared ? '' : `: export KUBECONFIG=${kubeconfig}`}`)
+  if (output === 'json') terminal.write(`${JSON.stringify({ kubeconfig, server })}\n`)
   if (!ended.aborted) await once(ended, 'abort')
-  terminal.write('stopping\n')
+  print('stopping')
   await cluster.stop()
   return 0
 }

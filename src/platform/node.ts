@@ -26,6 +26,8 @@ export {
   nodeCrypto,
   processId,
   processUsage,
+  programCommand,
+  standardInputEnd,
   terminationSignal,
 } from './node/machine.ts'
 export { nodeLinux } from './node/linux.ts'

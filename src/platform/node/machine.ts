@@ -28,6 +28,11 @@ export function importModule(specifier: string): Promise<unknown> {
   return import(specifier)
 }
 
+/** The command that started this program, without its parameters. */
+export function programCommand(): readonly string[] {
+  return [process.execPath, ...process.execArgv, process.argv[1] ?? '']
+}
+
 export function environmentVariables(): Readonly<Record<string, string | undefined>> {
   return process.env
 }
@@ -75,6 +80,15 @@ export function terminationSignal({ deadlineMs }: { readonly deadlineMs: number 
     })
   }
   return asked.signal
+}
+
+/** Aborted when the standard input ends: the process that started this one has closed it, or has ended. */
+export function standardInputEnd(): AbortSignal {
+  const ended = new AbortController()
+  for (const event of ['end', 'close', 'error'])
+    process.stdin.once(event, () => ended.abort(new Error('the standard input has ended')))
+  process.stdin.resume()
+  return ended.signal
 }
 
 /**
