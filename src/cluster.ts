@@ -21,6 +21,7 @@ import {
   requireAllowedNamesForSharedCa,
   type ApiServerSettings,
 } from '#/apiserver/settings.ts'
+import { abortable } from '#/base/abort.ts'
 import { clientOf, type Client } from '#/client/client.ts'
 import { inProcessTransport } from '#/client/in-process.ts'
 import { ensureDefaultStorageClass } from '#/controllers/default-storage-class.ts'
@@ -34,7 +35,7 @@ import { administrator, userOf } from '#/kubeadm/identities.ts'
 import { renewCertificates } from '#/kubeadm/renew-certificates.ts'
 import { ensureRoleBindings } from '#/kubeadm/role-bindings.ts'
 import type { GrpcConnect } from '#/platform/grpc.ts'
-import type { HttpTls, ServeHttp } from '#/platform/http.ts'
+import type { ServeHttp } from '#/platform/http.ts'
 import type { HttpClientTls, HttpConnect } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { ProcessUsage } from '#/platform/process-usage.ts'
@@ -45,7 +46,13 @@ import type { ContainerNode, ContainerNodeSettings } from '#/cluster/container-n
 import { lockFolder, type LockHolder } from '#/cluster/lock-folder.ts'
 import { waitForNodesReady } from '#/cluster/wait-for-nodes-ready.ts'
 import type { SchedulerFiles } from '#/cluster/read-scheduler.ts'
-import { apiServerCertSans, isWildcard, reachableHost, startServer } from '#/cluster/start-server.ts'
+import {
+  apiServerCertSans,
+  isWildcard,
+  reachableHost,
+  serverUrl,
+  startServer,
+} from '#/cluster/start-server.ts'
 import {
   describeStore,
   encryptStore,
@@ -157,7 +164,8 @@ export class Cluster implements AsyncDisposable {
   static async start(options: ClusterOptions): Promise<Cluster> {
     const cluster = new Cluster(options)
     try {
-      await unlessAborted(cluster.#start(), options.signal)
+      const starting = cluster.#start()
+      await (options.signal ? abortable(starting, options.signal) : starting)
       return cluster
     } catch (error) {
       await cluster.stop()
@@ -172,7 +180,7 @@ export class Cluster implements AsyncDisposable {
 
   /** The URL of the API server from this machine. */
   get url(): string {
-    return `https://${inUrl(reachableHost(this.#options.host))}:${this.#server!.address.port}`
+    return serverUrl(this.#options.host, this.#server!.address.port)
   }
 
   /** Ends watches, waits for running requests, and closes the store. The state remains in the folder. */
@@ -284,7 +292,7 @@ export class Cluster implements AsyncDisposable {
         platform,
         handle,
         serveHttp: machine.serveHttp,
-        tls: this.#tlsOf(certificates, settings),
+        tls: tlsOf(certificates, settings),
         onRejected: reason => this.#metrics.rejected(reason),
       })
     }
@@ -372,25 +380,9 @@ export class Cluster implements AsyncDisposable {
     const server = this.#apiServer!
     const client = this.#clientOf('k8ts')
     await ensureDefaultStorageClass(client)
-    const { ControlPlane } = await import('#/cluster/control-plane.ts')
-    const { clusterControllers } = await import('#/cluster/cluster-controllers.ts')
-    const controllers = clusterControllers({
-      platform,
-      ca: certificates.ca,
-      serviceAccountKey:
-        settings.authentication.serviceAccounts.signingKey ?? certificates.serviceAccounts.privateKey,
-      crypto: machine.crypto,
-      serviceCidrs: settings.serviceCidrs ?? [],
-      loadBalancerAddresses: choice.loadBalancerAddresses ?? [],
-      ...(node && { node }),
-    })
-    const controlPlane = new ControlPlane({
-      platform,
-      server,
-      controllers,
-      ...(choice.components && { components: choice.components }),
-      ...(scheduler && { scheduler }),
-    })
+    const { clusterControlPlane } = await import('#/cluster/cluster-control-plane.ts')
+    const parts = { platform, server, crypto: machine.crypto, certificates, settings, scheduler, node }
+    const controlPlane = clusterControlPlane(choice, parts)
     this.#controlPlane = controlPlane
     this.#started.defer(() => controlPlane.stop())
     controlPlane.start()
@@ -420,20 +412,23 @@ export class Cluster implements AsyncDisposable {
     return clientOf({ platform: this.#options.platform, transport, userAgent })
   }
 
-  #ensureCertificates(
+  async #ensureCertificates(
     { serviceCidrs = [] }: ApiServerSettings,
     node: ContainerNode | undefined,
   ): Promise<ClusterCertificates> {
-    const { platform, folder, host, machine } = this.#options
+    const { platform, folder, host, machine, servingCertificate } = this.#options
     const { crypto, names: machineNames } = machine
     const nodeAddress = node?.network.nodeAddress
-    const isServed = this.#options.servingCertificate === undefined
-    return ensureClusterCertificates({
+    const sans = apiServerCertSans({ host, machineNames, nodeAddress, serviceCidrs })
+    const certificates = await ensureClusterCertificates({
       platform,
       crypto,
       folder: join(folder, 'pki'),
-      serverNames: isServed ? apiServerCertSans({ host, machineNames, nodeAddress, serviceCidrs }) : [],
+      serverNames: servingCertificate === undefined ? sans : [],
     })
+    return servingCertificate === undefined
+      ? certificates
+      : { ...certificates, apiServer: servingCertificate }
   }
 
   async #writeKubeconfig({ ca }: ClusterCertificates): Promise<void> {
@@ -444,10 +439,6 @@ export class Cluster implements AsyncDisposable {
     } = this.#options
     if (isFolderShared) return
     await ensureAdminKubeconfig({ platform, crypto, path: this.kubeconfig, ca: ca, server: this.url })
-  }
-
-  #tlsOf(certificates: ClusterCertificates, settings: ApiServerSettings): HttpTls {
-    return { ...tlsOf(certificates, settings), ...this.#options.servingCertificate }
   }
 
   /** Renews certificates while the cluster runs. */
@@ -469,9 +460,7 @@ export class Cluster implements AsyncDisposable {
         onRenewed: next => {
           this.#kubeletTls = kubeletTlsOf(next)
           this.#proxyClient = next.frontProxyClient
-          for (const server of [this.#server, this.#nodeServer]) {
-            server?.setTls(this.#tlsOf(next, settings))
-          }
+          for (const server of [this.#server, this.#nodeServer]) server?.setTls(tlsOf(next, settings))
         },
       },
       this.#stopping.signal,
@@ -505,17 +494,3 @@ const schedulingPath = /^\/debug\/scheduling\/([^/]+\/[^/]+)$/
 
 /** Maximum time that running requests have to finish when the cluster stops. */
 const requestGraceMs = 5_000
-
-function inUrl(host: string): string {
-  return host.includes(':') ? `[${host}]` : host
-}
-
-/** Rejects with the signal's reason when it is aborted first. */
-async function unlessAborted(promise: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>()
-  const abort = (): void => reject(signal?.reason)
-  if (signal?.aborted) abort()
-  signal?.addEventListener('abort', abort, { once: true })
-  await Promise.race([promise, aborted])
-  signal?.removeEventListener('abort', abort)
-}

@@ -52,6 +52,12 @@ export function isWildcard(host: string): boolean {
   return host === '0.0.0.0' || host === '::'
 }
 
+/** The URL of a server that listens on `host`, from the same machine. */
+export function serverUrl(host: string, port: number): string {
+  const reachable = reachableHost(host)
+  return `https://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
+}
+
 /** The address to reach a server that listens on `host` from the same machine. */
 export function reachableHost(host: string): string {
   return host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host

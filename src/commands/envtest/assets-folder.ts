@@ -92,7 +92,7 @@ exec ${command.map(shellQuote).join(' ')} "$@"
 /** k8ts has no kubectl of its own. */
 const kubectl = `#!/bin/sh
 # Written by k8ts envtest: runs the kubectl of PATH.
-own=$(CDPATH='' cd "$(dirname "$0")" && pwd -P)
+own=$(CDPATH='' cd "\${0%/*}" && pwd -P)
 IFS=:
 for folder in $PATH; do
   [ -x "$folder/kubectl" ] || continue

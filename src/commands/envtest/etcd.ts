@@ -77,7 +77,7 @@ interface HealthResponse {
 
 /** The response to a path: etcd is healthy as long as it runs. */
 export function answerHealth(path: string): HealthResponse {
-  switch (path.split('?')[0]) {
+  switch (path.replace(/\?.*/, '')) {
     case '/health':
       return { status: 200, body: '{"health":"true","reason":""}' }
     case '/livez':

@@ -80,8 +80,8 @@ export async function runKubeApiServer(
     const ignored = Object.keys(given).filter(name => name in flagsWithoutEffect() && !setByEnvtest.has(name))
     if (ignored.length > 0)
       terminal.writeError(`kube-apiserver: flags without effect: ${ignored.join(', ')}\n`)
-    const flags = withDefaults(given)
     const controlPlane = readComponents()
+    const flags = completeFlags(given, controlPlane?.nodes.type === 'simulated')
     const { files } = nodePlatform({ log: { level: 'error', format: 'text' } })
     return await runCluster(terminal, {
       flags: {
@@ -103,13 +103,18 @@ export async function runKubeApiServer(
   }
 }
 
-/** The defaults of kube-apiserver where those of a cluster of k8ts differ. */
-function withDefaults(flags: KubeApiServerFlags): KubeApiServerFlags {
+/**
+ * Adds the defaults of kube-apiserver where those of a cluster of k8ts differ. envtest enables only RBAC, which
+ * gives no rights to kubelets; nodes need the Node authorizer too.
+ */
+export function completeFlags(flags: KubeApiServerFlags, hasNodes: boolean): KubeApiServerFlags {
+  const { 'authorization-config': authorizationConfig, 'authorization-mode': given = ['AlwaysAllow'] } = flags
+  const modes = hasNodes && !given.includes('Node') ? ['Node', ...given] : given
   return {
     'enable-bootstrap-token-auth': false,
     'service-cluster-ip-range': '10.0.0.0/24',
-    ...(flags['authorization-config'] === undefined && { 'authorization-mode': ['AlwaysAllow'] }),
     ...flags,
+    ...(!authorizationConfig && { 'authorization-mode': modes }),
   }
 }
 

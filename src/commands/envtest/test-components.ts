@@ -12,9 +12,8 @@ export interface TestComponents {
 /** Parses the value of K8TS_ENVTEST: `controllers,scheduler,nodes=3`. Throws UsageError. */
 export function parseTestComponents(text: string): TestComponents {
   const words = text.split(',').flatMap(word => word.trim() || [])
-  let chosen: TestComponents = { controllers: false, scheduler: false, nodes: 0 }
-  for (const word of words) chosen = { ...chosen, ...parseWord(word) }
-  return chosen
+  const none: TestComponents = { controllers: false, scheduler: false, nodes: 0 }
+  return Object.assign(none, ...words.map(parseWord))
 }
 
 function parseWord(word: string): Partial<TestComponents> {

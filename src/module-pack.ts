@@ -53,13 +53,22 @@ function readPack(path: string): ReadonlyMap<string, Uint8Array> {
   const content = readIfExists(path)
   let offset = content.indexOf('\n') + 1
   if (offset === 0) return sources
-  const modules = JSON.parse(content.toString('utf8', 0, offset)) as readonly PackedModule[]
+  const modules = parseHeader(content.toString('utf8', 0, offset))
   if (!modules.every(isCurrent)) return sources
   for (const { url, packedBytes } of modules) {
     sources.set(url, content.subarray(offset, offset + packedBytes))
     offset += packedBytes
   }
   return sources
+}
+
+/** Empty for a file that is not a pack. */
+function parseHeader(line: string): readonly PackedModule[] {
+  try {
+    return JSON.parse(line) as readonly PackedModule[]
+  } catch {
+    return []
+  }
 }
 
 function readIfExists(path: string): Buffer {
