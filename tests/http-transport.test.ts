@@ -74,6 +74,7 @@ test('the client verifies the CA and the name of the server certificate', async 
   }
   const ca = { data: certificates.client.ca! }
   await check({ ca }, true)
+  await check({ ca: { data: certificates.client.cert! } }, true)
   await check({}, false)
   await check({ ca: { data: other.client.ca! } }, false)
   await check({ ca, serverName: 'kubernetes' }, false)

@@ -1,4 +1,5 @@
 /** Calls webhooks by URL or by Service. Connections are reused per server and TLS configuration. */
+import { posix } from 'node:path'
 import type { WebhookClientConfig } from '#/api/generated/admissionregistration/v1.ts'
 import { DecodeError } from '#/api/decoding/decode-error.ts'
 import { parseJson, stringifyJson } from '#/api/text/json.ts'
@@ -129,7 +130,7 @@ function targetOf({ service, url, caBundle }: WebhookClientConfig): Target {
     return {
       host: `${serverName}:${port}`,
       serverName,
-      path: path === '' ? '/' : path,
+      path: cleanPath(path),
       service: { namespace, name, port },
       ...ca,
     }
@@ -140,7 +141,13 @@ function targetOf({ service, url, caBundle }: WebhookClientConfig): Target {
     throw new WebhookCallError(`could not get REST client: ${why}`, 500)
   }
   const { host, hostname, pathname } = parsed
-  return { host, serverName: hostname.replace(/^\[(.*)\]$/, '$1'), path: pathname, ...ca }
+  return { host, serverName: hostname.replace(/^\[(.*)\]$/, '$1'), path: cleanPath(pathname), ...ca }
+}
+
+/** Without repeated and trailing slashes and dot segments, which Go's servers would redirect. */
+function cleanPath(path: string): string {
+  const joined = posix.join('/', path)
+  return joined === '/' ? joined : joined.replace(/\/$/, '')
 }
 
 function withPort(host: string): string {

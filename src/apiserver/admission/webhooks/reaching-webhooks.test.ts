@@ -106,6 +106,16 @@ test('webhooks fail without outgoing HTTP', async t => {
   )
 })
 
+test('the path of a webhook is cleaned', async t => {
+  const { given, create } = await startWith(t, validatingAdmissionWebhook)
+  const clientConfig = { url: 'https://example.com//validate//pods/' }
+  await given(configurations('validating'), configuration({ clientConfig }))
+  assert.match(
+    await create('/api/v1/namespaces/default/configmaps', configMap('m')),
+    /Post "https:\/\/example\.com\/validate\/pods\?timeout=10s": /u,
+  )
+})
+
 test('webhooks receive and mutate CONNECT requests', async t => {
   const asked: JsonValue[] = []
   const connectHttp = fakeConnect(async (_, question) => {

@@ -11,7 +11,9 @@ export function tlsOptions({ origin, tls = {} }: HttpClientOptions): ConnectionO
   const { hostname } = new URL(origin)
   const serverName = tls.serverName ?? hostname.replace(/^\[(.*)\]$/, '$1')
   return {
-    ...(tls.ca !== undefined && { ca: Buffer.from(tls.ca) }),
+    // Every given certificate is a trust anchor, not only self-signed ones: a caBundle may contain the serving
+    // certificate itself, as that of envtest's webhooks does.
+    ...(tls.ca !== undefined && { ca: Buffer.from(tls.ca), allowPartialTrustChain: true }),
     ...(tls.cert !== undefined && { cert: Buffer.from(tls.cert) }),
     ...(tls.key !== undefined && { key: Buffer.from(tls.key) }),
     // SNI does not allow IP addresses (RFC 6066); the certificate is verified against the address
