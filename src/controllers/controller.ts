@@ -154,8 +154,7 @@ export class ControllerLoop {
       informer: (resource, selection) => {
         const informer = informers.of(resource, selection)
         this.#informers.add(informer)
-        // An informer with a selection may never show a written object.
-        if (selection === undefined) this.#writes.follow(resource, informer)
+        this.#writes.follow(resource, informer)
         return informer
       },
       enqueue: (key, afterMs = 0) => this.#queue.addAfter(key, afterMs),

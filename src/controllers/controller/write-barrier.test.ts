@@ -4,14 +4,15 @@ import { configMaps, secrets } from '#/api/generated/core/v1-resources.ts'
 import type { ConfigMap } from '#/api/generated/core/v1.ts'
 import { keyOf, type Stored } from '#/api/metadata.ts'
 import { Informer } from '#/client/informer.ts'
+import type { Selection } from '#/client/reflector.ts'
 import { startTestControlPlane } from '../test-control-plane.ts'
 import { WriteBarrier } from './write-barrier.ts'
 
 /** The informer does not run until `follow` is called. */
-async function setUp(t: Parameters<typeof startTestControlPlane>[0]) {
+async function setUp(t: Parameters<typeof startTestControlPlane>[0], selection: Selection = {}) {
   const plane = await startTestControlPlane(t, [])
   const { platform, client } = plane
-  const informer = new Informer({ platform, client, resource: configMaps, selection: {} })
+  const informer = new Informer({ platform, client, resource: configMaps, selection })
   const writes = new WriteBarrier()
   writes.follow(configMaps, informer)
   const stopping = new AbortController()
@@ -87,6 +88,22 @@ test('a deletion is visible when the object is gone, replaced or terminating', a
     ...each,
     metadata: { ...each.metadata, finalizers: [] },
   }))
+})
+
+test('an informer of one namespace shows the writes in this namespace, one with a selector is not waited for', async t => {
+  const own = await setUp(t, { namespace: 'default' })
+  const made = await own.make('a')
+  own.writes.recordWrite('key', configMaps, made)
+  own.writes.recordWrite('other', configMaps, {
+    ...made,
+    metadata: { ...made.metadata, namespace: 'elsewhere' },
+  })
+  assert.deepEqual([await own.isSeen(), await own.isSeen('other')], [false, true])
+  await own.follow()
+  assert.equal(await own.isSeen(), true)
+  const labelled = await setUp(t, { labelSelector: 'app=web' })
+  labelled.writes.recordWrite('key', configMaps, await labelled.make('a'))
+  assert.equal(await labelled.isSeen(), true)
 })
 
 test('writes of resources without an informer are not waited for', async t => {

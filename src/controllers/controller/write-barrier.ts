@@ -11,18 +11,22 @@ type Followed = Pick<Informer<KubernetesObject>, 'get' | 'isCurrent' | 'waitUnti
  * it reconnects, and a reconcile before that would act on stale state.
  */
 export class WriteBarrier {
+  /** By resource and namespace; the namespace is empty for informers of all namespaces. */
   readonly #informers = new Map<string, Followed>()
   /** By work queue key. */
   readonly #invisible = new Map<string, InvisibleWrite[]>()
 
+  /** An informer with a selector may never show a written object, and is not followed. */
   follow<T extends KubernetesObject>(resource: Resource<T>, informer: Informer<T>): void {
-    this.#informers.set(nameOf(resource), informer)
+    const { namespace, ...selectors } = informer.selection
+    if (Object.values(selectors).some(selector => selector !== undefined)) return
+    this.#informers.set(informerKey(resource, namespace), informer)
   }
 
   /** Records a create or update that returned `object`. */
   recordWrite(key: string, resource: Resource, object: Stored): void {
-    const version = object.metadata.resourceVersion
-    this.#record(key, resource, informer => informer.isCurrent(version))
+    const { namespace, resourceVersion } = object.metadata
+    this.#record(key, this.#informerOf(resource, namespace), informer => informer.isCurrent(resourceVersion))
   }
 
   /**
@@ -31,8 +35,9 @@ export class WriteBarrier {
    */
   recordDelete(key: string, resource: Resource, object: NamedObject): void {
     const name = keyOf({ metadata: object })
-    const uid = object.uid ?? this.#informers.get(nameOf(resource))?.get(name)?.metadata.uid
-    this.#record(key, resource, informer => {
+    const followed = this.#informerOf(resource, object.namespace)
+    const uid = object.uid ?? followed?.get(name)?.metadata.uid
+    this.#record(key, followed, informer => {
       const left = informer.get(name)
       return left === undefined || left.metadata.uid !== uid || isBeingDeleted(left)
     })
@@ -46,8 +51,12 @@ export class WriteBarrier {
     this.#invisible.delete(key)
   }
 
-  #record(key: string, resource: Resource, isVisible: InvisibleWrite['isVisible']): void {
-    const informer = this.#informers.get(nameOf(resource))
+  /** The informer of all namespaces, or else that of the object's namespace. */
+  #informerOf(resource: Resource, namespace: string | undefined): Followed | undefined {
+    return this.#informers.get(informerKey(resource)) ?? this.#informers.get(informerKey(resource, namespace))
+  }
+
+  #record(key: string, informer: Followed | undefined, isVisible: InvisibleWrite['isVisible']): void {
     if (informer === undefined || isVisible(informer)) return
     this.#invisible.getOrInsertComputed(key, () => []).push({ informer, isVisible })
   }
@@ -64,6 +73,6 @@ interface InvisibleWrite {
   readonly isVisible: (informer: Followed) => boolean
 }
 
-function nameOf(resource: Resource): string {
-  return `${apiVersionOf(resource)}/${resource.plural}`
+function informerKey(resource: Resource, namespace = ''): string {
+  return `${apiVersionOf(resource)}/${resource.plural}/${namespace}`
 }
