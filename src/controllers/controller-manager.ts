@@ -4,6 +4,7 @@
  */
 import { Informers } from '#/client/informers.ts'
 import type { Client } from '#/client/client.ts'
+import type { WorkQueueMetrics } from '#/client/workqueue.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { ControllerLoop, type Controller } from './controller.ts'
 
@@ -31,6 +32,16 @@ export class ControllerManager {
       const own = account === undefined ? client : clientFor(account)
       return new ControllerLoop({ controller, platform, informers, client: own })
     })
+  }
+
+  /** True after the initial lists of all informers are in their caches. */
+  get hasSynced(): boolean {
+    return this.informers.all().every(informer => informer.hasSynced)
+  }
+
+  /** By controller name. */
+  metrics(): ReadonlyMap<string, WorkQueueMetrics> {
+    return new Map(this.#loops.map(loop => [loop.name, loop.metrics()]))
   }
 
   /** True if no work queue has keys that are due or being reconciled. */
