@@ -9,7 +9,7 @@ import { codeBlocks } from './code-blocks.ts'
 
 /**
  * The package as its users get it: packed, unpacked below `node_modules` of another project, and used as in
- * docs/testing.md. Nothing is downloaded: dependencies are linked.
+ * docs/testing.md and docs/operators.md. Nothing is downloaded: dependencies are linked.
  */
 const root = join(import.meta.dirname, '../..')
 const manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as Manifest
@@ -17,7 +17,9 @@ const folder = await mkdtemp(join(tmpdir(), 'k8ts-package-'))
 after(() => rm(folder, { recursive: true }))
 const project = join(folder, 'project')
 const installed = join(project, 'node_modules/k8ts')
-const examples = codeBlocks(await readFile(join(root, 'docs/testing.md'), 'utf8'))
+const pages = ['docs/testing.md', 'docs/operators.md']
+const texts = await Promise.all(pages.map(page => readFile(join(root, page), 'utf8')))
+const examples = codeBlocks(texts.join('\n'))
 const packed = await pack()
 await install()
 
@@ -48,7 +50,7 @@ test('every entry of the package can be imported, and its types are sound', asyn
 })
 
 test('the examples of the documentation are sound TypeScript', async () => {
-  assert.ok(examples.size >= 8)
+  assert.ok(examples.size >= 13)
   // Type declarations of other packages are not checked.
   await checkTypes([...examples.keys()], { skipLibCheck: true })
 })

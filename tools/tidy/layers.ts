@@ -25,6 +25,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   'proxy': clients,
   'dns': clients,
   'kubeadm': [...clients, 'command-line'],
+  'operator': [...clients, 'kubeconfig', 'controllers', 'kubeadm'],
 }
 
 /** Compositions may import every component, and no component may import them. */

@@ -90,7 +90,7 @@ test('a deletion is visible when the object is gone, replaced or terminating', a
   }))
 })
 
-test('an informer of one namespace shows the writes in this namespace, one with a selector is not waited for', async t => {
+test('an informer of one namespace shows its writes, one with a selector is not waited for', async t => {
   const own = await setUp(t, { namespace: 'default' })
   const made = await own.make('a')
   own.writes.recordWrite('key', configMaps, made)
