@@ -12,6 +12,10 @@ const commands: CommandTable = {
     summary: "Prepare a drop-in for envtest's binaries",
     load: () => import('#/commands/envtest.ts'),
   },
+  generate: {
+    summary: 'Generate types or definitions of custom resources',
+    load: () => import('#/commands/generate.ts'),
+  },
   image: { summary: 'Load images into a cluster', load: () => import('#/commands/image.ts') },
   status: { summary: 'Show the status of a cluster', load: () => import('#/commands/status.ts') },
   testserver: {

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { keyed, set, type Overlay } from '#/api/kinds/overlay.ts'
 import { generate, readPackage, writeGenerated } from './generate-api.ts'
-import { constantName } from './generate-api/emit-resources.ts'
 import { overlays } from './generate-api/overlays.ts'
 
 const source = readPackage()
@@ -61,14 +60,6 @@ test('parameters of the query are told once, and apart where they mean something
   assert.deepEqual(Object.keys(options['pods/portforward'] ?? {}), ['ports'])
   assert.ok(options['services/proxy']?.['path']?.documentation.includes('_search?q=user:kimchy'))
   assert.ok(!('pretty' in (options['pods/log'] ?? {})))
-})
-
-test('constants have the capitals of the kind', () => {
-  assert.equal(constantName('Pod', 'pods'), 'pods')
-  assert.equal(constantName('NetworkPolicy', 'networkpolicies'), 'networkPolicies')
-  assert.equal(constantName('CSIDriver', 'csidrivers'), 'csiDrivers')
-  assert.equal(constantName('ServiceCIDR', 'servicecidrs'), 'serviceCIDRs')
-  assert.equal(constantName('Endpoints', 'endpoints'), 'endpoints')
 })
 
 test('an overlay that speaks of what does not exist or does not fit is refused', () => {

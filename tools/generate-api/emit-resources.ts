@@ -1,5 +1,6 @@
 /** Writes the table of resources and, for each group and version, a module of typed constants. */
 import type { BuiltinRow } from '#/api/builtin.ts'
+import { constantName } from '#/api/text/constant-name.ts'
 
 export function emitResourceTable(rows: readonly BuiltinRow[]): string {
   return `[\n${rows.map(row => ` ${JSON.stringify(row)}`).join(',\n')}\n]\n`
@@ -25,13 +26,4 @@ function emitModule(path: string, rows: readonly BuiltinRow[]): string {
     `import type {\n${kinds.map(kind => `  ${kind},\n`).join('')}} from './${version}.ts'\n\n`,
     ...constants,
   ].join('')
-}
-
-/** The plural with the capitalization of the kind: `networkPolicies`, `csiDrivers`. */
-export function constantName(kind: string, plural: string): string {
-  let shared = 0
-  while (shared < plural.length && plural[shared] === kind[shared]?.toLowerCase()) shared++
-  const cased = kind.slice(0, shared) + plural.slice(shared)
-  const capitals = /^[A-Z]+(?=[A-Z][a-z])|^[A-Z]/.exec(cased)?.[0] ?? ''
-  return capitals.toLowerCase() + cased.slice(capitals.length)
 }

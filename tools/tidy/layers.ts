@@ -18,6 +18,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   'network': vocabulary,
   'kubeconfig': vocabulary,
   'client': [...vocabulary, 'kubeconfig'],
+  'custom-resource': ['base', 'api'],
   'apiserver': [...vocabulary, 'kubeconfig', 'store', 'cel', 'streams'],
   'controllers': [...clients, 'cel'],
   'scheduler': [...clients, 'cel'],
