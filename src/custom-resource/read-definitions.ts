@@ -29,7 +29,7 @@ function definitionOf(value: JsonValue): readonly CustomResourceDefinition[] {
   const { apiVersion } = value
   const name = nameOf(value)
   if (apiVersion !== 'apiextensions.k8s.io/v1') {
-    throw new Error(`${name}: apiVersion must be apiextensions.k8s.io/v1, not ${String(apiVersion)}`)
+    throw new Error(`${name}: apiVersion must be apiextensions.k8s.io/v1, not ${JSON.stringify(apiVersion)}`)
   }
   try {
     const decoded = objectOf(decode(value, definitionSchema).value)
