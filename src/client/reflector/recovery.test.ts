@@ -31,6 +31,7 @@ test('a failed list is retried, without watch-list if unsupported', () => {
   check('list', internalError('oops'), 'list')
   check('list', new TransportError('timeout', 'late'), 'list')
   check('watch-list', badRequest('sendInitialEvents'), 'list without watch-list')
+  check('watch-list', internalError('RequestWatchProgress is disabled'), 'list without watch-list')
   check('watch-list', new TransportError('stalled', 'never said that it was all'), 'list without watch-list')
   check('watch-list', new TransportError('interrupted', 'broke'), 'list')
   check('watch-list', tooManyRequests('busy', 2), 'list, after 2000 ms')

@@ -36,9 +36,12 @@ export function planRecovery({ error, attempt, failures }: Failure): Recovery {
   return { begin, disableWatchList: false, waitMsMin }
 }
 
-/** Servers before 1.32 reject watch-list, or never send the bookmark that ends the initial events. */
+/**
+ * Servers before 1.32 reject watch-list, or never send the bookmark that ends the initial events. Newer ones
+ * fail with 500 if their etcd is too old for it (3.4.30 and older).
+ */
 function isWatchListUnsupported(error: unknown): boolean {
-  if (error instanceof ApiError) return error.code === 400 || error.code === 422
+  if (error instanceof ApiError) return [400, 422, 500].includes(error.code)
   return error instanceof TransportError && error.reason === 'stalled'
 }
 
