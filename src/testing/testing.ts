@@ -44,6 +44,8 @@ export interface ClusterOptions {
   readonly store?: 'memory' | 'embedded'
   /** Seed of all randomness, with a virtual clock. */
   readonly seed?: number
+  /** Names of admission plugins in addition to the default ones: `AlwaysPullImages`. */
+  readonly enableAdmissionPlugins?: readonly string[]
 }
 
 export interface ClusterClock {
@@ -106,6 +108,7 @@ export class Cluster implements AsyncDisposable {
   /** Resolves when the API server responds and every node is ready. */
   static async start(options: ClusterOptions = {}): Promise<Cluster> {
     const { nodes = 0, clock = 'virtual', store: kind = 'memory', seed = 1 } = options
+    const { enableAdmissionPlugins = [] } = options
     requireOneOf('clock', clock, ['virtual', 'real'])
     requireOneOf('store', kind, ['memory', 'embedded'])
     if (kind === 'embedded' && clock === 'virtual') {
@@ -115,7 +118,7 @@ export class Cluster implements AsyncDisposable {
     const resources = new ClusterResources(time)
     try {
       const store = await time.runUntil(resources.openStore(kind))
-      const server = await time.runUntil(startServer(time.platform, store))
+      const server = await time.runUntil(startServer(time, store, enableAdmissionPlugins))
       resources.started.defer(() => server.stop())
       const cluster = new Cluster(time, server, resources)
       await cluster.#start(typeof nodes === 'number' ? Array.from({ length: nodes }, () => ({})) : nodes)
@@ -214,9 +217,13 @@ async function loadRealTime(): Promise<TestTime> {
   return realTime()
 }
 
-async function startServer(platform: Platform, store: Store): Promise<ApiServer> {
+async function startServer(
+  { platform, connectHttp }: TestTime,
+  store: Store,
+  plugins: readonly string[],
+): Promise<ApiServer> {
   const admission = await readAdmission(platform.files, {
-    enable: ['NodeRestriction'],
+    enable: ['NodeRestriction', ...plugins],
     disable: ['ServiceAccount'],
   })
   return ApiServer.start({
@@ -225,6 +232,7 @@ async function startServer(platform: Platform, store: Store): Promise<ApiServer>
     admission,
     build: { version: '0.0.0' },
     servesResourceMetrics: true,
+    ...(connectHttp && { connectHttp }),
   })
 }
 

@@ -1,4 +1,4 @@
-import { nodePlatform } from '#/platform/node.ts'
+import { connectHttp, nodePlatform } from '#/platform/node.ts'
 import type { TestTime } from './test-time.ts'
 
 /** Polling interval; `quietMs` is the time for which the cluster must be idle. */
@@ -11,6 +11,7 @@ export function realTime(): TestTime {
   return {
     platform,
     isReal: true,
+    connectHttp,
     settleMsUsual: 60_000,
     runUntil: promise => promise,
     advance: ms => clock.sleep(ms),

@@ -1,10 +1,13 @@
 import type { Client } from '#/client/client.ts'
+import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
 
 /** Clock control of a test cluster, with virtual or real time. */
 export interface TestTime {
   readonly platform: Platform
   readonly isReal: boolean
+  /** For calls of webhooks; there is no network in virtual time. */
+  readonly connectHttp?: HttpConnect
   /** Runs the cluster until the promise settles. */
   readonly runUntil: <T>(promise: Promise<T>) => Promise<T>
   advance(ms: number): Promise<void>
