@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('..', import.meta.url))
 
 const steps: Readonly<Record<string, readonly string[]>> = {
-  format: ['node_modules/.bin/oxfmt', '--check', 'src', 'tools', 'tests', 'bench'],
+  format: ['node_modules/.bin/oxfmt', '--check', 'src', 'tools', 'tests', 'bench', 'examples'],
   types: ['node_modules/.bin/tsc', '--noEmit'],
   lint: ['node_modules/.bin/oxlint', '--type-aware', '--deny-warnings'],
   unused: ['node_modules/.bin/knip', '--treat-config-hints-as-errors'],

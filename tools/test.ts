@@ -21,7 +21,7 @@ const fileTimeouts: Readonly<Record<string, Timeouts>> = {
 }
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const patterns = ['src/**/*.test.ts', 'tests/**/*.test.ts', 'tools/**/*.test.ts']
+const patterns = ['src', 'tests', 'tools', 'examples'].map(folder => `${folder}/**/*.test.ts`)
 const totals: Counts = { tests: 0, suites: 0, passed: 0, failed: 0, cancelled: 0, skipped: 0, todo: 0 }
 
 const files = chooseFiles(process.argv.slice(2))

@@ -43,6 +43,8 @@ export async function runFile(file: string, { root, timeouts, signal }: RunFileO
   const options = {
     files: [file],
     cwd: root,
+    // Examples import the package by its name.
+    execArgv: ['--conditions=k8ts-source'],
     env: { ...process.env, TMPDIR: folder },
     timeout: timeouts.testMs,
     signal: AbortSignal.any([signal, AbortSignal.timeout(timeouts.fileMs)]),
