@@ -9,7 +9,7 @@ import { codeBlocks } from './code-blocks.ts'
 
 /**
  * The package as its users get it: packed, unpacked below `node_modules` of another project, and used as in
- * docs/testing.md and docs/operators.md. Nothing is downloaded: dependencies are linked.
+ * these pages of the documentation. Nothing is downloaded: dependencies are linked.
  */
 const root = join(import.meta.dirname, '../..')
 const manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as Manifest
@@ -17,7 +17,7 @@ const folder = await mkdtemp(join(tmpdir(), 'k8ts-package-'))
 after(() => rm(folder, { recursive: true }))
 const project = join(folder, 'project')
 const installed = join(project, 'node_modules/k8ts')
-const pages = ['docs/testing.md', 'docs/operators.md']
+const pages = ['docs/testing.md', 'docs/operators.md', 'docs/custom-resource-types.md']
 const texts = await Promise.all(pages.map(page => readFile(join(root, page), 'utf8')))
 const examples = codeBlocks(texts.join('\n'))
 const packed = await pack()
@@ -50,7 +50,7 @@ test('every entry of the package can be imported, and its types are sound', asyn
 })
 
 test('the examples of the documentation are sound TypeScript', async () => {
-  assert.ok(examples.size >= 13)
+  assert.ok(examples.size >= 15)
   // Type declarations of other packages are not checked.
   await checkTypes([...examples.keys()], { skipLibCheck: true })
 })
@@ -61,6 +61,20 @@ test('the examples of the documentation pass', async () => {
   const passed = Number(/^# pass (\d+)$/m.exec(output)?.[1])
   assert.ok(passed >= tests.length, output)
   assert.match(output, /^# fail 0$/m)
+})
+
+test('a definition of the documentation is generated, and its generated types are sound', async () => {
+  const program = join(installed, 'k8ts')
+  await run(program, ['generate', 'crd', 'bakeries.ts', '--out', 'bakeries.yaml'])
+  const output = await run(program, ['generate', 'types', '--crd', 'bakeries.yaml', '--out', 'generated'])
+  assert.equal(output, 'generated/example.com/v1.ts\n')
+  const lines = [
+    "import type { Bakery as Defined } from './bakeries.ts'",
+    "import type { Bakery } from './generated/example.com/v1.ts'",
+    'export const defined = (bakery: Bakery): Defined => bakery',
+  ]
+  await writeFile(join(project, 'bakery-types.ts'), lines.join('\n'))
+  await checkTypes(['bakery-types.ts', 'generated/example.com/v1.ts'], { skipLibCheck: false })
 })
 
 test('the program of the package runs', async () => {
