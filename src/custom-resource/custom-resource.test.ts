@@ -158,8 +158,8 @@ test('the API server serves a defined resource with its types, defaults and rule
   await rejects({ port: 1, trays: 2 ** 40 }, /int32/)
 
   await client.updateStatus(ovens, { ...oven, status: { trays: 1 } })
-  const replicas = { type: 'merge', patch: { spec: { replicas: 3 } } } as const
-  await client.patch(ovens, { ...at, subresource: 'scale' }, replicas)
+  const scale = { metadata: at, spec: { replicas: 3 } }
+  await client.updateSubresource(ovens, { ...at, subresource: 'scale' }, scale)
   const old = await client.get(ovens.versions.v1beta1, at)
   assert.equal(old.apiVersion, 'bakery.example.com/v1beta1')
   assert.equal(old.spec.trays, 3)

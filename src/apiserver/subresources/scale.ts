@@ -133,9 +133,9 @@ function withOwnersOf(object: KubernetesObject, { metadata }: KubernetesObject):
 
 /** Copies only the replicas and the resourceVersion precondition from the Scale. */
 function withScale(resource: Resource, oldObject: KubernetesObject, sent: Scale): KubernetesObject {
-  const { resourceVersion: _, ...rest } = oldObject.metadata
   const { resourceVersion } = sent.metadata
-  const metadata = { ...rest, ...(resourceVersion && { resourceVersion }) }
+  // Without a precondition the update is one of the current version, whatever the kind requires of updates.
+  const metadata = { ...oldObject.metadata, ...(resourceVersion && { resourceVersion }) }
   return withReplicas(resource, { ...oldObject, metadata }, sent.spec?.replicas ?? 0)
 }
 
