@@ -80,7 +80,9 @@ test('reads, writes and watches leave an etcd member that hangs', options, async
   assert.ok(updated.written)
   await waitUntil(() => watch.events.length === 2)
   follower.resume()
-  assert.ok((await store.update('/registry/a', Buffer.from('3'), { expectedRevision: updated.revision })).written)
+  assert.ok(
+    (await store.update('/registry/a', Buffer.from('3'), { expectedRevision: updated.revision })).written,
+  )
   await waitUntil(() => watch.events.length === 3)
 })
 

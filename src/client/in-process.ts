@@ -89,7 +89,9 @@ async function readForwarded(pieces: AsyncIterable<Uint8Array>): Promise<unknown
     return parseJson(all)
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
-    throw new TransportError('invalid-response', `response is not valid JSON: ${error.message}`, { cause: error })
+    throw new TransportError('invalid-response', `response is not valid JSON: ${error.message}`, {
+      cause: error,
+    })
   }
 }
 
