@@ -3,7 +3,7 @@ import { messageOf } from '#/base/message-of.ts'
 import { enableCompileCache } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { runCommandLine, type CommandTable } from '#/command-line/command-line.ts'
-import { useModulePack } from '#/module-pack.ts'
+import { useModulePack } from './module-pack.ts'
 
 const commands: CommandTable = {
   apiserver: { summary: 'Run only an API server', load: () => import('#/commands/apiserver.ts') },
