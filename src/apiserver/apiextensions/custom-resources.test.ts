@@ -280,6 +280,8 @@ test('the scale subresource of a custom resource uses the paths of its definitio
     ['Scale', { replicas: 3 }, { replicas: 2, selector: 'app=a' }],
   )
   const scaled = await request('PUT', `${cronTabs}/a/scale`, { ...body, spec: { replicas: 7 } })
+  const unconditional = { metadata: { name: 'a', namespace: 'default' }, spec: { replicas: 7 } }
+  assert.equal((await request('PUT', `${cronTabs}/a/scale`, unconditional)).code, 200)
   assert.deepEqual(scaled.body['spec'], { replicas: 7 })
   assert.deepEqual((await request('GET', `${cronTabs}/a`)).body['spec'], { size: 7 })
 })

@@ -131,7 +131,7 @@ function withOwnersOf(object: KubernetesObject, { metadata }: KubernetesObject):
   return { ...object, metadata: { ...object.metadata, managedFields: metadata.managedFields } }
 }
 
-/** Copies only the replicas and the resourceVersion precondition from the Scale. */
+/** Copies only the replicas, and the resourceVersion as precondition if it is set, from the Scale. */
 function withScale(resource: Resource, oldObject: KubernetesObject, sent: Scale): KubernetesObject {
   const { resourceVersion } = sent.metadata
   // Without a precondition the update is one of the current version, whatever the kind requires of updates.
