@@ -3,6 +3,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import { parseFlags, UsageError } from '#/base/flags.ts'
 import { Simulation } from '#/platform/simulated.ts'
+import { testCertificates } from '../../tests/http/test-certificates.ts'
 import { apiServerFlags, describeApiServerFlags } from './flags.ts'
 import { readApiServerSettings, type ApiServerSettings } from './settings.ts'
 
@@ -15,7 +16,7 @@ const webhook = (rest: string): string =>
   `authorizers: [{type: Webhook, name: a, webhook: {timeout: 3s, subjectAccessReviewVersion: v1,` +
   ` failurePolicy: Deny, connectionInfo: {type: KubeConfigFile, kubeConfigFile: /hook.conf}, ${rest}}}]`
 
-const files: Readonly<Record<string, string>> = {
+const files: Record<string, string> = {
   '/policy': 'apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n',
   '/bad-policy': 'apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Everything}]\n',
   '/tokens': 'secret,alice,1\n',
@@ -120,6 +121,14 @@ test('flags and files configure authentication', async () => {
   })
 })
 
+test('flags and files configure the front proxy certificate', async t => {
+  const { server } = await testCertificates(t)
+  files['/proxy.crt'] = server.cert
+  await check('--proxy-client-cert-file /proxy.crt --proxy-client-key-file /key', {
+    proxyClient: { cert: server.cert, key: keyPem },
+  })
+})
+
 test('flags and files configure authorization', async () => {
   await check('--authorization-mode AlwaysDeny,ABAC --authorization-policy-file /abac', {
     authorizers: [
@@ -209,6 +218,15 @@ test('an invalid value is reported with its flag', async () => {
   }
   await refuse('--client-ca-file /missing', '--client-ca-file /missing: no such file')
   await refuse('--client-ca-file /tokens', '--client-ca-file /tokens: contains no PEM certificate')
+  await refuse(
+    '--proxy-client-cert-file /tokens',
+    /^--proxy-client-cert-file .*: contains no PEM certificate$/,
+  )
+  await refuse('--proxy-client-key-file /tokens', /^--proxy-client-key-file \/tokens: /)
+  await refuse(
+    '--proxy-client-key-file /key',
+    '--proxy-client-cert-file and --proxy-client-key-file must be specified together',
+  )
   await refuse(
     '--token-auth-file /bad-tokens',
     /^--token-auth-file \/bad-tokens: record 1 must have at least 3/,

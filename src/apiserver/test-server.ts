@@ -59,6 +59,7 @@ export type TestServerOptions = Partial<
     | 'admission'
     | 'advertise'
     | 'audit'
+    | 'authentication'
     | 'connectHttp'
     | 'eventTtlMs'
     | 'limits'

@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { ApiServer } from '#/apiserver/api-server.ts'
+import { Audit, parseAuditPolicy } from '#/apiserver/audit.ts'
 import { Server } from '#/apiserver/server.ts'
-import { part, type AnyObject } from '#/apiserver/test-server.ts'
+import type { AnyObject } from '#/apiserver/test-server.ts'
 import {
   ensureCertificate,
   ensureClusterCertificates,
@@ -43,6 +44,8 @@ export interface AggregationWorld {
   readonly certificates: ClusterCertificates
   readonly extension: ExtensionServer
   readonly extensionCertificate: KeyAndCertificate
+  /** Lines of the audit log. */
+  readonly audited: readonly AnyObject[]
   readonly send: (path: string, sent?: Sent) => Promise<Received>
   /** The request without its end, for streams. */
   readonly open: (path: string, sent?: Sent) => ClientRequest
@@ -62,6 +65,9 @@ const namespaced = '/api/v1/namespaces/default'
 
 /** The endpoint in the cluster, which is connected to the extension server on loopback. */
 const endpoint = { address: '10.0.0.7', port: 6443 }
+
+const auditPolicy =
+  '{apiVersion: audit.k8s.io/v1, kind: Policy, omitStages: [RequestReceived], rules: [{level: RequestResponse}]}'
 
 /** Certificates are slow to create: all tests of a file share them. */
 let shared: Promise<Certificates> | undefined
@@ -100,6 +106,18 @@ export async function startWorld(t: TestContext): Promise<AggregationWorld> {
   const { ca, frontProxyCa, frontProxyClient, apiServer } = cluster
   const extension = await startExtensionServer(t, { serving, frontProxyCa: frontProxyCa.cert })
   const store = await MemoryStore.open({ platform })
+  const audited: AnyObject[] = []
+  const audit = new Audit({
+    platform,
+    policy: parseAuditPolicy(auditPolicy),
+    backends: [
+      {
+        mode: 'blocking',
+        run: async () => undefined,
+        record: line => void audited.push(JSON.parse(line) as AnyObject),
+      },
+    ],
+  })
   const api = await ApiServer.start({
     platform,
     store,
@@ -109,6 +127,8 @@ export async function startWorld(t: TestContext): Promise<AggregationWorld> {
       frontProxy: { authorities: frontProxyCa.cert, allowedNames: ['front-proxy-client'] },
     },
     proxyClient: () => frontProxyClient,
+    limits: { fairness: 'priority and fairness', readOnly: 400, mutating: 200 },
+    audit,
     connectHttp: options => {
       const isEndpoint = options.origin === `https://${endpoint.address}:${endpoint.port}`
       return connectHttp({ ...options, ...(isEndpoint && { origin: `https://127.0.0.1:${extension.port}` }) })
@@ -137,13 +157,14 @@ export async function startWorld(t: TestContext): Promise<AggregationWorld> {
   const availability: AggregationWorld['availability'] = async (name = apiServiceName) => {
     const { body } = await send(`${apiServicesPath}/${name}`)
     const { status, reason, message } = conditionIn(body)
-    return [String(status), String(reason), String(message)]
+    return [status, reason, message]
   }
   return {
     api,
     certificates: cluster,
     extension,
     extensionCertificate: serving,
+    audited,
     send,
     open,
     issue: (username, ...groups) => issueFrom(cluster, username, groups),
@@ -166,9 +187,19 @@ export async function startWorld(t: TestContext): Promise<AggregationWorld> {
   }
 }
 
-function conditionIn(apiService: AnyObject): AnyObject {
-  const conditions = part(part(apiService, 'status') ?? {}, 'conditions') as unknown as readonly AnyObject[]
-  return conditions?.find(each => String(each['type']) === 'Available') ?? ({} as AnyObject)
+interface Condition {
+  readonly type: string
+  readonly status: string
+  readonly reason: string
+  readonly message: string
+}
+
+function conditionIn(apiService: AnyObject): Omit<Condition, 'type'> {
+  const { status } = apiService as unknown as {
+    readonly status?: { readonly conditions?: readonly Condition[] }
+  }
+  const found = status?.conditions?.find(({ type }) => type === 'Available')
+  return found ?? { status: '', reason: '', message: '' }
 }
 
 async function createService(send: AggregationWorld['send']): Promise<void> {

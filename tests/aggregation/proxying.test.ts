@@ -91,6 +91,30 @@ test('the extension server sees the identity of the user, whatever the client cl
   ])
 })
 
+test('audit and flow control apply to forwarded requests', async t => {
+  const { send, extension, audited } = await startRegistered(t)
+  const body = { metadata: { name: 'a' } }
+  const answer = await send(flunders, {
+    method: 'POST',
+    body,
+    headers: { 'content-type': 'application/json' },
+  })
+  assert.equal(answer.code, 201)
+  assert.match(String(answer.headers['x-kubernetes-pf-flowschema-uid']), /^[0-9a-f-]{36}$/)
+  const isCreation = (): boolean => audited.some(each => String(each['requestURI']) === flunders)
+  await waitUntil(isCreation)
+  const event = audited.find(each => String(each['requestURI']) === flunders)
+  assert.deepEqual([event?.['verb'], event?.['auditID']], ['create', answer.headers['audit-id']])
+  assert.deepEqual(event?.['objectRef'], {
+    resource: 'flunders',
+    namespace: 'default',
+    apiGroup: 'wardle.example.com',
+    apiVersion: 'v1alpha1',
+  })
+  const { rawHeaders } = extension.received.at(-1)!
+  assert.equal(rawHeaders[rawHeaders.indexOf('audit-id') + 1], answer.headers['audit-id'])
+})
+
 test('requests are authorized before they are forwarded', async t => {
   const { send, extension, issue } = await startRegistered(t)
   const user = await issue('carl')

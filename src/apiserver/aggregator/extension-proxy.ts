@@ -30,14 +30,18 @@ export class ExtensionProxy {
   }
 
   /** Rejects with ApiError. */
-  async forward({ request, info, user }: RequestContext, remote: RemoteApiService): Promise<ApiResponse> {
+  async forward(context: RequestContext, remote: RemoteApiService): Promise<ApiResponse> {
+    const { request, info, user, responseHeaders } = context
     if (!remote.isAvailable) throw serviceUnavailable('service unavailable')
     const server = this.#locate(remote)
     const path = pathOf(request)
     if (!info.isResource && info.verb === 'get' && isDiscoveryPath(info.path)) {
       return this.#readDiscovery({ request, user }, server, path)
     }
-    const target = { request, client: server.client, path, uri: request.path, headers: identityHeaders(user) }
+    // Relates the audit events of both servers.
+    const auditId = responseHeaders?.['audit-id']
+    const headers = { ...(auditId !== undefined && { 'audit-id': auditId }), ...identityHeaders(user) }
+    const target = { request, client: server.client, path, uri: request.path, headers }
     if (request.isUpgrade) return forwardUpgrade({ ...target, clock: this.#options.platform.clock })
     return forwardRequest(target)
   }

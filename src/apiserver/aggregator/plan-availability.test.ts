@@ -10,7 +10,7 @@ function service(spec: object): Service {
   return {
     metadata: {},
     spec: { type: 'ClusterIP', ports: [{ name: 'https', port: 443 }], ...spec },
-  } as Service
+  }
 }
 
 /** `ready`, `unready` or `unknown` endpoints, and the name of the port. */
@@ -23,7 +23,7 @@ function slice(port: string | undefined, ...endpoints: readonly string[]): Endpo
       conditions: each === 'unknown' ? {} : { ready: each === 'ready' },
     })),
     ports: [{ ...(port !== undefined && { name: port }), port: 6443 }],
-  } as EndpointSlice
+  }
 }
 
 test('availability follows the service and its endpoints; a server with endpoints has to be asked', () => {
