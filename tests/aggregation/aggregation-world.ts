@@ -102,22 +102,60 @@ function issueFrom(
 
 export async function startWorld(t: TestContext): Promise<AggregationWorld> {
   shared ??= makeCertificates()
-  const { cluster, serving, admin } = await shared
-  const { ca, frontProxyCa, frontProxyClient, apiServer } = cluster
-  const extension = await startExtensionServer(t, { serving, frontProxyCa: frontProxyCa.cert })
-  const store = await MemoryStore.open({ platform })
+  const certificates = await shared
+  const { cluster, serving } = certificates
+  const extension = await startExtensionServer(t, { serving, frontProxyCa: cluster.frontProxyCa.cert })
   const audited: AnyObject[] = []
-  const audit = new Audit({
-    platform,
-    policy: parseAuditPolicy(auditPolicy),
-    backends: [
-      {
-        mode: 'blocking',
-        run: async () => undefined,
-        record: line => void audited.push(JSON.parse(line) as AnyObject),
-      },
-    ],
-  })
+  const { api, server } = await startApiServer(t, { cluster, extension, audited })
+  const open: AggregationWorld['open'] = (path, { method = 'GET', headers = {}, user } = {}) => {
+    const { port } = server.address
+    const tls = { ca: cluster.ca.cert, agent: false, ...(user ?? certificates.admin) }
+    return httpsRequest({
+      host: '127.0.0.1',
+      port,
+      method,
+      path,
+      ...tls,
+      headers: headers as Record<string, string>,
+    })
+  }
+  const send: AggregationWorld['send'] = (path, sent = {}) => sendOver(open, path, sent)
+  const availability: AggregationWorld['availability'] = async (name = apiServiceName) => {
+    const { status, reason, message } = conditionIn((await send(`${apiServicesPath}/${name}`)).body)
+    return [status, reason, message]
+  }
+  return {
+    api,
+    certificates: cluster,
+    extension,
+    extensionCertificate: serving,
+    audited,
+    send,
+    open,
+    issue: (username, ...groups) => issueFrom(cluster, username, groups),
+    createService: () => createService(send),
+    register: (spec = {}, version = 'v1alpha1') => {
+      const caBundle = Buffer.from(cluster.ca.cert).toString('base64')
+      return mustCreate(send, apiServicesPath, apiService(version, { caBundle, ...spec }))
+    },
+    availability,
+    waitForAvailability: (reason, name) => waitUntil(async () => (await availability(name))[1] === reason),
+  }
+}
+
+interface Servers {
+  readonly cluster: ClusterCertificates
+  readonly extension: ExtensionServer
+  readonly audited: AnyObject[]
+}
+
+async function startApiServer(
+  t: TestContext,
+  { cluster, extension, audited }: Servers,
+): Promise<{ readonly api: ApiServer; readonly server: Server }> {
+  const { ca, frontProxyCa, frontProxyClient, apiServer } = cluster
+  const store = await MemoryStore.open({ platform })
+  const record = (line: string): undefined => void audited.push(JSON.parse(line) as AnyObject)
   const api = await ApiServer.start({
     platform,
     store,
@@ -128,7 +166,11 @@ export async function startWorld(t: TestContext): Promise<AggregationWorld> {
     },
     proxyClient: () => frontProxyClient,
     limits: { fairness: 'priority and fairness', readOnly: 400, mutating: 200 },
-    audit,
+    audit: new Audit({
+      platform,
+      policy: parseAuditPolicy(auditPolicy),
+      backends: [{ mode: 'blocking', run: async () => undefined, record }],
+    }),
     connectHttp: options => {
       const isEndpoint = options.origin === `https://${endpoint.address}:${endpoint.port}`
       return connectHttp({ ...options, ...(isEndpoint && { origin: `https://127.0.0.1:${extension.port}` }) })
@@ -148,42 +190,20 @@ export async function startWorld(t: TestContext): Promise<AggregationWorld> {
     await api.stop()
     await store[Symbol.asyncDispose]()
   })
-  const open: AggregationWorld['open'] = (path, { method = 'GET', headers = {}, user = admin } = {}) => {
-    const { port } = server.address
-    const target = { host: '127.0.0.1', port, method, path, ca: ca.cert, agent: false, ...user }
-    return httpsRequest({ ...target, headers: headers as Record<string, string> })
-  }
-  const send: AggregationWorld['send'] = (path, sent = {}) => sendOver(open, path, sent)
-  const availability: AggregationWorld['availability'] = async (name = apiServiceName) => {
-    const { body } = await send(`${apiServicesPath}/${name}`)
-    const { status, reason, message } = conditionIn(body)
-    return [status, reason, message]
-  }
+  return { api, server }
+}
+
+function apiService(version: string, spec: object): object {
   return {
-    api,
-    certificates: cluster,
-    extension,
-    extensionCertificate: serving,
-    audited,
-    send,
-    open,
-    issue: (username, ...groups) => issueFrom(cluster, username, groups),
-    createService: () => createService(send),
-    register: async (spec = {}, version = 'v1alpha1') => {
-      const given = {
-        group: 'wardle.example.com',
-        version,
-        groupPriorityMinimum: 2_000,
-        versionPriority: 200,
-        service: { namespace: 'default', name: 'wardle', port: 7443 },
-        caBundle: Buffer.from(ca.cert).toString('base64'),
-        ...spec,
-      }
-      const object = { metadata: { name: `${version}.wardle.example.com` }, spec: given }
-      await mustCreate(send, apiServicesPath, object)
+    metadata: { name: `${version}.wardle.example.com` },
+    spec: {
+      group: 'wardle.example.com',
+      version,
+      groupPriorityMinimum: 2_000,
+      versionPriority: 200,
+      service: { namespace: 'default', name: 'wardle', port: 7443 },
+      ...spec,
     },
-    availability,
-    waitForAvailability: (reason, name) => waitUntil(async () => (await availability(name))[1] === reason),
   }
 }
 

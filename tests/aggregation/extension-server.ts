@@ -119,7 +119,7 @@ export const flunders = {
   verbs,
 }
 
-export const resourceListOfWardle = {
+const resourceListOfWardle = {
   kind: 'APIResourceList',
   apiVersion: 'v1',
   groupVersion,

@@ -107,7 +107,7 @@ export function apiServiceName({ group, version }: GroupVersion): string {
   return `${version}.${group}`
 }
 
-export function registeredApiService({ metadata, spec, status }: APIService): RegisteredApiService {
+function registeredApiService({ metadata, spec, status }: APIService): RegisteredApiService {
   const { group = '', version = '', service, caBundle = '', insecureSkipTLSVerify = false } = spec ?? {}
   // Requests for APIServices are never forwarded: a wrong one must remain repairable.
   const isForwarded = service !== undefined && group !== apiServices.group

@@ -1,7 +1,7 @@
 /**
- * The ConfigMap `extension-apiserver-authentication`, from which extension servers learn whom to trust: the CA of
- * client certificates, and the CA and headers of front proxies. It is kept as long as the server runs. API servers
- * with different settings share it, so that each adds its own and removes nothing but expired certificates.
+ * The ConfigMap `extension-apiserver-authentication`, which tells extension servers how to authenticate users: the CA
+ * of client certificates, and the CA and headers of front proxies. It is kept as long as the server runs. API servers
+ * with different settings share it: each adds its own settings and removes only expired certificates.
  * https://kubernetes.io/docs/tasks/extend-kubernetes/configure-aggregation-layer/
  */
 import type { ConfigMap } from '#/api/generated/core/v1.ts'
