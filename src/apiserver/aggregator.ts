@@ -14,6 +14,7 @@ import { ExtensionServers, type ProxyClientCertificate } from './aggregator/exte
 import { LocalRegistration } from './aggregator/local-registration.ts'
 import { defaultPriority } from './aggregator/priorities.ts'
 import type { AggregatedVersions } from './discovery/served-groups.ts'
+import type { Metrics } from './metrics.ts'
 import type { AggregatedSchemas } from './openapi.ts'
 import { sectionName } from './openapi/sections.ts'
 import type { Registry } from './registry/registry.ts'
@@ -29,6 +30,7 @@ export interface AggregatorOptions {
   readonly connectHttp: HttpConnect | undefined
   /** Proves to extension servers that requests come from this server. */
   readonly proxyClient: (() => ProxyClientCertificate) | undefined
+  readonly metrics: Metrics | undefined
 }
 
 export class Aggregator implements AsyncDisposable {
@@ -41,15 +43,16 @@ export class Aggregator implements AsyncDisposable {
   #versions: AggregatedVersions | undefined
   #schemas: AggregatedSchemas | undefined
 
-  constructor({ registry, connectHttp, proxyClient }: AggregatorOptions) {
+  constructor({ registry, connectHttp, proxyClient, metrics }: AggregatorOptions) {
     const { platform } = registry
     this.#apiServices = new ApiServices(registry)
     this.#servers = new ExtensionServers({ registry, connectHttp, proxyClient })
     this.#registration = new LocalRegistration(registry, this.#apiServices)
     const parts = { apiServices: this.#apiServices, servers: this.#servers }
-    this.#availability = new AvailabilityController({ registry, ...parts })
+    this.#availability = new AvailabilityController({ registry, metrics, ...parts })
     this.#documents = new ExtensionDocuments({ platform, ...parts, onChange: () => this.#forget() })
     this.#proxy = new ExtensionProxy({ platform, servers: this.#servers })
+    metrics?.readApiServices(() => this.#apiServices.all())
     this.#apiServices.onChange((_name, change) => {
       if (changesDiscovery(change)) this.#forget()
     })

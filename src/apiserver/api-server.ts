@@ -154,8 +154,8 @@ export class ApiServer {
     }
     const own = { ...this.#registry, admission: noAdmission }
     this.#customResources = new CustomResources(own, connectHttp)
-    const { proxyClient } = options
-    this.#aggregator = this.#remotes.use(new Aggregator({ registry: own, connectHttp, proxyClient }))
+    const { proxyClient, metrics } = options
+    this.#aggregator = this.#remotes.use(new Aggregator({ registry: own, connectHttp, proxyClient, metrics }))
     this.#discovery = new Discovery(this.scheme, {
       build,
       serverAddress: `${address}:${port}`,

@@ -58,6 +58,12 @@ export interface ObjectCount {
   readonly objects: number
 }
 
+/** Whether the server of an APIService is available. */
+interface Availability {
+  readonly name: string
+  readonly isAvailable: boolean
+}
+
 export interface MetricsOptions {
   /** Resource usage of the server process. */
   readonly usage?: () => ProcessUsage
@@ -75,6 +81,7 @@ export class Metrics {
   readonly #storeErrors: ScalarMetric
   readonly #handshakeErrors: ScalarSeries
   readonly #rejections: ScalarMetric
+  readonly #unavailableApiServices: ScalarMetric
   readonly #requests = new Map<string, RequestSeries>()
   /** Running requests that are not long-running. */
   readonly inFlight: { readonly mutating: ScalarSeries; readonly readOnly: ScalarSeries }
@@ -141,6 +148,11 @@ export class Metrics {
       'HTTP connections and requests rejected before handling.',
       ['reason'],
     )
+    this.#unavailableApiServices = counter(
+      'aggregator_unavailable_apiservice_total',
+      'Counter of APIServices which are marked as unavailable by APIService name and reason.',
+      ['name', 'reason'],
+    )
     if (usage) addProcess(registry, usage)
   }
 
@@ -188,6 +200,22 @@ export class Metrics {
   rejected(reason: HttpRejection): void {
     if (reason === 'tls') this.#handshakeErrors.add()
     this.#rejections.with(reason).add()
+  }
+
+  /** Counts an APIService that has become unavailable. */
+  apiServiceUnavailable(name: string, reason: string): void {
+    this.#unavailableApiServices.with(name, reason).add()
+  }
+
+  /** Availability of the APIServices, read at scrape time. */
+  readApiServices(read: () => Iterable<Availability>): void {
+    this.registry.callbackMetric({
+      name: 'aggregator_unavailable_apiservice',
+      help: 'Gauge of APIServices which are marked as unavailable by APIService name.',
+      type: 'gauge',
+      labels: ['name'],
+      read: () => [...read()].map(({ name, isAvailable }) => [[name], isAvailable ? 0 : 1]),
+    })
   }
 
   /** Object counts, read at scrape time. */

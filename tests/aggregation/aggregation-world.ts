@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { ApiServer } from '#/apiserver/api-server.ts'
 import { Audit, parseAuditPolicy } from '#/apiserver/audit.ts'
+import { Metrics } from '#/apiserver/metrics.ts'
 import { Server } from '#/apiserver/server.ts'
 import type { AnyObject } from '#/apiserver/test-server.ts'
 import {
@@ -46,6 +47,7 @@ export interface AggregationWorld {
   readonly extensionCertificate: KeyAndCertificate
   /** Lines of the audit log. */
   readonly audited: readonly AnyObject[]
+  readonly metrics: Metrics
   readonly send: (path: string, sent?: Sent) => Promise<Received>
   /** The request without its end, for streams. */
   readonly open: (path: string, sent?: Sent) => ClientRequest
@@ -106,7 +108,8 @@ export async function startWorld(t: TestContext): Promise<AggregationWorld> {
   const { cluster, serving } = certificates
   const extension = await startExtensionServer(t, { serving, frontProxyCa: cluster.frontProxyCa.cert })
   const audited: AnyObject[] = []
-  const { api, server } = await startApiServer(t, { cluster, extension, audited })
+  const metrics = new Metrics()
+  const { api, server } = await startApiServer(t, { cluster, extension, audited, metrics })
   const open: AggregationWorld['open'] = (path, { method = 'GET', headers = {}, user } = {}) => {
     const { port } = server.address
     const tls = { ca: cluster.ca.cert, agent: false, ...(user ?? certificates.admin) }
@@ -130,6 +133,7 @@ export async function startWorld(t: TestContext): Promise<AggregationWorld> {
     extension,
     extensionCertificate: serving,
     audited,
+    metrics,
     send,
     open,
     issue: (username, ...groups) => issueFrom(cluster, username, groups),
@@ -147,11 +151,12 @@ interface Servers {
   readonly cluster: ClusterCertificates
   readonly extension: ExtensionServer
   readonly audited: AnyObject[]
+  readonly metrics: Metrics
 }
 
 async function startApiServer(
   t: TestContext,
-  { cluster, extension, audited }: Servers,
+  { cluster, extension, audited, metrics }: Servers,
 ): Promise<{ readonly api: ApiServer; readonly server: Server }> {
   const { ca, frontProxyCa, frontProxyClient, apiServer } = cluster
   const store = await MemoryStore.open({ platform })
@@ -165,6 +170,7 @@ async function startApiServer(
       frontProxy: { authorities: frontProxyCa.cert, allowedNames: ['front-proxy-client'] },
     },
     proxyClient: () => frontProxyClient,
+    metrics,
     limits: { fairness: 'priority and fairness', readOnly: 400, mutating: 200 },
     audit: new Audit({
       platform,

@@ -119,11 +119,16 @@ test('a server that does not answer, or not as itself, is not available', async 
 
 test('a server that dies is noticed, and one that returns', async t => {
   const world = await startWorld(t)
-  const { extension, register, send, waitForAvailability, createService, certificates } = world
+  const { extension, register, send, waitForAvailability, createService, certificates, metrics } = world
+  const figures = (): string[] => {
+    const lines = metrics.registry.render().split('\n')
+    return lines.filter(line => line.startsWith('aggregator_') && line.includes(apiServiceName))
+  }
   await createService()
   await register()
   await waitForAvailability('Passed')
   await waitForFreshness(world, 'Current')
+  assert.deepEqual(figures(), [`aggregator_unavailable_apiservice{name="${apiServiceName}"} 0`])
   await extension.stop()
   const { code, body } = await send(flundersPath)
   assert.equal(code, 503)
@@ -133,6 +138,10 @@ test('a server that dies is noticed, and one that returns', async t => {
   await send(service, { ...merge, body: { metadata: { labels: { a: 'b' } } } })
   await waitForAvailability('FailedDiscoveryCheck')
   await waitForFreshness(world, 'Stale')
+  assert.deepEqual(figures(), [
+    `aggregator_unavailable_apiservice_total{name="${apiServiceName}",reason="FailedDiscoveryCheck"} 1`,
+    `aggregator_unavailable_apiservice{name="${apiServiceName}"} 1`,
+  ])
   assert.deepEqual((await wardleVersions(world))[0]?.resources, [flunders])
   assert.equal((await send('/apis/wardle.example.com')).code, 200)
   const serving = world.extensionCertificate

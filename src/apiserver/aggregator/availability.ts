@@ -15,6 +15,7 @@ import type { Backoff } from '#/base/backoff.ts'
 import { getCached, listCached } from '../admission/lookup.ts'
 import type { ServiceName } from '../service-address.ts'
 import { describeFailure } from '../webhook-failure.ts'
+import type { Metrics } from '../metrics.ts'
 import type { CacheEvent } from '../registry/cache-event.ts'
 import type { Registry } from '../registry/registry.ts'
 import { keyOf, prefixOf } from '../registry/store-keys.ts'
@@ -31,6 +32,7 @@ export interface AvailabilityOptions {
   readonly registry: Registry
   readonly apiServices: ApiServices
   readonly servers: ExtensionServers
+  readonly metrics: Pick<Metrics, 'apiServiceUnavailable'> | undefined
 }
 
 export class AvailabilityController {
@@ -143,7 +145,7 @@ export class AvailabilityController {
   }
 
   async #write(name: string, { status, reason, message }: Availability): Promise<void> {
-    const { registry } = this.#options
+    const { registry, metrics } = this.#options
     const { clock, log } = registry.platform
     const stored = registry.cache.get(keyOf(apiServices, '', name))?.object as APIService | undefined
     const lastTransitionTime = formatTime(clock.now())
@@ -160,6 +162,7 @@ export class AvailabilityController {
         },
       })
       log.info('changing APIService availability', { apiService: name, status, reason, message })
+      if (before?.status === 'True' && status !== 'True') metrics?.apiServiceUnavailable(name, reason)
     } catch (error) {
       if (!isApiError(error, 'NotFound')) throw error
     }
