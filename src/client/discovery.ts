@@ -5,19 +5,34 @@
 import type { Resource, Scope, Verb } from '#/api/resource.ts'
 import type { Client } from './client.ts'
 
-/** Every resource once, in the server's preferred version among those that have it. */
+export interface DiscoveredApi {
+  /** Every resource once, in the server's preferred version among those that have it. */
+  readonly resources: readonly Resource[]
+  /** Versions of extension servers that do not answer, as in `apiVersion`. Their resources are not known. */
+  readonly staleGroupVersions: readonly string[]
+}
+
 export async function discoverResources(client: Client, signal?: AbortSignal): Promise<readonly Resource[]> {
+  return (await discoverApi(client, signal)).resources
+}
+
+export async function discoverApi(client: Client, signal?: AbortSignal): Promise<DiscoveredApi> {
   const documents = await Promise.all(['/api', '/apis'].map(path => discover(client, path, signal)))
   const found = new Map<string, Resource>()
+  const staleGroupVersions: string[] = []
   for (const group of documents.flatMap(document => document.items ?? [])) {
     for (const version of group.versions ?? []) {
+      if (version.freshness === 'Stale') {
+        staleGroupVersions.push(`${group.metadata?.name ?? ''}/${version.version}`)
+        continue
+      }
       for (const resource of version.resources ?? []) {
         const key = `${resource.resource}.${group.metadata?.name ?? ''}`
         if (!found.has(key)) found.set(key, resourceOf(group.metadata?.name ?? '', version.version, resource))
       }
     }
   }
-  return [...found.values()]
+  return { resources: [...found.values()], staleGroupVersions }
 }
 
 async function discover(client: Client, path: string, signal?: AbortSignal): Promise<GroupList> {
@@ -32,6 +47,7 @@ interface GroupList {
     readonly metadata?: { readonly name?: string }
     readonly versions?: readonly {
       readonly version: string
+      readonly freshness?: 'Current' | 'Stale'
       readonly resources?: readonly DiscoveredResource[]
     }[]
   }[]

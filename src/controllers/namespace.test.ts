@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { apiServices } from '#/api/generated/apiregistration/v1-resources.ts'
 import { configMaps, namespaces, nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { deployments } from '#/api/generated/apps/v1-resources.ts'
 import { namespaceController } from './namespace.ts'
@@ -71,4 +72,31 @@ test('namespace deletion deletes pods first and reports remaining content in con
     (await plane.list(namespaces)).some(each => each.metadata.name === 'doomed'),
     false,
   )
+})
+
+test('a namespace is kept while an extension server cannot tell what it contains', async t => {
+  const plane = await startTestControlPlane(t, [namespaceController])
+  await plane.create(namespaces, { metadata: { name: 'doomed' } })
+  await plane.create(apiServices, {
+    metadata: { name: 'v1.wardle.example.com' },
+    spec: {
+      group: 'wardle.example.com',
+      version: 'v1',
+      groupPriorityMinimum: 100,
+      versionPriority: 10,
+      service: { namespace: 'default', name: 'wardle' },
+    },
+  })
+  await plane.run(plane.client.delete(namespaces, { name: 'doomed' }))
+  await plane.settle()
+  const find = async () => (await plane.list(namespaces)).find(each => each.metadata.name === 'doomed')
+  const conditions = (await find())?.status?.conditions
+  assert.equal(
+    conditions?.find(({ type }) => type === 'NamespaceDeletionDiscoveryFailure')?.message,
+    'Discovery failed for some groups, 1 failing: unable to retrieve the complete list of server APIs: ' +
+      'wardle.example.com/v1: stale GroupVersion discovery: wardle.example.com/v1',
+  )
+  await plane.run(plane.client.delete(apiServices, { name: 'v1.wardle.example.com' }))
+  await plane.advance(60_000)
+  assert.equal(await find(), undefined)
 })

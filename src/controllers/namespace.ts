@@ -12,7 +12,7 @@ import { isBeingDeleted, type KubernetesObject, type Stored } from '#/api/metada
 import type { Resource } from '#/api/resource.ts'
 import { formatTime } from '#/api/text/time.ts'
 import type { Client } from '#/client/client.ts'
-import { discoverResources } from '#/client/discovery.ts'
+import { discoverApi } from '#/client/discovery.ts'
 import { withCondition } from '#/api/conditions.ts'
 import type { Controller, ControllerContext, Reconcile } from './controller.ts'
 import { messageOf } from '#/base/message-of.ts'
@@ -62,13 +62,17 @@ function setUp({ platform, informer, enqueue }: ControllerContext): Reconcile {
 
 /** Deletes all objects in the namespace that are not being deleted already. Returns those that remain. */
 async function empty(namespace: string, client: Client, signal: AbortSignal): Promise<RemainingContent> {
-  const failures: RemainingContent['failures'][number][] = []
+  const failures: Failure[] = []
   const left: RemainingContent['left'][number][] = []
-  const kinds = await discoverResources(client, signal).catch((error: unknown) => {
+  const discovered = await discoverApi(client, signal).catch((error: unknown) => {
     failures.push({ type: 'discovery', error })
-    return []
+    return { resources: [], staleGroupVersions: [] }
   })
-  const inside = kinds.filter(isEmptied)
+  const stale = discovered.staleGroupVersions
+  if (stale.length > 0) {
+    failures.push({ type: 'discovery', error: staleDiscovery(stale), count: stale.length })
+  }
+  const inside = discovered.resources.filter(isEmptied)
   const isPods = ({ group, plural }: Resource): boolean => group === '' && plural === 'pods'
   for (const step of [inside.filter(isPods), inside.filter(kind => !isPods(kind))]) {
     await Promise.all(
@@ -84,6 +88,12 @@ async function empty(namespace: string, client: Client, signal: AbortSignal): Pr
     if (left.length > 0) break
   }
   return { left, failures }
+}
+
+/** The namespace must not go before the objects that only an extension server knows. */
+function staleDiscovery(groupVersions: readonly string[]): Error {
+  const causes = groupVersions.map(each => `${each}: stale GroupVersion discovery: ${each}`).toSorted()
+  return new Error(`unable to retrieve the complete list of server APIs: ${causes.join(', ')}`)
 }
 
 interface KindInNamespace {
@@ -138,10 +148,17 @@ async function finalize(namespace: Stored<Namespace>, client: Client, signal: Ab
   }
 }
 
+interface Failure {
+  readonly type: 'discovery' | 'content'
+  readonly error: unknown
+  /** Number of group versions concerned; one when absent. */
+  readonly count?: number
+}
+
 /** Remaining objects of a terminating namespace, and failures. */
 interface RemainingContent {
   readonly left: readonly { readonly resource: Resource; readonly items: readonly KubernetesObject[] }[]
-  readonly failures: readonly { readonly type: 'discovery' | 'content'; readonly error: unknown }[]
+  readonly failures: readonly Failure[]
 }
 
 interface ConditionProblem {
@@ -173,8 +190,10 @@ function planConditions(
 
 function conditionProblems({ left, failures }: RemainingContent): readonly ConditionProblem[] {
   const failed = (type: string): string | undefined => {
-    const errors = failures.filter(failure => failure.type === type).map(({ error }) => messageOf(error))
-    return errors.length === 0 ? undefined : `${prefixes.get(type)}: ${errors.join(', ')}`
+    const failed = failures.filter(failure => failure.type === type)
+    if (failed.length === 0) return undefined
+    const count = failed.reduce((sum, each) => sum + (each.count ?? 1), 0)
+    return `${prefixes.get(type)?.(count)}: ${failed.map(({ error }) => messageOf(error)).join(', ')}`
   }
   return [
     {
@@ -210,9 +229,9 @@ function conditionProblems({ left, failures }: RemainingContent): readonly Condi
   ]
 }
 
-const prefixes: ReadonlyMap<string, string> = new Map([
-  ['discovery', 'Discovery failed for some groups, 1 failing'],
-  ['content', 'Failed to delete all resource types, 1 remaining'],
+const prefixes: ReadonlyMap<string, (count: number) => string> = new Map([
+  ['discovery', count => `Discovery failed for some groups, ${count} failing`],
+  ['content', count => `Failed to delete all resource types, ${count} remaining`],
 ])
 
 function remaining(left: RemainingContent['left']): string | undefined {

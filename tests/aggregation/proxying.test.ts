@@ -248,6 +248,15 @@ test('an upgraded connection passes in both directions', async t => {
   await once(socket, 'close')
 })
 
+test('a request that takes too long is ended on both sides', async t => {
+  const { send, extension } = await startRegistered(t)
+  let isClosed = false
+  extension.answers.set(flunders, (_request, response) => void response.on('close', () => (isClosed = true)))
+  const { code, body } = await send(`${flunders}?timeout=100ms`)
+  assert.deepEqual([code, body.reason], [504, 'Timeout'])
+  await waitUntil(() => isClosed)
+})
+
 test('a redirect of an extension server is refused', async t => {
   const { send, extension } = await startRegistered(t)
   extension.answers.set(`${flunders}/a`, (_request, response) => {

@@ -40,7 +40,11 @@ export class ExtensionProxy {
     }
     // Relates the audit events of both servers.
     const auditId = responseHeaders?.['audit-id']
-    const headers = { ...(auditId !== undefined && { 'audit-id': auditId }), ...identityHeaders(user) }
+    const headers = {
+      host: server.host,
+      ...(auditId !== undefined && { 'audit-id': auditId }),
+      ...identityHeaders(user),
+    }
     const target = { request, client: server.client, path, uri: request.path, headers }
     if (request.isUpgrade) return forwardUpgrade({ ...target, clock: this.#options.platform.clock })
     return forwardRequest(target)

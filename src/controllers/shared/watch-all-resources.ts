@@ -5,7 +5,7 @@
 import { backoffMs } from '#/base/backoff.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { qualifiedResourceName, type Resource } from '#/api/resource.ts'
-import { discoverResources } from '#/client/discovery.ts'
+import { discoverApi } from '#/client/discovery.ts'
 import type { Informer } from '#/client/informer.ts'
 import type { ControllerContext } from '../controller.ts'
 
@@ -35,14 +35,17 @@ export function watchAllResources(
   const { platform, client, informer, background } = context
   const known = new Set<string>()
   let rediscover: (() => void) | undefined
-  const discover = async (signal: AbortSignal): Promise<void> => {
-    for (const resource of await discoverResources(client, signal)) {
+  /** Resolves with the versions of extension servers whose resources are not known yet. */
+  const discover = async (signal: AbortSignal): Promise<readonly string[]> => {
+    const { resources, staleGroupVersions } = await discoverApi(client, signal)
+    for (const resource of resources) {
       const key = qualifiedResourceName(resource)
       if (known.has(key) || !isWatched(resource)) continue
       known.add(key)
       if (isWanted(resource)) onResource(resource, informer(resource), signal)
       if (definitions.has(resource.plural)) informer(resource).addEventHandler(() => rediscover?.())
     }
+    return staleGroupVersions
   }
   background(async signal => {
     signal.addEventListener('abort', () => rediscover?.(), { once: true })
@@ -51,9 +54,13 @@ export function watchAllResources(
         rediscover = resolve
       })
       try {
-        await discover(signal)
-        failures = 0
+        const stale = await discover(signal)
+        failures = stale.length === 0 ? 0 : failures + 1
+        // No event tells when an extension server answers again.
+        const retryMs = backoffMs(failures, retry, 0)
+        const timer = failures === 0 ? undefined : platform.clock.setTimer(retryMs, () => rediscover?.())
         await changed
+        timer?.cancel()
         await platform.clock.sleep(rediscoverMs, signal)
       } catch (error) {
         if (signal.aborted) return
