@@ -1,0 +1,44 @@
+/** Single requests to the measured API server, over one connection. */
+import { connect, type ClientHttp2Session } from 'node:http2'
+import type { Target } from '../api/load.ts'
+
+export class Api implements Disposable {
+  readonly #session: ClientHttp2Session
+
+  constructor({ port, ca, cert, key }: Target) {
+    this.#session = connect(`https://localhost:${port}`, { ca, cert, key })
+  }
+
+  [Symbol.dispose](): void {
+    this.#session.close()
+  }
+
+  async get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<void> {
+    const status = await this.#request({ ':path': path, ...headers })
+    if (status !== 200) throw new Error(`GET ${path}: ${status}`)
+  }
+
+  async post(path: string, object: object): Promise<void> {
+    const status = await this.#request(
+      { ':method': 'POST', ':path': path, 'content-type': 'application/json' },
+      JSON.stringify(object),
+    )
+    if (status !== 201) throw new Error(`POST ${path}: ${status}`)
+  }
+
+  /** Polls until the path is served. */
+  async waitFor(path: string): Promise<void> {
+    while ((await this.#request({ ':path': path })) !== 200);
+  }
+
+  async #request(headers: Readonly<Record<string, string>>, body?: string): Promise<number> {
+    const stream = this.#session.request(headers)
+    const { promise, resolve } = Promise.withResolvers<number>()
+    stream.on('response', response => resolve(Number(response[':status'])))
+    stream.end(body)
+    stream.resume()
+    const status = await promise
+    if (!stream.readableEnded) await new Promise(done => stream.once('end', done))
+    return status
+  }
+}
