@@ -28,14 +28,19 @@ export function parseFields(fields: JsonValue): FieldSet {
 }
 
 export function printFields(set: FieldSet): JsonObject {
-  return printed.getOrInsertComputed(set, () => printLevel(set, {}))
+  return printed.getOrInsertComputed(set, () => printLevel(set, false).tree)
 }
 
-function share(tree: JsonObject): JsonObject {
-  const text = JSON.stringify(tree)
+/** A level and a text that only equal levels have. */
+interface PrintedLevel {
+  readonly tree: JsonObject
+  readonly text: string
+}
+
+function share({ tree, text }: PrintedLevel): JsonObject {
+  if (text.length > writtenCharactersMax) return tree
   const known = written.get(text)
   if (known !== undefined) return known
-  if (text.length > writtenCharactersMax) return tree
   if (written.size >= writtenMax) written.clear()
   written.set(text, tree)
   shared.add(tree)
@@ -76,14 +81,23 @@ function parseNode(value: JsonValue, key: PathElement, depth: number): FieldNode
 }
 
 const nothing = Object.freeze({})
+shared.add(nothing)
+
+const leaf: PrintedLevel = { tree: nothing, text: '{}' }
 
 /** Every key has a colon or is a dot, so none of them can be `__proto__`. */
-function printLevel(set: FieldSet, tree: JsonObject): JsonObject {
+function printLevel(set: FieldSet, isMarked: boolean): PrintedLevel {
+  const tree: JsonObject = isMarked ? { '.': nothing } : {}
+  let text = isMarked ? '{.' : '{'
   for (const element of sortElements(set.nodes.keys())) {
     const node = set.nodes.get(element)
     if (node === undefined) continue
-    const marked = node.member && !isEmpty(node.children)
-    tree[element] = printLevel(node.children, marked ? { '.': nothing } : {})
+    const hasChildren = !isEmpty(node.children)
+    const level = hasChildren ? printLevel(node.children, node.member) : leaf
+    tree[element] = level.tree
+    // The length separates the element, which may contain any character, from what follows.
+    text += `${element.length}:${element}${level.text}`
   }
-  return share(tree)
+  text += '}'
+  return { tree: share({ tree, text }), text }
 }
