@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { runLoad, type Load, type Target } from './api/load.ts'
+import { fetchOnce, runLoad, type Load, type Target } from './api/load.ts'
 import { startApiServer, usageOf, type Running } from './api/processes.ts'
 import { Api } from './custom-resources/api.ts'
 import {
@@ -34,7 +34,9 @@ interface Kind {
 }
 
 const custom: Kind = { path: certificates, body: certificateJson }
-const builtIn: Kind = { path: configMaps, body: configMapJson }
+/** ConfigMaps are padded to the size that a custom object has with defaults and managed fields. */
+const padding = { bytes: 0 }
+const builtIn: Kind = { path: configMaps, body: number => configMapJson(number, padding.bytes) }
 
 /** Required rate of custom objects, in percent of that of ConfigMaps. */
 const aim = 80
@@ -45,10 +47,22 @@ try {
   using api = new Api(server.target)
   await api.post(definitions, certificateDefinition)
   await api.waitFor(certificates)
+  padding.bytes = await sizeDifference(server.target, api)
   await compareObjects(server.target)
   await measureDefinitions(server, api)
 } finally {
   rmSync(folder, { recursive: true, force: true })
+}
+
+async function sizeDifference(target: Target, api: Api): Promise<number> {
+  const sizes: number[] = []
+  for (const { path, body } of [custom, builtIn]) {
+    await api.post(path, JSON.parse(body(objectCount)) as object)
+    sizes.push((await fetchOnce(target, `${path}/object-${objectCount}`)).length)
+  }
+  const [customBytes = 0, builtInBytes = 0] = sizes
+  console.log(`an object has ${customBytes} bytes, with managed fields`)
+  return customBytes - builtInBytes
 }
 
 /** Both kinds are measured alternately, so that both see the same machine load. */

@@ -119,15 +119,17 @@ export function certificateJson(number: number): string {
   })
 }
 
-/** As many fields as a certificate has, and as many bytes. */
-export function configMapJson(number: number): string {
-  const head = { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: `object-${number}`, labels } }
+/** With as many fields as a certificate, and with `padding` to make it as large. */
+export function configMapJson(number: number, padding: number): string {
   const data = Object.fromEntries(
     Array.from({ length: leavesOf(certificateSpec(number)) }, (_, index) => [`setting${index}`, `v${index}`]),
   )
-  const missing = certificateJson(number).length - JSON.stringify({ ...head, data }).length
-  const last = data['setting0'] + 'x'.repeat(Math.max(0, missing))
-  return JSON.stringify({ ...head, data: { ...data, setting0: last } })
+  return JSON.stringify({
+    kind: 'ConfigMap',
+    apiVersion: 'v1',
+    metadata: { name: `object-${number}`, labels },
+    data: { ...data, padding: 'x'.repeat(padding) },
+  })
 }
 
 function leavesOf(value: unknown): number {

@@ -28,9 +28,12 @@ export class Scheme {
    */
   #byResource: ReadonlyMap<string, Resource> = new Map()
   #byKind: ReadonlyMap<string, Resource> = new Map()
-  /** Indexes by plural, singular or short name, and by category, in lookup order. */
-  #byName: ReadonlyMap<string, readonly Resource[]> = new Map()
-  #byCategory: ReadonlyMap<string, readonly Resource[]> = new Map()
+  /**
+   * Indexes by plural, singular or short name, and by category, in lookup order. Few clients ask for them, so
+   * they are computed on first use after a change.
+   */
+  #byName: ReadonlyMap<string, readonly Resource[]> | undefined
+  #byCategory: ReadonlyMap<string, readonly Resource[]> | undefined
   readonly #listeners = new Set<(change: SchemeChange) => void>()
   #extend: (resource: Resource) => Resource = resource => resource
 
@@ -100,11 +103,16 @@ export class Scheme {
 
   /** The resources with this plural, singular or short name, in lookup order. */
   named(name: string): readonly Resource[] {
+    this.#byName ??= indexBy(
+      this.#resources,
+      each => new Set([each.plural, each.singular, ...each.shortNames]),
+    )
     return this.#byName.get(name.toLowerCase()) ?? []
   }
 
   /** The resources of a category such as `all`, each in its preferred version. */
   inCategory(category: string): readonly Resource[] {
+    this.#byCategory ??= indexBy(preferred(this.#resources), each => each.categories)
     return this.#byCategory.get(category) ?? []
   }
 
@@ -132,8 +140,8 @@ export class Scheme {
     this.#resources = resources
     this.#byResource = byResource
     this.#byKind = byKind
-    this.#byName = indexBy(resources, each => new Set([each.plural, each.singular, ...each.shortNames]))
-    this.#byCategory = indexBy(preferred(resources), each => each.categories)
+    this.#byName = undefined
+    this.#byCategory = undefined
   }
 }
 

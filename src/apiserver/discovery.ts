@@ -124,8 +124,8 @@ function encoded(value: object, form: Pick<Negotiated, 'format' | 'pretty'>): Do
   })
 }
 
-function jsonOf(value: object, mediaType: string): Document {
-  return documentOf({ mediaType, bytes: Buffer.from(JSON.stringify(value)), value: () => value })
+function jsonOf(text: string, mediaType: string): Document {
+  return documentOf({ mediaType, bytes: Buffer.from(text), value: () => JSON.parse(text) as unknown })
 }
 
 function allPaths(groups: readonly ServedGroup[], others: readonly string[]): readonly string[] {

@@ -1,8 +1,8 @@
 /**
  * OpenAPI documents for `kubectl explain`, client-side validation and client generators: `/openapi/v2` as one
  * document, `/openapi/v3` as one document per group version. Both are generated from the scheme on first use
- * and cached until it changes. The schemas of extension servers are added; their v3 documents are served by the
- * aggregator.
+ * and cached until it changes; then only what changed is generated again. The schemas of extension servers are
+ * added; their v3 documents are served by the aggregator.
  *
  * Version 2 has a protobuf form, which Go clients require; version 3 is JSON only.
  */
@@ -12,7 +12,13 @@ import type { Resource } from '#/api/resource.ts'
 import type { Scheme } from '#/api/scheme.ts'
 import type { Clock } from '#/platform/platform.ts'
 import { DerivedCache } from './discovery/derived-cache.ts'
-import { documentResponse, documentOf, jsonDocument, type Document } from './discovery/document.ts'
+import {
+  documentResponse,
+  documentOf,
+  jsonDocument,
+  jsonTextDocument,
+  type Document,
+} from './discovery/document.ts'
 import { gitVersion, type Build } from './discovery/server-version.ts'
 import { acceptedRanges } from './negotiation.ts'
 import type { AuthoredSchema } from './openapi/custom-schemas.ts'
@@ -21,7 +27,7 @@ import { encodeGnostic } from './openapi/gnostic.ts'
 import type { JsonSchema } from './openapi/json-schema.ts'
 import { SectionDocuments } from './openapi/section-documents.ts'
 import { sectionName, sectionsOf, type Section } from './openapi/sections.ts'
-import { openApiVersion2 } from './openapi/version-2.ts'
+import { Version2Document } from './openapi/version-2.ts'
 import { openApiVersion3 } from './openapi/version-3.ts'
 import type { ApiRequest, ApiResponse, RequestContext } from './request.ts'
 
@@ -49,6 +55,7 @@ export class OpenApi {
   readonly #documents: DerivedCache<Promise<Document>>
   readonly #sections: DerivedCache<ReadonlyMap<string, Section>>
   readonly #sectionDocuments: SectionDocuments
+  readonly #version2Document: Version2Document
 
   constructor(scheme: Scheme, options: OpenApiOptions) {
     this.#options = options
@@ -57,6 +64,7 @@ export class OpenApi {
     this.#documents = new DerivedCache(sources)
     this.#sections = new DerivedCache(sources)
     this.#sectionDocuments = new SectionDocuments(section => this.#makeSection(section))
+    this.#version2Document = new Version2Document(options.clock)
   }
 
   /** Undefined for other paths. Rejects with ApiError 405 and 406. */
@@ -90,13 +98,13 @@ export class OpenApi {
 
   #version2(request: ApiRequest): Promise<Document> {
     const form = choose(request, version2Forms)
+    const sections = this.#allSections()
+    const { version2: extensions } = this.#aggregatedSchemas()
     const json = this.#documents.get('v2', async () => {
-      const { version2 } = this.#aggregatedSchemas()
-      const resources = this.#ownResources()
-      const options = await this.#documentOptions()
-      const value = openApiVersion2(resources, options)
+      const text = await this.#version2Document.print(sections, await this.#documentOptions())
       await this.#options.clock.turn()
-      return jsonDocument(mergeOpenApiParts(value, version2))
+      if (extensions.length === 0) return jsonTextDocument(text)
+      return jsonDocument(mergeOpenApiParts(JSON.parse(text) as JsonSchema, extensions))
     })
     if (form === 'json') return json
     return this.#documents.get('v2 protobuf', async () =>

@@ -8,26 +8,8 @@ import type { ServedGroup, ServedVersion } from './served-groups.ts'
 
 export type AggregatedVersion = 'v2' | 'v2beta1'
 
-export interface ApiGroupDiscoveryList {
-  readonly kind: 'APIGroupDiscoveryList'
-  readonly apiVersion: `apidiscovery.k8s.io/${AggregatedVersion}`
-  readonly metadata: object
-  readonly items: readonly GroupDiscovery[]
-}
-
 /** Stale if the document of an extension server could not be read; its resources are then the last known. */
 export type Freshness = 'Current' | 'Stale'
-
-interface GroupDiscovery {
-  readonly metadata: { readonly name?: string }
-  readonly versions: readonly VersionDiscovery[]
-}
-
-interface VersionDiscovery {
-  readonly version: string
-  readonly resources: readonly ResourceDiscovery[]
-  readonly freshness: Freshness
-}
 
 export interface ResourceDiscovery {
   readonly resource: string
@@ -49,28 +31,37 @@ export interface SubresourceDiscovery {
 /** `/api` serves the core group, `/apis` all others. */
 export type Root = 'api' | 'apis'
 
+/**
+ * The document as JSON. The text of a resource is computed once: the document is read after each change, and
+ * grows with the number of CustomResourceDefinitions.
+ */
 export function aggregatedDiscovery(
   groups: readonly ServedGroup[],
   root: Root,
   version: AggregatedVersion,
-): ApiGroupDiscoveryList {
-  return {
-    kind: 'APIGroupDiscoveryList',
-    apiVersion: `apidiscovery.k8s.io/${version}`,
-    metadata: {},
-    items: groups
-      .filter(({ name }) => (name === '') === (root === 'api'))
-      .map(({ name, versions }) => ({
-        metadata: name === '' ? {} : { name },
-        versions: versions.map(describeVersion),
-      })),
-  }
+): string {
+  const items = groups
+    .filter(({ name }) => (name === '') === (root === 'api'))
+    .map(({ name, versions }) => {
+      const metadata = JSON.stringify(name === '' ? {} : { name })
+      return `{"metadata":${metadata},"versions":[${versions.map(textOfVersion).join()}]}`
+    })
+  const apiVersion = `apidiscovery.k8s.io/${version}`
+  const head = `"kind":"APIGroupDiscoveryList","apiVersion":"${apiVersion}","metadata":{}`
+  return `{${head},"items":[${items.join()}]}`
 }
 
-function describeVersion({ version, resources, extension }: ServedVersion): VersionDiscovery {
-  if (extension) return { version, resources: extension.resources, freshness: extension.freshness }
-  return { version, resources: resources.map(describe), freshness: 'Current' }
+function textOfVersion({ version, resources, extension }: ServedVersion): string {
+  const texts = extension ? extension.resources.map(each => JSON.stringify(each)) : resources.map(textOf)
+  const freshness = extension?.freshness ?? 'Current'
+  return `{"version":${JSON.stringify(version)},"resources":[${texts.join()}],"freshness":"${freshness}"}`
 }
+
+function textOf(resource: Resource): string {
+  return textsOfResources.getOrInsertComputed(resource, () => JSON.stringify(describe(resource)))
+}
+
+const textsOfResources = new WeakMap<Resource, string>()
 
 export function aggregatedMediaType(version: AggregatedVersion): string {
   return `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`

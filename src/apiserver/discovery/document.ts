@@ -17,7 +17,11 @@ export function documentOf({ mediaType, bytes, value }: Omit<Document, 'hash'>):
 
 /** For large documents: only the bytes are kept. */
 export function jsonDocument(content: unknown): Document {
-  const bytes = Buffer.from(JSON.stringify(content))
+  return jsonTextDocument(JSON.stringify(content))
+}
+
+export function jsonTextDocument(text: string): Document {
+  const bytes = Buffer.from(text)
   return documentOf({
     mediaType: 'application/json',
     bytes,
