@@ -38,6 +38,9 @@ import { ruleNodeOf } from './validation-rules.ts'
 /** After a failure to sync a definition. */
 const retryBackoff: Backoff = { initialMs: 1_000, maxMs: 60_000, factor: 2, jitter: 0 }
 
+/** Their writes of the status wait for the disk together. */
+const groupsAtOnce = 16
+
 /** Between checks whether the finalizers of all instances are gone. */
 const finalizePollMs = 1_000
 
@@ -122,23 +125,30 @@ export class CustomResources {
     this.#wake.resolve()
   }
 
-  /** A definition that fails is tried again after a growing pause. */
+  /** Definitions of a group are synced in turn, since they may claim the same names. */
   async #syncPending(signal: AbortSignal): Promise<void> {
-    const { clock, log } = this.#registry.platform
-    const names = [...this.#pending]
+    const groups = Map.groupBy(this.#pending, groupOf).values()
     this.#pending.clear()
-    for (const name of names) {
-      if (signal.aborted) return
-      try {
-        await this.#sync(name)
-        this.#failures.delete(name)
-      } catch (error) {
-        if (isApiError(error, 'NotFound')) continue
-        log.warn('Failed to sync CustomResourceDefinition', { customResourceDefinition: name, error })
-        const failures = (this.#failures.get(name) ?? 0) + 1
-        this.#failures.set(name, failures)
-        clock.setTimer(backoffMs(failures, retryBackoff, 0), () => this.#add([name]))
+    const syncGroups = async () => {
+      for (const names of groups) {
+        for (const name of names) if (!signal.aborted) await this.#syncOrRetry(name)
       }
+    }
+    await Promise.all(Array.from({ length: groupsAtOnce }, syncGroups))
+  }
+
+  /** A definition that fails is tried again after a growing pause. */
+  async #syncOrRetry(name: string): Promise<void> {
+    const { clock, log } = this.#registry.platform
+    try {
+      await this.#sync(name)
+      this.#failures.delete(name)
+    } catch (error) {
+      if (isApiError(error, 'NotFound')) return
+      log.warn('Failed to sync CustomResourceDefinition', { customResourceDefinition: name, error })
+      const failures = (this.#failures.get(name) ?? 0) + 1
+      this.#failures.set(name, failures)
+      clock.setTimer(backoffMs(failures, retryBackoff, 0), () => this.#add([name]))
     }
   }
 
@@ -155,7 +165,10 @@ export class CustomResources {
   }
 
   async #updateStatus(definition: Definition): Promise<void> {
-    const others = this.#stored().map(({ object }) => object as Definition)
+    const group = `.${definition.spec.group}`
+    const others = this.#stored()
+      .filter(({ key }) => key.endsWith(group))
+      .map(({ object }) => object as Definition)
     const now = formatTime(this.#registry.platform.clock.now())
     const plan = (current: CustomResourceDefinition) => planDefinitionStatus(current, others, now)
     if (plan(definition) === definition) return
@@ -268,6 +281,11 @@ export class CustomResources {
 
 /** Conversion webhooks are called without credentials. */
 const noCredentials = async (): Promise<WebhookCredentials> => ({ users: new Map() })
+
+/** The name of a definition is `plural.group`. */
+function groupOf(name: string): string {
+  return name.slice(name.indexOf('.') + 1)
+}
 
 const definitionsPrefix = prefixOf(customResourceDefinitions, '')
 
