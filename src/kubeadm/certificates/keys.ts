@@ -11,7 +11,5 @@ export function generateKeys(crypto: Crypto) {
 /** As `EC PRIVATE KEY` in PEM, the format of kubeadm: some clients assume that a PKCS #8 key is an RSA key. */
 export async function exportPrivateKey(crypto: Crypto, key: CryptoKey): Promise<string> {
   const der = Buffer.from(await crypto.subtle.exportKey('pkcs8', key))
-  return createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
-    .export({ format: 'pem', type: 'sec1' })
-    .toString()
+  return createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }).export({ format: 'pem', type: 'sec1' })
 }
