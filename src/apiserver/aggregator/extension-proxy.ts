@@ -4,6 +4,7 @@
  */
 import { messageOf } from '#/base/message-of.ts'
 import { badRequest, serviceUnavailable } from '#/api/errors.ts'
+import { parseJson } from '#/api/text/json.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { ThrottledLog } from '#/platform/throttled-log.ts'
 import { forwardRequest } from '../proxy/forward-request.ts'
@@ -31,7 +32,7 @@ export class ExtensionProxy {
 
   /** Rejects with ApiError. */
   async forward(context: RequestContext, remote: RemoteApiService): Promise<ApiResponse> {
-    const { request, info, user, responseHeaders } = context
+    const { request, info, user } = context
     if (!remote.isAvailable) throw serviceUnavailable('service unavailable')
     const server = this.#locate(remote)
     const path = pathOf(request)
@@ -39,7 +40,7 @@ export class ExtensionProxy {
       return this.#readDiscovery({ request, user }, server, path)
     }
     // Relates the audit events of both servers.
-    const auditId = responseHeaders?.['audit-id']
+    const auditId = context.responseHeaders?.['audit-id']
     const headers = {
       host: server.host,
       ...(auditId !== undefined && { 'audit-id': auditId }),
@@ -85,7 +86,7 @@ export class ExtensionProxy {
             type: 'value',
             mediaType,
             get value() {
-              return JSON.parse(Buffer.from(bytes).toString()) as unknown
+              return parseJson(bytes)
             },
             bytes: () => [bytes],
           },

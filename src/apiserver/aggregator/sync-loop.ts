@@ -90,5 +90,5 @@ export class SyncLoop {
   }
 }
 
-/** Maximum number of keys synced at a time. */
-const concurrencyMax = 20
+/** Maximum number of keys synced at a time; most of them wait for servers that do not answer. */
+const concurrencyMax = 100
