@@ -165,6 +165,7 @@ async function startApiServer(
     platform,
     store,
     build: { version: '0.0.0' },
+    servesResourceMetrics: true,
     authentication: {
       certificates: { authorities: ca.cert },
       frontProxy: { authorities: frontProxyCa.cert, allowedNames: ['front-proxy-client'] },

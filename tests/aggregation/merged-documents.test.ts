@@ -285,3 +285,32 @@ test('malformed and huge documents of an extension server do not affect others',
   await waitUntil(() => extension.paths.filter(path => path === '/openapi/v2').length > 1)
   for (const path of ['/openapi/v3', '/openapi/v2', '/apis']) assert.equal((await send(path)).code, 200, path)
 })
+
+test('an extension server replaces metrics that this server could serve itself', async t => {
+  const { send, createService, waitForAvailability, extension, certificates } = await startWorld(t)
+  const path = '/apis/metrics.k8s.io/v1beta1/nodes'
+  assert.equal((await send(path)).body.kind, 'NodeMetricsList')
+  extension.answers.set('/apis/metrics.k8s.io/v1beta1', json({ kind: 'APIResourceList', resources: [] }))
+  extension.answers.set(path, json({ kind: 'OfMetricsServer' }))
+  await createService()
+  const name = 'v1beta1.metrics.k8s.io'
+  const spec = {
+    group: 'metrics.k8s.io',
+    version: 'v1beta1',
+    groupPriorityMinimum: 100,
+    versionPriority: 100,
+    service: { namespace: 'default', name: 'wardle', port: 7443 },
+    caBundle: Buffer.from(certificates.ca.cert).toString('base64'),
+  }
+  const headers = { 'content-type': 'application/json' }
+  assert.equal(
+    (await send(apiServicesPath, { method: 'POST', headers, body: { metadata: { name }, spec } })).code,
+    201,
+  )
+  await waitForAvailability('Passed', name)
+  assert.equal((await send(path)).body.kind, 'OfMetricsServer')
+  const { body } = await send('/openapi/v3')
+  assert.equal((body['paths'] as unknown as Record<string, object>)['apis/metrics.k8s.io/v1beta1'], undefined)
+  await send(`${apiServicesPath}/${name}`, { method: 'DELETE' })
+  await waitUntil(async () => String((await send(path)).body.kind) === 'NodeMetricsList')
+})

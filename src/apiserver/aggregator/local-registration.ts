@@ -2,7 +2,7 @@
 import type { APIService } from '#/api/generated/apiregistration/v1.ts'
 import { apiServices } from '#/api/generated/apiregistration/v1-resources.ts'
 import { isApiError } from '#/api/errors.ts'
-import { isCustomKind, type GroupVersion, type Resource } from '#/api/resource.ts'
+import type { GroupVersion, Resource } from '#/api/resource.ts'
 import type { SchemeChange } from '#/api/scheme.ts'
 import type { Backoff } from '#/base/backoff.ts'
 import { createObject } from '../registry/create-object.ts'
@@ -20,12 +20,13 @@ const retryBackoff: Backoff = { initialMs: 500, maxMs: 60_000, factor: 2, jitter
 /** A group version of the scheme. */
 interface ServedVersion extends GroupVersion {
   resources: number
-  readonly isCustom: boolean
 }
 
 export class LocalRegistration {
   readonly #registry: Registry
   readonly #apiServices: ApiServices
+  /** Names of the APIServices of built-in group versions: those of the scheme before any definition was read. */
+  readonly #builtin: ReadonlySet<string>
   /** By the name of the APIService. */
   readonly #served = new Map<string, ServedVersion>()
   readonly #loop: SyncLoop
@@ -34,6 +35,7 @@ export class LocalRegistration {
   constructor(registry: Registry, apiServices: ApiServices) {
     this.#registry = registry
     this.#apiServices = apiServices
+    this.#builtin = new Set(registry.scheme.resources().map(apiServiceName))
     this.#loop = new SyncLoop({
       platform: registry.platform,
       failureMessage: 'Failed to register APIService',
@@ -74,12 +76,7 @@ export class LocalRegistration {
   #count(resource: Resource, change: 1 | -1): void {
     const name = apiServiceName(resource)
     const { group, version } = resource
-    const served = this.#served.get(name) ?? {
-      group,
-      version,
-      isCustom: isCustomKind(resource),
-      resources: 0,
-    }
+    const served = this.#served.get(name) ?? { group, version, resources: 0 }
     served.resources += change
     if (served.resources > 0) this.#served.set(name, served)
     else this.#served.delete(name)
@@ -87,7 +84,7 @@ export class LocalRegistration {
 
   async #sync(name: string, isStarting: boolean): Promise<void> {
     const served = this.#served.get(name)
-    const desired = served && localApiService(served, served.isCustom)
+    const desired = served && localApiService(served, !this.#builtin.has(name))
     const stored = this.#registry.cache.get(keyOf(apiServices, '', name))?.object
     const current = stored as APIService | undefined
     const action = planRegistration({ desired, current, isStarting })
