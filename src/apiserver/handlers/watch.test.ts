@@ -15,6 +15,22 @@ test('a watch from a resourceVersion sends later events once and in order', asyn
   assert.deepEqual(events.map(show), ['MODIFIED a', 'ADDED b', 'DELETED a'])
 })
 
+test('watchers see the deletionTimestamp of a pod that is deleted without a grace period', async t => {
+  const server = await startTestServer(t)
+  const pods = '/api/v1/namespaces/default/pods'
+  const spec = { containers: [{ name: 'a', image: 'a' }] }
+  const created = await server.request('POST', pods, { metadata: { name: 'a' }, spec })
+  const version = String(created.body['metadata']['resourceVersion'])
+  const deleted = await server.request('DELETE', `${pods}/a`)
+  assert.equal(deleted.code, 200, deleted.text)
+  const events = await server.watch(`${pods}?watch=1&resourceVersion=${version}`, 2)
+  assert.deepEqual(events.map(show), ['MODIFIED a', 'DELETED a'])
+  for (const { object } of events) {
+    assert.ok(object.metadata['deletionTimestamp'])
+    assert.equal(object.metadata['deletionGracePeriodSeconds'], 0)
+  }
+})
+
 test('a watch without resourceVersion starts with the existing objects', async t => {
   const server = await startTestServer(t)
   await server.request('POST', maps, configMap('a'))

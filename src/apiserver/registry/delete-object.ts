@@ -72,25 +72,40 @@ interface Deleting {
 }
 
 async function tryDelete(deleting: Deleting, current: StoredObject): Promise<Outcome> {
-  const {
-    registry,
-    request: { resource, dryRun },
-    options,
-  } = deleting
-  const rules = rulesOf(resource)
+  const { request, options } = deleting
+  const rules = rulesOf(request.resource)
   const graceSeconds = graceOf(rules, current.object, options)
   const finalizers = finalizersOf(current.object, options, rules)
   const isPending =
     graceSeconds > 0 || finalizers.length > 0 || (rules.hasPendingFinalization?.(current.object) ?? false)
-  if (!isPending) {
-    if (dryRun) return { stored: current, isGone: true }
-    const result = await removeObject(registry, { resource }, current)
-    return 'current' in result ? result : { stored: current, isGone: true }
-  }
+  if (isPending) return markDeleted(deleting, current, { graceSeconds, finalizers })
+  if (request.dryRun) return { stored: current, isGone: true }
+  const isFirst = current.object.metadata.deletionTimestamp === undefined
+  if (rules.gracePeriodSeconds === undefined || !isFirst) return remove(deleting, current)
+  // Watchers of a kind with grace periods see the deletionTimestamp before the object is gone.
+  const marked = await markDeleted(deleting, current, { graceSeconds, finalizers })
+  if (!('stored' in marked)) return marked
+  const removed = await remove(deleting, marked.stored)
+  const isGone = 'stored' in removed || removed.current === undefined
+  return isGone ? { stored: marked.stored, isGone } : removed
+}
+
+async function remove({ registry, request }: Deleting, current: StoredObject): Promise<Outcome> {
+  const result = await removeObject(registry, request, current)
+  return 'current' in result ? result : { stored: current, isGone: true }
+}
+
+/** Sets the deletionTimestamp and the finalizers of the deletion. */
+async function markDeleted(
+  { registry, request: { resource, dryRun } }: Deleting,
+  current: StoredObject,
+  pending: Mark,
+): Promise<Outcome> {
   const nowMs = registry.platform.clock.now()
   const isFirst = current.object.metadata.deletionTimestamp === undefined
-  const begun = (isFirst && rules.beginDeletion?.(current.object, formatTime(nowMs))) || current.object
-  const marked = mark(nowMs, begun, { graceSeconds, finalizers })
+  const begun =
+    (isFirst && rulesOf(resource).beginDeletion?.(current.object, formatTime(nowMs))) || current.object
+  const marked = mark(nowMs, begun, pending)
   const bytes = encodeForStore(marked)
   if (marked === current.object) return { stored: current, isGone: false }
   if (dryRun)
