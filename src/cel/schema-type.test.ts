@@ -24,6 +24,7 @@ test('fields of a built-in kind', () => {
     `
 object.metadata.name => 'web'
 object.metadata.__namespace__ => 'default'
+object.metadata.namespace => 'default'
 object.metadata.creationTimestamp < timestamp('2025-01-01T00:00:00Z') => true
 object.metadata.labels['a'] => 'b'
 object.metadata.labels.a => 'b'
@@ -67,7 +68,9 @@ self.a__underscores__b => '<a__b>'
 self._a => '<_a>'
 self.__underscores__proto__underscores__ => '<__proto__>'
 self.__true__ => '<true>'
-self.namespace =>? undefined field 'namespace'
+self.namespace => '<namespace>'
+has(self.namespace) => true
+self.while =>? undefined field 'while'
 self.__proto__ =>? undefined field '__proto__'
 self.constructor =>? undefined field 'constructor'
 self == self => true

@@ -86,7 +86,8 @@ class SchemaObject implements ObjectType {
     this.#properties ??= new Map(
       Array.from(this.#schema.fields.keys(), property => [escapeName(property) ?? '', property]),
     )
-    return this.#properties.get(name)
+    // A reserved word is also accepted as it is: as the name of a field it is not ambiguous.
+    return this.#properties.get(name) ?? this.#properties.get(reserved.has(name) ? `__${name}__` : name)
   }
 }
 
