@@ -97,6 +97,14 @@ const cases: readonly Case[] = [
     ],
   },
   {
+    name: 'an init container with an unknown command ends',
+    spec: { initContainers: [container('set-up', { command: ['migrate'] })] },
+    steps: [
+      [0, 'Pending unready set-up=running web=PodInitializing', 1],
+      [1, 'Running ready set-up=ended(0) web=running'],
+    ],
+  },
+  {
     name: 'a failed init container is restarted with backoff',
     spec: { initContainers: [container('set-up', { command: ['false'] })] },
     steps: [

@@ -101,10 +101,8 @@ class PodProgress {
       const before = this.#pod.status?.initContainerStatuses?.find(({ name }) => name === container.name)
       if (!this.isInitialized) return before ?? waiting(container, 'PodInitializing')
       if (container.restartPolicy === 'Always') return this.#sidecar(container, before)
-      const script = scriptOf(this.#pod, container)
-      const initScript = container.command || container.args ? script : { afterMs: 0, exitCode: 0 }
       const after = this.#step(container, before, {
-        script: initScript,
+        script: initScriptOf(this.#pod, container),
         restartPolicy: initRestarts(this.#pod),
       })
       if (after.state?.terminated?.exitCode !== 0) {
@@ -281,6 +279,12 @@ export function scriptOf(pod: Pod, container: Container): Script {
   return outcomeOfAnnotations(pod.metadata.annotations) ?? scriptOfCommand(container) ?? scriptUsual(pod)
 }
 
+/** Without a known end, an init container ends, since the pod could never start otherwise. */
+function initScriptOf(pod: Pod, container: Container): Script {
+  if (!container.command && !container.args) return { afterMs: 0, exitCode: 0 }
+  return outcomeOfAnnotations(pod.metadata.annotations) ?? scriptOfCommand(container) ?? completing
+}
+
 /** False if a pod annotation makes probes fail; it can change while the pod runs. */
 export function answersProbes({ metadata }: Pod): boolean {
   return metadata.annotations?.[readyAnnotation] !== 'false'
@@ -288,10 +292,10 @@ export function answersProbes({ metadata }: Pod): boolean {
 
 const readyAnnotation = 'simulated.k8ts.io/ready'
 
+const completing: Script = { afterMs: 1_000, exitCode: 0 }
+
 function scriptUsual({ spec }: Pod): Script {
-  return spec?.restartPolicy === 'Never' || spec?.restartPolicy === 'OnFailure'
-    ? { afterMs: 1_000, exitCode: 0 }
-    : 'forever'
+  return spec?.restartPolicy === 'Never' || spec?.restartPolicy === 'OnFailure' ? completing : 'forever'
 }
 
 function scriptOfCommand({ command = [], args = [] }: Container): Script | undefined {
