@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { persistentVolumeClaims, persistentVolumes, pods } from 'k8ts/api/core/v1'
+import { nameOf } from '../member-pod.ts'
+import { etcdClusters } from '../etcd-cluster.ts'
+import { planEtcdCluster, type EtcdPlan, type EtcdState } from '../plan-etcd-cluster.ts'
+import { at, EtcdWorld, simulateEtcdOperator } from './simulate-etcd-operator.ts'
+
+/** `simulation/run-seeds.ts` runs any number of seeds. */
+const seedsOfEach = 60
+
+for (const from of [0, 1_000, 2_000]) {
+  test(`${seedsOfEach} seeds from ${from} without violations`, async () => {
+    for (let seed = from; seed < from + seedsOfEach; seed++) {
+      const { violations, trace } = await simulateEtcdOperator(seed)
+      assert.deepEqual(violations, [], `seed ${seed}\n${trace.join('\n')}`)
+    }
+  })
+}
+
+test('a seed gives the same trace twice', async () => {
+  const once = await simulateEtcdOperator(7)
+  assert.deepEqual(await simulateEtcdOperator(7), once)
+  assert.notDeepEqual((await simulateEtcdOperator(8)).trace, once.trace)
+})
+
+/** Operators with a defect, and the violation that a seed must reveal. */
+const defects: Readonly<Record<string, readonly [plan: (state: EtcdState) => EtcdPlan, violation: RegExp]>> =
+  {
+    'scales down while a member is silent': [
+      state => {
+        const plan = planEtcdCluster(state)
+        const { members = [], responding, cluster } = state
+        const voters = members.filter(member => !member.isLearner)
+        const surplus = voters.find(member => responding.has(nameOf(member)))
+        const isSurplus = voters.length > cluster.spec.size && surplus !== undefined
+        if (!isSurplus || plan.actions.length > 0) return plan
+        return { ...plan, actions: [{ type: 'remove', member: surplus, reason: 'surplus' }] }
+      },
+      /cost the quorum/,
+    ],
+    'bootstraps again': [
+      state => {
+        const plan = planEtcdCluster({ ...state, cluster: { ...state.cluster, status: {} } })
+        return state.pods.length > 1 ? planEtcdCluster(state) : plan
+      },
+      /second cluster|not settled/,
+    ],
+    'gives the name of a lost member to a new one': [
+      state => planEtcdCluster({ ...state, newName: `db-${state.members?.length}` }),
+      /without its data|not settled/,
+    ],
+  }
+
+for (const [defect, [plan, violation]] of Object.entries(defects)) {
+  test(`the simulation finds an operator that ${defect}`, async () => {
+    for (let seed = 0; seed < seedsOfEach; seed++) {
+      const { violations } = await simulateEtcdOperator(seed, plan)
+      if (violations.length === 0) continue
+      assert.match(violations.join('\n'), violation)
+      return
+    }
+    assert.fail('no seed reveals it')
+  })
+}
+
+test('a lost cluster is restored from its last snapshot', async () => {
+  await using world = await EtcdWorld.start(1)
+  const { client } = world.cluster
+  const accessModes = ['ReadWriteOnce']
+  await client.create(persistentVolumes, {
+    metadata: { name: 'backups' },
+    spec: {
+      accessModes,
+      capacity: { storage: '1Gi' },
+      hostPath: { path: '/backups' },
+      storageClassName: 'manual',
+    },
+  })
+  await client.create(persistentVolumeClaims, {
+    metadata: { namespace: 'default', name: 'backups' },
+    spec: { accessModes, resources: { requests: { storage: '1Gi' } }, storageClassName: 'manual' },
+  })
+  const backup = { claimName: 'backups', intervalSeconds: 60, retained: 2 }
+  await world.createCluster(3, { backup })
+  await world.untilSettled(600)
+  await world.advance(200)
+  assert.deepEqual([...world.etcd.snapshots.keys()].toSorted(), ['db-0.db', 'db-1.db'])
+  const file = (await client.get(etcdClusters, at)).status?.backup?.file ?? ''
+  const stored = world.etcd.snapshots.get(file) ?? 0
+  assert.ok(stored > 300, `${stored} entries`)
+
+  await client.deleteCollection(pods, { namespace: 'default', gracePeriodSeconds: 0 })
+  await world.advance(300)
+  const lost = await client.get(etcdClusters, at)
+  const available = lost.status?.conditions?.find(({ type }) => type === 'Available')
+  assert.deepEqual([available?.status, available?.reason], ['False', 'NoQuorum'])
+  assert.deepEqual(await world.memberPods(), [], 'it is not bootstrapped again')
+
+  await client.delete(etcdClusters, at)
+  await world.cluster.settle()
+  await world.replaceEtcd()
+  await world.createCluster(3, { restore: { claimName: 'backups', file } })
+  await world.untilSettled(600)
+  assert.ok(world.etcd.length > stored)
+  assert.deepEqual(world.violations, [])
+})
