@@ -236,6 +236,7 @@ test('backups are written one after the other, and the oldest is overwritten', (
   assert.equal(actionsOf('1: a+', last(600, 'db-0.db'), []), 'create-backup db-1.db from a')
   assert.equal(actionsOf('1: a+', last(600, 'db-1.db'), []), 'create-backup db-0.db from a')
   assert.equal(actionsOf('1?: a-', last(600, 'db-1.db'), []), '')
+  assert.equal(actionsOf('1: a+ b+', last(600, 'db-1.db'), []), 'remove b', 'no backup during a change')
   const podOf = (phase: string, createdAgo: number): Stored<Pod> => {
     const pod = backupPod(clusterOf({ backup }, {}), { name: 'job', file: 'db-1.db', member: 'a' })
     assert.equal(isMemberPod(pod), false)

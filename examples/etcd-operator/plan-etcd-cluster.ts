@@ -60,10 +60,12 @@ export function planEtcdCluster(state: EtcdState): EtcdPlan {
   const { actions: backupActions, backup } = planBackup(state)
   const status = { ...planStatus(state), ...(backup && { backup }) }
   const isBootstrapped = state.cluster.status?.bootstrapped === true
+  const changes = isBootstrapped ? planMembership(state, status) : planSeed(state)
   const actions = [
     ...(state.hasService ? [] : [{ type: 'create-service' } as const]),
-    ...(isBootstrapped ? planMembership(state, status) : planSeed(state)),
-    ...backupActions,
+    ...changes,
+    // The member that a backup reads from must not be removed meanwhile.
+    ...backupActions.filter(({ type }) => type !== 'create-backup' || changes.length === 0),
   ]
   const { size } = state.cluster.spec
   const isSettled = actions.length === 0 && status.size === size && status.readyMembers === size

@@ -101,7 +101,7 @@ async function loadEtcd(folder: string): Promise<void> {
 async function defineEtcdClusters(client: Client): Promise<void> {
   const path = new URL('../../examples/etcd-operator/manifests/crd.yaml', import.meta.url)
   const definition = parseYaml(await readFile(path, 'utf8')) as unknown as CustomResourceDefinition
-  const { name = '' } = (await client.create(customResourceDefinitions, definition)).metadata
+  const { name } = (await client.create(customResourceDefinitions, definition)).metadata
   await waitUntil(async () => {
     return isTrue((await client.get(customResourceDefinitions, { name })).status?.conditions, 'Established')
   })
