@@ -46,7 +46,6 @@ export async function runFile(file: string, { root, timeouts, signal }: RunFileO
     // Examples import the package by its name.
     execArgv: ['--conditions=k8ts-source'],
     env: { ...process.env, TMPDIR: folder },
-    // Examples import the package by its name: its sources, without a build.
     timeout: timeouts.testMs,
     signal: AbortSignal.any([signal, AbortSignal.timeout(timeouts.fileMs)]),
   }
