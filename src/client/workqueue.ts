@@ -181,12 +181,13 @@ export class WorkQueue {
   }
 
   metrics(): WorkQueueMetrics {
-    const oldestMs = Math.min(...this.#processing.values(), this.#clock.monotonicMs())
+    const nowMs = this.#clock.monotonicMs()
+    const oldestMs = Math.min(...this.#processing.values(), nowMs)
     return {
       depth: this.#ready.length,
       delayed: this.#delayed.size,
       processing: this.#processing.size,
-      longestRunningProcessorMs: this.#clock.monotonicMs() - oldestMs,
+      longestRunningProcessorMs: nowMs - oldestMs,
       ...this.#counts,
     }
   }
