@@ -16,7 +16,8 @@ import { respondToReview, type Webhook } from './webhooks.ts'
 
 export interface OperatorServerOptions {
   readonly serveHttp: ServeHttp
-  readonly host: string
+  /** Default all addresses. */
+  readonly host?: string | undefined
   readonly port: number
   readonly tls: HttpTls
   readonly log: Log
@@ -47,7 +48,8 @@ export class OperatorServer {
     const server = new OperatorServer(options)
     const { serveHttp, host, port, tls } = options
     const onExchange = (exchange: HttpExchange): void => void server.#serve(exchange)
-    server.#http = await serveHttp({ host, port, tls, onExchange })
+    const listen = (at: string): Promise<HttpServer> => serveHttp({ host: at, port, tls, onExchange })
+    server.#http = await (host === undefined ? listen('::').catch(withoutIpv6(listen)) : listen(host))
     return server
   }
 
@@ -109,6 +111,14 @@ export class OperatorServer {
       this.#options.log.error('Webhook failed', { path: webhook.path, error })
       return { status: 500, text: 'internal error' }
     }
+  }
+}
+
+/** A kernel without IPv6 has only the addresses of IPv4. */
+function withoutIpv6(listen: (host: string) => Promise<HttpServer>) {
+  return (error: unknown): Promise<HttpServer> => {
+    if ((error as { readonly code?: unknown }).code === 'EAFNOSUPPORT') return listen('0.0.0.0')
+    throw error
   }
 }
 

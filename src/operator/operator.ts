@@ -164,7 +164,7 @@ class RunningOperator {
     const request = { name, names: ['localhost'], existing: undefined }
     this.#server = await OperatorServer.start({
       serveHttp,
-      host: listen?.host ?? '::',
+      host: listen?.host,
       port: listen?.port ?? portUsual,
       tls: tlsOf(await ensureWebhookCertificates({ platform, crypto }, request)),
       log: platform.log,

@@ -240,3 +240,21 @@ test('health and metrics are served, and a stopped operator releases its lease',
   await operator.stop()
   assert.equal((await client.get(leases, at)).spec?.holderIdentity, '')
 })
+
+test('a machine without IPv6 listens on the addresses of IPv4', async () => {
+  const hosts: string[] = []
+  const refusing: typeof serveHttp = async ({ host }) => {
+    hosts.push(host)
+    throw Object.assign(new Error('refused'), { code: host === '::' ? 'EAFNOSUPPORT' : 'EADDRINUSE' })
+  }
+  const { signal } = new AbortController()
+  const transport = { request: () => Promise.reject(new Error('not called')) }
+  const client = clientOf({ platform, transport, userAgent: 'test' })
+  const machine = { serveHttp: refusing, crypto: nodeCrypto() }
+  const running = runOperator(
+    { name: 'shop-operator', controllers: [] },
+    { client, platform, machine, signal },
+  )
+  await assert.rejects(running, /refused/)
+  assert.deepEqual(hosts, ['::', '0.0.0.0'])
+})
