@@ -168,6 +168,26 @@ test('admission webhooks are called once the caBundle of their configuration is 
   await operator.stop()
 })
 
+test('a lost certificate is replaced, and its authority published', async t => {
+  const world = await startWorld(t)
+  const { client } = world
+  await configure(world)
+  const operator = world.run()
+  await waitUntil(() => isReady(world))
+  const bundleOf = async () => {
+    const { webhooks } = await client.get(mutatingWebhookConfigurations, { name: 'shop' })
+    return webhooks?.[0]?.clientConfig.caBundle
+  }
+  const before = await bundleOf()
+  assert.ok(before)
+  await client.delete(secrets, { ...at, name: `${at.name}-webhook-certificate` })
+  await waitUntil(async () => (await bundleOf()) !== before)
+  await waitUntil(() => isReady(world))
+  const metadata = { namespace: 'default', name: 'a' }
+  assert.equal((await client.create(configMaps, { metadata })).data?.['mutated'], 'yes')
+  await operator.stop()
+})
+
 test('a conversion webhook converts, reports failures, and has its caBundle in the definition', async t => {
   const world = await startWorld(t)
   const { client, url } = world
