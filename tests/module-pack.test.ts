@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 
-const packModule = new URL('../src/module-pack.ts', import.meta.url).href
+const packModule = import.meta.resolve('#/module-pack.ts')
 
 /** A program of three modules; returns a function that runs it and returns its output. */
 async function setUp(folder: string): Promise<() => string> {
