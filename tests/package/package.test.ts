@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
@@ -75,6 +75,19 @@ test('a definition of the documentation is generated, and its generated types ar
   ]
   await writeFile(join(project, 'bakery-types.ts'), lines.join('\n'))
   await checkTypes(['bakery-types.ts', 'generated/example.com/v1.ts'], { skipLibCheck: false })
+})
+
+test('the example operator uses only the package', async () => {
+  const names = await readdir(join(root, 'examples/etcd-operator'), { recursive: true })
+  const files = names.filter(name => name.endsWith('.ts'))
+  assert.ok(files.length > 8)
+  await cp(join(root, 'examples/etcd-operator'), join(project, 'etcd-operator'), { recursive: true })
+  await checkTypes(
+    files.map(name => join('etcd-operator', name)),
+    { skipLibCheck: true },
+  )
+  const output = await run('node', ['--test', '--test-reporter=tap', 'etcd-operator/etcd-operator.test.ts'])
+  assert.match(output, /^# pass 2$/m)
 })
 
 test('the program of the package runs', async () => {
