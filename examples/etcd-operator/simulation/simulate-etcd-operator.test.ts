@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { persistentVolumeClaims, persistentVolumes, pods } from 'k8ts/api/core/v1'
+import { pods } from 'k8ts/api/core/v1'
 import { nameOf } from '../member-pod.ts'
 import { etcdClusters } from '../etcd-cluster.ts'
 import { planEtcdCluster, type EtcdPlan, type EtcdState } from '../plan-etcd-cluster.ts'
-import { at, EtcdWorld, simulateEtcdOperator } from './simulate-etcd-operator.ts'
+import { at, backup, EtcdWorld, simulateEtcdOperator } from './simulate-etcd-operator.ts'
 
 /** `simulation/run-seeds.ts` runs any number of seeds. */
 const seedsOfEach = 40
@@ -43,7 +43,7 @@ const defects: Readonly<Record<string, Defect>> = {
       return { ...plan, actions: [{ type: 'remove', member: surplus, reason: 'surplus' }] }
     },
     violation: /cost the quorum/,
-    from: 43,
+    from: 59,
   },
   'gives the name of a lost member to a new one, as a StatefulSet does': {
     plan: state => {
@@ -82,21 +82,7 @@ test('the simulation finds an operator that bootstraps a lost cluster again', as
 test('a lost cluster is restored from its last snapshot', async () => {
   await using world = await EtcdWorld.start(1)
   const { client } = world.cluster
-  const accessModes = ['ReadWriteOnce']
-  await client.create(persistentVolumes, {
-    metadata: { name: 'backups' },
-    spec: {
-      accessModes,
-      capacity: { storage: '1Gi' },
-      hostPath: { path: '/backups' },
-      storageClassName: 'manual',
-    },
-  })
-  await client.create(persistentVolumeClaims, {
-    metadata: { namespace: 'default', name: 'backups' },
-    spec: { accessModes, resources: { requests: { storage: '1Gi' } }, storageClassName: 'manual' },
-  })
-  const backup = { claimName: 'backups', intervalSeconds: 60, retained: 2 }
+  await world.createVolume()
   await world.createCluster(3, { backup })
   await world.untilSettled(600)
   await world.advance(200)
@@ -115,7 +101,7 @@ test('a lost cluster is restored from its last snapshot', async () => {
   await client.delete(etcdClusters, at)
   await world.cluster.settle()
   await world.replaceEtcd()
-  await world.createCluster(3, { restore: { claimName: 'backups', file } })
+  await world.createCluster(3, { restore: { claimName: backup.claimName, file } })
   await world.untilSettled(600)
   assert.ok(world.etcd.length > stored)
   assert.deepEqual(world.violations, [])

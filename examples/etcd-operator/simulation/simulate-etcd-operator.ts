@@ -4,7 +4,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import { isTrue } from 'k8ts/api/conditions'
-import { pods, type Pod } from 'k8ts/api/core/v1'
+import { persistentVolumeClaims, persistentVolumes, pods, type Pod } from 'k8ts/api/core/v1'
 import type { Stored } from 'k8ts/api/metadata'
 import { runOperator } from 'k8ts/controller/operator'
 import { Cluster, type RunningProgram } from 'k8ts/testing'
@@ -24,6 +24,9 @@ const definition = await readFile(new URL('../manifests/crd.yaml', import.meta.u
 
 export const at = { namespace: 'default', name: 'db' }
 
+/** Uses the volume of `createVolume`. */
+export const backup = { claimName: 'backups', intervalSeconds: 60, retained: 2 }
+
 const nodeNames = ['node-1', 'node-2', 'node-3']
 
 const steps = 8
@@ -33,13 +36,16 @@ const settleSecondsMax = 1_800
 
 export async function simulateEtcdOperator(seed: number, plan = planEtcdCluster): Promise<EtcdVerdict> {
   await using world = await EtcdWorld.start(seed, plan)
-  await world.createCluster(world.pick([1, 3, 5]))
+  const hasBackups = world.pick([true, false, false, false])
+  if (hasBackups) await world.createVolume()
+  await world.createCluster(world.pick([1, 3, 5]), hasBackups ? { backup } : {})
   for (let step = 0; step < steps; step++) {
     await world.advance(1 + world.pick([0, 1, 5, 20, 60]))
     await world.disturb()
   }
   world.healAll()
   await world.untilSettled(settleSecondsMax)
+  if (hasBackups) await world.checkBackups()
   return { violations: world.violations, trace: world.trace }
 }
 
@@ -89,6 +95,29 @@ export class EtcdWorld implements AsyncDisposable {
     this.#size = size
     const spec = { size, image: 'etcd', memberTimeoutSeconds: 60, ...more }
     await this.cluster.client.create(etcdClusters, { metadata: at, spec })
+  }
+
+  /** Of the claim `backups`. */
+  async createVolume(): Promise<void> {
+    const { client } = this.cluster
+    const common = { accessModes: ['ReadWriteOnce'], storageClassName: 'manual' }
+    await client.create(persistentVolumes, {
+      metadata: { name: backup.claimName },
+      spec: { ...common, capacity: { storage: '1Gi' }, hostPath: { path: '/backups' } },
+    })
+    await client.create(persistentVolumeClaims, {
+      metadata: { namespace: 'default', name: backup.claimName },
+      spec: { ...common, resources: { requests: { storage: '1Gi' } } },
+    })
+  }
+
+  /** The newest snapshot is at most two intervals old, and no more than wanted are kept. */
+  async checkBackups(): Promise<void> {
+    const { length } = this.etcd
+    await this.advance(2 * backup.intervalSeconds)
+    const { snapshots } = this.etcd
+    if (Math.max(...snapshots.values()) < length) this.#violations.push('the last backup is too old')
+    if (snapshots.size > backup.retained) this.#violations.push('too many backups are kept')
   }
 
   /** Another etcd cluster, which knows the snapshots of the one before. */

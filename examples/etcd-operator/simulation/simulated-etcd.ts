@@ -37,6 +37,8 @@ export class SimulatedEtcd implements EtcdClient {
   readonly #processes = new Map<string, Process>()
   /** Names with which a process has started: each may start with an empty data folder once. */
   readonly #started = new Set<string>()
+  /** Uids of backup pods that have not ended. */
+  readonly #backups = new Set<string>()
   #members: readonly EtcdMember[] = []
   #length = 0
   #acknowledged = 0
@@ -200,11 +202,14 @@ export class SimulatedEtcd implements EtcdClient {
   #followPod(pod: Stored<Pod>, isDeleted: boolean): void {
     const { uid } = pod.metadata
     const phase = pod.status?.phase
+    const isEnded = isDeleted || phase === 'Failed' || phase === 'Succeeded'
     if (!isMemberPod(pod)) {
+      if (isEnded) this.#backups.delete(uid)
+      else this.#backups.add(uid)
+      if (this.#backups.size > 1) this.violations.push('two backups at once')
       if (phase === 'Succeeded' && !isDeleted) this.#takeSnapshot(pod)
       return
     }
-    const isEnded = isDeleted || phase === 'Failed' || phase === 'Succeeded'
     if (isEnded) this.#processes.delete(uid)
     else if (phase === 'Running' && endpointOf(pod) !== undefined && !this.#processes.has(uid))
       this.#start(pod)
