@@ -33,8 +33,17 @@ export function validateNestedValueValidation(
   ]
 }
 
-/** The error message of an invalid regular expression. */
+/** The error message of an invalid regular expression. Schemas repeat their patterns. */
 function patternProblem(pattern: string): string | undefined {
+  if (problems.size >= problemsMax) problems.clear()
+  return problems.getOrInsertComputed(pattern, findProblem)
+}
+
+const problems = new Map<string, string | undefined>()
+/** Maximum number of patterns whose result is kept. */
+const problemsMax = 1_000
+
+function findProblem(pattern: string): string | undefined {
   try {
     compileRegularExpression(pattern)
     return undefined

@@ -10,13 +10,18 @@ import { itemsOf, propertyOf, valuesOf } from './subschemas.ts'
 
 /** All violations of the structural schema rules, sorted by text. */
 export function validateStructuralSchema(field: string, schema: JSONSchemaProps): FieldError[] {
+  if (known.has(schema)) return []
   const errors = [
     ...validateStructural(field, schema, 'root'),
     ...validateStructuralCompleteness(field, schema),
   ]
+  if (errors.length === 0) known.add(schema)
   const texts = new Map(errors.map(error => [error, formatFieldError(error)]))
   return errors.sort((a, b) => ((texts.get(a) ?? '') < (texts.get(b) ?? '') ? -1 : 1))
 }
+
+/** Schemas without errors: several steps of a write depend on it. */
+const known = new WeakSet<JSONSchemaProps>()
 
 /** Position of a schema. */
 type Level = 'root' | 'item' | 'field'

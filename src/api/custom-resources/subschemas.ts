@@ -5,7 +5,7 @@
 import { decode } from '../decoding/decode.ts'
 import { DecodeError } from '../decoding/decode-error.ts'
 import { structDefinition } from '../definitions.ts'
-import { invalid, type FieldError } from '../field-error.ts'
+import { forbiddenField, invalid, type FieldError } from '../field-error.ts'
 import type { JSONSchemaProps } from '../generated/apiextensions/v1.ts'
 import type { JsonValue } from '../text/json-value.ts'
 
@@ -17,10 +17,39 @@ export interface Subschema {
 }
 
 /**
- * Errors for nested schemas of the wrong type; if there are any, no other function may be called on the
- * schema.
+ * Errors for nested schemas of the wrong type, and for patterns that would take long to parse; if there are any, no
+ * other function may be called on the schema.
  */
 export function validateShape(field: string, schema: JSONSchemaProps): FieldError[] {
+  if (known.has(schema)) return []
+  const misshapen = validateShapeWithin(field, schema)
+  const errors = misshapen.length > 0 ? misshapen : validatePatternSizes(field, schema)
+  if (errors.length === 0) known.add(schema)
+  return errors
+}
+
+/**
+ * Maximum number of characters in all different patterns of a schema. Kubernetes has no such limit; the largest known
+ * schemas have a tenth of it.
+ */
+const patternCharactersMax = 100_000
+
+function validatePatternSizes(field: string, schema: JSONSchemaProps): FieldError[] {
+  const patterns = new Set<string>()
+  someSchema(schema, ({ pattern }) => {
+    if (pattern) patterns.add(pattern)
+    return false
+  })
+  const characters = patterns.values().reduce((sum, pattern) => sum + pattern.length, 0)
+  if (characters <= patternCharactersMax) return []
+  const detail = `must not have patterns of more than ${patternCharactersMax} characters in total`
+  return [forbiddenField(field, detail)]
+}
+
+/** Schemas without errors: several steps of a write depend on it. */
+const known = new WeakSet<JSONSchemaProps>()
+
+function validateShapeWithin(field: string, schema: JSONSchemaProps): FieldError[] {
   const errors = [
     ...validateLoose(`${field}.items`, schema.items, isSchemaOrList),
     ...validateLoose(`${field}.additionalProperties`, schema.additionalProperties, isSchemaOrBoolean),
@@ -30,7 +59,7 @@ export function validateShape(field: string, schema: JSONSchemaProps): FieldErro
     }),
   ]
   if (errors.length > 0) return errors
-  return subschemasOf(schema).flatMap(each => validateShape(field + each.suffix, each.schema))
+  return subschemasOf(schema).flatMap(each => validateShapeWithin(field + each.suffix, each.schema))
 }
 
 /** All directly nested schemas. */

@@ -38,6 +38,8 @@ export type SchemaCheck = (placed: Placed, errors: FieldError[]) => void
 
 /** Maximum number of errors for one object: each is part of the response. */
 const errorsMax = 1_000
+/** Past this number of characters in errors, long errors are omitted; the object is rejected nevertheless. */
+const errorCharactersMax = 1_000_000
 
 export function compileSchemaCheck(
   schema: JSONSchemaProps,
@@ -198,9 +200,16 @@ function enumCheck(schema: JSONSchemaProps): SchemaCheck | undefined {
   const { enum: values } = schema
   if (values === undefined || values.length === 0) return undefined
   const texts = values.map(value => (typeof value === 'string' ? value : JSON.stringify(value)))
+  const strings = new Set(values.filter(value => typeof value === 'string'))
+  const others = values.filter(value => typeof value !== 'string')
+  const { detail } = notSupported('', '', texts)
   return ({ value, path }, errors) => {
     if (value === null && schema.nullable && !values.includes(null)) return
-    if (!values.some(each => equalJson(each, value))) errors.push(notSupported(fieldOf(path), value, texts))
+    const isKnown =
+      typeof value === 'string' ? strings.has(value) : others.some(each => equalJson(each, value))
+    // Every error lists all values.
+    if (isKnown || errors.length * detail.length > errorCharactersMax) return
+    errors.push({ ...notSupported(fieldOf(path), value, []), detail })
   }
 }
 

@@ -47,8 +47,14 @@ export function contains(ranges: Ranges, codePoint: number): boolean {
   return codePoint >= (ranges[2 * low] ?? Infinity)
 }
 
-/** Adds the case variants of every code point in the set. */
+/** Adds the case variants of every code point in the set. Computed once for each set, such as a Unicode class. */
 export function foldCase(ranges: Ranges): Ranges {
+  return folded.getOrInsertComputed(ranges, addVariants)
+}
+
+const folded = new WeakMap<Ranges, Ranges>()
+
+function addVariants(ranges: Ranges): Ranges {
   const orbits = (ranges.at(-1) ?? 0) < 0x80 ? asciiOrbits() : allOrbits()
   const pairs = [...ranges]
   const [only = 0] = ranges
@@ -56,7 +62,8 @@ export function foldCase(ranges: Ranges): Ranges {
     return rangesOf([...pairs, ...(orbits.get(only) ?? []).flatMap(other => [other, other])])
   }
   for (const [codePoint, others] of orbits) {
-    if (contains(ranges, codePoint)) for (const other of others) pairs.push(other, other)
+    if (!contains(ranges, codePoint)) continue
+    for (const other of others) if (!contains(ranges, other)) pairs.push(other, other)
   }
   return rangesOf(pairs)
 }
