@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatFieldError } from '#/api/field-error.ts'
+import { formatFieldError, type FieldError } from '#/api/field-error.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import {
   mutatingAdmissionPolicyHooks,
@@ -12,8 +12,10 @@ const hooks = { validating: validatingAdmissionPolicyHooks, mutating: mutatingAd
 /** Validation errors of a policy's expressions, only the first line of each. */
 function problemsOf(kind: 'mutating' | 'validating', spec: object, oldObject?: object): readonly string[] {
   const object = (each: object): KubernetesObject => ({ metadata: { name: 'p' }, spec: each }) as never
-  const errors = hooks[kind].validate?.(object(spec), oldObject && object(oldObject)) ?? []
-  return errors.map(error => formatFieldError(error).split('\n')[0] ?? '')
+  const clock = { turn: () => Promise.resolve() }
+  const errors = hooks[kind].validate?.(object(spec), oldObject && object(oldObject), clock) ?? []
+  assert(Array.isArray(errors), 'these hooks validate without yielding')
+  return (errors as readonly FieldError[]).map(error => formatFieldError(error).split('\n')[0] ?? '')
 }
 
 test('expressions of ValidatingAdmissionPolicy must compile to the required type', () => {

@@ -10,7 +10,7 @@ import { EvaluationError } from '#/cel/evaluation-error.ts'
 import { fromJson } from '#/cel/json.ts'
 import type { Type } from '#/cel/type.ts'
 import { Optional, type Value } from '#/cel/value.ts'
-import { compileRules, type CompiledRule, type RuleNode } from './validation-rules.ts'
+import { schemaRulesOf, type CompiledRule, type RuleNode } from './validation-rules.ts'
 
 /** Cost limit of all rules for one object. */
 export const objectCostMax = 10_000_000
@@ -89,10 +89,10 @@ function childOf(parent: Place, child: Omit<Place, 'isUnchanged'>): Place {
 }
 
 function evaluateHere(run: Run, node: RuleNode, place: Place): void {
-  const { type, rules } = compileRules(node)
+  const rules = schemaRulesOf(node)
   for (const rule of rules) {
     if (run.isStopped) return
-    evaluateRule(run, rule, { ...place, type, schemaType: node.schema.type ?? '' })
+    evaluateRule(run, rule, { ...place, type: rules.type, schemaType: node.schema.type ?? '' })
   }
 }
 

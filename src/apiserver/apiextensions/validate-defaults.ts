@@ -13,17 +13,17 @@ import { isObject, type JsonObject } from '#/api/text/json-object.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
 import { Budget } from '#/cel/cost.ts'
 import { evaluateRules, objectCostMax } from './evaluate-rules.ts'
+import type { ValidatedSchema } from './validate-rules.ts'
 import { ruleNodeOf, type RuleNodes } from './validation-rules.ts'
 
 /**
  * The schema must be structural. Unknown fields are errors unless `allowsUnpruned`, which is called only if there
  * are some.
  */
-export function validateDefaults(
-  field: string,
-  root: JSONSchemaProps,
+export async function validateDefaults(
+  { field, root, pause }: ValidatedSchema,
   allowsUnpruned: () => boolean,
-): FieldError[] {
+): Promise<FieldError[]> {
   const run: Run = {
     root,
     allowsUnpruned,
@@ -33,9 +33,18 @@ export function validateDefaults(
     budget: new Budget(objectCostMax),
     errors: [],
   }
-  validateWithin(run, { field, schema: root, resource: root, metadata: undefined })
+  const found: Place[] = []
+  findDefaults(run, found, { field, schema: root, resource: root, metadata: undefined })
+  for (const place of found) {
+    if (run.budget.isExceeded || run.errors.length >= errorsMax) break
+    validateDefault(run, place)
+    await pause()
+  }
   return run.errors
 }
+
+/** Maximum number of errors for one schema: each is part of the response. */
+const errorsMax = 1_000
 
 /** True if a default has fields that are not in its schema. */
 export function hasUnprunedDefaults(root: JSONSchemaProps | undefined): boolean {
@@ -66,19 +75,18 @@ interface Place {
 }
 
 /** Defaults of the values of maps are not validated. */
-function validateWithin(run: Run, place: Place): void {
+function findDefaults(run: Run, found: Place[], place: Place): void {
   const { field, schema, metadata } = place
   const isResource = isResourceSchema(run, schema)
   const resource = isResource ? schema : place.resource
   const surround = isResource ? undefined : metadata
-  validateDefault(run, { field, schema, resource, metadata: surround })
+  if (defaultOf(schema) !== undefined) found.push({ field, schema, resource, metadata: surround })
   const items = itemsOf(schema)
   const inItems = surround && ((value: JsonValue) => surround([value]))
-  if (items) validateWithin(run, { field: `${field}.items`, schema: items, resource, metadata: inItems })
+  if (items) findDefaults(run, found, { field: `${field}.items`, schema: items, resource, metadata: inItems })
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
-    if (run.budget.isExceeded) return
     const outer = isResource && metadataFields.has(name) ? surroundingResource : surround
-    validateWithin(run, {
+    findDefaults(run, found, {
       field: `${field}.properties[${name}]`,
       schema: property,
       resource,

@@ -14,40 +14,76 @@ import {
   type RuleCost,
   type SchemaPlace,
 } from '#/cel/rule-cost.ts'
-import { compileRules, type CompiledRule } from './validation-rules.ts'
+import { schemaRulesOf, type CompiledRule } from './validation-rules.ts'
+
+/** A schema in a definition. */
+export interface ValidatedSchema {
+  /** The path of the schema: `spec.versions[0].schema.openAPIV3Schema`. */
+  readonly field: string
+  readonly root: JSONSchemaProps
+  /** Called between pieces of work; yields to the event loop from time to time. */
+  readonly pause: () => Promise<void>
+}
 
 /**
- * `field` is the path of the schema in the definition, `schemaErrors` are its other errors: rules of a schema
- * that has some, or contains schemas that do, are not compiled.
+ * `schemaErrors` are the other errors of the schema: rules of a schema that has some, or contains schemas that do,
+ * are not compiled.
  */
-export function validateRules(
-  field: string,
-  root: JSONSchemaProps,
+export async function validateRules(
+  { field, root, pause }: ValidatedSchema,
   schemaErrors: readonly FieldError[],
-): FieldError[] {
-  const run: Run = { errors: [], costs: [], invalidFields: schemaErrors.map(error => error.field) }
-  validateWithin(run, rootPlace(root), { field, isResource: true, uncorrelatable: undefined })
+): Promise<FieldError[]> {
+  const invalidFields = schemaErrors.map(error => error.field).sort()
+  const found: Position[] = []
+  findRules(found, { place: rootPlace(root), field, isResource: true, uncorrelatable: undefined })
+  const run: Run = { errors: [], costs: [] }
+  for (const position of found) {
+    if (hasPrefix(invalidFields, position.field)) continue
+    const { place, isResource } = position
+    let index = 0
+    for (const rule of schemaRulesOf({ schema: place.schema, isResource })) {
+      validateRule(run, rule, {
+        ...position,
+        field: `${position.field}.x-kubernetes-validations[${index++}]`,
+      })
+      await pause()
+    }
+  }
   return [...run.errors, ...validateTotalCost(field, run.costs)]
+}
+
+/** True if one of the sorted texts begins with the prefix. */
+function hasPrefix(sorted: readonly string[], prefix: string): boolean {
+  let [low, high] = [0, sorted.length]
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    if (sorted[middle]! < prefix) low = middle + 1
+    else high = middle
+  }
+  return sorted[low]?.startsWith(prefix) === true
 }
 
 interface Run {
   readonly errors: FieldError[]
   readonly costs: RuleCost[]
-  readonly invalidFields: readonly string[]
 }
 
+/** A schema with rules of its own. */
 interface Position {
+  readonly place: SchemaPlace
   readonly field: string
   readonly isResource: boolean
   /** The outermost list around the schema whose items have no identity, so that there is no old value. */
   readonly uncorrelatable: string | undefined
 }
 
-function validateWithin(run: Run, place: SchemaPlace, position: Position): void {
+/** Inner schemas first. */
+function findRules(found: Position[], position: Position): void {
+  const { place, field, uncorrelatable } = position
   const { schema } = place
-  const { field, isResource, uncorrelatable } = position
   const within = (nested: JSONSchemaProps, suffix: string, list?: string): void => {
-    validateWithin(run, childPlace(place, nested), {
+    findRules(found, {
+      place: childPlace(place, nested),
       field: field + suffix,
       isResource: nested['x-kubernetes-embedded-resource'] === true,
       uncorrelatable: uncorrelatable ?? list,
@@ -59,17 +95,13 @@ function validateWithin(run: Run, place: SchemaPlace, position: Position): void 
     within(property, `.properties[${name}]`)
   }
   if (items) within(items, '.items', schema['x-kubernetes-list-type'] === 'map' ? undefined : field)
-  if (!schema['x-kubernetes-validations']?.length) return
-  if (run.invalidFields.some(each => each.startsWith(field))) return
-  for (const [index, rule] of compileRules({ schema, isResource }).rules.entries()) {
-    validateRule(run, rule, { ...position, place, field: `${field}.x-kubernetes-validations[${index}]` })
-  }
+  if (schema['x-kubernetes-validations']?.length) found.push(position)
 }
 
 function validateRule(
   run: Run,
   { rule, program, message, isTransition }: CompiledRule,
-  { field, place, uncorrelatable }: Position & { readonly place: SchemaPlace },
+  { field, place, uncorrelatable }: Position,
 ): void {
   const ruleField = `${field}.rule`
   if (program instanceof InvalidExpression) {

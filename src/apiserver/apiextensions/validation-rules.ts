@@ -56,25 +56,36 @@ export interface CompiledRule {
   readonly isTransition: boolean
 }
 
-/** The rules of a schema itself. */
-export interface CompiledRules {
+/** The rules of a schema itself, each compiled on first use. */
+export class SchemaRules {
   /** The type of `self`. */
   readonly type: Type
-  readonly rules: readonly CompiledRule[]
+  readonly #rules: readonly ValidationRule[]
+  readonly #compiled = new Map<number, CompiledRule>()
+
+  constructor(schema: JSONSchemaProps, isResource: boolean) {
+    this.type = selfType(schema, isResource)
+    this.#rules = rulesIn(schema)
+  }
+
+  *[Symbol.iterator](): Generator<CompiledRule> {
+    for (const [index, rule] of this.#rules.entries()) {
+      yield this.#compiled.getOrInsertComputed(index, () => this.#compile(rule))
+    }
+  }
+
+  #compile(rule: ValidationRule): CompiledRule {
+    const { optionalOldSelf = false } = rule
+    return compileRule(rule, ruleEnvironment(this.type, { optionalOldSelf }))
+  }
 }
 
-/** Compiles at most once for each schema. */
-export function compileRules({ schema, isResource }: Pick<RuleNode, 'schema' | 'isResource'>): CompiledRules {
-  return compiled.getOrInsertComputed(schema, () => {
-    const type = selfType(schema, isResource)
-    const rules = rulesIn(schema).map(rule => {
-      return compileRule(rule, ruleEnvironment(type, { optionalOldSelf: rule.optionalOldSelf === true }))
-    })
-    return { type, rules }
-  })
+/** The same rules each time for a schema. */
+export function schemaRulesOf({ schema, isResource }: Pick<RuleNode, 'schema' | 'isResource'>): SchemaRules {
+  return rulesOfSchemas.getOrInsertComputed(schema, () => new SchemaRules(schema, isResource))
 }
 
-const compiled = new WeakMap<JSONSchemaProps, CompiledRules>()
+const rulesOfSchemas = new WeakMap<JSONSchemaProps, SchemaRules>()
 
 function rulesIn(schema: JSONSchemaProps): readonly ValidationRule[] {
   return schema['x-kubernetes-validations'] ?? []

@@ -77,7 +77,7 @@ async function tryCreate(
       namespaced: resource.scope === 'Namespaced',
     }),
     ...(rules.validate?.(object) ?? []),
-    ...(hooks?.validate?.(object, undefined) ?? []),
+    ...((await hooks?.validate?.(object, undefined, registry.platform.clock)) ?? []),
   ])
   for (const warning of rules.warnings?.(object, undefined) ?? []) request.warn(warning)
   await registry.admission.validate({ ...attributes, object })

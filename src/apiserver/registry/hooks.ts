@@ -5,6 +5,7 @@
 import type { FieldError } from '#/api/field-error.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Resource } from '#/api/resource.ts'
+import type { Clock } from '#/platform/platform.ts'
 import type { UserInfo } from '../request.ts'
 import type { Registry } from './registry.ts'
 import type { StoredObject } from './stored-object.ts'
@@ -13,11 +14,15 @@ import type { WriteRequest } from './write-request.ts'
 export interface ResourceHooks {
   /** Sets fields of a new object from the requesting user. */
   readonly withAuthor?: (object: KubernetesObject, user: UserInfo) => KubernetesObject
-  /** Additional validation; `oldObject` is undefined for a creation. */
+  /**
+   * Additional validation; `oldObject` is undefined for a creation. Long validation yields to the event loop
+   * with `clock.turn`.
+   */
   readonly validate?: (
     object: KubernetesObject,
     oldObject: KubernetesObject | undefined,
-  ) => readonly FieldError[]
+    clock: Pick<Clock, 'turn'>,
+  ) => readonly FieldError[] | Promise<readonly FieldError[]>
   /**
    * Called with the validated object just before it is stored. Throws ApiError to reject.
    */

@@ -115,10 +115,11 @@ async function tryUpdate(updating: Updating, current: StoredObject): Promise<Out
   const validate =
     update.strategy?.validate ??
     (subresource === 'status' ? rules.validateStatusUpdate : rules.validateUpdate)
+  const hooks = registry.hooks.get(qualifiedResourceName(resource))
   rejectInvalid(request, object, [
     ...validateMetadataUpdate(object.metadata, oldObject.metadata),
     ...(validate?.(object, oldObject) ?? []),
-    ...(registry.hooks.get(qualifiedResourceName(resource))?.validate?.(object, oldObject) ?? []),
+    ...((await hooks?.validate?.(object, oldObject, registry.platform.clock)) ?? []),
   ])
   for (const warning of rules.warnings?.(object, oldObject) ?? []) request.warn(warning)
   const representationOf = update.representation?.of ?? itself
