@@ -82,9 +82,11 @@ async function tryDelete(deleting: Deleting, current: StoredObject): Promise<Out
   if (request.dryRun) return { stored: current, isGone: true }
   const isFirst = current.object.metadata.deletionTimestamp === undefined
   if (rules.gracePeriodSeconds === undefined || !isFirst) return remove(deleting, current)
-  // Watchers of a kind with grace periods see the deletionTimestamp before the object is gone.
+  // Watchers of a kind with grace periods see the deletionTimestamp before the object is gone. The turn keeps both
+  // events from being sent as one: a controller that reads its cache would not find the object any more.
   const marked = await markDeleted(deleting, current, { graceSeconds, finalizers })
   if (!('stored' in marked)) return marked
+  await deleting.registry.platform.clock.turn()
   const removed = await remove(deleting, marked.stored)
   const isGone = 'stored' in removed || removed.current === undefined
   return isGone ? { stored: marked.stored, isGone } : removed
