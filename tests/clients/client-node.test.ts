@@ -4,7 +4,7 @@ import * as k8s from '@kubernetes/client-node'
 import { apiClasses, classNameOf, type ApiClass } from './client-node/api-class.ts'
 import { changed } from './client-node/changed.ts'
 import { clusterForFile } from './cluster.ts'
-import { isEstablished, samples, type Sample } from './samples.ts'
+import { hasStatusOfServer, isStatusWritten, samples, type Sample } from './samples.ts'
 import { waitUntil } from '../wait-until.ts'
 
 // API priority and fairness is off, since its controller would update the status of flow schemas
@@ -139,11 +139,11 @@ async function live(api: ApiClass, sample: Sample, home: string): Promise<void> 
   assert.ok(created.metadata.creationTimestamp instanceof Date)
 
   let read = (await api.call(method('read'), { ...place, name })) as Stored
-  if (kind === 'CustomResourceDefinition') {
+  if (hasStatusOfServer(sample)) {
     // The API server itself writes its status.
     await waitUntil(async () => {
       read = (await api.call(method('read'), { ...place, name })) as Stored
-      return isEstablished(read)
+      return isStatusWritten(sample, read)
     })
   } else {
     assert.deepEqual(read, created)

@@ -15,7 +15,7 @@ import {
 import { apiVersionOf } from '#/api/resource.ts'
 import { clusterForFile } from './cluster.ts'
 import { Http2Client, type Answer, type Request } from './http2-client.ts'
-import { isEstablished, samples, type Sample } from './samples.ts'
+import { hasStatusOfServer, isStatusWritten, samples, type Sample } from './samples.ts'
 import { waitUntil } from '../wait-until.ts'
 
 // API priority and fairness is off, since its controller would update the status of flow schemas
@@ -96,11 +96,11 @@ test('objects of every kind are written and read in protobuf, and JSON shows the
       const created = await send('POST', path, sample)
       assert.equal(created.status, 201, `${created.object.message}`)
       let read = await send('GET', one)
-      if (sample.kind === 'CustomResourceDefinition') {
+      if (hasStatusOfServer(sample)) {
         // The API server itself writes its status.
         await waitUntil(async () => {
           read = await send('GET', one)
-          return isEstablished(read.object)
+          return isStatusWritten(sample, read.object)
         })
       } else {
         assert.deepEqual(read.bytes, created.bytes)

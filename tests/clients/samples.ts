@@ -3,8 +3,7 @@
  * field of each type (lists, maps, quantities, IntOrString ports). Namespaced samples are meant for the
  * namespace `samples`, but do not set it.
  */
-import { isTrue } from '#/api/conditions.ts'
-import type { CustomResourceDefinitionStatus } from '#/api/generated/apiextensions/v1.ts'
+import { conditionOf, type Condition } from '#/api/conditions.ts'
 
 export interface Sample {
   readonly apiVersion: string
@@ -273,8 +272,19 @@ function sample(apiVersion: string, kind: string, rest: Partial<Sample>): Sample
   return { apiVersion, kind, metadata: { name: 'sample' }, ...rest }
 }
 
-/** True for a CustomResourceDefinition that is served. */
-export function isEstablished(definition: object): boolean {
-  const { status } = definition as { readonly status?: CustomResourceDefinitionStatus }
-  return isTrue(status?.conditions, 'Established')
+/** Kinds whose status the API server itself writes, and the condition that it sets last in the samples. */
+const statusConditions: ReadonlyMap<string, Condition> = new Map([
+  ['APIService', { type: 'Available', status: 'False' }],
+  ['CustomResourceDefinition', { type: 'Established', status: 'True' }],
+])
+
+export function hasStatusOfServer({ kind }: Sample): boolean {
+  return statusConditions.has(kind)
+}
+
+/** True if the API server has written the status. */
+export function isStatusWritten({ kind }: Sample, object: object): boolean {
+  const { status } = object as { readonly status?: { readonly conditions?: readonly Condition[] } }
+  const expected = statusConditions.get(kind)
+  return conditionOf(status?.conditions, expected?.type ?? '')?.status === expected?.status
 }
