@@ -1,6 +1,6 @@
 /** `k8ts envtest`: a drop-in for the binaries of controller-runtime's envtest. */
 import { resolve } from 'node:path'
-import { parseFlags, valueFlag } from '#/base/flags.ts'
+import { describeFlags, parseFlags, valueFlag } from '#/base/flags.ts'
 import type { Command, Terminal } from '#/command-line/command.ts'
 import { nodePlatform } from '#/platform/node.ts'
 
@@ -24,8 +24,7 @@ The environment variable K8TS_ENVTEST of the tests adds components to kube-apise
   scheduler     the scheduler
   nodes=N       N simulated nodes, which run pods without containers; requires controllers
 
-  --dir DIR                         folder to use instead of one in ~/.cache/k8ts/envtest
-
+${describeFlags(envtestFlags)}
 Examples:
   KUBEBUILDER_ASSETS=$(k8ts envtest) go test ./...
       runs tests that use envtest

@@ -7,8 +7,6 @@ import { makeTemporaryFolder, nodePlatform, standardInputEnd } from '#/platform/
 import { controlPlaneOf, parseNodeCount } from './envtest/test-components.ts'
 import { clusterFlags, runCluster } from './run-cluster.ts'
 
-const { 'data-dir': _folder, 'store': _store, ...serverFlags } = clusterFlags
-
 const testserverFlags = {
   json: boolFlag('print one line of JSON when the cluster is ready, and nothing else'),
   controllers: boolFlag('run controllers (true)'),
@@ -17,9 +15,9 @@ const testserverFlags = {
     parse: parseNodeCount,
     what: 'a number from 0 to 9999',
   }),
-  bind: serverFlags.bind,
-  port: { ...serverFlags.port, help: 'port of the API server (default: a free port)' },
-  v: serverFlags.v,
+  bind: clusterFlags.bind,
+  port: { ...clusterFlags.port, help: 'port of the API server (default: a free port)' },
+  v: clusterFlags.v,
 }
 
 const help = `Usage: k8ts testserver [FLAGS]

@@ -78,11 +78,13 @@ function launcher({ program, folder, help }: Launcher): string {
   const command = [...programCommand(), 'envtest', program, folder]
   return `#!/bin/sh
 # Written by k8ts envtest.
-if [ "\${1-}" = --help ]; then
-  cat <<'END'
+case " $* " in
+  *' --help '* | *' -h '*)
+    cat <<'END'
 ${help}END
-  exit
-fi
+    exit
+    ;;
+esac
 export NODE_COMPILE_CACHE=${shellQuote(join(folder, 'compiled'))}
 export K8TS_MODULE_PACK=${shellQuote(modulePack(folder, program))}
 exec ${command.map(shellQuote).join(' ')} "$@"
