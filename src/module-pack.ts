@@ -40,8 +40,8 @@ export function useModulePack({ path, root }: ModulePackOptions): void {
 /** The first line of a pack is a JSON list of these; the sources follow in the same order. */
 interface PackedModule {
   readonly url: string
-  /** Modification time and size of the file, by which a change is noticed. */
-  readonly mtimeMs: number
+  /** Of the file, to notice a change. Package managers set the modification time, but not this one. */
+  readonly ctimeMs: number
   readonly sizeBytes: number
   /** Length of the source in the pack. */
   readonly packedBytes: number
@@ -80,29 +80,33 @@ function readIfExists(path: string): Buffer {
   }
 }
 
-function isCurrent({ url, mtimeMs, sizeBytes }: PackedModule): boolean {
+function isCurrent({ url, ctimeMs, sizeBytes }: PackedModule): boolean {
   const file = statSync(fileURLToPath(url), { throwIfNoEntry: false })
-  return file?.mtimeMs === mtimeMs && file.size === sizeBytes
+  return file?.ctimeMs === ctimeMs && file.size === sizeBytes
 }
 
 /** Atomic, since processes that end at the same time write the same file. */
 function writePack(path: string, urls: readonly string[]): void {
-  const entries = urls.map(url => {
-    const file = fileURLToPath(url)
-    const { mtimeMs, size: sizeBytes } = statSync(file)
-    const text = readFileSync(file, 'utf8')
-    const source = Buffer.from(file.endsWith('.ts') ? stripTypeScriptTypes(text) : text)
-    return { module: { url, mtimeMs, sizeBytes, packedBytes: source.length }, source }
-  })
-  const header = `${JSON.stringify(entries.map(({ module }) => module))}\n`
   const temporary = `${path}.${process.pid}`
   try {
-    writeFileSync(temporary, Buffer.concat([Buffer.from(header), ...entries.map(({ source }) => source)]))
+    writeFileSync(temporary, packOf(urls))
     renameSync(temporary, path)
   } catch {
     // Without the pack, the next start is only slower.
     rmSync(temporary, { force: true })
   }
+}
+
+function packOf(urls: readonly string[]): Uint8Array {
+  const entries = urls.map(url => {
+    const file = fileURLToPath(url)
+    const { ctimeMs, size: sizeBytes } = statSync(file)
+    const text = readFileSync(file, 'utf8')
+    const source = Buffer.from(file.endsWith('.ts') ? stripTypeScriptTypes(text) : text)
+    return { module: { url, ctimeMs, sizeBytes, packedBytes: source.length }, source }
+  })
+  const header = `${JSON.stringify(entries.map(({ module }) => module))}\n`
+  return Buffer.concat([Buffer.from(header), ...entries.map(({ source }) => source)])
 }
 
 function isModule(format: string | null | undefined): boolean {
