@@ -15,7 +15,7 @@ import {
 } from '#/kubeadm/certificates.ts'
 import { administrator } from '#/kubeadm/identities.ts'
 import { nodeCrypto, nodePlatform } from '#/platform/node.ts'
-import { waitUntil } from '../wait-until.ts'
+import { waitUntil } from './wait-until.ts'
 
 export interface Environment {
   readonly url: string
