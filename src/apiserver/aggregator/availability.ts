@@ -25,7 +25,7 @@ import type { UserInfo } from '../request.ts'
 import type { ApiServices, RemoteApiService } from './api-services.ts'
 import type { ExtensionServer, ExtensionServers } from './extension-servers.ts'
 import { failedDiscoveryCheck, passed, planAvailability, type Availability } from './plan-availability.ts'
-import { SyncLoop } from './sync-loop.ts'
+import { SyncLoop } from '../sync-loop.ts'
 
 export interface AvailabilityOptions {
   /** The registry's admission must admit everything: the writes are those of the server itself. */
@@ -44,6 +44,7 @@ export class AvailabilityController {
     this.#loop = new SyncLoop({
       platform: options.registry.platform,
       failureMessage: 'APIService availability check failed',
+      keyName: 'apiService',
       backoff: checkBackoff,
       sync: (name, signal) => this.#sync(name, signal),
     })

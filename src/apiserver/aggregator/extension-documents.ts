@@ -16,7 +16,7 @@ import type { ApiServices, RemoteApiService } from './api-services.ts'
 import { aggregator } from './availability.ts'
 import type { ExtensionServers } from './extension-servers.ts'
 import { readGroupDiscoveryList, readResourceList } from './read-discovery.ts'
-import { SyncLoop } from './sync-loop.ts'
+import { SyncLoop } from '../sync-loop.ts'
 
 export interface ExtensionDocument {
   readonly resources: readonly ResourceDiscovery[]
@@ -50,6 +50,7 @@ export class ExtensionDocuments {
     this.#loop = new SyncLoop({
       platform: options.platform,
       failureMessage: 'Failed to read the documents of an extension server',
+      keyName: 'apiService',
       backoff: retryBackoff,
       sync: (name, signal) => this.#sync(name, signal),
     })

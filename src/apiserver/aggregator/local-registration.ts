@@ -13,7 +13,7 @@ import { systemWriteRequest } from '../registry/system-write-request.ts'
 import { updateObject } from '../registry/update-object.ts'
 import { apiServiceName, type ApiServices } from './api-services.ts'
 import { localApiService, planRegistration } from './plan-registration.ts'
-import { SyncLoop } from './sync-loop.ts'
+import { SyncLoop } from '../sync-loop.ts'
 
 const retryBackoff: Backoff = { initialMs: 500, maxMs: 60_000, factor: 2, jitter: 0 }
 
@@ -39,6 +39,7 @@ export class LocalRegistration {
     this.#loop = new SyncLoop({
       platform: registry.platform,
       failureMessage: 'Failed to register APIService',
+      keyName: 'apiService',
       backoff: retryBackoff,
       sync: async name => {
         await this.#sync(name, false)

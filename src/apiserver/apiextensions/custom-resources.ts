@@ -3,7 +3,7 @@
  * ones in the scheme, and deletes all instances of a definition before it goes. Every API server does this
  * for itself; their writes of the status are the same.
  */
-import { backoffMs, type Backoff } from '#/base/backoff.ts'
+import type { Backoff } from '#/base/backoff.ts'
 import { customResourceOf } from '#/api/custom-resources/custom-resource.ts'
 import {
   cleanupFinalizer,
@@ -15,7 +15,10 @@ import { versionConversionOf } from '#/api/custom-resources/version-conversion.t
 import { compileVersionSchema } from '#/api/custom-resources/version-schema.ts'
 import { withCondition } from '#/api/conditions.ts'
 import { isApiError } from '#/api/errors.ts'
-import type { CustomResourceDefinition } from '#/api/generated/apiextensions/v1.ts'
+import type {
+  CustomResourceDefinition,
+  CustomResourceDefinitionVersion,
+} from '#/api/generated/apiextensions/v1.ts'
 import { customResourceDefinitions } from '#/api/generated/apiextensions/v1-resources.ts'
 import { hasFinalizer, isBeingDeleted, withoutFinalizer, type Stored } from '#/api/metadata.ts'
 import type { GroupVersionResource, Resource } from '#/api/resource.ts'
@@ -31,18 +34,13 @@ import { keyOf, prefixOf } from '../registry/store-keys.ts'
 import type { StoredObject } from '../registry/stored-object.ts'
 import { systemWriteRequest } from '../registry/system-write-request.ts'
 import { updateObject } from '../registry/update-object.ts'
+import { SyncLoop } from '../sync-loop.ts'
 import { conversionWebhookOf, type ConversionClient } from './conversion-webhook.ts'
 import { evaluateObjectRules } from './evaluate-rules.ts'
 import { ruleNodeOf } from './validation-rules.ts'
 
 /** After a failure to sync a definition. */
 const retryBackoff: Backoff = { initialMs: 1_000, maxMs: 60_000, factor: 2, jitter: 0 }
-
-/** Their writes of the status wait for the disk together. */
-const groupsAtOnce = 16
-
-/** Between checks whether the finalizers of all instances are gone. */
-const finalizePollMs = 1_000
 
 type Definition = Stored<CustomResourceDefinition>
 
@@ -58,11 +56,12 @@ export class CustomResources {
   readonly #webhooks: ConversionClient
   readonly #served = new Map<string, Served>()
   readonly #schemas = new WeakMap<Resource, JsonSchema>()
-  /** Names of definitions to look at. */
-  readonly #pending = new Set<string>()
-  /** Consecutive failures, by name. */
-  readonly #failures = new Map<string, number>()
-  #wake = Promise.withResolvers<void>()
+  /** Names of definitions to sync, by group. */
+  readonly #pending = new Map<string, Set<string>>()
+  /** Syncs one group at a time, because its definitions may claim the same names. */
+  readonly #loop: SyncLoop
+  /** Ends the wait for the instances of a definition that is being deleted, by its name. */
+  readonly #waits = new Map<string, () => void>()
 
   /** The registry's admission must admit everything: the writes are those of the server itself. */
   constructor(registry: Registry, connectHttp: HttpConnect | undefined) {
@@ -70,6 +69,13 @@ export class CustomResources {
     const { platform, cache } = registry
     const client = new WebhookClient({ platform, cache, ...(connectHttp && { connectHttp }) }, noCredentials)
     this.#webhooks = { client, random: platform.random }
+    this.#loop = new SyncLoop({
+      platform,
+      failureMessage: 'Failed to sync CustomResourceDefinitions',
+      keyName: 'group',
+      backoff: retryBackoff,
+      sync: (group, signal) => this.#syncGroup(group, signal),
+    })
   }
 
   /** The schema of a custom resource as its author wrote it. */
@@ -98,14 +104,10 @@ export class CustomResources {
       onReset: () => this.#addAll(),
     }
     cache.subscribe(definitionsPrefix, subscriber)
-    signal.addEventListener('abort', () => this.#wake.resolve(), { once: true })
     this.#addAll()
-    while (!signal.aborted) {
-      await this.#wake.promise
-      this.#wake = Promise.withResolvers()
-      await this.#syncPending(signal)
-    }
+    await this.#loop.run(signal)
     cache.unsubscribe(definitionsPrefix, subscriber)
+    for (const endWait of this.#waits.values()) endWait()
     this.#webhooks.client.close()
   }
 
@@ -121,35 +123,28 @@ export class CustomResources {
   }
 
   #add(names: readonly string[]): void {
-    for (const name of names) this.#pending.add(name)
-    this.#wake.resolve()
+    for (const name of names) {
+      const group = groupOf(name)
+      this.#pending.getOrInsertComputed(group, () => new Set()).add(name)
+      this.#loop.add(group)
+    }
   }
 
-  /** Definitions of a group are synced in turn, since they may claim the same names. */
-  async #syncPending(signal: AbortSignal): Promise<void> {
-    const groups = Map.groupBy(this.#pending, groupOf).values()
-    this.#pending.clear()
-    const syncGroups = async () => {
-      for (const names of groups) {
-        for (const name of names) if (!signal.aborted) await this.#syncOrRetry(name)
+  async #syncGroup(group: string, signal: AbortSignal): Promise<undefined> {
+    const names = this.#pending.get(group) ?? []
+    this.#pending.delete(group)
+    const failures: unknown[] = []
+    for (const name of names) {
+      if (signal.aborted) return
+      try {
+        await this.#sync(name)
+      } catch (error) {
+        if (isApiError(error, 'NotFound')) continue
+        this.#pending.getOrInsertComputed(group, () => new Set()).add(name)
+        failures.push(error)
       }
     }
-    await Promise.all(Array.from({ length: groupsAtOnce }, syncGroups))
-  }
-
-  /** A definition that fails is tried again after a growing pause. */
-  async #syncOrRetry(name: string): Promise<void> {
-    const { clock, log } = this.#registry.platform
-    try {
-      await this.#sync(name)
-      this.#failures.delete(name)
-    } catch (error) {
-      if (isApiError(error, 'NotFound')) return
-      log.warn('Failed to sync CustomResourceDefinition', { customResourceDefinition: name, error })
-      const failures = (this.#failures.get(name) ?? 0) + 1
-      this.#failures.set(name, failures)
-      clock.setTimer(backoffMs(failures, retryBackoff, 0), () => this.#add([name]))
-    }
+    if (failures.length > 0) throw failures[0]
   }
 
   async #sync(name: string): Promise<void> {
@@ -223,16 +218,16 @@ export class CustomResources {
     // Instances are stored whether or not a version is served.
     const version = definition.spec.versions.find(each => each.storage)
     const wasServed = version !== undefined && isEstablished(definition)
-    const left = wasServed ? await this.#deleteInstances(customResourceOf({ definition, version })) : 0
+    const left = wasServed ? await this.#deleteInstances(definition, version) : 0
     if (left > 0) {
       await this.#setTerminating(
         definition,
         'InstanceDeletionInProgress',
         'CustomResource deletion is in progress',
       )
-      this.#registry.platform.clock.setTimer(finalizePollMs, () => this.#add([definition.metadata.name]))
       return
     }
+    this.#waits.get(definition.metadata.name)?.()
     await this.#setTerminating(definition, 'InstanceDeletionCompleted', 'removed all instances')
     await updateObject(
       this.#registry,
@@ -244,7 +239,8 @@ export class CustomResources {
   }
 
   /** Returns how many instances are left, because finalizers hold them. */
-  async #deleteInstances(resource: Resource): Promise<number> {
+  async #deleteInstances(definition: Definition, version: CustomResourceDefinitionVersion): Promise<number> {
+    const resource = customResourceOf({ definition, version })
     const prefix = prefixOf(resource, '')
     const { cache } = this.#registry
     for (const { object } of cache.list(prefix)) {
@@ -257,7 +253,26 @@ export class CustomResources {
       }
     }
     await cache.waitForLatest()
-    return cache.countAfter(prefix, prefix)
+    const left = cache.countAfter(prefix, prefix)
+    if (left > 0) this.#waitForInstances(definition.metadata.name, prefix)
+    return left
+  }
+
+  /** Syncs the definition again when instances are gone. */
+  #waitForInstances(name: string, prefix: string): void {
+    if (this.#waits.has(name)) return
+    const { cache } = this.#registry
+    const subscriber = {
+      onEvents: (events: readonly CacheEvent[]) => {
+        if (events.some(({ current }) => current === undefined)) this.#add([name])
+      },
+      onReset: () => this.#add([name]),
+    }
+    cache.subscribe(prefix, subscriber)
+    this.#waits.set(name, () => {
+      cache.unsubscribe(prefix, subscriber)
+      this.#waits.delete(name)
+    })
   }
 
   async #setTerminating(definition: Definition, reason: string, message: string): Promise<void> {

@@ -15,6 +15,7 @@ function start(sync: (key: string, turn: number) => Promise<number | undefined>)
   const loop = new SyncLoop({
     platform: { clock, log: { ...log, warn: () => undefined } },
     failureMessage: 'failed',
+    keyName: 'key',
     backoff,
     sync: key => {
       lines.push(`${key}@${clock.monotonicMs() - startMs}`)

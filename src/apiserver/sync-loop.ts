@@ -6,6 +6,8 @@ export interface SyncLoopOptions {
   readonly platform: Pick<Platform, 'clock' | 'log'>
   /** Logged when a sync fails; it is tried again after a growing pause. */
   readonly failureMessage: string
+  /** Name of the key in the log: `apiService`. */
+  readonly keyName: string
   readonly backoff: Backoff
   /** Brings a key up to date. Resolves with the time until the next sync, or undefined if only a change needs one. */
   readonly sync: (key: string, signal: AbortSignal) => Promise<number | undefined>
@@ -75,14 +77,14 @@ export class SyncLoop {
   }
 
   async #trySync(key: string, signal: AbortSignal): Promise<number | undefined> {
-    const { sync, backoff, failureMessage } = this.#options
+    const { sync, backoff, failureMessage, keyName } = this.#options
     try {
       const dueMs = await sync(key, signal)
       this.#failures.delete(key)
       return dueMs
     } catch (error) {
       if (signal.aborted) return undefined
-      this.#failureLog.warn(key, failureMessage, { apiService: key, error })
+      this.#failureLog.warn(key, failureMessage, { [keyName]: key, error })
       const failures = (this.#failures.get(key) ?? 0) + 1
       this.#failures.set(key, failures)
       return backoffMs(failures, backoff, 0)
