@@ -1,3 +1,8 @@
+/**
+ * The loop of controllers inside the API server. Keys are synced when they are added, when they are due again and
+ * after failures. One key is never synced twice at the same time, and a slow key does not delay others: several are
+ * synced at a time.
+ */
 import { backoffMs, type Backoff } from '#/base/backoff.ts'
 import { ThrottledLog } from '#/platform/throttled-log.ts'
 import type { Platform, Timer } from '#/platform/platform.ts'
@@ -13,10 +18,6 @@ export interface SyncLoopOptions {
   readonly sync: (key: string, signal: AbortSignal) => Promise<number | undefined>
 }
 
-/**
- * Syncs keys when they are added, when they are due again and after failures. One key is never synced twice at
- * the same time, and a slow key does not delay others: several are synced at a time.
- */
 export class SyncLoop {
   readonly #options: SyncLoopOptions
   readonly #failureLog: ThrottledLog
