@@ -16,30 +16,33 @@ export interface ModulePackOptions {
 
 /** Affects all modules that are imported from now on. */
 export function useModulePack({ path, root }: ModulePackOptions): void {
-  const packed = readPack(path)
+  const folder = fileURLToPath(root)
+  const packed = readPack(path, folder)
   const missed = new Set<string>()
   registerHooks({
     resolve(specifier, context, nextResolve) {
-      const url = resolveOwn(specifier, context.parentURL, root)
-      if (url === undefined || !packed.has(url)) return nextResolve(specifier, context)
-      return { url, format: 'module', shortCircuit: true }
+      const name = resolveOwn(specifier, context.parentURL, root)
+      if (name === undefined || !packed.has(name)) return nextResolve(specifier, context)
+      return { url: root + name, format: 'module', shortCircuit: true }
     },
     load(url, context, nextLoad) {
-      const source = packed.get(url)
+      const name = url.startsWith(root) ? url.slice(root.length) : ''
+      const source = packed.get(name)
       if (source !== undefined) return { format: 'module', source, shortCircuit: true }
       const loaded = nextLoad(url, context)
-      if (url.startsWith(root) && isModule(loaded.format)) missed.add(url)
+      if (name !== '' && isModule(loaded.format)) missed.add(name)
       return loaded
     },
   })
   process.once('exit', () => {
-    if (missed.size > 0) writePack(path, [...packed.keys(), ...missed])
+    if (missed.size > 0) writePack(path, folder, [...packed.keys(), ...missed])
   })
 }
 
 /** The first line of a pack is a JSON list of these; the sources follow in the same order. */
 interface PackedModule {
-  readonly url: string
+  /** Path below the root. */
+  readonly name: string
   /** Of the file, to notice a change. Package managers set the modification time, but not this one. */
   readonly ctimeMs: number
   readonly sizeBytes: number
@@ -47,16 +50,16 @@ interface PackedModule {
   readonly packedBytes: number
 }
 
-/** Sources by URL; empty when there is no pack, or it is outdated. */
-function readPack(path: string): ReadonlyMap<string, Uint8Array> {
+/** Sources by name; empty when there is no pack, or it is outdated. */
+function readPack(path: string, folder: string): ReadonlyMap<string, Uint8Array> {
   const sources = new Map<string, Uint8Array>()
   const content = readIfExists(path)
   let offset = content.indexOf('\n') + 1
   if (offset === 0) return sources
   const modules = parseHeader(content.toString('utf8', 0, offset))
-  if (!modules.every(isCurrent)) return sources
-  for (const { url, packedBytes } of modules) {
-    sources.set(url, content.subarray(offset, offset + packedBytes))
+  if (!modules.every(module => isCurrent(module, folder))) return sources
+  for (const { name, packedBytes } of modules) {
+    sources.set(name, content.subarray(offset, offset + packedBytes))
     offset += packedBytes
   }
   return sources
@@ -80,16 +83,16 @@ function readIfExists(path: string): Buffer {
   }
 }
 
-function isCurrent({ url, ctimeMs, sizeBytes }: PackedModule): boolean {
-  const file = statSync(fileURLToPath(url), { throwIfNoEntry: false })
+function isCurrent({ name, ctimeMs, sizeBytes }: PackedModule, folder: string): boolean {
+  const file = statSync(folder + name, { throwIfNoEntry: false })
   return file?.ctimeMs === ctimeMs && file.size === sizeBytes
 }
 
 /** Atomic, since processes that end at the same time write the same file. */
-function writePack(path: string, urls: readonly string[]): void {
+function writePack(path: string, folder: string, names: readonly string[]): void {
   const temporary = `${path}.${process.pid}`
   try {
-    writeFileSync(temporary, packOf(urls))
+    writeFileSync(temporary, packOf(folder, names))
     renameSync(temporary, path)
   } catch {
     // Without the pack, the next start is only slower.
@@ -97,13 +100,12 @@ function writePack(path: string, urls: readonly string[]): void {
   }
 }
 
-function packOf(urls: readonly string[]): Uint8Array {
-  const entries = urls.map(url => {
-    const file = fileURLToPath(url)
-    const { ctimeMs, size: sizeBytes } = statSync(file)
-    const text = readFileSync(file, 'utf8')
-    const source = Buffer.from(file.endsWith('.ts') ? stripTypeScriptTypes(text) : text)
-    return { module: { url, ctimeMs, sizeBytes, packedBytes: source.length }, source }
+function packOf(folder: string, names: readonly string[]): Uint8Array {
+  const entries = names.map(name => {
+    const { ctimeMs, size: sizeBytes } = statSync(folder + name)
+    const text = readFileSync(folder + name, 'utf8')
+    const source = Buffer.from(name.endsWith('.ts') ? stripTypeScriptTypes(text) : text)
+    return { module: { name, ctimeMs, sizeBytes, packedBytes: source.length }, source }
   })
   const header = `${JSON.stringify(entries.map(({ module }) => module))}\n`
   return Buffer.concat([Buffer.from(header), ...entries.map(({ source }) => source)])
@@ -113,8 +115,18 @@ function isModule(format: string | null | undefined): boolean {
   return format === 'module' || format === 'module-typescript'
 }
 
-/** Undefined for specifiers of packages and of Node's own modules. */
+/**
+ * The name of a module below the root; undefined for specifiers of packages and of Node's own modules. Works on
+ * the text, since parsing URLs takes longer than everything else here.
+ */
 function resolveOwn(specifier: string, parent: string | undefined, root: string): string | undefined {
-  if (specifier.startsWith('#/')) return new URL(specifier.slice(2), root).href
-  return specifier.startsWith('.') ? new URL(specifier, parent).href : undefined
+  if (specifier.startsWith('#/')) return specifier.slice(2)
+  if (!specifier.startsWith('.') || !parent?.startsWith(root)) return undefined
+  const names = parent.slice(root.length).split('/')
+  names.pop()
+  for (const name of specifier.split('/')) {
+    if (name === '..') names.pop()
+    else if (name !== '.') names.push(name)
+  }
+  return names.join('/')
 }

@@ -73,9 +73,13 @@ interface Launcher {
   readonly help: string
 }
 
+/** Most objects of a start stay; with a small young generation, they are copied several times. */
+const semiSpace = '--max-semi-space-size=32'
+
 /** Answers `--help` itself, because envtest asks for it before every start. */
 function launcher({ program, folder, help }: Launcher): string {
-  const command = [...programCommand(), 'envtest', program, folder]
+  const [node = '', ...main] = programCommand()
+  const command = [node, semiSpace, ...main, 'envtest', program, folder]
   return `#!/bin/sh
 # Written by k8ts envtest.
 case " $* " in
