@@ -20,17 +20,17 @@ export function compileListCheck(
 
 /** The identity of an item and the value that the error shows. */
 interface ItemKey {
-  readonly key: string
+  readonly key: unknown
   readonly shown: JsonValue
 }
 
 function keyFinder(schema: JSONSchemaProps): ((item: JsonValue) => ItemKey) | undefined {
   const type = schema['x-kubernetes-list-type']
-  if (type === 'set') return item => ({ key: canonicalJson(item), shown: item })
+  if (type === 'set') return item => ({ key: valueKey(item), shown: item })
   if (type !== 'map') return undefined
   const keys = schema['x-kubernetes-list-map-keys'] ?? []
   return item => {
-    if (!isObject(item)) return { key: canonicalJson(item), shown: item }
+    if (!isObject(item)) return { key: valueKey(item), shown: item }
     const shown = Object.fromEntries(
       keys.flatMap(key => (Object.hasOwn(item, key) ? [[key, item[key] as JsonValue]] : [])),
     )
@@ -43,11 +43,18 @@ function findDuplicates(
   path: string,
   findKey: (item: JsonValue) => ItemKey,
 ): FieldError[] {
-  const seen = new Set<string>()
+  const seen = new Set<unknown>()
   return items.flatMap((item, index) => {
     const { key, shown } = findKey(item)
     const isRepeated = seen.has(key)
     seen.add(key)
     return isRepeated ? [duplicate(`${path}[${index}]`, shown)] : []
   })
+}
+
+/** Most items are strings: those that cannot be confused with the JSON of other values are keys themselves. */
+function valueKey(item: JsonValue): unknown {
+  if (typeof item === 'string') return /^["[{]/.test(item) ? JSON.stringify(item) : item
+  if (typeof item === 'bigint') return Number(item)
+  return typeof item === 'object' && item !== null ? canonicalJson(item) : item
 }
