@@ -69,8 +69,6 @@ const names = [
   'peer-advertise-ip',
   'peer-advertise-port',
   'peer-ca-file',
-  'proxy-client-cert-file',
-  'proxy-client-key-file',
   'runtime-config',
   'service-account-jwks-uri',
   'service-account-signing-endpoint',
