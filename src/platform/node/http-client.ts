@@ -1,5 +1,6 @@
-import { Agent as HttpAgent } from 'node:http'
+import type { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
+import { http } from './builtin-http.ts'
 import { HttpClientError } from '../http-client.ts'
 import type {
   HttpClient,
@@ -40,7 +41,7 @@ class NodeHttpClient implements HttpClient {
     const agentOptions = { keepAlive: true, maxSockets: http1ConnectionsMax, scheduling: 'lifo' } as const
     this.#agent =
       this.#origin.protocol === 'http:'
-        ? new HttpAgent(agentOptions)
+        ? new http.Agent(agentOptions)
         : new HttpsAgent({ ...agentOptions, ...tlsOptions(options) })
   }
 

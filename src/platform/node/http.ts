@@ -1,6 +1,6 @@
 import { constants as cryptoConstants } from 'node:crypto'
 import { once } from 'node:events'
-import { ServerResponse, type IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
   createSecureServer,
   type Http2SecureServer,
@@ -19,6 +19,7 @@ import {
   type HttpServerOptions,
   type HttpTls,
 } from '../http.ts'
+import { http } from './builtin-http.ts'
 import { checkClientCertificate } from './http/client-certificate.ts'
 import { Connection, type Transport } from './http/connection.ts'
 import { ignoringErrors } from './http/exchange.ts'
@@ -176,7 +177,7 @@ class NodeHttpServer implements HttpServer {
     server.on('checkContinue', onRequest as never)
     server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Uint8Array) => {
       const connection = this.#byOrigin.get(request.socket)!
-      const response = new ServerResponse(request)
+      const response = new http.ServerResponse(request)
       response.shouldKeepAlive = false
       response.assignSocket(request.socket)
       response.once('finish', () => request.socket.destroySoon())

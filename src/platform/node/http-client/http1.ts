@@ -1,5 +1,6 @@
-import { request as requestPlain, type Agent, type ClientRequest, type IncomingMessage } from 'node:http'
+import type { Agent, ClientRequest, IncomingMessage } from 'node:http'
 import { request as requestTls } from 'node:https'
+import { http } from '../builtin-http.ts'
 import {
   HttpClientError,
   type HttpClientOptions,
@@ -19,7 +20,7 @@ export function requestHttp1(
   const { promise, resolve, reject } = Promise.withResolvers<HttpClientResponse>()
   const { signal, body, keepContentEncoding } = request
   const origin = new URL(options.origin)
-  const send = origin.protocol === 'http:' ? requestPlain : requestTls
+  const send = origin.protocol === 'http:' ? http.request : requestTls
   const outgoing = send({
     protocol: origin.protocol,
     ...endpointOf(origin),

@@ -1,4 +1,5 @@
-import { request as requestPlain, type IncomingMessage } from 'node:http'
+import type { IncomingMessage } from 'node:http'
+import { http } from '../builtin-http.ts'
 import type { HttpClientOptions, HttpUpgrade, HttpUpgradeRequest } from '../../http-client.ts'
 import { responseOf } from './response.ts'
 import { failureOf, interrupted, plain } from './http1.ts'
@@ -13,7 +14,7 @@ export async function requestUpgrade(
   const origin = new URL(options.origin)
   const socket = await connectHttp1(options, signal)
   const { promise, resolve, reject } = Promise.withResolvers<HttpUpgrade>()
-  const outgoing = requestPlain({
+  const outgoing = http.request({
     createConnection: () => socket,
     path: request.path,
     method: request.method,
