@@ -25,7 +25,7 @@ export interface BackupState {
 }
 
 /** A failed pod is kept for this long, so that its log can be read, and then tried again. */
-const retryMs = 60_000
+const retryMs = 30_000
 
 export function planBackup(state: BackupState): BackupPlan {
   const { cluster, members = [], responding, nowMs, newName } = state
@@ -36,7 +36,10 @@ export function planBackup(state: BackupState): BackupPlan {
   const source = members.find(member => !member.isLearner && responding.has(nameOf(member)))
   const dueMs =
     last === undefined ? 0 : Date.parse(last.lastTime) + (spec.backup?.intervalSeconds ?? 0) * 1_000
-  if (spec.backup === undefined || source === undefined || nowMs < dueMs) return { actions: [], backup: last }
+  // While the cluster is scaled down, the source could be the member that is removed next.
+  const isShrinking = members.length > spec.size
+  if (spec.backup === undefined || source === undefined || isShrinking || nowMs < dueMs)
+    return { actions: [], backup: last }
   const slot = last === undefined ? 0 : (slotOf(last.file) + 1) % spec.backup.retained
   const file = `${metadata.name}-${slot}.db`
   const action = { type: 'create-backup', name: `${newName}-backup`, file, member: nameOf(source) } as const

@@ -243,8 +243,8 @@ test('backups are written one after the other, and the oldest is overwritten', (
     return { ...stored(pod, 'job', createdAgo), status: { phase } }
   }
   assert.equal(actionsOf('1: a+', last(900, 'db-0.db'), [podOf('Running', 900)]), '')
-  assert.equal(actionsOf('1: a+', last(900, 'db-0.db'), [podOf('Failed', 30)]), '')
-  assert.equal(actionsOf('1: a+', last(900, 'db-0.db'), [podOf('Failed', 60)]), 'delete-pod job')
+  assert.equal(actionsOf('1: a+', last(900, 'db-0.db'), [podOf('Failed', 29)]), '')
+  assert.equal(actionsOf('1: a+', last(900, 'db-0.db'), [podOf('Failed', 30)]), 'delete-pod job')
   const done = check('1: a+', last(900, 'db-0.db'), [podOf('Succeeded', 30)])
   assert.deepEqual(done.status.backup, { lastTime: '2026-03-01T12:00:00Z', file: 'db-1.db', pod: 'job' })
   assert.deepEqual(done.actions, [])

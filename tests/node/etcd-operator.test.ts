@@ -53,8 +53,8 @@ test('a cluster is bootstrapped, scaled, repaired, backed up and restored', asyn
     { ...at, subresource: 'scale' },
     { type: 'merge', patch: { spec: { replicas: 1 } } },
   )
-  await client.patch(etcdClusters, at, { type: 'merge', patch: { spec: { backup } } })
   await untilSize(client, 1)
+  await client.patch(etcdClusters, at, { type: 'merge', patch: { spec: { backup } } })
   await waitUntil(async () => (await statusOf(client)).backup !== undefined)
   const { file } = (await statusOf(client)).backup!
   await client.delete(etcdClusters, at)
