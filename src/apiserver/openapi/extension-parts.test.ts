@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { parseJson } from '#/api/text/json.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
 import { mergeOpenApiParts, openApiPart } from './extension-parts.ts'
 
@@ -32,6 +33,18 @@ test('a part has the paths of the group version and all that they refer to', () 
   assert.deepEqual(Object.keys(part?.paths ?? {}), [`${prefix}flunders`])
   assert.deepEqual(part?.definitions, { Flunder: flunder, Meta: meta })
   assert.deepEqual(Object.keys(part?.parameters ?? {}), ['pretty'])
+})
+
+test('a definition may have any name and refer to itself', () => {
+  const text = JSON.stringify(
+    document({ Flunder: { properties: { next: reference('definitions', 'Loop') } } }),
+  )
+  const definitions = `"definitions":{"__proto__":{"properties":{"next":{"$ref":"#/definitions/__proto__"}}},`
+  const renamed = text
+    .replace('"definitions":{', definitions)
+    .replace('#/definitions/Loop', '#/definitions/__proto__')
+  const part = openApiPart(parseJson(Buffer.from(renamed)), prefix)
+  assert.deepEqual(Object.keys(part?.definitions ?? {}), ['Flunder', '__proto__'])
 })
 
 test('malformed OpenAPI documents have no part', () => {

@@ -21,20 +21,26 @@ export function openApiPart(document: JsonValue, pathPrefix: string): OpenApiPar
   const kept = Object.entries(members(document, 'paths')).filter(([path]) => path.startsWith(pathPrefix))
   if (kept.length === 0) return undefined
   const paths = Object.fromEntries(kept)
-  const found: Record<Section, Record<string, unknown>> = { definitions: {}, parameters: {} }
+  // Maps, because names such as `__proto__` are data.
+  const found: Record<Section, Map<string, unknown>> = { definitions: new Map(), parameters: new Map() }
   const pending: unknown[] = [paths]
   // Clients reject a document with a reference that leads nowhere.
   let isComplete = true
   for (let value = pending.pop(); value !== undefined; value = pending.pop()) {
     forEachReference(value, (section, name) => {
-      if (Object.hasOwn(found[section], name)) return
-      const target = members(document, section)[name]
+      if (found[section].has(name)) return
+      const named = members(document, section)
+      const target = Object.hasOwn(named, name) ? named[name] : undefined
       isComplete &&= isObject(target)
-      found[section][name] = target
+      found[section].set(name, target)
       pending.push(target)
     })
   }
-  const part = { paths, ...found }
+  const part: OpenApiPart = {
+    paths,
+    definitions: Object.fromEntries(found.definitions),
+    parameters: Object.fromEntries(found.parameters),
+  }
   return isComplete && isEncodable(part) ? part : undefined
 }
 
