@@ -66,6 +66,15 @@ export async function readObject(resource: Resource, stored: StoredObject): Prom
   return read!
 }
 
+/**
+ * Notes that the written object is what readers of the resource see: it was defaulted and pruned in the version
+ * that is stored.
+ */
+export function markRead(resource: Resource, stored: StoredObject): StoredObject {
+  const name = formNameOf(resource)
+  return name === undefined ? stored : stored.form(name, () => stored)
+}
+
 /** The events as watchers of the resource see them, each shared by all watchers of a version. */
 export async function readEvents(
   resource: Resource,

@@ -5,7 +5,7 @@ import { generateName, subdomainNames } from '#/api/names.ts'
 import { qualifiedResourceName } from '#/api/resource.ts'
 import { validateMetadata } from '#/api/validate-metadata.ts'
 import type { AdmissionAttributes } from '../admission/admission-chain.ts'
-import { convertTo, internalVersionOf } from './convert-objects.ts'
+import { convertTo, internalVersionOf, markRead } from './convert-objects.ts'
 import type { Registry } from './registry.ts'
 import { keyOf } from './store-keys.ts'
 import { encodeForStore, StoredObject } from './stored-object.ts'
@@ -120,9 +120,9 @@ async function insert(
   const result = await translateStoreErrors(request, 'create', () =>
     registry.store.create(key, bytes, { ...(ttlMs && { ttlMs }) }),
   )
-  return result.written
-    ? new StoredObject({ key, revision: result.revision, value: bytes }, written)
-    : undefined
+  if (!result.written) return undefined
+  const stored = new StoredObject({ key, revision: result.revision, value: bytes }, written)
+  return written === object ? markRead(resource, stored) : stored
 }
 
 /** Sets name and namespace from the path. */

@@ -11,7 +11,7 @@ import { apiVersionOf, qualifiedResourceName, type Resource } from '#/api/resour
 import { equalJson } from '#/api/text/json-value.ts'
 import { formatTime } from '#/api/text/time.ts'
 import { validateMetadataUpdate } from '#/api/validate-metadata.ts'
-import { convertTo, internalVersionOf, readObject } from './convert-objects.ts'
+import { convertTo, internalVersionOf, markRead, readObject } from './convert-objects.ts'
 import { createObject } from './create-object.ts'
 import type { Registry } from './registry.ts'
 import { keyOf } from './store-keys.ts'
@@ -215,10 +215,13 @@ async function replace(
       const result = await translateStoreErrors(request, 'update', () =>
         registry.store.update(current.key, bytes, { expectedRevision, ...(ttlMs && { ttlMs }) }),
       )
-      if (result.written)
-        return {
-          stored: new StoredObject({ key: current.key, revision: result.revision, value: bytes }, written),
-        }
+      if (result.written) {
+        const stored = new StoredObject(
+          { key: current.key, revision: result.revision, value: bytes },
+          written,
+        )
+        return { stored: written === reserved ? markRead(resource, stored) : stored }
+      }
       const { current: winner } = result
       return { current: winner && new StoredObject(winner) }
     },
