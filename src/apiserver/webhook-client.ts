@@ -13,6 +13,14 @@ import type { PluginContext } from './admission/plugin-context.ts'
 import { describeFailure, describeRefusal, WebhookCallError } from './webhook-failure.ts'
 import { addressOfService } from './service-address.ts'
 
+/** Versions of AdmissionReview and ConversionReview. */
+export type ReviewVersion = 'v1' | 'v1beta1'
+
+/** The first version that a webhook accepts and this server supports. */
+export function reviewVersionOf(accepted: readonly string[]): ReviewVersion | undefined {
+  return accepted.find(version => version === 'v1' || version === 'v1beta1')
+}
+
 export interface WebhookRequest {
   readonly body: JsonValue
   readonly timeoutSeconds: number

@@ -8,7 +8,7 @@ import { parseJson } from '#/api/text/json.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
 import type { Backoff } from '#/base/backoff.ts'
 import type { Platform } from '#/platform/platform.ts'
-import type { Freshness, ResourceDiscovery } from '../discovery/aggregated.ts'
+import { aggregatedMediaType, type Freshness, type ResourceDiscovery } from '../discovery/aggregated.ts'
 import { openApiPart, type OpenApiPart } from '../openapi/extension-parts.ts'
 import type { RemoteResponse } from '../remote-server.ts'
 import type { UserInfo } from '../request.ts'
@@ -98,7 +98,7 @@ export class ExtensionDocuments {
 
   async #readDiscovery(reading: Reading): Promise<void> {
     const { remote } = reading
-    const accept = ['v2', 'v2beta1'].map(version => aggregatedType(version)).join(',')
+    const accept = `${aggregatedMediaType('v2')},${aggregatedMediaType('v2beta1')}`
     const all = await this.#read(reading, {
       path: '/apis',
       accept,
@@ -199,10 +199,6 @@ interface Read {
 }
 
 const json = 'application/json'
-
-function aggregatedType(version: string): string {
-  return `${json};g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`
-}
 
 /** Without rights: every authenticated user may read OpenAPI documents. */
 const openApiReader: UserInfo = { username: 'system:aggregator', groups: [] }

@@ -1,9 +1,8 @@
 /** Reads the discovery documents of extension servers. Only known fields are kept, and malformed parts left out. */
 import type { GroupVersion, GroupVersionKind } from '#/api/resource.ts'
+import { isObject, type JsonObject } from '#/api/text/json-object.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
 import type { ResourceDiscovery, SubresourceDiscovery } from '../discovery/aggregated.ts'
-
-type JsonObject = { readonly [name: string]: JsonValue }
 
 /** The resources of a group version in an APIGroupDiscoveryList; empty if the list does not contain it. */
 export function readGroupDiscoveryList(
@@ -80,10 +79,6 @@ function optionalNames(value: JsonObject): Pick<ResourceDiscovery, 'verbs' | 'sh
 
 function kindOf(value: JsonObject): GroupVersionKind {
   return { group: text(value, 'group'), version: text(value, 'version'), kind: text(value, 'kind') }
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function objectIn(value: JsonObject, key: string): JsonObject {

@@ -7,13 +7,7 @@ import { get, isObject, withChanges, type JsonObject } from '#/api/text/json-obj
 import { equalJson, type JsonValue } from '#/api/text/json-value.ts'
 import { quote } from '#/api/text/quote.ts'
 import { validateAnnotations } from '#/api/validate-metadata.ts'
-
-export type ReviewVersion = 'v1' | 'v1beta1'
-
-/** The first accepted version that this server supports. */
-export function reviewVersionOf(accepted: readonly string[]): ReviewVersion | undefined {
-  return accepted.find(version => version === 'v1' || version === 'v1beta1')
-}
+import type { ReviewVersion } from '../webhook-client.ts'
 
 export interface ConversionRequest {
   readonly version: ReviewVersion

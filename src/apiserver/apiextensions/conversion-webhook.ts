@@ -8,14 +8,8 @@ import type {
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Random } from '#/platform/platform.ts'
 import { WebhookCallError } from '../webhook-failure.ts'
-import type { WebhookClient } from '../webhook-client.ts'
-import {
-  ConversionResponseError,
-  conversionReview,
-  kindText,
-  readConverted,
-  reviewVersionOf,
-} from './conversion-review.ts'
+import { reviewVersionOf, type WebhookClient } from '../webhook-client.ts'
+import { ConversionResponseError, conversionReview, kindText, readConverted } from './conversion-review.ts'
 
 export interface ConversionClient {
   readonly client: WebhookClient

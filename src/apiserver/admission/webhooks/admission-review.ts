@@ -6,14 +6,8 @@ import { parseGroupVersion } from '#/api/group-version.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
 import { quote } from '#/api/text/quote.ts'
 import { flag, listOf, mapOf, struct, text, versionedStruct } from '../plugin-configuration.ts'
+import type { ReviewVersion } from '../../webhook-client.ts'
 import type { RequestFields } from '../matching/request-fields.ts'
-
-export type ReviewVersion = 'v1' | 'v1beta1'
-
-/** The first accepted version that this server supports. */
-export function reviewVersionOf(accepted: readonly string[]): ReviewVersion | undefined {
-  return accepted.find(version => version === 'v1' || version === 'v1beta1')
-}
 
 export interface ReviewRequest {
   readonly version: ReviewVersion

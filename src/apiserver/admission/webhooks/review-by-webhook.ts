@@ -12,14 +12,13 @@ import {
   checkResponse,
   readReview,
   ResponseError,
-  reviewVersionOf,
   type ExpectedResponse,
   type ReviewResponse,
 } from './admission-review.ts'
 import { WebhookCallError } from '../../webhook-failure.ts'
 import { requestFields } from '../matching/request-fields.ts'
 import { versioned } from './versioned-object.ts'
-import type { WebhookClient } from '../../webhook-client.ts'
+import { reviewVersionOf, type WebhookClient } from '../../webhook-client.ts'
 import type { MatchedWebhook, Webhook } from './webhook.ts'
 
 export interface Reviewer {
