@@ -1,7 +1,7 @@
 /** The custom resource: `manifests/crd.yaml` is its definition. */
 import type { Condition } from 'k8ts/api/conditions'
 import type { KubernetesObject } from 'k8ts/api/metadata'
-import type { Resource } from 'k8ts/controller'
+import { customResource } from 'k8ts/custom-resource'
 
 export interface EtcdCluster extends KubernetesObject {
   readonly spec: EtcdClusterSpec
@@ -53,21 +53,13 @@ export interface BackupStatus {
   readonly pod: string
 }
 
-const group = 'etcd.example.com'
-const version = 'v1'
-
-export const etcdClusters: Resource<EtcdCluster> = {
-  group,
-  version,
+export const etcdClusters = customResource<EtcdCluster>({
+  group: 'etcd.example.com',
+  version: 'v1',
   kind: 'EtcdCluster',
-  listKind: 'EtcdClusterList',
   plural: 'etcdclusters',
-  singular: 'etcdcluster',
   scope: 'Namespaced',
   shortNames: ['etcd'],
   categories: ['all'],
-  verbs: ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
-  schema: { type: 'struct', name: '', fields: new Map(), atomic: false, preserveUnknownFields: true },
-  subresources: new Map(),
-  storage: { group, version },
-}
+  subresources: ['status', 'scale'],
+})
