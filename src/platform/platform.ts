@@ -79,7 +79,18 @@ export interface Files {
   write(path: string, content: Uint8Array | string, options?: { readonly mode?: number }): Promise<void>
   /** Opens a file to append to, creating it when missing. */
   openAppend(path: string, options?: { readonly mode?: number }): Promise<AppendFile>
+  /** Opens an existing file for reads at any position. */
+  openRead(path: string): Promise<ReadFile>
+  /** Starts a writer, e.g. for the files of a log. */
+  openWriter(): Promise<FileWriter>
   truncate(path: string, sizeBytes: number): Promise<void>
+  /** Adds a second name for the content of a file; EEXIST when the name is taken. Durable like `rename`. */
+  link(existing: string, added: string): Promise<void>
+  /**
+   * Locks a file, which is created when missing, until it is released or the process ends in any way. Undefined
+   * when it is locked already.
+   */
+  lock(path: string): Promise<AsyncDisposable | undefined>
   rename(from: string, to: string): Promise<void>
   /** Removes a file, or a folder recursively; does nothing if the path does not exist. */
   remove(path: string): Promise<void>
@@ -104,6 +115,40 @@ export interface AppendFile extends AsyncDisposable {
   append(bytes: Uint8Array): Promise<void>
   sync(): Promise<void>
 }
+
+export interface ReadFile extends AsyncDisposable {
+  /**
+   * Synchronous, since most reads are answered from the page cache. Returns fewer bytes only at the end of the
+   * file.
+   */
+  read(positionBytes: number, lengthBytes: number): Uint8Array
+}
+
+/** Writes to files at any position, without blocking the event loop. Calls are executed one after the other. */
+export interface FileWriter extends AsyncDisposable {
+  /**
+   * Executes the steps in order. Rejects with the first error, whose `step` is the index of the failed step: the
+   * steps before it had their effect, a failed write may have written a part, and the steps after it were not
+   * executed.
+   */
+  perform(steps: readonly FileStep[]): Promise<void>
+}
+
+export type FileStep =
+  /**
+   * Creates the file when missing, with mode 0600, and extends it when needed. Not durable before a `sync`. The
+   * bytes must not be used by the caller afterwards.
+   */
+  | {
+      readonly type: 'write'
+      readonly path: string
+      readonly positionBytes: number
+      readonly bytes: Uint8Array<ArrayBuffer>
+    }
+  /** Makes all earlier writes to the file durable, and its name if this writer created it. */
+  | { readonly type: 'sync'; readonly path: string }
+  /** Ends the use of the file by this writer, e.g. before it is renamed. */
+  | { readonly type: 'close'; readonly path: string }
 
 export interface Processes {
   /** Rejects when the program cannot be started. Aborting the signal kills it. */

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempDisposable, readFile, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { nodeFiles } from './files.ts'
 
@@ -120,3 +123,101 @@ test('stat returns size and modification time', async () => {
   assert.equal(status?.sizeBytes, 4)
   assert.equal(status.modifiedMs, (await stat(path)).mtimeMs)
 })
+
+test('an opened file is read at any position, also after its removal', async () => {
+  await using temporary = await temporaryFolder()
+  const path = join(temporary.path, 'file')
+  await files.write(path, '0123456789')
+  await using file = await files.openRead(path)
+  const read = (positionBytes: number, lengthBytes: number): string => {
+    return Buffer.from(file.read(positionBytes, lengthBytes)).toString()
+  }
+  assert.deepEqual([read(2, 3), read(8, 5), read(10, 1), read(20, 5), read(0, 0)], ['234', '89', '', '', ''])
+  await files.truncate(path, 4)
+  assert.equal(read(2, 10), '23')
+  await files.remove(path)
+  assert.equal(read(0, 10), '0123')
+})
+
+test('opening a missing file for reads fails with ENOENT', async () => {
+  await using temporary = await temporaryFolder()
+  await assert.rejects(files.openRead(join(temporary.path, 'none')), { code: 'ENOENT' })
+})
+
+test('a link is a second name of a file', async () => {
+  await using temporary = await temporaryFolder()
+  const [path, linked] = [join(temporary.path, 'file'), join(temporary.path, 'folder', 'linked')]
+  await files.makeFolder(join(temporary.path, 'folder'))
+  await files.write(path, 'one')
+  await files.link(path, linked)
+  {
+    await using file = await files.openAppend(path)
+    await file.append(Buffer.from('+'))
+  }
+  assert.equal(await textOf(linked), 'one+')
+  await files.write(path, 'two')
+  assert.equal(await textOf(linked), 'one+')
+  await files.remove(path)
+  assert.equal(await textOf(linked), 'one+')
+})
+
+test('a link over an existing file, to a missing one or to a folder fails', async () => {
+  await using temporary = await temporaryFolder()
+  const folder = temporary.path
+  const path = join(folder, 'file')
+  await files.write(path, 'x')
+  await files.write(join(folder, 'taken'), 'y')
+  await assert.rejects(files.link(path, join(folder, 'taken')), { code: 'EEXIST' })
+  await assert.rejects(files.link(join(folder, 'none'), join(folder, 'a')), { code: 'ENOENT' })
+  await assert.rejects(files.link(path, join(folder, 'none', 'a')), { code: 'ENOENT' })
+  await assert.rejects(files.link(folder, join(folder, 'a')), { code: 'EPERM' })
+  assert.equal(await textOf(join(folder, 'taken')), 'y')
+})
+
+test('a lock is exclusive in its process until it is released', async () => {
+  await using temporary = await temporaryFolder()
+  const path = join(temporary.path, 'lock')
+  const first = await files.lock(path)
+  assert.notEqual(first, undefined)
+  assert.notEqual(await files.stat(path), undefined)
+  assert.equal(await files.lock(path), undefined)
+  await using other = await files.lock(join(temporary.path, 'other'))
+  assert.notEqual(other, undefined)
+  await first?.[Symbol.asyncDispose]()
+  await using second = await files.lock(path)
+  assert.notEqual(second, undefined)
+  assert.equal(await files.lock(path), undefined)
+})
+
+test('a lock is exclusive among processes and is released when its process is killed', async () => {
+  await using temporary = await temporaryFolder()
+  const path = join(temporary.path, 'lock')
+  const own = await files.lock(path)
+  assert.equal(await text(startLocker(path).stdout), 'locked by another')
+  await own?.[Symbol.asyncDispose]()
+  using locker = startLocker(path)
+  assert.equal(String((await once(locker.stdout, 'data'))[0]), 'locked')
+  assert.equal(await files.lock(path), undefined)
+  locker.kill('SIGKILL')
+  await once(locker, 'exit')
+  await using again = await files.lock(path)
+  assert.notEqual(again, undefined)
+})
+
+test('a lock in a missing folder fails with ENOENT', async () => {
+  await using temporary = await temporaryFolder()
+  await assert.rejects(files.lock(join(temporary.path, 'none', 'lock')), { code: 'ENOENT' })
+})
+
+/** A process that tries to lock the file and, if it has the lock, does not end. It keeps no reference to the lock. */
+function startLocker(path: string) {
+  const program = `
+    const { nodeFiles } = await import(${JSON.stringify(new URL('files.ts', import.meta.url).href)})
+    const isLocked = (await nodeFiles().lock(${JSON.stringify(path)})) !== undefined
+    await new Promise(setImmediate)
+    gc()
+    process.stdout.write(isLocked ? 'locked' : 'locked by another')
+    if (isLocked) setInterval(() => {}, 1_000)`
+  const parameters = ['--expose-gc', '--input-type=module', '--eval', program]
+  return spawn(process.execPath, parameters, { stdio: ['ignore', 'pipe', 'inherit'] })
+}

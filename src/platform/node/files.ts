@@ -1,7 +1,21 @@
 import { randomUUID } from 'node:crypto'
-import { chmod, mkdir, open, readdir, readFile, rename, rm, stat, type FileHandle } from 'node:fs/promises'
+import { closeSync, openSync, readSync } from 'node:fs'
+import {
+  chmod,
+  link,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  type FileHandle,
+} from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import type { AppendFile, Files, FileStatus } from '../platform.ts'
+import { DatabaseSync } from 'node:sqlite'
+import type { AppendFile, Files, FileStatus, ReadFile } from '../platform.ts'
+import { NodeFileWriter } from './file-writer.ts'
 import { withPath } from './with-path.ts'
 
 export function nodeFiles(): Files {
@@ -9,7 +23,11 @@ export function nodeFiles(): Files {
     read: readFile,
     write,
     openAppend,
+    openRead: async path => new NodeReadFile(openSync(path, 'r')),
+    openWriter: async () => new NodeFileWriter(),
     truncate,
+    link: linkDurably,
+    lock: lockFile,
     rename: renameDurably,
     remove,
     makeFolder,
@@ -87,6 +105,30 @@ class NodeAppendFile implements AppendFile {
   }
 }
 
+class NodeReadFile implements ReadFile {
+  #descriptor: number
+
+  constructor(descriptor: number) {
+    this.#descriptor = descriptor
+  }
+
+  read(positionBytes: number, lengthBytes: number): Uint8Array {
+    const bytes = new Uint8Array(lengthBytes)
+    let done = 0
+    while (done < lengthBytes) {
+      const count = readSync(this.#descriptor, bytes, done, lengthBytes - done, positionBytes + done)
+      if (count === 0) break
+      done += count
+    }
+    return bytes.subarray(0, done)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#descriptor >= 0) closeSync(this.#descriptor)
+    this.#descriptor = -1
+  }
+}
+
 async function truncate(path: string, sizeBytes: number): Promise<void> {
   const file = await open(path, 'r+')
   try {
@@ -96,6 +138,40 @@ async function truncate(path: string, sizeBytes: number): Promise<void> {
     await file.close()
   }
 }
+
+async function linkDurably(existing: string, added: string): Promise<void> {
+  await link(existing, added)
+  await syncFolder(dirname(added))
+}
+
+/**
+ * Node has no call for locks of the operating system; SQLite takes one on the file of a database, and the operating
+ * system releases it when the process ends in any way. It would also release it when this process opens and closes
+ * the file by other means, as POSIX has it: a file that serves as a lock has no other use.
+ */
+async function lockFile(path: string): Promise<AsyncDisposable | undefined> {
+  // SQLite's error does not tell that the folder is missing.
+  await stat(dirname(path))
+  const lock = new DatabaseSync(path, { timeout: 0 })
+  try {
+    lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
+  } catch (error) {
+    lock.close()
+    if ((error as { readonly errcode?: number }).errcode === sqliteBusy) return undefined
+    throw error
+  }
+  heldLocks.add(lock)
+  return {
+    [Symbol.asyncDispose]: async () => {
+      if (heldLocks.delete(lock)) lock.close()
+    },
+  }
+}
+
+/** Prevents the garbage collection of a lock, which would release it. */
+const heldLocks = new Set<DatabaseSync>()
+
+const sqliteBusy = 5
 
 async function renameDurably(from: string, to: string): Promise<void> {
   await rename(from, to)

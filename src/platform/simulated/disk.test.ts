@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import type { FileStep } from '../platform.ts'
 import { Simulation, type SimulatedHost } from '../simulated.ts'
 
 const bytes = (text: string): Uint8Array => Buffer.from(text)
 
-test('synced data survives every crash; of unsynced data a prefix may', async () => {
-  const seen = { all: 0, none: 0, part: 0, garbage: 0 }
-  for (let seed = 0; seed < 60; seed++) {
+test('synced data survives every crash; of an unsynced write all, nothing, a prefix or some sectors', async () => {
+  const seen = { all: 0, none: 0, prefix: 0, holes: 0, garbage: 0 }
+  for (let seed = 0; seed < 100; seed++) {
     const { simulation, host } = start(seed)
     const tail = 'abcdefghij'.repeat(200)
     await simulation.run(
@@ -19,13 +20,137 @@ test('synced data survives every crash; of unsynced data a prefix may', async ()
     )
     const after = await crashAndRead(simulation, host, '/log')
     assert(after.startsWith('safe'), `seed ${seed} lost what was synced`)
-    const kept = after.slice(4)
-    assert(kept.length <= tail.length)
-    const torn = kept !== tail.slice(0, kept.length)
-    if (torn) assert.equal(kept.slice(0, kept.length - 512), tail.slice(0, Math.max(0, kept.length - 512)))
-    seen[torn ? 'garbage' : kept === '' ? 'none' : kept === tail ? 'all' : 'part']++
+    seen[outcome(sectors(after), sectors(`safe${tail}`))]++
   }
   for (const [kind, count] of Object.entries(seen)) assert(count > 0, `no seed gave ${kind}`)
+})
+
+function sectors(content: string): string[] {
+  return content.match(/.{1,512}/gs) ?? []
+}
+
+/** Only one sector may contain bytes that were never written, and it is the last of those that were kept. */
+function outcome(after: string[], full: string[]): 'all' | 'none' | 'prefix' | 'holes' | 'garbage' {
+  assert(after.join('').length <= full.join('').length)
+  const isLost = (sector: string): boolean => /^(safe)?\0*$/.test(sector)
+  const strange = after.findIndex((sector, index) => !isLost(sector) && !full[index]?.startsWith(sector))
+  if (strange >= 0) {
+    assert(after.slice(strange + 1).every(isLost))
+    return 'garbage'
+  }
+  if (after.join('') === full.join('')) return 'all'
+  if (after.join('') === 'safe') return 'none'
+  return after.some(isLost) ? 'holes' : 'prefix'
+}
+
+test('of several unsynced writes any may survive a crash, also without the earlier ones', async () => {
+  const outcomes = new Set<string>()
+  for (let seed = 0; seed < 60; seed++) {
+    const { simulation, host } = start(seed, { garbageRate: 0 })
+    await simulation.run(
+      (async () => {
+        await host.files.write('/data', '....')
+        await using writer = await host.files.openWriter()
+        const steps = ['a', 'b', 'c'].map((letter, index) => writeStep('/data', index, letter))
+        await writer.perform(steps)
+      })(),
+    )
+    outcomes.add(await crashAndRead(simulation, host, '/data'))
+  }
+  const expected = ['....', '..c.', '.b..', '.bc.', 'a...', 'a.c.', 'ab..', 'abc.']
+  assert.deepEqual([...outcomes].sort(), expected)
+})
+
+test('a write that survives a crash keeps its order with the synced writes', async () => {
+  for (let seed = 0; seed < 20; seed++) {
+    const { simulation, host } = start(seed)
+    await simulation.run(
+      (async () => {
+        await using writer = await host.files.openWriter()
+        const failing = writer.perform([writeStep('/data', 0, 'older'), { type: 'sync', path: '/data' }])
+        host.disk.failNext('sync', 'EIO')
+        await assert.rejects(failing, { code: 'EIO' })
+        await writer.perform([writeStep('/data', 0, 'newer'), { type: 'sync', path: '/data' }])
+      })(),
+    )
+    assert.equal(await crashAndRead(simulation, host, '/data'), 'newer')
+  }
+})
+
+test('the oldest of very many unsynced writes survive a crash, as the kernel has written them back', async () => {
+  const { simulation, host } = start(1)
+  const steps = Array.from({ length: 10_000 }, (_, index) => writeStep('/data', index, 'x'))
+  await simulation.run(
+    (async () => {
+      await host.files.write('/data', '')
+      await using writer = await host.files.openWriter()
+      await writer.perform(steps)
+    })(),
+  )
+  const after = await crashAndRead(simulation, host, '/data')
+  assert.match(after.slice(0, 5_000), /^x{5000}$/)
+  assert.doesNotMatch(after, /^x{10000}$/)
+})
+
+test('a file with two names is torn once, and only the name that was not synced may be lost', async () => {
+  const lost = new Set<boolean>()
+  for (let seed = 0; seed < 20; seed++) {
+    const { simulation, host } = start(seed)
+    const { files } = host
+    await simulation.run(
+      (async () => {
+        await files.makeFolder('/folder')
+        await (await files.openAppend('/new')).append(bytes('unsynced'))
+        await files.link('/new', '/folder/linked')
+      })(),
+    )
+    const linked = await crashAndRead(simulation, host, '/folder/linked')
+    const isLost = (await simulation.run(host.files.stat('/new'))) === undefined
+    lost.add(isLost)
+    if (!isLost) assert.equal(await readText(simulation, host, '/new'), linked)
+  }
+  assert.deepEqual(lost, new Set([true, false]))
+})
+
+test('the name of a file is durable after a sync by the file writer that created it', async () => {
+  const kept = { byCreator: 0, byOther: 0 }
+  for (let seed = 0; seed < 20; seed++) {
+    const { simulation, host } = start(seed)
+    const { files } = host
+    await simulation.run(
+      (async () => {
+        const [creator, other] = [await files.openWriter(), await files.openWriter()]
+        await creator.perform([
+          writeStep('/a', 0, 'x'),
+          { type: 'sync', path: '/a' },
+          writeStep('/b', 0, 'x'),
+        ])
+        await other.perform([{ type: 'sync', path: '/b' }])
+      })(),
+    )
+    await crash(simulation, host)
+    const names = await simulation.run(host.files.list('/'))
+    if (names.includes('a')) kept.byCreator++
+    if (names.includes('b')) kept.byOther++
+  }
+  assert.equal(kept.byCreator, 20)
+  assert(kept.byOther > 0 && kept.byOther < 20)
+})
+
+test('a crash in the middle of steps leaves the steps before it, and none after it', async () => {
+  const outcomes = new Set<string>()
+  for (let seed = 0; seed < 30; seed++) {
+    const { simulation, host } = start(seed, { syncMinMs: 1, syncMaxMs: 1, garbageRate: 0 })
+    const writer = await simulation.run(host.files.openWriter())
+    const synced = (text: string) => [writeStep('/log', 0, text), { type: 'sync', path: '/log' } as const]
+    void writer.perform([...synced('1'), ...synced('2')])
+    void writer.perform(synced('3'))
+    await simulation.advance(1.5)
+    outcomes.add(await crashAndRead(simulation, host, '/log'))
+    assert.equal(await simulation.settle(), true)
+    assert.match(await readText(simulation, host, '/log'), /^[12]$/)
+  }
+  assert.deepEqual([...outcomes].sort(), ['1', '2'])
 })
 
 test('a sync covers earlier appends only', async () => {
@@ -203,5 +328,13 @@ async function crash(simulation: Simulation, host: SimulatedHost): Promise<void>
 
 async function crashAndRead(simulation: Simulation, host: SimulatedHost, path: string): Promise<string> {
   await crash(simulation, host)
+  return readText(simulation, host, path)
+}
+
+function writeStep(path: string, positionBytes: number, text: string): FileStep {
+  return { type: 'write', path, positionBytes, bytes: new Uint8Array(Buffer.from(text)) }
+}
+
+async function readText(simulation: Simulation, host: SimulatedHost, path: string): Promise<string> {
   return Buffer.from(await simulation.run(host.files.read(path))).toString('latin1')
 }

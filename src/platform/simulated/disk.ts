@@ -1,62 +1,51 @@
 /**
- * The disk of one host: a tree in memory that tracks which content would survive a crash.
+ * The disk of one host: a tree in memory that tracks which content would survive a crash. By default it is sound:
+ * what was synced stays as it was written.
  *
- * Effects of a crash: bytes appended since the last sync of a file are kept completely, lost, or kept up to a
- * random byte, and the last sector of the kept part may be garbage. A truncation may be undone unless it was
- * followed by a sync. A file that was opened for appending and never synced may be missing. Atomic writes,
- * renames, removals and new folders are durable once they have returned, as on a journaling file system with
- * synced folders; a renamed file can still be torn inside. A failed sync leaves the file unsafe forever,
+ * Effects of a crash: each write to a file since its last sync is kept completely, lost, or kept in part,
+ * independently of the others, so that later writes may be there without earlier ones. A part is all bytes up to a
+ * random one, or any of the sectors, of which the last may be garbage. Bytes that were synced are not affected,
+ * unless they were written again; the kernel also writes the oldest of many changes by itself. A truncation may be
+ * undone unless it was followed by a sync. A new file that was never synced may be missing. Atomic writes, renames,
+ * links, removals and new folders are durable once they have returned, as on a journaling file system with synced
+ * folders; a renamed file can still be torn inside. After a failed sync what it should have made durable may be lost
  * regardless of later syncs, as in Linux.
+ *
+ * A disk that lies (see `DiskFaults`) stores a write with a flipped bit, not at all, or in a sector of its own or of
+ * another file where it does not belong. A write that is not stored may still have extended its file, with zeros. The
+ * program sees its own bytes until they are synced, and then what is stored, as if the page cache had dropped them. A
+ * read fails, returns a flipped bit once, or finds a bit that has flipped for ever. Files at rest rot (`rot`) and are
+ * damaged (`damage`): cut, zeroed, deleted, swapped, replaced by an older copy. Names and modes have no faults.
  */
 import { posix } from 'node:path'
+import { assert } from '#/base/assert.ts'
 import type { Random } from '../platform.ts'
-import { chance } from './labelled-random.ts'
+import {
+  cutContent,
+  flipBit,
+  lostWrite,
+  misdirectedWrite,
+  zeroSector,
+  type RandomSource,
+} from './corruption.ts'
+import {
+  faultless,
+  unlimitedBytes,
+  type DiskControl,
+  type DiskFaults,
+  type DiskOperation,
+  type FileDamage,
+} from './disk-faults.ts'
 import { File } from './file.ts'
+import type { FileWrite } from './file-content.ts'
+import { chance } from './labelled-random.ts'
+import type { Tearing } from './torn-write.ts'
 import { systemError, type World } from './world.ts'
-
-/** Rates are probabilities from 0 to 1. */
-export interface DiskFaults {
-  /** Duration of every operation except sync. */
-  readonly accessMs: number
-  readonly syncMinMs: number
-  readonly syncMaxMs: number
-  /** Rate of writes and syncs that fail with EIO. */
-  readonly errorRate: number
-  /** Rate of torn files with garbage in the last surviving sector. */
-  readonly garbageRate: number
-  /** Writes that would exceed it fail with ENOSPC. */
-  readonly capacityBytes: number
-  /** Syncs return without making anything durable. For proving that a test would detect it. */
-  readonly ignoresSync: boolean
-}
-
-/** No capacity limit; usage is not computed. */
-const unlimitedBytes = Number.MAX_SAFE_INTEGER
-
-const faultless: DiskFaults = {
-  accessMs: 0.01,
-  syncMinMs: 0.5,
-  syncMaxMs: 2,
-  errorRate: 0,
-  garbageRate: 0.3,
-  capacityBytes: unlimitedBytes,
-  ignoresSync: false,
-}
-
-export type DiskOperation = 'write' | 'append' | 'sync' | 'truncate' | 'rename' | 'remove' | 'make-folder'
-
-/** Fault injection into a disk. */
-export interface DiskControl {
-  readonly faults: DiskFaults
-  readonly usedBytes: number
-  /** Changes these faults from now on and keeps the rest. */
-  setFaults(faults: Partial<DiskFaults>): void
-  /** The next operation of this kind fails with this error. */
-  failNext(operation: DiskOperation, code: 'EIO' | 'ENOSPC'): void
-}
 
 export interface Folder {
   readonly entries: Map<string, Folder | File>
+  /** Names of new files, which a crash may remove. */
+  readonly unsyncedNames: Set<string>
   readonly mode: number
   modifiedMs: number
 }
@@ -65,7 +54,7 @@ export class Disk implements DiskControl {
   readonly #world: World
   readonly #host: string
   #faults: DiskFaults
-  readonly #root: Folder = { entries: new Map(), mode: 0o755, modifiedMs: 0 }
+  readonly #root: Folder = emptyFolder({ mode: 0o755, modifiedMs: 0 })
   readonly #failures: { readonly operation: DiskOperation; readonly code: string }[] = []
 
   constructor(options: { world: World; host: string; faults: Partial<DiskFaults> }) {
@@ -80,7 +69,8 @@ export class Disk implements DiskControl {
 
   get usedBytes(): number {
     let bytes = 0
-    for (const file of this.#files(this.#root)) bytes += file.sizeBytes
+    // A set, since a file may have several names.
+    for (const file of new Set(this.#files(this.#root, '').map(([, file]) => file))) bytes += file.sizeBytes
     return bytes
   }
 
@@ -101,7 +91,8 @@ export class Disk implements DiskControl {
     const index = this.#failures.findIndex(failure => failure.operation === operation)
     const [failure] = index < 0 ? [] : this.#failures.splice(index, 1)
     if (failure !== undefined) return systemError(failure.code, `injected into ${operation}`)
-    const strikes = chance(this.random, this.label(`${operation} error`), this.#faults.errorRate)
+    const rate = operation === 'read' ? this.#faults.readErrorRate : this.#faults.errorRate
+    const strikes = chance(this.random, this.label(`${operation} error`), rate)
     return strikes ? systemError('EIO', operation) : undefined
   }
 
@@ -151,33 +142,195 @@ export class Disk implements DiskControl {
     return { folder: this.folder(posix.dirname(posix.normalize(where))), name }
   }
 
+  /** The bytes are not copied and must not change. */
+  write(file: File, { path, positionBytes, bytes }: WritePlace): void {
+    const given: FileWrite = { type: 'write', positionBytes, bytes }
+    const fault = bytes.length === 0 ? undefined : this.#drawWriteFault()
+    if (fault === undefined) return file.change(given)
+    this.#record(`${fault} ${bytes.length} bytes at ${positionBytes} of ${path}`)
+    if (fault === 'flips a bit of') return file.change(given, flippedWrite(given, this.#source('write flip')))
+    file.change(given, lostWrite(given, this.#source('lost write')))
+    if (fault === 'misdirects') this.#misdirect(file, given)
+  }
+
+  read(file: File, { path, positionBytes = 0, lengthBytes = file.sizeBytes }: ReadPlace): Uint8Array {
+    const error = this.dueError('read')
+    if (error !== undefined) throw error
+    const { readFlipRate, readRotRate } = this.#faults
+    if (chance(this.random, this.label('read rot'), readRotRate)) {
+      this.#rot(file, { path, positionBytes, lengthBytes })
+    }
+    const bytes = file.read(positionBytes, lengthBytes)
+    if (bytes.length > 0 && chance(this.random, this.label('read flip'), readFlipRate)) {
+      const { change, what } = flipBit({ positionBytes, bytes }, this.#source('read flip'))
+      bytes.set(change.bytes, change.positionBytes - positionBytes)
+      this.#record(`returns ${path} with ${what}`)
+    }
+    return bytes
+  }
+
+  durableContent(path: string): Uint8Array {
+    return this.file(path).durableContent
+  }
+
+  rot(path?: string): string | undefined {
+    const files = [...this.#files(this.#root, '')].filter(([where, file]) => {
+      return file.durableSizeBytes > 0 && (path === undefined || where === posix.normalize(path))
+    })
+    if (files.length === 0) return undefined
+    const [where, file] = files[this.random.integer(this.label('rotten file'), files.length)]!
+    return this.#rot(file, { path: where })
+  }
+
+  damage(path: string, damage: FileDamage): string {
+    const what = `${path}: ${this.#damage(path, damage)}`
+    this.#record(`damage of ${what}`)
+    return what
+  }
+
+  /** How unsynced changes are torn. */
+  tearing(): Tearing {
+    return { ...this.#source('tear'), garbageRate: this.#faults.garbageRate }
+  }
+
   /** Simulates a power failure. */
   crash(): void {
-    this.#tear(this.#root, '')
+    this.#loseNames(this.#root, '')
+    // A file with several names is torn once.
+    const torn = new Set<File>()
+    for (const [where, file] of this.#files(this.#root, '')) {
+      if (torn.has(file)) continue
+      torn.add(file)
+      const damage = file.crash(this.tearing())
+      if (damage !== undefined) this.#record(`tore ${where}: ${damage}`)
+    }
   }
 
-  #tear(folder: Folder, prefix: string): void {
+  #drawWriteFault(): WriteFault | undefined {
+    const { writeFlipRate, lostWriteRate, misdirectedWriteRate } = this.#faults
+    if (chance(this.random, this.label('write flip'), writeFlipRate)) return 'flips a bit of'
+    if (chance(this.random, this.label('lost write'), lostWriteRate)) return 'loses'
+    return chance(this.random, this.label('misdirected write'), misdirectedWriteRate)
+      ? 'misdirects'
+      : undefined
+  }
+
+  /** Stores the write in a wrong sector of its own or of another file, if there is one. */
+  #misdirect(file: File, given: FileWrite): void {
+    const source = this.#source('misdirected write')
+    const others = [...this.#files(this.#root, '')].filter(([, other]) => other !== file)
+    const own: [string, File] = ['the same file', file]
+    const other =
+      others.length === 0 ? own : others[this.random.integer(`${source.label} file`, others.length)]!
+    const candidates = chance(this.random, `${source.label} own`, 0.5) ? [own, other] : [other, own]
+    for (const [where, target] of candidates) {
+      const sizeBytes = target.durableSizeBytes
+      const landed = misdirectedWrite(given, { ...source, sizeBytes, isSameFile: target === file })
+      if (landed === undefined) continue
+      target.damage(landed)
+      return this.#record(`stores them at ${landed.positionBytes} of ${where}`)
+    }
+  }
+
+  /** Flips a bit of the durable content. */
+  #rot(file: File, { path, positionBytes = 0, lengthBytes }: ReadPlace): string | undefined {
+    const endBytes = lengthBytes === undefined ? undefined : positionBytes + lengthBytes
+    const bytes = file.durableContent.subarray(positionBytes, endBytes)
+    if (bytes.length === 0) return undefined
+    const { change, what } = flipBit({ positionBytes, bytes }, this.#source('rot'))
+    file.damage(change)
+    this.#record(`rot of ${path}: ${what}`)
+    return `${path}: ${what}`
+  }
+
+  #damage(path: string, damage: FileDamage): string {
+    const file = this.file(path)
+    const { folder, name } = this.parent(path)
+    if (damage === 'delete') {
+      folder.entries.delete(name)
+      folder.unsyncedNames.delete(name)
+      return 'deleted'
+    }
+    if (typeof damage === 'string') {
+      const content = file.durableContent
+      assert(content.length > 0, `cannot damage ${path}: it has no durable content`)
+      const { change, what } = corrupt[damage](content, this.#source('damage'))
+      file.damage(change)
+      return what
+    }
+    if ('swapWith' in damage) {
+      const other = this.parent(damage.swapWith)
+      folder.entries.set(name, this.file(damage.swapWith))
+      other.folder.entries.set(other.name, file)
+      return `swapped with ${damage.swapWith}`
+    }
+    file.damage({ type: 'truncate', sizeBytes: 0 })
+    file.damage({ type: 'write', positionBytes: 0, bytes: damage.replaceBy })
+    return `replaced by ${damage.replaceBy.length} bytes`
+  }
+
+  #source(what: string): RandomSource {
+    return { random: this.random, label: this.label(what) }
+  }
+
+  #record(what: string): void {
+    this.#world.trace.record(this.#host, `disk ${what}`)
+  }
+
+  #loseNames(folder: Folder, prefix: string): void {
+    for (const name of folder.unsyncedNames) {
+      if (!chance(this.random, this.label('lost name'), 0.5)) continue
+      folder.entries.delete(name)
+      this.#record(`lost ${prefix}/${name}`)
+    }
+    folder.unsyncedNames.clear()
+    for (const [name, entry] of folder.entries) {
+      if (!(entry instanceof File)) this.#loseNames(entry, `${prefix}/${name}`)
+    }
+  }
+
+  /** All files with their paths; a file with several names several times. */
+  *#files(folder: Folder, prefix: string): Generator<[where: string, file: File]> {
     for (const [name, entry] of folder.entries) {
       const where = `${prefix}/${name}`
-      if (!(entry instanceof File)) {
-        this.#tear(entry, where)
-      } else if (!entry.isNameSafe && chance(this.random, this.label('lost name'), 0.5)) {
-        folder.entries.delete(name)
-        this.#world.trace.record(this.#host, `disk lost ${where}`)
-      } else {
-        const { garbageRate } = this.#faults
-        const torn = entry.tear(this.random, { label: this.label('tear'), garbageRate })
-        if (torn !== undefined) this.#world.trace.record(this.#host, `disk tore ${where}: ${torn}`)
-      }
+      if (entry instanceof File) yield [where, entry]
+      else yield* this.#files(entry, where)
     }
   }
+}
 
-  *#files(folder: Folder): Generator<File> {
-    for (const entry of folder.entries.values()) {
-      if (entry instanceof File) yield entry
-      else yield* this.#files(entry)
-    }
-  }
+/** As a verb, for the trace. */
+type WriteFault = 'flips a bit of' | 'loses' | 'misdirects'
+
+/** The part of a file that is written. */
+interface WritePlace {
+  readonly path: string
+  readonly positionBytes: number
+  readonly bytes: Uint8Array
+}
+
+/** The part of a file that is read; by default all of it. */
+interface ReadPlace {
+  readonly path: string
+  readonly positionBytes?: number
+  readonly lengthBytes?: number
+}
+
+const corrupt = {
+  'flip-bit': (bytes: Uint8Array, source: RandomSource) => flipBit({ positionBytes: 0, bytes }, source),
+  'zero-sector': zeroSector,
+  'truncate': cutContent,
+}
+
+function flippedWrite(given: FileWrite, source: RandomSource): FileWrite {
+  const bytes = Uint8Array.from(given.bytes)
+  const { change } = flipBit(given, source)
+  bytes.set(change.bytes, change.positionBytes - given.positionBytes)
+  return { ...given, bytes }
+}
+
+export function emptyFolder(options: { mode: number; modifiedMs: number }): Folder {
+  return { entries: new Map(), unsyncedNames: new Set(), ...options }
 }
 
 /** The components of the path, from the root. */

@@ -1,137 +1,124 @@
 /**
- * One file of a simulated disk: the content that programs see, and which part of it would survive a crash.
+ * One file of a simulated disk: the content that programs see, the durable content, and the changes since the last
+ * sync, of which a crash may leave any part. A faulty disk stores other changes than it was given: programs see their
+ * own ones until they are synced, as in a page cache, and then what was stored.
  */
-import type { Random } from '../platform.ts'
-import { chance } from './labelled-random.ts'
+import { FileContent, type FileChange } from './file-content.ts'
+import { tearChange, type Tearing } from './torn-write.ts'
 
-/** Unit of disk writes. */
-const sectorBytes = 512
+/** Changes of one file that are not synced; at this number the kernel writes the older half of them to the disk. */
+const unsyncedMax = 10_000
 
 export class File {
   readonly mode: number
   modifiedMs: number
-  /** The first `#sizeBytes` are the content; the rest is spare capacity. */
-  #buffer: Uint8Array
-  #sizeBytes: number
-  /** Length of the prefix that survives a crash, unless `#beforeCut` is set. */
-  #safeBytes: number
-  /** The durable content from before a truncation that is not durable yet. */
-  #beforeCut: Uint8Array | undefined
-  #syncFailed = false
-  /** True if the directory entry survives a crash. */
-  isNameSafe: boolean
+  /** True while a life holds the lock of the file. */
+  isLocked = false
+  /** The durable content with all changes since. */
+  #content = new FileContent(new Uint8Array(0))
+  #durable = new FileContent(new Uint8Array(0))
+  /** In the order in which they were made. */
+  #unsynced: UnsyncedChange[] = []
+  /** Number of changes that are no longer in `#unsynced`. */
+  #settledCount = 0
 
-  /** A file with durable content, as after an atomic write. */
-  static safe(content: Uint8Array, options: FileOptions): File {
-    return new File(Uint8Array.from(content), { ...options, isNameSafe: true })
-  }
-
-  /** An empty file that becomes durable only by a sync. */
-  static empty(options: FileOptions): File {
-    return new File(new Uint8Array(0), { ...options, isNameSafe: false })
-  }
-
-  private constructor(content: Uint8Array, options: FileOptions & { readonly isNameSafe: boolean }) {
-    this.#buffer = content
-    this.#sizeBytes = content.length
-    this.#safeBytes = content.length
+  constructor(options: { mode: number; modifiedMs: number }) {
     this.mode = options.mode
     this.modifiedMs = options.modifiedMs
-    this.isNameSafe = options.isNameSafe
   }
 
   get sizeBytes(): number {
-    return this.#sizeBytes
+    return this.#content.sizeBytes
   }
 
-  read(): Uint8Array {
-    return this.#buffer.slice(0, this.#sizeBytes)
+  /** What a crash is sure to leave. */
+  get durableContent(): Uint8Array {
+    return this.#durable.read()
   }
 
-  append(bytes: Uint8Array): void {
-    const size = this.#sizeBytes + bytes.length
-    if (size > this.#buffer.length) {
-      const grown = new Uint8Array(Math.max(size, 2 * this.#buffer.length, sectorBytes))
-      grown.set(this.#buffer.subarray(0, this.#sizeBytes))
-      this.#buffer = grown
-    }
-    this.#buffer.set(bytes, this.#sizeBytes)
-    this.#sizeBytes = size
+  /** Everything, or a part; fewer bytes at the end of the file. */
+  read(positionBytes?: number, lengthBytes?: number): Uint8Array {
+    return this.#content.read(positionBytes, lengthBytes)
   }
 
-  truncate(sizeBytes: number): void {
-    if (sizeBytes > this.#sizeBytes) return this.append(new Uint8Array(sizeBytes - this.#sizeBytes))
-    if (sizeBytes < this.#safeBytes) {
-      this.#beforeCut ??= this.#buffer.slice(0, this.#safeBytes)
-      this.#safeBytes = sizeBytes
-    }
-    this.#sizeBytes = sizeBytes
+  get durableSizeBytes(): number {
+    return this.#durable.sizeBytes
   }
 
-  /** Makes the content at the start of the sync durable. */
-  sync(began: SyncPoint): void {
-    this.isNameSafe = true
-    if (this.#syncFailed || began.beforeCut !== this.#beforeCut) return
-    this.#beforeCut = undefined
-    this.#safeBytes = Math.max(this.#safeBytes, Math.min(began.sizeBytes, this.#sizeBytes))
+  /** The bytes are not copied and must not change. */
+  change(seen: FileChange, stored: FileChange = seen): void {
+    this.#content.apply(seen)
+    this.#unsynced.push({ seen, stored })
+    if (this.#unsynced.length >= unsyncedMax)
+      this.sync({ changesCount: this.#settledCount + unsyncedMax / 2 })
   }
 
   beginSync(): SyncPoint {
-    return { sizeBytes: this.#sizeBytes, beforeCut: this.#beforeCut }
+    return { changesCount: this.#settledCount + this.#unsynced.length }
   }
 
-  failSync(): void {
-    this.#syncFailed = true
+  /** Makes the changes before the start of the sync durable. */
+  sync(began: SyncPoint): void {
+    const synced = this.#settle(began)
+    for (const { stored } of synced) this.#durable.apply(stored)
+    if (synced.some(({ seen, stored }) => seen !== stored)) this.#dropCache(this.sizeBytes)
+  }
+
+  /**
+   * The kernel considers the pages of a failed sync clean and does not write them again, so that no later sync
+   * makes these changes durable. Programs see them as before.
+   */
+  failSync(began: SyncPoint, tearing: Tearing): void {
+    this.#tear(this.#settle(began), tearing)
   }
 
   /** Applies a power failure. Describes the damage, if any. */
-  tear(random: Random, options: { label: string; garbageRate: number }): string | undefined {
-    const { label, garbageRate } = options
-    const { sizeBytes: before } = this
-    if (this.#beforeCut !== undefined && chance(random, `${label} truncation`, 0.5)) {
-      this.#settle(this.#beforeCut)
-      return `truncation to ${before} undone, ${this.#sizeBytes} bytes`
-    }
-    const unsafe = this.#sizeBytes - this.#safeBytes
-    const size = this.#safeBytes + survivingBytes(random, label, unsafe)
-    const content = this.#buffer.slice(0, size)
-    const garbage = size > this.#safeBytes && chance(random, `${label} garbage`, garbageRate)
-    if (garbage) {
-      const from = Math.max(this.#safeBytes, Math.floor((size - 1) / sectorBytes) * sectorBytes)
-      const zeros = chance(random, `${label} zeros`, 0.5)
-      if (zeros) content.fill(0, from)
-      else content.set(random.bytes(`${label} garbage bytes`, size - from), from)
-    }
-    this.#settle(content)
-    if (unsafe === 0) return undefined
-    return `${unsafe - (before - size)} of ${unsafe} bytes kept${garbage ? ', the last sector garbage' : ''}`
+  crash(tearing: Tearing): string | undefined {
+    const unsynced = this.#settle(this.beginSync())
+    const extents = this.#tear(unsynced, tearing)
+    this.#dropCache(0)
+    if (unsynced.length === 0) return undefined
+    const count = (extent: string): number => extents.filter(found => found === extent).length
+    const { sizeBytes } = this
+    return `of ${unsynced.length} changes ${count('all')} kept, ${count('part')} in part, ${sizeBytes} bytes`
   }
 
-  /** The content left after a crash is durable. */
-  #settle(content: Uint8Array): void {
-    this.#buffer = content
-    this.#sizeBytes = content.length
-    this.#safeBytes = content.length
-    this.#beforeCut = undefined
-    this.#syncFailed = false
-    this.isNameSafe = true
+  /** Changes the durable content. Programs see it where they have not changed it since the last sync. */
+  damage(change: FileChange): void {
+    this.#durable.apply(change)
+    this.#dropCache(change.type === 'truncate' ? 0 : this.sizeBytes)
+  }
+
+  /** Removes the changes before the start of the sync from the unsynced ones. */
+  #settle(began: SyncPoint): UnsyncedChange[] {
+    const settled = this.#unsynced.splice(0, Math.max(0, began.changesCount - this.#settledCount))
+    this.#settledCount += settled.length
+    return settled
+  }
+
+  #tear(changes: readonly UnsyncedChange[], tearing: Tearing): string[] {
+    return changes.map(({ stored }) => {
+      const { extent, survivors } = tearChange(stored, tearing)
+      for (const survivor of survivors) this.#durable.apply(survivor)
+      return extent
+    })
+  }
+
+  /** Pages without unsynced changes are read again. The kernel remembers the size of the file. */
+  #dropCache(sizeBytes: number): void {
+    this.#content = new FileContent(this.#durable.read())
+    for (const { seen } of this.#unsynced) this.#content.apply(seen)
+    this.#content.apply({ type: 'extend', sizeBytes })
   }
 }
 
-interface FileOptions {
-  readonly mode: number
-  readonly modifiedMs: number
+interface UnsyncedChange {
+  readonly seen: FileChange
+  /** Differs from `seen` by a fault of the disk. */
+  readonly stored: FileChange
 }
 
-/** The state of a file at the start of a sync, which the sync makes durable. */
+/** The changes that a sync makes durable: those before its start. */
 export interface SyncPoint {
-  readonly sizeBytes: number
-  readonly beforeCut: Uint8Array | undefined
-}
-
-/** All, nothing or a part, each with a fair chance. */
-function survivingBytes(random: Random, label: string, unsafe: number): number {
-  if (unsafe === 0) return 0
-  const kind = random.integer(`${label} kind`, 3)
-  return kind === 0 ? 0 : kind === 1 ? unsafe : random.integer(`${label} size`, unsafe + 1)
+  readonly changesCount: number
 }

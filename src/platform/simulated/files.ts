@@ -1,14 +1,23 @@
 /** The files of one life: the host's disk with latency and errors. */
 import { posix } from 'node:path'
-import type { AppendFile, Files, FileStatus } from '../platform.ts'
-import { segments, type Disk, type DiskOperation, type Folder } from './disk.ts'
+import type { AppendFile, Files, FileStatus, FileWriter, ReadFile } from '../platform.ts'
+import { emptyFolder, segments, type Disk, type Folder } from './disk.ts'
+import type { DiskOperation } from './disk-faults.ts'
 import { File } from './file.ts'
+import {
+  SimulatedAppendFile,
+  SimulatedFileWriter,
+  SimulatedReadFile,
+  type OpenedFile,
+} from './file-handles.ts'
 import { between, chance } from './labelled-random.ts'
 import type { Life } from './life.ts'
 import { never, systemError, type World } from './world.ts'
 
 const fileMode = 0o644
 const folderMode = 0o755
+/** Mode of files that a file writer creates. */
+const writerFileMode = 0o600
 
 export class SimulatedFiles implements Files {
   readonly #world: World
@@ -25,7 +34,7 @@ export class SimulatedFiles implements Files {
   }
 
   read(path: string): Promise<Uint8Array> {
-    return this.#look(() => this.#disk.file(path).read())
+    return this.#look(() => this.#disk.read(this.#disk.file(path), { path }))
   }
 
   list(path: string): Promise<string[]> {
@@ -52,24 +61,45 @@ export class SimulatedFiles implements Files {
       if (old !== undefined && !(old instanceof File)) throw systemError('EISDIR', `is a folder: ${path}`)
       this.#disk.checkRoom(bytes.length - (old?.sizeBytes ?? 0))
       const mode = options?.mode ?? old?.mode ?? fileMode
-      folder.entries.set(name, File.safe(bytes, { mode, modifiedMs: this.#touch(folder) }))
+      const file = new File({ mode, modifiedMs: this.#touch(folder) })
+      this.#disk.write(file, { path, positionBytes: 0, bytes })
+      file.sync(file.beginSync())
+      folder.entries.set(name, file)
+      folder.unsyncedNames.delete(name)
     })
   }
 
   async openAppend(path: string, options?: { readonly mode?: number }): Promise<AppendFile> {
-    const file = await this.#look(() => {
-      const found = this.#disk.find(path)
-      if (found instanceof File) return found
-      if (found !== undefined) throw systemError('EISDIR', `is a folder: ${path}`)
-      const { folder, name } = this.#disk.parent(path)
-      const created = File.empty({ mode: options?.mode ?? fileMode, modifiedMs: this.#touch(folder) })
-      folder.entries.set(name, created)
-      return created
-    })
+    const opened = await this.#look(() => this.#open(path, options?.mode ?? fileMode))
     return new SimulatedAppendFile(this.#life, {
-      append: bytes => this.#append(path, file, bytes),
-      sync: () => this.#sync(path, file),
+      append: bytes => {
+        const end = (): number => opened.file.sizeBytes
+        return this.#writeBytes({ operation: 'append', opened, position: end, bytes })
+      },
+      sync: () => this.#sync(opened, { includesName: true }),
     })
+  }
+
+  openRead(path: string): Promise<ReadFile> {
+    return this.#look(() => {
+      const file = this.#disk.file(path)
+      return new SimulatedReadFile((positionBytes, lengthBytes) => {
+        // Code of an ended life must not cause faults.
+        if (this.#life.ended) return file.read(positionBytes, lengthBytes)
+        return this.#disk.read(file, { path, positionBytes, lengthBytes })
+      })
+    })
+  }
+
+  openWriter(): Promise<FileWriter> {
+    const writer = new SimulatedFileWriter(this.#life, {
+      open: path => this.#open(path, writerFileMode),
+      write: (opened, positionBytes, bytes) => {
+        return this.#writeBytes({ operation: 'write-at', opened, position: () => positionBytes, bytes })
+      },
+      sync: opened => this.#sync(opened, { includesName: opened.isCreated }),
+    })
+    return this.#look(() => writer)
   }
 
   truncate(path: string, sizeBytes: number): Promise<void> {
@@ -78,8 +108,43 @@ export class SimulatedFiles implements Files {
       if (!isSize) throw systemError('EINVAL', `not a size: ${sizeBytes}`)
       const file = this.#disk.file(path)
       this.#disk.checkRoom(sizeBytes - file.sizeBytes)
-      file.truncate(sizeBytes)
+      file.change({ type: 'truncate', sizeBytes })
       this.#touch(file)
+    })
+  }
+
+  link(existing: string, added: string): Promise<void> {
+    return this.#change({ operation: 'link', what: `${existing} ${added}` }, () => {
+      const source = this.#disk.parent(existing)
+      const target = this.#disk.parent(added)
+      const linked = source.folder.entries.get(source.name)
+      if (linked === undefined) throw systemError('ENOENT', `no such file: ${existing}`)
+      if (!(linked instanceof File)) throw systemError('EPERM', `is a folder: ${existing}`)
+      if (target.folder.entries.has(target.name)) throw systemError('EEXIST', `is there already: ${added}`)
+      target.folder.entries.set(target.name, linked)
+      // One sync of the folder makes both names durable.
+      if (source.folder === target.folder) source.folder.unsyncedNames.delete(source.name)
+      this.#touch(target.folder)
+    })
+  }
+
+  lock(path: string): Promise<AsyncDisposable | undefined> {
+    return this.#look(() => {
+      const { file } = this.#open(path, fileMode)
+      if (file.isLocked) return undefined
+      file.isLocked = true
+      let isHeld = true
+      const unlock = (): void => {
+        // Only once: afterwards the lock may be held by another life.
+        if (isHeld) file.isLocked = false
+        isHeld = false
+      }
+      const forget = this.#life.onEnd(unlock)
+      const release = (): void => {
+        forget()
+        unlock()
+      }
+      return { [Symbol.asyncDispose]: async () => (this.#life.ended ? never() : release()) }
     })
   }
 
@@ -96,7 +161,8 @@ export class SimulatedFiles implements Files {
       checkReplaceable(moved, old, to)
       source.folder.entries.delete(source.name)
       target.folder.entries.set(target.name, moved)
-      if (moved instanceof File) moved.isNameSafe = true
+      source.folder.unsyncedNames.delete(source.name)
+      target.folder.unsyncedNames.delete(target.name)
       this.#touch(source.folder)
       this.#touch(target.folder)
     })
@@ -107,6 +173,7 @@ export class SimulatedFiles implements Files {
       if (this.#disk.find(path) === undefined) return
       const { folder, name } = this.#disk.parent(path)
       folder.entries.delete(name)
+      folder.unsyncedNames.delete(name)
       this.#touch(folder)
     })
   }
@@ -118,36 +185,57 @@ export class SimulatedFiles implements Files {
         const next = folder.entries.get(name)
         if (next instanceof File) throw systemError('EEXIST', `a file is there: ${path}`)
         const mode = options?.mode ?? folderMode
-        const made = next ?? { entries: new Map(), mode, modifiedMs: this.#touch(folder) }
+        const made = next ?? emptyFolder({ mode, modifiedMs: this.#touch(folder) })
         folder.entries.set(name, made)
         folder = made
       }
     })
   }
 
-  #append(path: string, file: File, bytes: Uint8Array): Promise<void> {
+  /** The file at the path, which is created when missing. */
+  #open(path: string, mode: number): OpenedFile {
+    const { folder, name } = this.#disk.parent(path)
+    const found = folder.entries.get(name)
+    if (found instanceof File) return { path, file: found, folder, name, isCreated: false }
+    if (found !== undefined) throw systemError('EISDIR', `is a folder: ${path}`)
+    const file = new File({ mode, modifiedMs: this.#touch(folder) })
+    folder.entries.set(name, file)
+    folder.unsyncedNames.add(name)
+    return { path, file, folder, name, isCreated: true }
+  }
+
+  #writeBytes({ operation, opened, position, bytes }: Write): Promise<void> {
+    const { path, file } = opened
     const failed = (): void => {
-      // A failing append still writes a random part.
+      // A failing write still writes a random part.
       const written = this.#disk.random.integer(this.#disk.label('short write'), bytes.length + 1)
-      file.append(bytes.subarray(0, written))
+      this.#disk.write(file, { path, positionBytes: position(), bytes: bytes.subarray(0, written) })
     }
-    return this.#change({ operation: 'append', what: `${path} ${bytes.length}`, failed }, () => {
-      const room = this.#disk.roomBytes
-      file.append(bytes.subarray(0, room))
+    return this.#change({ operation, what: `${path} ${bytes.length}`, failed }, () => {
+      const positionBytes = position()
+      const missing = Math.max(0, positionBytes + bytes.length - file.sizeBytes - this.#disk.roomBytes)
+      const written = bytes.subarray(0, Math.max(0, bytes.length - missing))
+      this.#disk.write(file, { path, positionBytes, bytes: written })
       this.#touch(file)
-      this.#disk.checkRoom(bytes.length - Math.min(bytes.length, room))
+      if (missing > 0) throw systemError('ENOSPC', 'no space left on device')
     })
   }
 
-  #sync(path: string, file: File): Promise<void> {
+  #sync(
+    { path, file, folder, name }: OpenedFile,
+    { includesName }: { includesName: boolean },
+  ): Promise<void> {
     const began = file.beginSync()
-    const failed = (): void => file.failSync()
+    const failed = (): void => file.failSync(began, this.#disk.tearing())
     return this.#change({ operation: 'sync', what: path, durationMs: this.#syncMs(), failed }, () => {
-      if (!this.#disk.faults.ignoresSync) file.sync(began)
+      if (this.#disk.faults.ignoresSync) return
+      file.sync(began)
+      // Another file may have the name by now.
+      if (includesName && folder.entries.get(name) === file) folder.unsyncedNames.delete(name)
     })
   }
 
-  /** A read operation: takes time and cannot fail by fault injection. */
+  /** An operation that does not change the disk: takes time. */
   #look<T>(look: () => T): Promise<T> {
     if (this.#life.ended) return never()
     return new Promise((resolve, reject) => {
@@ -184,51 +272,15 @@ export class SimulatedFiles implements Files {
   }
 
   #syncMs(): number {
-    const { syncMinMs, syncMaxMs } = this.#disk.faults
-    return between(this.#disk.random, this.#disk.label('sync'), { min: syncMinMs, max: syncMaxMs })
+    const { syncMinMs, syncMaxMs, stallRate, stallMs } = this.#disk.faults
+    const usualMs = between(this.#disk.random, this.#disk.label('sync'), { min: syncMinMs, max: syncMaxMs })
+    return chance(this.#disk.random, this.#disk.label('stall'), stallRate) ? usualMs + stallMs : usualMs
   }
 
   /** Sets the modification time to now. */
   #touch(changed: { modifiedMs: number }): number {
     changed.modifiedMs = this.#nowMs()
     return changed.modifiedMs
-  }
-}
-
-/** Appends in call order; after a failure every call fails with the same error, as on a real platform. */
-class SimulatedAppendFile implements AppendFile {
-  readonly #life: Life
-  readonly #actions: Pick<AppendFile, 'append' | 'sync'>
-  /** Settles when all calls so far are done; stays rejected after a failure. */
-  #last: Promise<void> = Promise.resolve()
-
-  constructor(life: Life, actions: Pick<AppendFile, 'append' | 'sync'>) {
-    this.#life = life
-    this.#actions = actions
-  }
-
-  append(bytes: Uint8Array): Promise<void> {
-    const copy = Uint8Array.from(bytes)
-    return this.#after(() => this.#actions.append(copy))
-  }
-
-  sync(): Promise<void> {
-    return this.#after(() => this.#actions.sync())
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#life.ended) return never()
-    const last = this.#last
-    this.#last = last.then(() => Promise.reject(systemError('EBADF', 'the file is closed')))
-    this.#last.catch(() => undefined)
-    await last.catch(() => undefined)
-  }
-
-  #after(operation: () => Promise<void>): Promise<void> {
-    this.#last = this.#last.then(operation)
-    // The caller gets the error; this avoids an unhandled rejection of the chain.
-    this.#last.catch(() => undefined)
-    return this.#last
   }
 }
 
@@ -239,6 +291,14 @@ interface Change {
   readonly durationMs?: number
   /** Effect on the disk in case of a failure. */
   readonly failed?: () => void
+}
+
+interface Write {
+  readonly operation: 'append' | 'write-at'
+  readonly opened: OpenedFile
+  /** At the time when the write happens. */
+  readonly position: () => number
+  readonly bytes: Uint8Array
 }
 
 interface Outcome<T> {
