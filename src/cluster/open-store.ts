@@ -24,7 +24,8 @@ export async function openStore({ platform, folder, store, loadGrpc }: OpenStore
   switch (store.type) {
     case 'embedded': {
       const { EmbeddedStore } = await import('#/store/embedded.ts')
-      return EmbeddedStore.open({ platform, folder: join(folder, 'store') })
+      const markCopy = join(folder, 'pki', 'store.mark')
+      return EmbeddedStore.open({ platform, folder: join(folder, 'store'), markCopy })
     }
     case 'memory':
       return MemoryStore.open({ platform })

@@ -6,6 +6,7 @@
  */
 import { assert } from '#/base/assert.ts'
 import { Simulation, type DiskFaults, type NetworkFaults, type SimulatedHost } from '#/platform/simulated.ts'
+import { StoreDamagedError } from '#/store/embedded.ts'
 import type { Store } from '#/store/store.ts'
 import { check, noObservations, type Observations } from './three-loops/checkers.ts'
 import { storeHost } from './three-loops/messages.ts'
@@ -70,6 +71,7 @@ class ThreeLoops {
   readonly observations: Observations = noObservations()
   readonly #simulation: Simulation
   readonly #store: SimulatedHost
+  readonly #refused = Promise.withResolvers<void>()
   #crashes = 0
   #writing = writers.length
 
@@ -78,7 +80,12 @@ class ThreeLoops {
     this.#store = simulation.host(storeHost)
   }
 
+  /** Ends early when the store refuses to open. */
   async run(): Promise<void> {
+    await Promise.race([this.#runAll(), this.#refused.promise])
+  }
+
+  async #runAll(): Promise<void> {
     const { observations } = this
     const stop = new AbortController()
     const watcher = new Watcher(this.#simulation.host(watcherHost), observations)
@@ -138,13 +145,17 @@ class ThreeLoops {
     this.#store.restart()
   }
 
-  /** May never settle, if the next crash occurs first. */
+  /** May never settle, if the next crash occurs first or the store refuses to open. */
   async #boot(): Promise<Store> {
     try {
       return await bootStore(this.#store)
     } catch (error) {
+      // An injected failure of a sync that no commit needed.
+      if ((error as { readonly code?: string }).code === 'EIO') return this.#boot()
       this.observations.oddities.push(`the store failed to reopen: ${String(error)}`)
-      throw error
+      if (!(error instanceof StoreDamagedError)) throw error
+      this.#refused.resolve()
+      return new Promise(() => {})
     }
   }
 

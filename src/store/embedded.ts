@@ -1,117 +1,124 @@
 /**
- * The default store: one file, no server. The log of versions is an SQLite database written by a separate
- * thread, so a slow disk never blocks the event loop; the index of keys and recent events are in memory. A
- * write is acknowledged when it is on disk: `kill -9` at any time loses no acknowledged write.
+ * The default store: files in a folder, no server. The log of versions is written by a separate thread, so a slow
+ * disk never blocks the event loop; the index of keys and recent events are in memory. A write is acknowledged when
+ * it is on disk: `kill -9` at any time loses no acknowledged write. What is read from disk is verified: a store that
+ * is not what was acknowledged is not opened.
  */
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Platform, Timer } from '#/platform/platform.ts'
-import { openForWriting } from './embedded/database.ts'
-import { SqliteJournal } from './embedded/sqlite-journal.ts'
+import { StoreDamagedError, type Damage } from './embedded/damage.ts'
+import { migrateFormat1 } from './embedded/format-1.ts'
+import { readLog } from './embedded/read-log.ts'
+import { SegmentJournal } from './embedded/segment-journal.ts'
 import { History } from './local/history.ts'
 import { LocalStore, type LocalStoreOptions } from './local/local-store.ts'
-import type { Version } from './local/version.ts'
+
+export { StoreDamagedError }
 
 export interface EmbeddedStoreOptions {
   readonly platform: Platform
   /** Used exclusively by the store; created when missing. */
   readonly folder: string
-  /** Size of the cache of recent values; older ones are read from the file. */
+  /** Path of a second copy of the mark of what was acknowledged, outside the folder of the store. */
+  readonly markCopy?: string
+  /** Size of the cache of recent values; older ones are read from the files. */
   readonly cacheBytesMax?: number
-  /** For tests: simulated duration of a disk sync. */
-  readonly syncDelayMs?: number
+  /** Size of the files of the log. */
+  readonly segmentBytesMax?: number
 }
 
 export class EmbeddedStore extends LocalStore {
-  readonly #journal: SqliteJournal
-  #reserveTimer: Timer | undefined
+  readonly #platform: Platform
+  readonly #journal: SegmentJournal
+  readonly #lock: AsyncDisposable
+  readonly #timers = new Set<Timer>()
 
-  private constructor(options: LocalStoreOptions, journal: SqliteJournal) {
+  private constructor(
+    options: LocalStoreOptions & { readonly journal: SegmentJournal },
+    lock: AsyncDisposable,
+  ) {
     super(options)
-    this.#journal = journal
+    this.#platform = options.platform
+    this.#journal = options.journal
+    this.#lock = lock
   }
 
-  /** Rejects when another process has the folder open, or when its content is not a supported store. */
+  /**
+   * Rejects when another process has the folder open, when it was written by a later version, and with
+   * StoreDamagedError when it is not what was acknowledged.
+   */
   static async open(options: EmbeddedStoreOptions): Promise<EmbeddedStore> {
-    const { platform, folder, cacheBytesMax = defaultCacheBytesMax, syncDelayMs = 0 } = options
-    await platform.files.makeFolder(folder, { mode: 0o700 })
-    const journal = await SqliteJournal.open({ path: join(folder, fileName), syncDelayMs })
-    const history = new History(journal.compacted)
-    const expiring: Version[] = []
-    const garbage = history.load(noting(journal.versions(), expiring))
-    const store = new EmbeddedStore({ platform, history, journal, garbage, cacheBytesMax }, journal)
-    store.adoptExpiries(expiring)
+    const { files } = options.platform
+    for (const mark of markPaths(options)) await files.makeFolder(dirname(mark), { mode: 0o700 })
+    const lock = await files.lock(join(options.folder, 'lock'))
+    if (lock === undefined) throw new Error(`the store in ${options.folder} is in use by another process`)
+    try {
+      return await EmbeddedStore.#openLocked(options, lock)
+    } catch (error) {
+      await lock[Symbol.asyncDispose]()
+      throw error
+    }
+  }
+
+  static async #openLocked(options: EmbeddedStoreOptions, lock: AsyncDisposable): Promise<EmbeddedStore> {
+    const { platform, folder, cacheBytesMax = defaultCacheBytesMax } = options
+    const { files, clock, log, random } = platform
+    const { segmentBytesMax = defaultSegmentBytesMax } = options
+    const marks = markPaths(options)
+    await migrateFormat1({ platform, folder, marks, segmentBytesMax })
+    const content = await readLog({ files, folder, marks })
+    if (content.damages.length > 0) throw new StoreDamagedError(folder, content.damages)
+    const history = new History(content.compacted)
+    const garbage = history.load(content.versions)
+    const find = history.find.bind(history)
+    const onDamage = (damage: Damage): void => log.error('Store is damaged', { ...damage, folder })
+    const storeId = content.storeId ?? random.uuid('store id')
+    const journal = await SegmentJournal.open(
+      { files, clock, log, folder, storeId, marks, segmentBytesMax, find, onDamage },
+      content,
+      garbage,
+    )
+    const store = new EmbeddedStore({ platform, history, journal, cacheBytesMax }, lock)
+    store.adoptExpiries(content.versions.filter(version => version.expiresMs > 0))
     store.startTrimming()
-    store.#reserve(platform)
+    // Delayed, so that the writes of startup come first.
+    store.#later(reserveDelayMs, () => store.#journal.reserve())
+    store.#syncMarkLater()
     return store
   }
 
-  /** Delayed, so that the writes of startup come first. */
-  #reserve({ clock, log }: Platform): void {
-    this.#reserveTimer = clock.setTimer(reserveDelayMs, () => {
-      this.withJournal(() => this.#journal.reserve()).catch((error: unknown) => {
-        log.warn('Failed to reserve disk space for the store', { error })
-      })
+  override async [Symbol.asyncDispose](): Promise<void> {
+    for (const timer of this.#timers) timer.cancel()
+    await super[Symbol.asyncDispose]()
+    await this.#lock[Symbol.asyncDispose]()
+  }
+
+  #syncMarkLater(): void {
+    this.#later(markSyncMs, async () => {
+      this.#syncMarkLater()
+      await this.#journal.syncMark()
     })
   }
 
-  override async [Symbol.asyncDispose](): Promise<void> {
-    this.#reserveTimer?.cancel()
-    await super[Symbol.asyncDispose]()
-  }
-
-  /**
-   * Writes a copy of the whole store, including all writes acknowledged before, to a file that must not
-   * exist. Writes continue meanwhile.
-   */
-  async saveSnapshot(path: string): Promise<void> {
-    await this.#journal.copyTo(path)
-  }
-
-  /**
-   * Initializes a folder without a store from a snapshot. Clients may know revisions after the snapshot, so
-   * the store continues at a much higher revision and compacts its history: clients must relist.
-   */
-  static async restoreSnapshot(options: {
-    platform: Platform
-    folder: string
-    snapshot: string
-  }): Promise<void> {
-    const { files } = options.platform
-    const path = join(options.folder, fileName)
-    if (await files.stat(path))
-      throw new Error(`cannot restore to ${options.folder}: it already contains a store`)
-    await files.makeFolder(options.folder, { mode: 0o700 })
-    const copy = `${path}.restoring`
-    await files.write(copy, await files.read(options.snapshot), { mode: 0o600 })
-    bumpRevision(copy, restoreRevisionGap)
-    await files.rename(copy, path)
+  #later(delayMs: number, work: () => Promise<void>): void {
+    const { clock, log } = this.#platform
+    const timer = clock.setTimer(delayMs, () => {
+      this.#timers.delete(timer)
+      this.withJournal(work).catch((error: unknown) => log.warn('Maintenance of the store failed', { error }))
+    })
+    this.#timers.add(timer)
   }
 }
 
-const fileName = 'store.db'
+function markPaths({ folder, markCopy }: Pick<EmbeddedStoreOptions, 'folder' | 'markCopy'>): string[] {
+  return [join(folder, 'mark'), ...(markCopy === undefined ? [] : [markCopy])]
+}
 
 const reserveDelayMs = 1_000
 
+/** Interval of syncs of the mark, while there are writes. */
+const markSyncMs = 5_000
+
 const defaultCacheBytesMax = 64 * 1024 * 1024
 
-/** More than the number of writes possible between a snapshot and the loss of the later data. */
-const restoreRevisionGap = 1_000_000_000
-
-function* noting(versions: Iterable<Version>, expiring: Version[]): Generator<Version, void, undefined> {
-  for (const version of versions) {
-    if (version.expiresMs > 0) expiring.push(version)
-    yield version
-  }
-}
-
-/** Marks everything in a closed database as compacted, up to a revision that is `gap` after its last one. */
-function bumpRevision(path: string, gap: number): void {
-  const database = openForWriting(path)
-  database.exec(`
-    UPDATE meta
-    SET value = ${gap} + max(value, (SELECT coalesce(max(revision), 0) FROM version))
-    WHERE name = 'compacted';
-    PRAGMA wal_checkpoint(TRUNCATE)
-  `)
-  database.close()
-}
+const defaultSegmentBytesMax = 8 * 1024 * 1024

@@ -123,6 +123,8 @@ export type StoreErrorReason =
   | 'closed'
   /** The disk is full: nothing was written; reads continue to work. */
   | 'full'
+  /** The stored value is damaged and cannot be served. */
+  | 'damaged'
   /** A key or value exceeds the store's limits; nothing was written. */
   | 'too-large'
 

@@ -84,7 +84,7 @@ test('small updates succeed on a full disk in reserved space', { skip }, async t
   const disk = await smallDisk(t)
   const folder = join(disk, 'store')
   await using store = await EmbeddedStore.open({ platform, folder })
-  await waitUntil(async () => (await stat(join(folder, 'store.db-wal'))).size >= large.length)
+  await waitUntil(async () => (await stat(join(folder, '00000001.log'))).size >= large.length)
   let revision = await written(store.create('/registry/a', Buffer.from('1')))
   await fill(disk)
   for (let number = 0; number < 500; number++) {
@@ -107,12 +107,17 @@ async function written(result: ReturnType<Store['create']>): Promise<number> {
 
 /** Uses up the reserved disk space; resolves with the last written revision. */
 async function untilFull(store: Store): Promise<number> {
+  for (const value of [large, small, Buffer.from('x')]) await rejectedFrom(store, value)
+  return store.revision()
+}
+
+async function rejectedFrom(store: Store, value: Buffer): Promise<void> {
   for (let number = 0; ; number++) {
     try {
-      await store.create(`/registry/filler/${number}`, large)
+      await store.create(`/registry/filler/${value.length}/${number}`, value)
     } catch (error) {
       assert.equal((error as { reason?: string }).reason, 'full')
-      return store.revision()
+      return
     }
   }
 }

@@ -34,8 +34,6 @@ const tinyFiles: ReadonlySet<string> = new Set([
   'src/apiserver/registry/certificate-request-hooks.ts',
   // One file for each CEL library.
   'src/cel/library/regular-expressions.ts',
-  // The program of a worker thread.
-  'src/store/embedded/copy-worker.ts',
   // Imported on demand, so that virtual time does not load the real platform.
   'src/testing/time/real-time.ts',
 ])

@@ -1,10 +1,10 @@
 /**
- * The store's host: a store with a journal on the simulated disk, requests over datagrams, watch events over
+ * The store's host: the embedded store on the simulated disk, requests over datagrams, watch events over
  * streams.
  */
 import type { Duplex } from 'node:stream'
 import type { Platform } from '#/platform/platform.ts'
-import { MemoryStore } from '#/store/memory.ts'
+import { EmbeddedStore } from '#/store/embedded.ts'
 import type { Entry, Store, StoreEvent } from '#/store/store.ts'
 import {
   decodeNote,
@@ -19,11 +19,11 @@ import {
   type StoredNote,
 } from './messages.ts'
 
-const journal = '/journal'
+const folder = '/store'
 
-/** Opens the store from the journal and serves it. */
+/** Opens the store and serves it. */
 export async function bootStore(platform: Platform): Promise<Store> {
-  const store = await MemoryStore.open({ platform, journal })
+  const store = await EmbeddedStore.open({ platform, folder })
   platform.log.info('opened the store', { revision: await store.revision() })
   const address = { host: '0.0.0.0', port: requestPort }
   const socket = await platform.network.bindDatagram(address, (message, from) => {

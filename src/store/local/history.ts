@@ -7,7 +7,7 @@ import { Queue } from '#/base/queue.ts'
 import { prefixEnd } from '#/base/key-path.ts'
 import { SortedMap } from '#/base/sorted-map.ts'
 import { StoreError } from '../store.ts'
-import { isDeletion, type Version } from './version.ts'
+import type { Version } from './version.ts'
 
 export interface Page {
   readonly versions: readonly Version[]
@@ -71,6 +71,14 @@ export class History {
     return newest && versionAt(newest, revision)
   }
 
+  /** The version of a key that was written at a revision; undefined when it was trimmed. */
+  find(key: string, revision: number): Version | undefined {
+    const newest = this.#live.get(key) ?? this.#deleted.get(key)
+    if (newest === undefined || newest.revision === revision) return newest
+    const version = lastAtOrBefore(newest.older, revision)
+    return version?.revision === revision ? version : undefined
+  }
+
   list(options: PageOptions): Page {
     const { prefix, limit = Infinity, revision = this.#revision } = options
     this.#assertReadable(revision)
@@ -103,20 +111,20 @@ export class History {
   }
 
   /**
-   * Loads the versions of an existing store, ordered by revision. Returns the revisions of compacted versions
-   * that are still to be removed.
+   * Loads the versions of an existing store, ordered by revision. Returns the compacted ones, which are not
+   * needed any more.
    */
-  load(versions: Iterable<Version>): number[] {
-    const garbage: number[] = []
+  load(versions: Iterable<Version>): Version[] {
+    const garbage: Version[] = []
     for (const version of versions) {
       if (version.revision > this.#compacted) {
         this.append(version)
         continue
       }
       const before = this.#live.get(version.key)
-      if (before) garbage.push(before.revision)
-      if (isDeletion(version)) {
-        garbage.push(version.revision)
+      if (before) garbage.push(before)
+      if (version.isDeletion) {
+        garbage.push(version)
         this.#live.delete(version.key)
       } else {
         this.#live.set(version.key, version)
@@ -143,32 +151,31 @@ export class History {
     this.#compacted = Math.max(this.#compacted, revision)
   }
 
-  /** Frees some compacted versions and returns their revisions; undefined when there are none left. */
-  trim(eventsMax: number): number[] | undefined {
+  /** Frees some compacted versions and returns them; undefined when there are none left. */
+  trim(eventsMax: number): Version[] | undefined {
     const count = Math.min(this.#compacted - this.#trimmed, eventsMax)
     if (count <= 0) return undefined
     const until = this.#trimmed + count
-    const garbage: number[] = []
+    const garbage: Version[] = []
     const keys = new Set(this.#log.take(count).map(version => version.key))
     for (const key of keys) this.#trimKey(key, until, garbage)
     this.#trimmed = until
     return garbage
   }
 
-  #trimKey(key: string, until: number, garbage: number[]): void {
+  #trimKey(key: string, until: number, garbage: Version[]): void {
     const newest = this.#live.get(key) ?? this.#deleted.get(key)
     if (newest === undefined) return
     const { older } = newest
     if (older) {
       let count = 0
       while (count < older.length && (older[count + 1] ?? newest).revision <= until) count++
-      for (const version of older.splice(0, count)) garbage.push(version.revision)
-      if (older[0] && isDeletion(older[0]) && older[0].revision <= until)
-        garbage.push(older.shift()!.revision)
+      garbage.push(...older.splice(0, count))
+      if (older[0] && older[0].isDeletion && older[0].revision <= until) garbage.push(older.shift()!)
       if (older.length === 0) newest.older = undefined
     }
-    if (isDeletion(newest) && newest.revision <= until) {
-      garbage.push(newest.revision)
+    if (newest.isDeletion && newest.revision <= until) {
+      garbage.push(newest)
       this.#deleted.delete(key)
     }
   }
@@ -180,11 +187,11 @@ export class History {
       version.older.push(before)
       before.older = undefined
     }
-    if (isDeletion(version)) {
+    if (version.isDeletion) {
       this.#live.delete(version.key)
       this.#deleted.set(version.key, version)
     } else {
-      if (before && isDeletion(before)) this.#deleted.delete(version.key)
+      if (before && before.isDeletion) this.#deleted.delete(version.key)
       this.#live.set(version.key, version)
     }
   }
@@ -215,9 +222,9 @@ export class History {
   #countBetween(after: string, end: string, revision: number): number {
     let count = this.#live.rank(end) - this.#live.rank(`${after}\0`)
     for (let index = Math.max(0, revision - this.#trimmed); index < this.#log.length; index++) {
-      const { key, createRevision, revision: at } = this.#log.at(index)!
-      if (createRevision !== at && createRevision !== 0) continue
-      if (key > after && key < end) count += createRevision === 0 ? 1 : -1
+      const { key, createRevision, revision: at, isDeletion } = this.#log.at(index)!
+      if (createRevision !== at && !isDeletion) continue
+      if (key > after && key < end) count += isDeletion ? 1 : -1
     }
     return count
   }
@@ -233,7 +240,7 @@ const firstRevision = 1
 
 function versionAt(newest: Version, revision: number): Version | undefined {
   const version = newest.revision <= revision ? newest : lastAtOrBefore(newest.older, revision)
-  return version === undefined || isDeletion(version) ? undefined : version
+  return version === undefined || version.isDeletion ? undefined : version
 }
 
 function lastAtOrBefore(versions: readonly Version[] | undefined, revision: number): Version | undefined {

@@ -7,13 +7,13 @@ export interface Journal {
    * other error the outcome is unknown.
    */
   append(versions: readonly Version[]): Promise<void>
-  /** The value of a put that has been appended and not removed. */
-  readValue(revision: number): Uint8Array
+  /** The value of a put that has been appended and not pruned. StoreError `damaged` when it cannot be trusted. */
+  readValue(version: Version): Uint8Array
   /**
-   * Records the compacted revision and removes the versions with these revisions. Rejects with
+   * Records the compacted revision and that these versions are not needed any more. Rejects with
    * JournalFullError when nothing was changed.
    */
-  prune(compacted: number, revisions: readonly number[]): Promise<void>
+  prune(compacted: number, garbage: readonly Version[]): Promise<void>
   close(): Promise<void>
 }
 

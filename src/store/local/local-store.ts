@@ -22,7 +22,7 @@ import {
 } from '../store.ts'
 import type { History } from './history.ts'
 import { JournalFullError, type Journal } from './journal.ts'
-import { isDeletion, toEntry, type ReadValue, type Version } from './version.ts'
+import { toEntry, type ReadValue, type Version } from './version.ts'
 import { WatchHub } from './watch-hub.ts'
 
 export interface LocalStoreOptions {
@@ -30,8 +30,6 @@ export interface LocalStoreOptions {
   readonly history: History
   /** Without one nothing is persisted. */
   readonly journal?: Journal
-  /** Revisions of compacted versions that are still in the journal. */
-  readonly garbage?: readonly number[]
   /** Size of the cache of recent values; only with a journal. */
   readonly cacheBytesMax?: number
 }
@@ -50,7 +48,8 @@ export class LocalStore implements Store {
   /** Settles when all accepted writes are committed. Never rejects. */
   #committing: Promise<void> | undefined
   #trimming: Promise<void> | undefined
-  #garbage: readonly number[]
+  /** Compacted versions that the journal could not prune yet. */
+  #garbage: readonly Version[] = []
   /** Serializes calls to the journal: compaction runs between two commits. */
   #journalFree: Promise<void> = Promise.resolve()
   #failure: StoreError | undefined
@@ -72,10 +71,9 @@ export class LocalStore implements Store {
     this.#clock = options.platform.clock
     this.#history = options.history
     this.#journal = options.journal
-    this.#garbage = options.garbage ?? []
     this.#cacheBytesMax = options.cacheBytesMax ?? Infinity
     this.#lastRevision = options.history.revision
-    this.#readValue = version => options.journal!.readValue(version.revision)
+    this.#readValue = version => options.journal!.readValue(version)
     this.#hub = new WatchHub(options.history, this.#readValue)
   }
 
@@ -179,7 +177,7 @@ export class LocalStore implements Store {
     }
     const pending = this.#pending.get(write.key)
     const newest = pending ?? this.#history.newest(write.key)
-    const current = newest && !isDeletion(newest) ? newest : undefined
+    const current = newest && !newest.isDeletion ? newest : undefined
     if ((current?.revision ?? 0) === write.expectedRevision) return this.#accept(write, current)
     if (pending) return this.#retryAfterCommit(write)
     return Promise.resolve({ written: false, current: current && toEntry(current, this.#readValue) })
@@ -196,10 +194,13 @@ export class LocalStore implements Store {
     const version: Version = {
       key: write.key,
       revision,
-      createRevision: write.value === undefined ? 0 : (current?.createRevision ?? revision),
+      createRevision: current?.createRevision ?? revision,
+      isDeletion: write.value === undefined,
       value: write.value,
       expiresMs: write.ttlMs === undefined ? 0 : this.#clock.now() + write.ttlMs,
       older: undefined,
+      location: 0,
+      sizeBytes: 0,
     }
     this.#pending.set(write.key, version)
     const { promise, resolve, reject } = Promise.withResolvers<WriteResult>()
@@ -211,7 +212,7 @@ export class LocalStore implements Store {
   async #commitAll(): Promise<void> {
     while (this.#batch.length > 0) {
       await this.#clock.turn()
-      const writes = this.#batch.splice(0, batchWritesMax)
+      const writes = this.#batch.splice(0, batchSize(this.#batch))
       const versions = writes.map(write => write.version)
       try {
         if (this.#journal) await this.withJournal(() => this.#journal!.append(versions))
@@ -288,7 +289,7 @@ export class LocalStore implements Store {
     }
   }
 
-  async #forget(garbage: readonly number[]): Promise<void> {
+  async #forget(garbage: readonly Version[]): Promise<void> {
     const { compacted } = this.#history
     try {
       if (this.#journal) await this.withJournal(() => this.#journal!.prune(compacted, garbage))
@@ -341,8 +342,18 @@ export class LocalStore implements Store {
   }
 }
 
-/** Maximum number of writes in one append; bounds the latency of disk operations. */
+/** The number of writes that are appended together. */
+function batchSize(batch: readonly PendingWrite[]): number {
+  let bytes = 0
+  let count = 0
+  while (count < batch.length && count < batchWritesMax && bytes < batchBytesMax)
+    bytes += batch[count++]!.version.value?.length ?? 0
+  return count
+}
+
+/** Bounds of one append, and so of the latency of disk operations. */
 const batchWritesMax = 1_000
+const batchBytesMax = 4 * 1024 * 1024
 
 /** Maximum number of events freed in one step of compaction; writes are committed between steps. */
 const trimEventsMax = 250

@@ -4,18 +4,18 @@ import type { Entry, StoreEvent } from '../store.ts'
 export interface Version {
   readonly key: string
   readonly revision: number
-  /** 0 marks a deletion. */
+  /** The revision at which the key was last created; for a deletion, that of the deleted entry. */
   readonly createRevision: number
+  readonly isDeletion: boolean
   /** Undefined for a deletion, and for a value that is only in the journal. */
   value: Uint8Array | undefined
   /** Wall time at which the key expires; 0 for never. */
   readonly expiresMs: number
   /** Older versions, oldest first. Set only on the newest version of a key. */
   older: Version[] | undefined
-}
-
-export function isDeletion(version: Version): boolean {
-  return version.createRevision === 0
+  /** The place of the record in the journal, and its size; 0 without a journal. */
+  location: number
+  sizeBytes: number
 }
 
 /** Reads a value that is not in memory. */
@@ -27,6 +27,6 @@ export function toEntry(version: Version, readValue: ReadValue): Entry {
 }
 
 export function toEvent(version: Version, readValue: ReadValue): StoreEvent {
-  if (isDeletion(version)) return { type: 'delete', key: version.key, revision: version.revision }
+  if (version.isDeletion) return { type: 'delete', key: version.key, revision: version.revision }
   return { type: 'put', ...toEntry(version, readValue) }
 }

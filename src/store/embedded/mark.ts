@@ -1,0 +1,86 @@
+/**
+ * The end of the acknowledged log, kept outside it: a lost end of the log, a missing and a replaced file are
+ * recognized by it. It is written after the sync of each commit and before the write is acknowledged.
+ *
+ * It is not synced with each commit. After `kill -9` it is exact; after a power failure it may be older than the
+ * log, never newer.
+ */
+import { crc32 } from 'node:zlib'
+import type { Chain } from './frame.ts'
+
+export interface Mark {
+  readonly storeId: string
+  /** The last acknowledged revision. */
+  readonly revision: number
+  /** The number of the segment that ends with the last commit, and the end of that commit. */
+  readonly segment: number
+  readonly positionBytes: number
+  readonly chain: Chain
+}
+
+/** The mark is written to two slots alternately, so that an interrupted write leaves the one before. */
+export function slotPosition(count: number): number {
+  return (count % slots) * slotBytes
+}
+
+export function encodeMark({ storeId, revision, segment, positionBytes, chain }: Mark): Buffer<ArrayBuffer> {
+  const bytes = Buffer.from(new ArrayBuffer(markBytes))
+  bytes.write(magic, 0, 'latin1')
+  bytes.writeDoubleLE(revision, 8)
+  bytes.writeDoubleLE(segment, 16)
+  bytes.writeDoubleLE(positionBytes, 24)
+  bytes.set(chain, 32)
+  bytes.write(storeId, 64, 'latin1')
+  bytes.writeUInt32LE(crc32(bytes.subarray(0, checksumAt)), checksumAt)
+  return bytes
+}
+
+/** The content of a new file with this mark in its first slot. */
+export function markFile(mark: Uint8Array): Uint8Array {
+  const content = new Uint8Array(slots * slotBytes)
+  content.set(mark)
+  return content
+}
+
+/** The newest mark in a file; undefined when both slots are damaged. */
+export function decodeMarks(content: Uint8Array): Mark | undefined {
+  const marks = Array.from({ length: slots }, (_, slot) => decodeSlot(content, slotPosition(slot)))
+  return newestMark(marks)
+}
+
+export function newestMark(marks: readonly (Mark | undefined)[]): Mark | undefined {
+  return marks.reduce((newest, mark) => (isNewer(mark, newest) ? mark : newest), undefined)
+}
+
+function isNewer(mark: Mark | undefined, than: Mark | undefined): boolean {
+  if (mark === undefined || than === undefined) return mark !== undefined
+  return (
+    mark.segment - than.segment > 0 ||
+    (mark.segment === than.segment && mark.positionBytes > than.positionBytes)
+  )
+}
+
+function decodeSlot(content: Uint8Array, position: number): Mark | undefined {
+  const bytes = Buffer.from(content.buffer, content.byteOffset, content.length).subarray(
+    position,
+    position + markBytes,
+  )
+  if (bytes.length < markBytes || bytes.toString('latin1', 0, magic.length) !== magic) return undefined
+  if (crc32(bytes.subarray(0, checksumAt)) !== bytes.readUInt32LE(checksumAt)) return undefined
+  return {
+    revision: bytes.readDoubleLE(8),
+    segment: bytes.readDoubleLE(16),
+    positionBytes: bytes.readDoubleLE(24),
+    chain: Buffer.from(bytes.subarray(32, 64)),
+    storeId: bytes.toString('latin1', 64, 64 + storeIdBytes),
+  }
+}
+
+const magic = 'k8tsmrk1'
+const slots = 2
+/** A slot is a disk sector of its own. */
+const slotBytes = 4_096
+/** A UUID as text. */
+const storeIdBytes = 36
+const checksumAt = 64 + storeIdBytes
+const markBytes = checksumAt + 4

@@ -1,0 +1,86 @@
+/** Reads the frames of one segment and verifies checksums and chain. */
+import { chainOf, findFrame, frameAt, recordsOf, type Chain, type LogRecord } from './frame.ts'
+import { headerBytes } from './segment-header.ts'
+
+export interface ScannedFrame {
+  readonly records: Iterable<ScannedRecord>
+  /** The end of the frame in the file. */
+  readonly endBytes: number
+  readonly chain: Chain
+}
+
+export interface ScannedRecord {
+  readonly record: LogRecord
+  /** Includes the header of the record. */
+  readonly encoded: Buffer
+  /** Position in the file. */
+  readonly positionBytes: number
+}
+
+export interface ScanOptions {
+  /** The chain before the first frame. */
+  readonly previous: Chain
+  /** Continues with the next intact frame after damage. */
+  readonly salvages?: boolean
+}
+
+export interface Scan {
+  /** The end of the last frame. */
+  readonly endBytes: number
+  /** The chain of the last frame. */
+  readonly chain: Chain
+  /** The position of damage that is followed by an intact frame: it is no interrupted write. */
+  readonly damagedAt: number | undefined
+  /** True if bytes other than zeros follow the last frame, as an interrupted write leaves them. */
+  readonly isTorn: boolean
+}
+
+/** Yields the frames, so that the caller may pause between them. */
+export function* scanSegment(
+  content: Buffer,
+  options: ScanOptions,
+): Generator<ScannedFrame, Scan, undefined> {
+  const { previous, salvages = false } = options
+  let position = headerBytes
+  let chain = previous
+  let damagedAt: number | undefined
+  for (;;) {
+    const frame = frameAt(content, position)
+    if (frame && (salvages || Buffer.compare(chain, frame.previous) === 0)) {
+      chain = chainOf(frame.bytes)
+      const startBytes = position
+      position += frame.bytes.length
+      yield { records: locate(recordsOf(frame), frame.bytes, startBytes), endBytes: position, chain }
+      continue
+    }
+    const next = frame ? position : findFrame(content, position + 1)
+    if (next === undefined) break
+    damagedAt ??= position
+    if (!salvages) break
+    position = next
+  }
+  return { endBytes: position, chain, damagedAt, isTorn: !isZero(content.subarray(position)) }
+}
+
+function* locate(
+  records: ReturnType<typeof recordsOf>,
+  frame: Buffer,
+  frameStart: number,
+): Generator<ScannedRecord, void, undefined> {
+  for (const { record, position, sizeBytes } of records)
+    yield {
+      record,
+      encoded: frame.subarray(position, position + sizeBytes),
+      positionBytes: frameStart + position,
+    }
+}
+
+function isZero(bytes: Buffer): boolean {
+  for (let at = 0; at < bytes.length; at += zeros.length) {
+    const part = bytes.subarray(at, at + zeros.length)
+    if (Buffer.compare(part, zeros.subarray(0, part.length)) !== 0) return false
+  }
+  return true
+}
+
+const zeros = Buffer.alloc(64 * 1024)

@@ -1,0 +1,284 @@
+/**
+ * The log of the embedded store: files of a few megabytes, each a sequence of frames. Commits are appended to the
+ * last one, the others never change; those that are mostly garbage are rewritten in the background.
+ */
+import { join } from 'node:path'
+import { assert } from '#/base/assert.ts'
+import type { Clock, Files, FileStep, FileWriter, Log } from '#/platform/platform.ts'
+import { JournalFullError, type Journal } from '../local/journal.ts'
+import type { Version } from '../local/version.ts'
+import { StoreError } from '../store.ts'
+import type { Damage } from './damage.ts'
+import { encodeFrame, valueIn, type LogRecord } from './frame.ts'
+import { locationOf, positionAt } from './location.ts'
+import { encodeMark, slotPosition } from './mark.ts'
+import { planRewrite } from './plan-rewrite.ts'
+import type { LogContent, SegmentContent } from './read-log.ts'
+import { rewriteSegments } from './rewrite-segments.ts'
+import { encodeHeader, firstChain, headerBytes, segmentName } from './segment-header.ts'
+import { Segments } from './segments.ts'
+
+export interface SegmentJournalOptions {
+  readonly files: Files
+  readonly clock: Clock
+  readonly log: Log
+  readonly folder: string
+  readonly storeId: string
+  readonly marks: readonly string[]
+  /** Size at which the next segment is begun. */
+  readonly segmentBytesMax: number
+  /** A version that is in the history; undefined when it was compacted. */
+  readonly find: (key: string, revision: number) => Version | undefined
+  /** Called when damage is found while the store is in use. */
+  readonly onDamage: (damage: Damage) => void
+}
+
+export class SegmentJournal implements Journal {
+  readonly #options: SegmentJournalOptions
+  readonly #writer: FileWriter
+  readonly #segments = new Segments()
+  #compacted: number
+  /** Number of syncs of the mark, which selects its slot. */
+  #markSyncs = 0
+  #isMarkSynced = true
+  #reserves = false
+  #rewriting: Promise<void> | undefined
+  readonly #closing = new AbortController()
+
+  private constructor(options: SegmentJournalOptions, writer: FileWriter, compacted: number) {
+    this.#options = options
+    this.#writer = writer
+    this.#compacted = compacted
+  }
+
+  /** Continues a log that was read without damage, or begins one. `garbage` are the compacted versions in it. */
+  static async open(
+    options: SegmentJournalOptions,
+    content: LogContent,
+    garbage: readonly Version[],
+  ): Promise<SegmentJournal> {
+    const { files, folder } = options
+    for (const name of content.leftovers) await files.remove(join(folder, name))
+    const journal = new SegmentJournal(options, await files.openWriter(), content.compacted)
+    try {
+      await journal.#adopt(content)
+    } catch (error) {
+      await journal.#closeFiles()
+      throw error
+    }
+    for (const version of garbage) journal.#segments.noteGarbage(version)
+    return journal
+  }
+
+  async append(versions: readonly Version[]): Promise<void> {
+    const records = versions.map(toRecord)
+    await this.#commit(records, versions)
+  }
+
+  readValue(version: Version): Uint8Array {
+    const segment = this.#segments.holding(version)
+    assert(segment !== undefined, `the log has the segment of revision ${version.revision}`)
+    const positionBytes = positionAt(version.location)
+    const value = valueIn(segment.reader.read(positionBytes, version.sizeBytes), version.revision)
+    if (value) return value
+    const reason = `the value of ${version.key} at revision ${version.revision} is damaged`
+    this.#options.onDamage({ file: segment.name, positionBytes, reason })
+    throw new StoreError('damaged', `${segment.name} at byte ${positionBytes}: ${reason}`)
+  }
+
+  async prune(compacted: number, garbage: readonly Version[]): Promise<void> {
+    if (compacted > this.#compacted) await this.#commit([{ type: 'compact', revision: compacted }], [])
+    this.#compacted = compacted
+    for (const version of garbage) this.#segments.noteGarbage(version)
+    this.#rewriteSome()
+  }
+
+  /**
+   * From now on disk space is reserved for writes when the disk is full, e.g. the node's DiskPressure condition
+   * and the deletions of pods that free space. A commit inside reserved space also takes less time.
+   */
+  async reserve(): Promise<void> {
+    this.#reserves = true
+    const segment = this.#segments.active!
+    const { endBytes, fileBytes: positionBytes } = segment
+    const reserveBytes = Math.min(reserveBytesMax, this.#options.segmentBytesMax)
+    if (positionBytes - endBytes >= reserveBytes) return
+    const bytes = new Uint8Array(endBytes + reserveBytes + extensionBytes - positionBytes)
+    segment.fileBytes += bytes.length
+    try {
+      await this.#writer.perform([{ type: 'write', path: this.#path(segment), positionBytes, bytes }])
+    } catch (error) {
+      segment.fileBytes = Math.max(segment.endBytes, positionBytes)
+      throw error
+    }
+  }
+
+  /** Makes the mark exact also after a power failure. */
+  async syncMark(): Promise<void> {
+    if (this.#isMarkSynced) return
+    this.#isMarkSynced = true
+    await this.#writer.perform(this.#options.marks.map(path => ({ type: 'sync', path })))
+    this.#markSyncs++
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await this.#rewriting
+    await this.syncMark().catch(() => undefined)
+    await this.#closeFiles()
+  }
+
+  async #adopt({ segments, versions }: LogContent): Promise<void> {
+    for (const content of segments) await this.#addSegment(content)
+    for (const version of versions) this.#segments.noteLive(version)
+    const last = this.#segments.active
+    if (last === undefined || last.header.rewritten) {
+      await this.#begin()
+      return
+    }
+    // Removes what an interrupted write left.
+    await this.#options.files.truncate(this.#path(last), last.endBytes)
+    last.fileBytes = last.endBytes
+    await this.#writer.perform([{ type: 'sync', path: this.#path(last) }, ...this.#markSteps(last)])
+    await this.syncMark()
+  }
+
+  async #addSegment(content: SegmentContent): Promise<void> {
+    const reader = await this.#options.files.openRead(this.#path(content))
+    this.#segments.add({ ...content, reader, liveBytes: 0, garbageCount: 0, hidingBytes: 0 })
+  }
+
+  /** Begins the next segment. */
+  async #begin(): Promise<void> {
+    const { storeId, files } = this.#options
+    const before = this.#segments.active
+    const number = (before?.header.last ?? 0) + 1
+    const header = { storeId, first: number, last: number, previous: before?.chain ?? firstChain(storeId) }
+    const content: SegmentContent = {
+      name: segmentName(header),
+      header,
+      endBytes: headerBytes,
+      fileBytes: headerBytes,
+      chain: header.previous,
+      lastRevision: before?.lastRevision ?? 0,
+    }
+    const path = this.#path(content)
+    await this.#writer.perform([
+      { type: 'write', path, positionBytes: 0, bytes: encodeHeader(header) },
+      { type: 'sync', path },
+      ...this.#markSteps(content),
+    ])
+    await this.syncMark()
+    await this.#addSegment(content)
+    if (before === undefined || before.header.rewritten) return
+    await this.#writer.perform([{ type: 'close', path: this.#path(before) }])
+    await files.truncate(this.#path(before), before.endBytes)
+    before.fileBytes = before.endBytes
+  }
+
+  async #commit(records: readonly LogRecord[], versions: readonly Version[]): Promise<void> {
+    if (this.#segments.active!.endBytes >= this.#options.segmentBytesMax) await this.#beginUnlessFull()
+    const segment = this.#segments.active!
+    const { header, endBytes: positionBytes } = segment
+    const { bytes, chain, positions } = encodeFrame(records, segment.chain)
+    const endBytes = positionBytes + bytes.length
+    const lastRevision = versions.at(-1)?.revision ?? segment.lastRevision
+    const path = this.#path(segment)
+    try {
+      await this.#writer.perform([
+        { type: 'write', path, positionBytes, bytes },
+        { type: 'sync', path },
+        ...this.#markSteps({ header, endBytes, chain, lastRevision }),
+      ])
+    } catch (error) {
+      throw isFullDisk(error) ? new JournalFullError((error as Error).message) : error
+    }
+    for (const [index, version] of versions.entries()) {
+      version.location = locationOf(header.last, positionBytes + positions[index]!)
+      version.sizeBytes = positions[index + 1]! - positions[index]!
+      this.#segments.noteLive(version)
+    }
+    Object.assign(segment, { endBytes, chain, lastRevision })
+    segment.fileBytes = Math.max(segment.fileBytes, endBytes)
+    // Space that cannot be reserved is tried again with the next commit.
+    if (this.#reserves) this.reserve().catch(() => undefined)
+  }
+
+  async #beginUnlessFull(): Promise<void> {
+    try {
+      await this.#begin()
+    } catch (error) {
+      // The active segment has reserved space and is continued.
+      if (!isFullDisk(error)) throw error
+    }
+  }
+
+  #markSteps(end: Pick<SegmentContent, 'header' | 'endBytes' | 'chain' | 'lastRevision'>): FileStep[] {
+    this.#isMarkSynced = false
+    const { marks, storeId } = this.#options
+    const revision = Math.max(end.lastRevision, this.#compacted)
+    const mark = {
+      storeId,
+      revision,
+      segment: end.header.last,
+      positionBytes: end.endBytes,
+      chain: end.chain,
+    }
+    const positionBytes = slotPosition(this.#markSyncs)
+    return marks.map(path => ({ type: 'write', path, positionBytes, bytes: encodeMark(mark) }))
+  }
+
+  #rewriteSome(): void {
+    if (this.#rewriting || this.#closing.signal.aborted) return
+    const { segmentBytesMax, log } = this.#options
+    const sealed = this.#segments.all.slice(0, -1)
+    const usage = sealed.map(({ endBytes, liveBytes, hidingBytes }) => ({
+      sizeBytes: endBytes - headerBytes,
+      liveBytes: liveBytes + hidingBytes,
+    }))
+    const range = planRewrite(usage, segmentBytesMax)
+    if (range === undefined) return
+    const run = sealed.slice(range.from, range.to)
+    const segments = this.#segments
+    const options = {
+      ...this.#options,
+      segments,
+      run,
+      compacted: this.#compacted,
+      signal: this.#closing.signal,
+    }
+    this.#rewriting = rewriteSegments(options)
+      .catch((error: unknown) => log.warn('Failed to rewrite segments of the store', { error }))
+      .finally(() => {
+        this.#rewriting = undefined
+      })
+  }
+
+  async #closeFiles(): Promise<void> {
+    for (const { reader } of this.#segments.all) await reader[Symbol.asyncDispose]()
+    await this.#writer[Symbol.asyncDispose]()
+  }
+
+  #path({ name }: { readonly name: string }): string {
+    return join(this.#options.folder, name)
+  }
+}
+
+/** The amount that is written in about the time between two compactions of a small cluster. */
+const reserveBytesMax = 4 * 1024 * 1024
+
+/** The reserve is extended in steps of this size. */
+const extensionBytes = 1024 * 1024
+
+function toRecord(version: Version): LogRecord {
+  return { type: version.isDeletion ? 'delete' : 'put', version }
+}
+
+/**
+ * True if a write failed for lack of space: it had no effect, and is repeated at the same position. The outcome of a
+ * failed sync is unknown.
+ */
+function isFullDisk(error: unknown): boolean {
+  const { code, step } = error as { readonly code?: string; readonly step?: number }
+  return (code === 'ENOSPC' || code === 'EDQUOT') && step === 0
+}
