@@ -18,6 +18,11 @@ export interface Mark {
   readonly chain: Chain
 }
 
+/** A mark that was read, and the slot that it was in. */
+export interface StoredMark extends Mark {
+  readonly slot: number
+}
+
 /** The mark is written to two slots alternately, so that an interrupted write leaves the one before. */
 export function slotPosition(count: number): number {
   return (count % slots) * slotBytes
@@ -43,16 +48,16 @@ export function markFile(mark: Uint8Array): Uint8Array {
 }
 
 /** The newest mark in a file; undefined when both slots are damaged. */
-export function decodeMarks(content: Uint8Array): Mark | undefined {
-  const marks = Array.from({ length: slots }, (_, slot) => decodeSlot(content, slotPosition(slot)))
+export function decodeMarks(content: Uint8Array): StoredMark | undefined {
+  const marks = Array.from({ length: slots }, (_, slot) => decodeSlot(content, slot))
   return newestMark(marks)
 }
 
-export function newestMark(marks: readonly (Mark | undefined)[]): Mark | undefined {
+export function newestMark(marks: readonly (StoredMark | undefined)[]): StoredMark | undefined {
   return marks.reduce((newest, mark) => (isNewer(mark, newest) ? mark : newest), undefined)
 }
 
-function isNewer(mark: Mark | undefined, than: Mark | undefined): boolean {
+function isNewer(mark: StoredMark | undefined, than: StoredMark | undefined): boolean {
   if (mark === undefined || than === undefined) return mark !== undefined
   return (
     mark.segment - than.segment > 0 ||
@@ -60,7 +65,8 @@ function isNewer(mark: Mark | undefined, than: Mark | undefined): boolean {
   )
 }
 
-function decodeSlot(content: Uint8Array, position: number): Mark | undefined {
+function decodeSlot(content: Uint8Array, slot: number): StoredMark | undefined {
+  const position = slotPosition(slot)
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.length).subarray(
     position,
     position + markBytes,
@@ -68,6 +74,7 @@ function decodeSlot(content: Uint8Array, position: number): Mark | undefined {
   if (bytes.length < markBytes || bytes.toString('latin1', 0, magic.length) !== magic) return undefined
   if (crc32(bytes.subarray(0, checksumAt)) !== bytes.readUInt32LE(checksumAt)) return undefined
   return {
+    slot,
     revision: bytes.readDoubleLE(8),
     segment: bytes.readDoubleLE(16),
     positionBytes: bytes.readDoubleLE(24),

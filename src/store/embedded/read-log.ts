@@ -8,7 +8,7 @@ import type { Version } from '../local/version.ts'
 import type { Damage } from './damage.ts'
 import { findFrame, type Chain } from './frame.ts'
 import { locationOf } from './location.ts'
-import { decodeMarks, newestMark, type Mark } from './mark.ts'
+import { decodeMarks, newestMark, type Mark, type StoredMark } from './mark.ts'
 import { scanSegment, type Scan, type ScannedRecord } from './scan-segment.ts'
 import {
   decodeHeader,
@@ -47,7 +47,7 @@ export interface LogContent {
   /** Ordered by revision, without values. */
   readonly versions: readonly Version[]
   readonly compacted: number
-  readonly mark: Mark | undefined
+  readonly mark: StoredMark | undefined
   /** Files that a crash left behind: segments that were replaced, and a segment that was not completed. */
   readonly leftovers: readonly string[]
   readonly damages: readonly Damage[]
@@ -66,7 +66,7 @@ class LogReader implements LogContent {
   readonly damages: Damage[] = []
   readonly #options: ReadLogOptions
   compacted = 0
-  mark: Mark | undefined
+  mark: StoredMark | undefined
   storeId: string | undefined
   #lastRevision = 0
   /** True if a frame ends where the mark says, with the same chain. */
@@ -184,6 +184,11 @@ class LogReader implements LogContent {
   }): void {
     const { range, header, scan, isLast, fileBytes } = read
     const { rewritten } = header
+    // Its creation was interrupted, and nothing was acknowledged in it. After a failed sync it may not be durable.
+    if (isLast && !rewritten && scan.endBytes === headerBytes && range.last > (this.mark?.segment ?? 0)) {
+      this.leftovers.push(range.name)
+      return
+    }
     const positionBytes = scan.damagedAt ?? scan.endBytes
     const isIncomplete = rewritten ? !equal(scan.chain, rewritten.content) : scan.isTorn && !isLast
     if (scan.damagedAt !== undefined || isIncomplete)

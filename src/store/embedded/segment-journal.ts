@@ -38,17 +38,20 @@ export class SegmentJournal implements Journal {
   readonly #writer: FileWriter
   readonly #segments = new Segments()
   #compacted: number
-  /** Number of syncs of the mark, which selects its slot. */
-  #markSyncs = 0
+  /** Number of syncs of the mark, which selects its slot: the last durable mark is not overwritten. */
+  #markSyncs: number
   #isMarkSynced = true
   #reserves = false
+  /** After a failure the state of the files is unknown, and only reading them again shows it. */
+  #failure: Error | undefined
   #rewriting: Promise<void> | undefined
   readonly #closing = new AbortController()
 
-  private constructor(options: SegmentJournalOptions, writer: FileWriter, compacted: number) {
+  private constructor(options: SegmentJournalOptions, writer: FileWriter, { compacted, mark }: LogContent) {
     this.#options = options
     this.#writer = writer
     this.#compacted = compacted
+    this.#markSyncs = mark === undefined ? 0 : mark.slot + 1
   }
 
   /** Continues a log that was read without damage, or begins one. `garbage` are the compacted versions in it. */
@@ -59,7 +62,7 @@ export class SegmentJournal implements Journal {
   ): Promise<SegmentJournal> {
     const { files, folder } = options
     for (const name of content.leftovers) await files.remove(join(folder, name))
-    const journal = new SegmentJournal(options, await files.openWriter(), content.compacted)
+    const journal = new SegmentJournal(options, await files.openWriter(), content)
     try {
       await journal.#adopt(content)
     } catch (error) {
@@ -86,9 +89,12 @@ export class SegmentJournal implements Journal {
     throw new StoreError('damaged', `${segment.name} at byte ${positionBytes}: ${reason}`)
   }
 
-  async prune(compacted: number, garbage: readonly Version[]): Promise<void> {
-    if (compacted > this.#compacted) await this.#commit([{ type: 'compact', revision: compacted }], [])
-    this.#compacted = compacted
+  async compact(revision: number): Promise<void> {
+    await this.#commit([{ type: 'compact', revision }], [])
+    this.#compacted = revision
+  }
+
+  discard(garbage: readonly Version[]): void {
     for (const version of garbage) this.#segments.noteGarbage(version)
     this.#rewriteSome()
   }
@@ -128,7 +134,7 @@ export class SegmentJournal implements Journal {
     await this.#closeFiles()
   }
 
-  async #adopt({ segments, versions }: LogContent): Promise<void> {
+  async #adopt({ segments, versions, mark }: LogContent): Promise<void> {
     for (const content of segments) await this.#addSegment(content)
     for (const version of versions) this.#segments.noteLive(version)
     const last = this.#segments.active
@@ -137,9 +143,17 @@ export class SegmentJournal implements Journal {
       return
     }
     // Removes what an interrupted write left.
-    await this.#options.files.truncate(this.#path(last), last.endBytes)
+    const path = this.#path(last)
+    await this.#options.files.truncate(path, last.endBytes)
     last.fileBytes = last.endBytes
-    await this.#writer.perform([{ type: 'sync', path: this.#path(last) }, ...this.#markSteps(last)])
+    // A sync that failed may have lost what is after the mark, and yet it is still read: it is written again.
+    const positionBytes = mark?.segment === last.header.last ? Math.min(mark.positionBytes, last.endBytes) : 0
+    const bytes = Uint8Array.from(last.reader.read(positionBytes, last.endBytes - positionBytes))
+    await this.#writer.perform([
+      { type: 'write', path, positionBytes, bytes },
+      { type: 'sync', path },
+      ...this.#markSteps(last),
+    ])
     await this.syncMark()
   }
 
@@ -177,6 +191,7 @@ export class SegmentJournal implements Journal {
   }
 
   async #commit(records: readonly LogRecord[], versions: readonly Version[]): Promise<void> {
+    if (this.#failure) throw this.#failure
     if (this.#segments.active!.endBytes >= this.#options.segmentBytesMax) await this.#beginUnlessFull()
     const segment = this.#segments.active!
     const { header, endBytes: positionBytes } = segment
@@ -191,7 +206,8 @@ export class SegmentJournal implements Journal {
         ...this.#markSteps({ header, endBytes, chain, lastRevision }),
       ])
     } catch (error) {
-      throw isFullDisk(error) ? new JournalFullError((error as Error).message) : error
+      if (isFullDisk(error)) throw new JournalFullError((error as Error).message)
+      throw this.#fail(error)
     }
     for (const [index, version] of versions.entries()) {
       version.location = locationOf(header.last, positionBytes + positions[index]!)
@@ -209,8 +225,14 @@ export class SegmentJournal implements Journal {
       await this.#begin()
     } catch (error) {
       // The active segment has reserved space and is continued.
-      if (!isFullDisk(error)) throw error
+      if (!isFullDisk(error)) throw this.#fail(error)
     }
+  }
+
+  #fail(error: unknown): Error {
+    this.#failure = error instanceof Error ? error : new Error(String(error))
+    this.#closing.abort()
+    return this.#failure
   }
 
   #markSteps(end: Pick<SegmentContent, 'header' | 'endBytes' | 'chain' | 'lastRevision'>): FileStep[] {

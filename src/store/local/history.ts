@@ -151,9 +151,9 @@ export class History {
     this.#compacted = Math.max(this.#compacted, revision)
   }
 
-  /** Frees some compacted versions and returns them; undefined when there are none left. */
-  trim(eventsMax: number): Version[] | undefined {
-    const count = Math.min(this.#compacted - this.#trimmed, eventsMax)
+  /** Frees some versions compacted at or before a revision and returns them; undefined when there are none left. */
+  trim(compacted: number, eventsMax: number): Version[] | undefined {
+    const count = Math.min(compacted - this.#trimmed, eventsMax)
     if (count <= 0) return undefined
     const until = this.#trimmed + count
     const garbage: Version[] = []

@@ -9,11 +9,10 @@ export interface Journal {
   append(versions: readonly Version[]): Promise<void>
   /** The value of a put that has been appended and not pruned. StoreError `damaged` when it cannot be trusted. */
   readValue(version: Version): Uint8Array
-  /**
-   * Records the compacted revision and that these versions are not needed any more. Rejects with
-   * JournalFullError when nothing was changed.
-   */
-  prune(compacted: number, garbage: readonly Version[]): Promise<void>
+  /** Resolves when the compacted revision is durable. Rejects like `append`. */
+  compact(revision: number): Promise<void>
+  /** These versions are not in the history any more: the compacted revision that is durable excludes them. */
+  discard(garbage: readonly Version[]): void
   close(): Promise<void>
 }
 

@@ -48,8 +48,8 @@ export class LocalStore implements Store {
   /** Settles when all accepted writes are committed. Never rejects. */
   #committing: Promise<void> | undefined
   #trimming: Promise<void> | undefined
-  /** Compacted versions that the journal could not prune yet. */
-  #garbage: readonly Version[] = []
+  /** The compacted revision that is durable. */
+  #recorded: number
   /** Serializes calls to the journal: compaction runs between two commits. */
   #journalFree: Promise<void> = Promise.resolve()
   #failure: StoreError | undefined
@@ -73,6 +73,7 @@ export class LocalStore implements Store {
     this.#journal = options.journal
     this.#cacheBytesMax = options.cacheBytesMax ?? Infinity
     this.#lastRevision = options.history.revision
+    this.#recorded = options.history.compacted
     this.#readValue = version => options.journal!.readValue(version)
     this.#hub = new WatchHub(options.history, this.#readValue)
   }
@@ -279,26 +280,27 @@ export class LocalStore implements Store {
     }
   }
 
+  /** A version is freed only when the compaction that excludes it is durable. */
   async #trim(): Promise<void> {
     while (!this.#failure) {
-      const garbage =
-        this.#garbage.length > 0 ? this.#garbage.slice(0, trimEventsMax) : this.#history.trim(trimEventsMax)
+      const { compacted } = this.#history
+      if (compacted > this.#recorded) await this.#recordCompaction(compacted)
+      const garbage = this.#history.trim(compacted, trimEventsMax)
       if (garbage === undefined) return
-      this.#garbage = this.#garbage.slice(trimEventsMax)
-      await this.#forget(garbage)
+      this.#journal?.discard(garbage)
+      await this.#clock.turn()
     }
   }
 
-  async #forget(garbage: readonly Version[]): Promise<void> {
-    const { compacted } = this.#history
+  async #recordCompaction(revision: number): Promise<void> {
     try {
-      if (this.#journal) await this.withJournal(() => this.#journal!.prune(compacted, garbage))
-      else await this.#clock.turn()
+      if (this.#journal) await this.withJournal(() => this.#journal!.compact(revision))
     } catch (error) {
-      if (!(error instanceof JournalFullError)) throw error
-      this.#garbage = [...garbage, ...this.#garbage]
-      throw fullError(error)
+      if (error instanceof JournalFullError) throw fullError(error)
+      this.#fail([], error)
+      throw this.#failure!
     }
+    this.#recorded = revision
   }
 
   #armExpiry(): void {
