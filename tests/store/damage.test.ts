@@ -96,7 +96,7 @@ async function makeStore(folder: string): Promise<Content> {
     await store.compact(await store.revision())
   }
   await cp(live, folder, { recursive: true })
-  return contentOf(store)
+  return await contentOf(store)
 }
 
 async function contentOf(store: Store): Promise<Content> {

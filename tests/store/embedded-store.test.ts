@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
+import { crc32 } from 'node:zlib'
 import { nodePlatform } from '#/platform/node.ts'
 import type { FileStep, FileWriter, Platform } from '#/platform/platform.ts'
 import { Compactor } from '#/store/compactor.ts'
@@ -90,6 +92,40 @@ test('opening a store in use, or a file that is no store, fails', async t => {
   await first[Symbol.asyncDispose]()
   await platform.files.write(join(folder, 'store.db'), 'this is no database at all'.repeat(100))
   await assert.rejects(EmbeddedStore.open({ platform, folder }), /cannot open the store .*not a database/u)
+})
+
+test('a store of format 1, an SQLite database, is migrated with its history', async t => {
+  const folder = await temporaryFolder(t)
+  await cp(join(import.meta.dirname, 'testdata', 'format-1.db'), join(folder, 'store.db'))
+  {
+    await using store = await EmbeddedStore.open({ platform, folder })
+    assert.deepEqual([await store.revision(), await store.compactedRevision()], [8, 3])
+    assert.deepEqual(await store.get('/registry/a'), entry('/registry/a', 'third', 8, 2))
+    assert.deepEqual(await store.get('/registry/a', { revision: 4 }), entry('/registry/a', 'second', 4, 2))
+    assert.deepEqual(await store.get('/registry/c', { revision: 5 }), entry('/registry/c', 'deleted', 5, 5))
+    assert.deepEqual(
+      (await store.list({ prefix: '/registry/' })).entries.map(({ key }) => key),
+      ['/registry/a', '/registry/b', '/registry/lease'],
+    )
+    assert.equal(await write(store, '/registry/d', 'new', 0), 9)
+  }
+  const again = await openIn(t, folder)
+  assert.equal(await again.revision(), 9)
+  assert.deepEqual((await platform.files.list(folder)).includes('store.db.migrated'), true)
+})
+
+test('a store of a later format is refused', async t => {
+  const folder = await temporaryFolder(t)
+  await (await EmbeddedStore.open({ platform, folder }))[Symbol.asyncDispose]()
+  const path = join(folder, '00000001.log')
+  const content = Buffer.from(await platform.files.read(path))
+  const text = content.toString('latin1', 0, 503).replace('"format":2', '"format":3')
+  content.write(`${text}${crc32(text).toString(16).padStart(8, '0')}\n`, 'latin1')
+  await platform.files.write(path, content)
+  await assert.rejects(
+    EmbeddedStore.open({ platform, folder }),
+    /has format 3, and this version of k8ts reads format 2/u,
+  )
 })
 
 test('a slow disk delays writes only, not reads, watches or the event loop', async t => {
