@@ -6,6 +6,7 @@ import { equalJson, type JsonValue } from '../text/json-value.ts'
 import type { ListSchema, Schema } from '../schema.ts'
 import { emptySet, FieldSetBuilder, isEmpty, type FieldSet } from './field-set.ts'
 import { fieldElement, type PathElement } from './path-element.ts'
+import { toWholeFieldSet } from './to-field-set.ts'
 import {
   asList,
   asMap,
@@ -83,6 +84,8 @@ interface Sides<T = Value> {
 function compare(schema: Schema, { before, after, depth }: Sides): Change | undefined {
   if (before === after) return undefined
   checkDepth(depth)
+  if (before === undefined) return addedAs(toWholeFieldSet(schema, after ?? null, depth))
+  if (after === undefined) return removedAs(toWholeFieldSet(schema, before, depth))
   if (isGranularMap(schema)) {
     const left = asMap(before)
     const right = asMap(after)
@@ -98,16 +101,24 @@ function compare(schema: Schema, { before, after, depth }: Sides): Change | unde
   return compareLeaves(before, after)
 }
 
-function compareLeaves(before: Value, after: Value): Change | undefined {
-  if (before === undefined) return addedWhole
-  if (after === undefined) return removedWhole
+function addedAs(added: FieldSet): Change {
+  return isEmpty(added) ? addedWhole : { ...addedWhole, added }
+}
+
+function removedAs(removed: FieldSet): Change {
+  return isEmpty(removed) ? removedWhole : { ...removedWhole, removed }
+}
+
+function compareLeaves(before: JsonValue, after: JsonValue): Change | undefined {
   return equalJson(before, after) ? undefined : modifiedWhole
 }
 
 /** A value that does not match the type of the schema is compared as a leaf and counts as modified. */
-function selfOf(before: Value, after: Value, granular: (value: Value) => unknown): Change['self'] {
-  if (before === undefined) return 'added'
-  if (after === undefined) return 'removed'
+function selfOf(
+  before: JsonValue,
+  after: JsonValue,
+  granular: (value: JsonValue) => unknown,
+): Change['self'] {
   const fits = [before, after].every(value => value === null || granular(value) !== undefined)
   return fits ? undefined : 'modified'
 }

@@ -1,7 +1,7 @@
-/** The field set of a value: the fields that applying it takes ownership of. */
+/** The field set of a value: the fields that applying or adding it takes ownership of. */
 import type { JsonValue } from '../text/json-value.ts'
 import type { ListSchema, Schema } from '../schema.ts'
-import { emptySet, FieldSetBuilder, type FieldSet } from './field-set.ts'
+import { emptySet, FieldSetBuilder, isEmpty, type FieldSet } from './field-set.ts'
 import { fieldElement, type PathElement } from './path-element.ts'
 import {
   asList,
@@ -15,25 +15,55 @@ import {
   type JsonObject,
 } from './structure.ts'
 
-/** Contains every leaf, every item of a list or map, and every empty field. Throws TypedValueError. */
-export function toFieldSet(schema: Schema, value: JsonValue, depth = 0): FieldSet {
-  checkDepth(depth)
-  const map = asMap(value)
-  if (map !== undefined && isGranularMap(schema)) return fieldsOfMap(schema, map, depth)
-  const list = asList(value)
-  if (list !== undefined && isGranularList(schema)) return fieldsOfList(schema, list, depth)
-  return emptySet
-}
+/** The field set of a value at a depth. Throws TypedValueError. */
+type ToFieldSet = (schema: Schema, value: JsonValue, depth?: number) => FieldSet
 
-function fieldsOfMap(schema: Schema, map: JsonObject, depth: number): FieldSet {
-  const builder = new FieldSetBuilder()
-  for (const [key, value] of Object.entries(map)) {
-    if (value === undefined) continue
-    const child = childSchema(schema, key)
-    const member = !isDeclared(schema, key) || isOwnedWhole(child, value)
-    builder.add(fieldElement(key), member, toFieldSet(child, value, depth + 1))
+/** Contains every leaf, every item of a list or map, and every empty field. */
+export const toFieldSet: ToFieldSet = fieldSetsOf((schema, key, value) => {
+  return !isDeclared(schema, key) || isOwnedWhole(childSchema(schema, key), value)
+})
+
+/** Contains every path within the value: the changes if the whole value is added or removed. */
+export const toWholeFieldSet: ToFieldSet = fieldSetsOf(() => true)
+
+/** Items of lists are always members. */
+function fieldSetsOf(isMember: (schema: Schema, key: string, value: JsonValue) => boolean): ToFieldSet {
+  const fieldsOf = (schema: Schema, value: JsonValue, depth = 0): FieldSet => {
+    checkDepth(depth)
+    if (typeof value !== 'object') return emptySet
+    const map = asMap(value)
+    if (map !== undefined && isGranularMap(schema)) return fieldsOfMap(schema, map, depth)
+    const list = asList(value)
+    if (list !== undefined && isGranularList(schema)) return fieldsOfList(schema, list, depth)
+    return emptySet
   }
-  return builder.build()
+
+  const fieldsOfMap = (schema: Schema, map: JsonObject, depth: number): FieldSet => {
+    const builder = new FieldSetBuilder()
+    for (const key of Object.keys(map)) {
+      const value = map[key]
+      if (value === undefined) continue
+      const children = fieldsOf(childSchema(schema, key), value, depth + 1)
+      builder.add(fieldElement(key), isMember(schema, key, value), children)
+    }
+    return builder.build()
+  }
+
+  /** List items with duplicate keys are owned together as a whole. */
+  const fieldsOfList = (schema: ListSchema, list: readonly JsonValue[], depth: number): FieldSet => {
+    const elements = itemElements(schema, list)
+    const builder = new FieldSetBuilder()
+    for (const element of elements) builder.add(element, true, emptySet)
+    const repeated = builder.size === elements.length ? none : repeatedIn(elements)
+    for (const [index, element] of elements.entries()) {
+      if (repeated.has(element)) continue
+      const children = fieldsOf(schema.items, list[index] ?? null, depth + 1)
+      if (!isEmpty(children)) builder.add(element, true, children)
+    }
+    return builder.build()
+  }
+
+  return fieldsOf
 }
 
 /** True for a leaf, null or an empty object: the value has no descendants that could be owned instead. */
@@ -43,15 +73,11 @@ function isOwnedWhole(schema: Schema, value: JsonValue): boolean {
   return asList(value) === undefined || !isGranularList(schema)
 }
 
-/** List items with duplicate keys are owned together as a whole. */
-function fieldsOfList(schema: ListSchema, list: readonly JsonValue[], depth: number): FieldSet {
-  const elements = itemElements(schema, list)
-  const counts = new Map<PathElement, number>()
-  for (const element of elements) counts.set(element, (counts.get(element) ?? 0) + 1)
-  const builder = new FieldSetBuilder()
-  for (const [index, element] of elements.entries()) {
-    const unique = counts.get(element) === 1
-    builder.add(element, true, unique ? toFieldSet(schema.items, list[index] ?? null, depth + 1) : emptySet)
-  }
-  return builder.build()
+const none: ReadonlySet<PathElement> = new Set()
+
+function repeatedIn(elements: readonly PathElement[]): ReadonlySet<PathElement> {
+  const seen = new Set<PathElement>()
+  const repeated = new Set<PathElement>()
+  for (const element of elements) (seen.has(element) ? repeated : seen).add(element)
+  return repeated
 }
