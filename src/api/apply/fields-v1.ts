@@ -2,7 +2,7 @@
  * Encodes and decodes field sets in the `fieldsV1` format of `metadata.managedFields`: every key is a path
  * element and every value the level below it; `.` marks a path that is in the set together with some of its
  * descendants. Equal levels are interned: the pods of a Deployment, and the versions of each pod, have
- * managed fields that are mostly the same. Interned levels are immutable, so their parsed form is cached by
+ * managed fields that are mostly the same. Printed levels are immutable, so their parsed form is cached by
  * reference.
  */
 import type { JsonValue } from '../text/json-value.ts'
@@ -10,13 +10,8 @@ import { emptySet, FieldSetBuilder, isEmpty, type FieldNode, type FieldSet } fro
 import { FieldPathError, parseElement, sortElements, type PathElement } from './path-element.ts'
 import { asMap, depthMax, type JsonObject } from './structure.ts'
 
-/** Maximum number of interned levels; beyond it the cache is cleared. */
-const writtenMax = 5_000
-/** Longer levels are not interned: they are rarely shared and would take much memory. */
-const writtenCharactersMax = 4_000
-const written = new Map<string, JsonObject>()
-
-const shared = new WeakSet<JsonObject>()
+/** Printed field sets and interned levels, whose parsed form is cached. */
+const cacheable = new WeakSet<JsonObject>()
 const parsed = new WeakMap<JsonObject, FieldNode>()
 const printed = new WeakMap<FieldSet, JsonObject>()
 
@@ -28,22 +23,11 @@ export function parseFields(fields: JsonValue): FieldSet {
 }
 
 export function printFields(set: FieldSet): JsonObject {
-  return printed.getOrInsertComputed(set, () => printLevel(set, false).tree)
-}
-
-/** A level and a text that only equal levels have. */
-interface PrintedLevel {
-  readonly tree: JsonObject
-  readonly text: string
-}
-
-function share({ tree, text }: PrintedLevel): JsonObject {
-  if (text.length > writtenCharactersMax) return tree
-  const known = written.get(text)
+  const known = printed.get(set)
   if (known !== undefined) return known
-  if (written.size >= writtenMax) written.clear()
-  written.set(text, tree)
-  shared.add(tree)
+  const { tree } = printLevel(set, false)
+  printed.set(set, tree)
+  cacheable.add(tree)
   return tree
 }
 
@@ -66,7 +50,7 @@ function parseLevel(tree: JsonObject, depth: number): FieldNode {
   }
   const children = builder.build()
   const node = { member: marked || isEmpty(children), children }
-  if (shared.has(tree)) {
+  if (cacheable.has(tree)) {
     parsed.set(tree, node)
     if (!marked) printed.set(children, tree)
   }
@@ -80,24 +64,80 @@ function parseNode(value: JsonValue, key: PathElement, depth: number): FieldNode
   return parseLevel(tree, depth + 1)
 }
 
-const nothing = Object.freeze({})
-shared.add(nothing)
+interface PrintedLevel {
+  readonly tree: JsonObject
+  /** Of the elements and the levels below them. */
+  readonly hash: number
+  /** Equal levels are the same object. */
+  readonly isInterned: boolean
+}
 
-const leaf: PrintedLevel = { tree: nothing, text: '{}' }
+const nothing = Object.freeze({})
+cacheable.add(nothing)
+
+const leaf: PrintedLevel = { tree: nothing, hash: 0, isInterned: true }
 
 /** Every key has a colon or is a dot, so none of them can be `__proto__`. */
 function printLevel(set: FieldSet, isMarked: boolean): PrintedLevel {
   const tree: JsonObject = isMarked ? { '.': nothing } : {}
-  let text = isMarked ? '{.' : '{'
+  let hash = isMarked ? 1 : 0
+  let characters = 0
+  let isShareable = true
   for (const element of sortElements(set.nodes.keys())) {
     const node = set.nodes.get(element)
     if (node === undefined) continue
-    const hasChildren = !isEmpty(node.children)
-    const level = hasChildren ? printLevel(node.children, node.member) : leaf
+    const level = isEmpty(node.children) ? leaf : printLevel(node.children, node.member)
     tree[element] = level.tree
-    // The length separates the element, which may contain any character, from what follows.
-    text += `${element.length}:${element}${level.text}`
+    characters += element.length
+    isShareable &&= level.isInterned && characters <= internedCharactersMax
+    if (isShareable) hash = hashOf(element, Math.imul(hash ^ level.hash, hashFactor))
   }
-  text += '}'
-  return { tree: share({ tree, text }), text }
+  return isShareable ? intern(tree, hash) : { tree, hash, isInterned: false }
 }
+
+/** Maximum number of interned levels; beyond it all are released. */
+const internedMax = 5_000
+/** Levels with more characters are not interned: they are rarely shared and would take much memory. */
+const internedCharactersMax = 2_000
+const interned = new Map<number, PrintedLevel>()
+
+/**
+ * The hashes of levels that were seen, each at the index of its last bits. A level is interned when it is seen
+ * again: many occur in one object only, such as those with the items of a set.
+ */
+const sightings = new Int32Array(2 ** 13)
+
+/**
+ * The equal level that was interned earlier, if there is one. The levels in `tree` are interned, so that its
+ * members are compared by reference.
+ */
+function intern(tree: JsonObject, hash: number): PrintedLevel {
+  const known = interned.get(hash)
+  if (known !== undefined && hasSameMembers(known.tree, tree)) return known
+  const slot = hash & (sightings.length - 1)
+  if (sightings[slot] !== hash) {
+    sightings[slot] = hash
+    return { tree, hash, isInterned: false }
+  }
+  const level = { tree, hash, isInterned: true }
+  if (interned.size >= internedMax) interned.clear()
+  interned.set(hash, level)
+  cacheable.add(tree)
+  return level
+}
+
+function hasSameMembers(a: JsonObject, b: JsonObject): boolean {
+  const keys = Object.keys(a)
+  return keys.length === Object.keys(b).length && keys.every(key => a[key] === b[key])
+}
+
+/** FNV-1a, continued from the hash of what precedes the text. */
+function hashOf(text: string, start: number): number {
+  let hash = start
+  for (let index = 0; index < text.length; index++) {
+    hash = Math.imul(hash ^ text.charCodeAt(index), hashFactor)
+  }
+  return hash
+}
+
+const hashFactor = 16_777_619

@@ -194,6 +194,7 @@ interface Sortable {
 }
 
 const ranks = 'fkvi'
+const valueRank = ranks.indexOf('v')
 
 /**
  * Maximum number of cached sort keys; beyond it the cache is cleared. Most objects have the same few
@@ -205,6 +206,7 @@ const sortableCharactersMax = 200
 const sortables = new Map<PathElement, Sortable>()
 
 function sortable(element: PathElement): Sortable {
+  if (isPlainValue(element)) return { element, rank: valueRank, parts: [element.slice(3, -1)] }
   const known = sortables.get(element)
   if (known !== undefined) return known
   const rank = ranks.indexOf(element.charAt(0))
@@ -212,6 +214,11 @@ function sortable(element: PathElement): Sortable {
   if (sortables.size >= sortablesMax) sortables.clear()
   if (element.length <= sortableCharactersMax) sortables.set(element, made)
   return made
+}
+
+/** True for text in a set that needs no parsing, nor caching: most values of a set are in one object only. */
+function isPlainValue(element: PathElement): boolean {
+  return element.startsWith('v:"') && !element.includes('\\')
 }
 
 function sortableParts(element: PathElement): readonly Scalar[] {
