@@ -21,12 +21,13 @@ export function correlateItems(
   }
 }
 
-/** The identity of an item of a `map` list. */
+/** The identity of an item of a `map` list: JSON of its keys. */
 export function listMapKey(item: JsonObject, keys: readonly string[]): string {
-  return JSON.stringify(keys.map(key => (Object.hasOwn(item, key) ? showKey(item[key]) : null)))
+  let text = '['
+  for (const key of keys) text += `${Object.hasOwn(item, key) ? showKey(item[key] ?? null) : null},`
+  return text
 }
 
-/** A bigint has no JSON form. */
-function showKey(value: JsonValue | undefined): unknown {
-  return typeof value === 'bigint' ? Number(value) : value
+function showKey(value: JsonValue): string {
+  return JSON.stringify(typeof value === 'bigint' ? Number(value) : value)
 }

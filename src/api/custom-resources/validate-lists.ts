@@ -12,49 +12,61 @@ export function compileListCheck(
   schema: JSONSchemaProps,
 ): ((object: JsonObject) => FieldError[]) | undefined {
   const check = compileWalk(schema, nested => {
-    const findKey = keyFinder(nested)
-    return findKey && ((value, path) => (Array.isArray(value) ? findDuplicates(value, path, findKey) : []))
+    const identity = identityOf(nested)
+    return identity && ((value, path) => (Array.isArray(value) ? findDuplicates(value, path, identity) : []))
   })
   return check && (object => check(object, ''))
 }
 
-/** The identity of an item and the value that the error shows. */
-interface ItemKey {
-  readonly key: unknown
-  readonly shown: JsonValue
+interface ItemIdentity {
+  readonly keyOf: (item: JsonValue) => unknown
+  /** The value that an error shows. */
+  readonly shownOf: (item: JsonValue) => JsonValue
 }
 
-function keyFinder(schema: JSONSchemaProps): ((item: JsonValue) => ItemKey) | undefined {
+function identityOf(schema: JSONSchemaProps): ItemIdentity | undefined {
   const type = schema['x-kubernetes-list-type']
-  if (type === 'set') return item => ({ key: valueKey(item), shown: item })
+  if (type === 'set') return { keyOf: valueKey, shownOf: item => item }
   if (type !== 'map') return undefined
   const keys = schema['x-kubernetes-list-map-keys'] ?? []
-  return item => {
-    if (!isObject(item)) return { key: valueKey(item), shown: item }
-    const shown = Object.fromEntries(
-      keys.flatMap(key => (Object.hasOwn(item, key) ? [[key, item[key] as JsonValue]] : [])),
-    )
-    return { key: listMapKey(item, keys), shown }
+  return {
+    keyOf: item => (isObject(item) ? listMapKey(item, keys) : valueKey(item)),
+    shownOf: item => (isObject(item) ? keyFields(item, keys) : item),
   }
+}
+
+function keyFields(item: JsonObject, keys: readonly string[]): JsonObject {
+  return Object.fromEntries(
+    keys.flatMap(key => (Object.hasOwn(item, key) ? [[key, item[key] as JsonValue]] : [])),
+  )
 }
 
 function findDuplicates(
   items: readonly JsonValue[],
   path: string,
-  findKey: (item: JsonValue) => ItemKey,
+  { keyOf, shownOf }: ItemIdentity,
 ): FieldError[] {
+  const keys = items.map(keyOf)
+  if (areUnique(keys)) return []
   const seen = new Set<unknown>()
   return items.flatMap((item, index) => {
-    const { key, shown } = findKey(item)
-    const isRepeated = seen.has(key)
-    seen.add(key)
-    return isRepeated ? [duplicate(`${path}[${index}]`, shown)] : []
+    const isRepeated = seen.has(keys[index])
+    seen.add(keys[index])
+    return isRepeated ? [duplicate(`${path}[${index}]`, shownOf(item))] : []
   })
+}
+
+/** Up to this number of items, comparing all pairs is faster than hashing. */
+const comparedItemsMax = 8
+
+function areUnique(keys: readonly unknown[]): boolean {
+  if (keys.length > comparedItemsMax) return new Set(keys).size === keys.length
+  return keys.every((key, index) => keys.indexOf(key) === index)
 }
 
 /** Most items are strings: those that cannot be confused with the JSON of other values are keys themselves. */
 function valueKey(item: JsonValue): unknown {
-  if (typeof item === 'string') return /^["[{]/.test(item) ? JSON.stringify(item) : item
+  if (typeof item === 'string') return `"[{`.includes(item.charAt(0)) ? JSON.stringify(item) : item
   if (typeof item === 'bigint') return Number(item)
   return typeof item === 'object' && item !== null ? canonicalJson(item) : item
 }

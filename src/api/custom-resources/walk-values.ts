@@ -8,8 +8,11 @@ import { itemsOf, valuesOf } from './subschemas.ts'
 /** Validates a value at a path: `spec.items[0]`, empty for the root. */
 export type ValueCheck = (value: JsonValue, path: string) => FieldError[]
 
+/** Adds the errors of a value and of all values within it. */
+type Walk = (value: JsonValue, path: string, errors: FieldError[]) => void
+
 /** The walks of schemas, shared by several roots within one schema. */
-export type Walks = Map<JSONSchemaProps, ValueCheck | undefined>
+export type Walks = Map<JSONSchemaProps, Walk | undefined>
 
 /** Undefined if no schema within this one has a check. */
 export function compileWalk(
@@ -17,6 +20,22 @@ export function compileWalk(
   checkOf: (schema: JSONSchemaProps) => ValueCheck | undefined,
   walks: Walks = new Map(),
 ): ValueCheck | undefined {
+  const walk = walkOf(schema, checkOf, walks)
+  return (
+    walk &&
+    ((value, path) => {
+      const errors: FieldError[] = []
+      walk(value, path, errors)
+      return errors
+    })
+  )
+}
+
+function walkOf(
+  schema: JSONSchemaProps,
+  checkOf: (schema: JSONSchemaProps) => ValueCheck | undefined,
+  walks: Walks,
+): Walk | undefined {
   if (walks.has(schema)) return walks.get(schema)
   const walk = createWalk(schema, checkOf, walks)
   walks.set(schema, walk)
@@ -27,32 +46,29 @@ function createWalk(
   schema: JSONSchemaProps,
   checkOf: (schema: JSONSchemaProps) => ValueCheck | undefined,
   walks: Walks,
-): ValueCheck | undefined {
+): Walk | undefined {
   const check = checkOf(schema)
-  const within = (nested: JSONSchemaProps | undefined) => nested && compileWalk(nested, checkOf, walks)
-  const checkItem = within(itemsOf(schema))
-  const checkValue = within(valuesOf(schema))
+  const within = (nested: JSONSchemaProps | undefined) => nested && walkOf(nested, checkOf, walks)
+  const walkItem = within(itemsOf(schema))
+  const walkValue = within(valuesOf(schema))
   const properties = Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
-    const checkProperty = within(property)
-    return checkProperty ? [[name, checkProperty] as const] : []
+    const walkProperty = within(property)
+    return walkProperty ? [[name, walkProperty] as const] : []
   })
-  if (!check && !checkItem && !checkValue && properties.length === 0) return undefined
-  return (value, path) => {
-    const errors = check?.(value, path) ?? []
+  if (!check && !walkItem && !walkValue && properties.length === 0) return undefined
+  return (value, path, errors) => {
+    if (check) for (const error of check(value, path)) errors.push(error)
     if (Array.isArray(value)) {
-      if (!checkItem) return errors
-      return [...errors, ...value.flatMap((item, index) => checkItem(item, `${path}[${index}]`))]
+      if (walkItem) for (const [index, item] of value.entries()) walkItem(item, `${path}[${index}]`, errors)
+      return
     }
-    if (!isObject(value)) return errors
-    return [
-      ...errors,
-      ...properties.flatMap(([name, checkProperty]) => {
-        const place = path === '' ? name : `${path}.${name}`
-        return Object.hasOwn(value, name) ? checkProperty(value[name] as JsonValue, place) : []
-      }),
-      ...(checkValue
-        ? Object.entries(value).flatMap(([name, each]) => checkValue(each, `${path}[${name}]`))
-        : []),
-    ]
+    if (!isObject(value)) return
+    for (const [name, walkProperty] of properties) {
+      if (!Object.hasOwn(value, name)) continue
+      walkProperty(value[name] as JsonValue, path === '' ? name : `${path}.${name}`, errors)
+    }
+    if (walkValue) {
+      for (const [name, each] of Object.entries(value)) walkValue(each, `${path}[${name}]`, errors)
+    }
   }
 }
