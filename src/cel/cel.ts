@@ -42,13 +42,13 @@ export function compile(expression: string, environment: Environment): Program {
   const checked = check(tree, environment)
   if (checked.issues.length > 0) throw new CelError(expression, checked.issues)
   const run = compileSteps(tree, checked)
-  const { type, variables: used, slotCount } = checked
+  const { type, variables: used } = checked
   return {
     expression,
     type,
     variables: new Set(used.keys()),
     evaluate: (variables, budget) => {
-      const slots = Array.from<Value | undefined>({ length: slotCount })
+      const slots: (Value | undefined)[] = []
       for (const [name, slot] of used) {
         if (Object.hasOwn(variables, name)) slots[slot] = variables[name]
       }

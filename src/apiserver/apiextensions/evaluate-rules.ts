@@ -90,9 +90,9 @@ function childOf(parent: Place, child: Omit<Place, 'isUnchanged'>): Place {
 
 function evaluateHere(run: Run, node: RuleNode, place: Place): void {
   const rules = schemaRulesOf(node)
-  for (const rule of rules) {
-    if (run.isStopped) return
-    evaluateRule(run, rule, { ...place, type: rules.type, schemaType: node.schema.type ?? '' })
+  const subject = { ...place, type: rules.type, schemaType: node.schema.type ?? '' }
+  for (let index = 0; index < rules.length && !run.isStopped; index++) {
+    evaluateRule(run, rules.at(index), subject)
   }
 }
 

@@ -40,11 +40,11 @@ export async function validateRules(
   for (const position of found) {
     if (hasPrefix(invalidFields, position.field)) continue
     const { place, isResource } = position
-    let index = 0
-    for (const rule of schemaRulesOf({ schema: place.schema, isResource })) {
-      validateRule(run, rule, {
+    const rules = schemaRulesOf({ schema: place.schema, isResource })
+    for (let index = 0; index < rules.length; index++) {
+      validateRule(run, rules.at(index), {
         ...position,
-        field: `${position.field}.x-kubernetes-validations[${index++}]`,
+        field: `${position.field}.x-kubernetes-validations[${index}]`,
       })
       await pause()
     }

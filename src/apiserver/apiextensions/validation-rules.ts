@@ -61,17 +61,19 @@ export class SchemaRules {
   /** The type of `self`. */
   readonly type: Type
   readonly #rules: readonly ValidationRule[]
-  readonly #compiled = new Map<number, CompiledRule>()
+  readonly #compiled: CompiledRule[] = []
 
   constructor(schema: JSONSchemaProps, isResource: boolean) {
     this.type = selfType(schema, isResource)
     this.#rules = rulesIn(schema)
   }
 
-  *[Symbol.iterator](): Generator<CompiledRule> {
-    for (const [index, rule] of this.#rules.entries()) {
-      yield this.#compiled.getOrInsertComputed(index, () => this.#compile(rule))
-    }
+  get length(): number {
+    return this.#rules.length
+  }
+
+  at(index: number): CompiledRule {
+    return (this.#compiled[index] ??= this.#compile(this.#rules[index]!))
   }
 
   #compile(rule: ValidationRule): CompiledRule {

@@ -46,7 +46,6 @@ export interface Checked {
   readonly slots: ReadonlyMap<Expression, readonly number[]>
   /** The environment variables that are used, with their frame slots. */
   readonly variables: ReadonlyMap<string, number>
-  readonly slotCount: number
 }
 
 /** A slot in the evaluation frame, or a type. */
@@ -100,7 +99,6 @@ class Checker {
       constructors: this.#constructors,
       slots: this.#slots,
       variables: this.#variables,
-      slotCount: this.#slotCount,
     }
   }
 
