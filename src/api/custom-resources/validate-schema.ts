@@ -244,10 +244,12 @@ function objectCheck(schema: JSONSchemaProps): SchemaCheck | undefined {
   const values = valuesOf(schema)
   const checkValue = values && checkOf(values)
   const known = new Set(properties.map(([name]) => name))
+  const hasSizes = minProperties !== undefined || maxProperties !== undefined
+  if (!hasSizes && names.length === 0 && properties.length === 0 && checkValue === undefined) return undefined
   return ({ value, path, old }, errors) => {
     if (!isObject(value)) return
     const olds = isObject(old) ? old : undefined
-    const size = minProperties === undefined && maxProperties === undefined ? 0 : Object.keys(value).length
+    const size = hasSizes ? Object.keys(value).length : 0
     if (minProperties !== undefined && size < Number(minProperties)) {
       const detail = `${path} in body should have at least ${minProperties} properties`
       errors.push(invalid(fieldOf(path), size, detail))
