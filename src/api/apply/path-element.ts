@@ -92,11 +92,22 @@ export function printPath(path: Path): string {
 export function sortElements(elements: Iterable<PathElement>): PathElement[] {
   const list = [...elements]
   if (list.length < 2) return list
-  if (list.every(element => element.startsWith('f:'))) return list.sort(compareText)
+  if (list.every(element => element.startsWith('f:'))) return sortInPlace(list, compareText)
+  return sortInPlace(list.map(sortable), compareSortable).map(each => each.element)
+}
+
+/** Up to this number of elements, an insertion sort is faster: the one of arrays allocates memory. */
+const insertionSortMax = 10
+
+function sortInPlace<T>(list: T[], compare: (a: T, b: T) => number): T[] {
+  if (list.length > insertionSortMax) return list.sort(compare)
+  for (let end = 1; end < list.length; end++) {
+    const inserted = list[end]!
+    let at = end
+    for (; at > 0 && compare(list[at - 1]!, inserted) > 0; at--) list[at] = list[at - 1]!
+    list[at] = inserted
+  }
   return list
-    .map(sortable)
-    .sort(compareSortable)
-    .map(each => each.element)
 }
 
 /**

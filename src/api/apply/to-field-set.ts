@@ -55,7 +55,8 @@ function fieldSetsOf(isMember: (schema: Schema, key: string, value: JsonValue) =
     const builder = new FieldSetBuilder()
     for (const element of elements) builder.add(element, true, emptySet)
     const repeated = builder.size === elements.length ? none : repeatedIn(elements)
-    for (const [index, element] of elements.entries()) {
+    for (let index = 0; index < elements.length; index++) {
+      const element = elements[index]!
       if (repeated.has(element)) continue
       const children = fieldsOf(schema.items, list[index] ?? null, depth + 1)
       if (!isEmpty(children)) builder.add(element, true, children)
