@@ -66,7 +66,8 @@ function applyTo(rule: Rule, value: JsonValue): JsonValue {
 
 function applyToItems(rule: Rule, items: readonly JsonValue[]): JsonValue {
   let changed: JsonValue[] | undefined
-  for (const [index, item] of items.entries()) {
+  for (let index = 0; index < items.length; index++) {
+    const item = items[index]!
     const defaulted = applyTo(rule, item)
     if (defaulted !== item) (changed ??= [...items])[index] = defaulted
   }
@@ -75,18 +76,20 @@ function applyToItems(rule: Rule, items: readonly JsonValue[]): JsonValue {
 
 function applyToMembers(rule: Rule, object: JsonObject): JsonObject {
   const { properties, defaults, values } = rule
-  const changes = new Map<string, JsonValue | undefined>()
+  let changes: Map<string, JsonValue | undefined> | undefined
   if (properties.size > 0 || values) {
     for (const key in object) {
       const property = properties.get(key) ?? values
       if (property === undefined) continue
       const value = object[key] as JsonValue
       const defaulted = value === null ? nullOf(property) : applyTo(property.rule, value)
-      if (defaulted !== value) changes.set(key, defaulted)
+      if (defaulted !== value) (changes ??= new Map()).set(key, defaulted)
     }
   }
-  for (const [name, fallback] of defaults) if (!Object.hasOwn(object, name)) changes.set(name, fallback)
-  return changes.size === 0 ? object : withChanges(object, changes)
+  for (const [name, fallback] of defaults) {
+    if (!Object.hasOwn(object, name)) (changes ??= new Map()).set(name, fallback)
+  }
+  return changes === undefined ? object : withChanges(object, changes)
 }
 
 /** Undefined if the null is to be dropped. */

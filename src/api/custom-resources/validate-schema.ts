@@ -222,8 +222,8 @@ function listCheck(schema: JSONSchemaProps): SchemaCheck | undefined {
     if (!Array.isArray(value)) return
     if (checkItem !== undefined) {
       const olds = correlateItems(schema, value, old)
-      for (const [index, item] of value.entries()) {
-        checkItem({ value: item, path: `${path}[${index}]`, old: olds(index) }, errors)
+      for (let index = 0; index < value.length; index++) {
+        checkItem({ value: value[index]!, path: `${path}[${index}]`, old: olds(index) }, errors)
       }
     }
     if (minItems !== undefined && value.length < Number(minItems)) {

@@ -59,7 +59,7 @@ function createWalk(
   return (value, path, errors) => {
     if (check) for (const error of check(value, path)) errors.push(error)
     if (Array.isArray(value)) {
-      if (walkItem) for (const [index, item] of value.entries()) walkItem(item, `${path}[${index}]`, errors)
+      if (walkItem) value.forEach((item, index) => walkItem(item, `${path}[${index}]`, errors))
       return
     }
     if (!isObject(value)) return
