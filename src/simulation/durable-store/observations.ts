@@ -10,6 +10,8 @@ interface Write {
 /** A write whose outcome is not known yet, or never. */
 export interface Attempt extends Write {
   readonly number: number
+  /** 0 when the key is created. */
+  readonly expectedRevision: number
 }
 
 export class Observations {
@@ -31,8 +33,8 @@ export class Observations {
     return this.#byRevision.size
   }
 
-  begin(key: string, value: string | undefined): Attempt {
-    const attempt = { key, value, number: this.#attempts++ }
+  begin(write: Omit<Attempt, 'number'>): Attempt {
+    const attempt = { ...write, number: this.#attempts++ }
     this.#pending.set(attempt.number, attempt)
     return attempt
   }
@@ -40,7 +42,15 @@ export class Observations {
   /** Without a revision the write lost a race and did not happen. */
   end(attempt: Attempt, revision: number | undefined): void {
     this.#pending.delete(attempt.number)
-    if (revision !== undefined) this.#note(revision, attempt)
+    if (revision === undefined) return
+    const { key, expectedRevision } = attempt
+    const newest = this.#newest.get(key) ?? 0
+    const current = this.#byRevision.get(newest)?.value === undefined ? 0 : newest
+    if (current !== expectedRevision && !this.#uncertain.has(key))
+      this.violations.push(
+        `${key} was written over revision ${expectedRevision}, although it was at ${current}`,
+      )
+    this.#note(revision, attempt)
   }
 
   /** A read while no write of the key is pending must return the last one. */
@@ -122,17 +132,22 @@ export class Observations {
       }
     }
     try {
-      for (const { key } of (await store.list({ prefix: '/registry/' })).entries)
-        if (!this.#newest.has(key) && !this.#uncertain.has(key))
-          this.violations.push(`${key} was never written`)
+      const { entries } = await store.list({ prefix: '/registry/' })
+      const listed = new Map(entries.map(entry => [entry.key, entry]))
+      for (const key of new Set([...this.#newest.keys(), ...listed.keys()]))
+        this.#compare(key, listed.get(key))
     } catch (error) {
       this.#expectDamage(error)
     }
   }
 
   #compare(key: string, entry: Entry | undefined): void {
+    if (this.#uncertain.has(key)) return
     const revision = this.#newest.get(key)
-    if (revision === undefined || this.#uncertain.has(key)) return
+    if (revision === undefined) {
+      if (entry) this.violations.push(`${key} was never written`)
+      return
+    }
     const { value } = this.#byRevision.get(revision)!
     if (entry === undefined && value === undefined) return
     if (entry === undefined) this.violations.push(`${key} of revision ${revision} is not there`)

@@ -49,9 +49,9 @@ export class Writers {
     const isDeletion = current !== undefined && random.integer('deletion', 4) === 0
     const filling = 'x'.repeat(random.integer('value size', valueBytesMax))
     const value = isDeletion ? undefined : `${label}, writer ${writer}, write ${this.#written++} ${filling}`
-    const attempt = observations.begin(key, value)
-    const bytes = Buffer.from(value ?? '')
     const expectedRevision = current?.revision ?? 0
+    const attempt = observations.begin({ key, value, expectedRevision })
+    const bytes = Buffer.from(value ?? '')
     const result = await (isDeletion
       ? store.delete(key, { expectedRevision })
       : current
