@@ -83,10 +83,19 @@ test('groups are in discovery order, custom groups by name, versions by priority
     groups.slice(0, 3).map(group => group.name),
     ['', 'apiregistration.k8s.io', 'apps'],
   )
-  assert.deepEqual(groups.slice(-2), [
-    { name: 'a.example', versions: ['v1'] },
-    { name: 'b.example', versions: ['v1', 'v1beta1'] },
-  ])
+  const versions = groups
+    .slice(-2)
+    .map(group => `${group.name}: ${group.versions.map(each => each.version).join(' ')}`)
+  assert.deepEqual(versions, ['a.example: v1', 'b.example: v1 v1beta1'])
+  assert.equal(
+    show(groups.flatMap(group => group.versions.flatMap(each => each.resources))),
+    show(scheme.resources()),
+  )
+  assert.equal(
+    show(scheme.resourcesIn({ group: 'b.example', version: 'v1beta1' })),
+    'b.example/v1beta1/widgets',
+  )
+  assert.deepEqual(scheme.resourcesIn({ group: 'b.example', version: 'v2' }), [])
   assert.equal(
     show(scheme.versionsOf({ group: 'b.example', kind: 'Widget' })),
     'b.example/v1/widgets b.example/v1beta1/widgets',
@@ -124,6 +133,28 @@ test('registering and unregistering takes effect at once and notifies once', () 
     '+ -example.com/v1/widgets',
     '+example.com/v1/widgets -example.com/v1beta1/widgets',
   ])
+})
+
+test('a change keeps the groups and versions that it does not affect', () => {
+  const scheme = new Scheme([
+    custom('a.example/v1 things Thing'),
+    custom('b.example/v1 widgets Widget'),
+    custom('b.example/v1beta1 widgets Widget'),
+  ])
+  const [things, widgets] = scheme.groups()
+  scheme.register(custom('b.example/v1beta1 gadgets Gadget'), custom('aa.example/v1 others Other'))
+  const [thingsAfter, , widgetsAfter] = scheme.groups()
+  assert.deepEqual(
+    scheme.groups().map(({ name }) => name),
+    ['a.example', 'aa.example', 'b.example'],
+  )
+  assert.equal(thingsAfter, things)
+  assert.notEqual(widgetsAfter, widgets)
+  assert.equal(widgetsAfter?.versions[0], widgets?.versions[0])
+  assert.equal(
+    show(widgetsAfter?.versions[1]?.resources ?? []),
+    'b.example/v1beta1/gadgets b.example/v1beta1/widgets',
+  )
 })
 
 test('schemes are independent', () => {

@@ -7,13 +7,20 @@
  */
 import { assert } from '#/base/assert.ts'
 import { groups } from './kinds/groups.ts'
-import type { GroupVersionKind, GroupVersionResource, Resource } from './resource.ts'
+import type { GroupVersion, GroupVersionKind, GroupVersionResource, Resource } from './resource.ts'
 import { compareVersions } from './text/version-priority.ts'
 
+/** Replaced when one of its resources changes and kept otherwise: what is derived from it can be cached. */
 export interface SchemeGroup {
   readonly name: string
   /** Most stable first; the first is the preferred version. */
-  readonly versions: readonly string[]
+  readonly versions: readonly SchemeVersion[]
+}
+
+/** Replaced when one of its resources changes and kept otherwise, like its group. */
+export interface SchemeVersion extends GroupVersion {
+  /** Sorted by plural. */
+  readonly resources: readonly Resource[]
 }
 
 export interface SchemeChange {
@@ -22,15 +29,17 @@ export interface SchemeChange {
 }
 
 export class Scheme {
-  #resources: readonly Resource[] = []
+  /** In lookup order. */
+  #groups: readonly SchemeGroup[] = []
   /**
    * Indexes by group, version and plural, and by group, version and kind; both contain the same resources.
    */
-  #byResource: ReadonlyMap<string, Resource> = new Map()
-  #byKind: ReadonlyMap<string, Resource> = new Map()
+  readonly #byResource = new Map<string, Resource>()
+  readonly #byKind = new Map<string, Resource>()
+  /** All resources in lookup order, computed on first use after a change like the two indexes below. */
+  #resources: readonly Resource[] | undefined
   /**
-   * Indexes by plural, singular or short name, and by category, in lookup order. Few clients ask for them, so
-   * they are computed on first use after a change.
+   * Indexes by plural, singular or short name, and by category, in lookup order. Few clients ask for them.
    */
   #byName: ReadonlyMap<string, readonly Resource[]> | undefined
   #byCategory: ReadonlyMap<string, readonly Resource[]> | undefined
@@ -38,7 +47,7 @@ export class Scheme {
   #extend: (resource: Resource) => Resource = resource => resource
 
   constructor(resources: readonly Resource[] = []) {
-    this.#index(resources)
+    this.#replace([], resources)
   }
 
   /** Adds resources, replacing those with the same group, version and plural. */
@@ -62,11 +71,13 @@ export class Scheme {
     readonly remove?: readonly GroupVersionResource[]
   }): void {
     const add = given.map(this.#extend)
-    const gone = new Set([...remove.map(resourceKey), ...add.map(keyOf)])
-    const removed = this.#resources.filter(each => gone.has(keyOf(each)) && !add.includes(each))
-    const added = add.filter(each => this.#byResource.get(keyOf(each)) !== each)
+    const replaced = new Set(
+      [...remove.map(resourceKey), ...add.map(keyOf)].flatMap(key => this.#byResource.get(key) ?? []),
+    )
+    const removed = [...replaced].filter(each => !add.includes(each))
+    const added = add.filter(each => !replaced.has(each))
     if (added.length === 0 && removed.length === 0) return
-    this.#index([...this.#resources.filter(each => !gone.has(keyOf(each))), ...add])
+    this.#replace([...replaced], add)
     for (const listener of this.#listeners) listener({ added, removed })
   }
 
@@ -77,7 +88,7 @@ export class Scheme {
   extend(extend: (resource: Resource) => Resource): void {
     const before = this.#extend
     this.#extend = resource => extend(before(resource))
-    this.#index(this.#resources.map(extend))
+    this.#replace(this.resources(), this.resources().map(extend))
   }
 
   /** Calls the listener after each change, until the returned function is called. */
@@ -90,6 +101,7 @@ export class Scheme {
 
   /** All resources in lookup order. */
   resources(): readonly Resource[] {
+    this.#resources ??= this.#groups.flatMap(resourcesOf)
     return this.#resources
   }
 
@@ -98,13 +110,13 @@ export class Scheme {
   }
 
   byKind({ group, version, kind }: GroupVersionKind): Resource | undefined {
-    return this.#byKind.get(`${group}/${version}/${kind}`)
+    return this.#byKind.get(kindKey({ group, version, kind }))
   }
 
   /** The resources with this plural, singular or short name, in lookup order. */
   named(name: string): readonly Resource[] {
     this.#byName ??= indexBy(
-      this.#resources,
+      this.resources(),
       each => new Set([each.plural, each.singular, ...each.shortNames]),
     )
     return this.#byName.get(name.toLowerCase()) ?? []
@@ -112,45 +124,97 @@ export class Scheme {
 
   /** The resources of a category such as `all`, each in its preferred version. */
   inCategory(category: string): readonly Resource[] {
-    this.#byCategory ??= indexBy(preferred(this.#resources), each => each.categories)
+    this.#byCategory ??= indexBy(preferred(this.resources()), each => each.categories)
     return this.#byCategory.get(category) ?? []
   }
 
   /** All versions of a kind, the preferred one first. */
   versionsOf({ group, kind }: { readonly group: string; readonly kind: string }): readonly Resource[] {
-    return this.#resources.filter(each => each.group === group && each.kind === kind)
+    const found = this.#group(group)
+    return found ? resourcesOf(found).filter(each => each.kind === kind) : []
   }
 
-  /** The groups in lookup order. */
+  /** The groups in lookup order. The same array until a resource changes. */
   groups(): readonly SchemeGroup[] {
-    const versions = Map.groupBy(this.#resources, each => each.group)
-    return [...versions].map(([name, members]) => ({
-      name,
-      versions: [...new Set(members.map(each => each.version))],
-    }))
+    return this.#groups
   }
 
-  #index(unsorted: readonly Resource[]): void {
-    const resources = [...unsorted].sort(compareResources)
-    const byResource = new Map(resources.map(each => [keyOf(each), each]))
-    const byKind = new Map(resources.map(each => [`${each.group}/${each.version}/${each.kind}`, each]))
-    assert(byResource.size === resources.length, 'duplicate plural in a group version')
-    assert(byKind.size === resources.length, 'duplicate kind in a group version')
-    checkStorage(resources)
-    this.#resources = resources
-    this.#byResource = byResource
-    this.#byKind = byKind
+  /** The resources of a group version; empty if it has none. */
+  resourcesIn({ group, version }: GroupVersion): readonly Resource[] {
+    return this.#group(group)?.versions.find(each => each.version === version)?.resources ?? []
+  }
+
+  #group(name: string): SchemeGroup | undefined {
+    const group = this.#groups[lowerBound(this.#groups, name)]
+    return group?.name === name ? group : undefined
+  }
+
+  /** Only the groups of these resources are computed again. Throws before the first change. */
+  #replace(removed: readonly Resource[], added: readonly Resource[]): void {
+    const gone = new Set(removed)
+    const addedByGroup = Map.groupBy(added, each => each.group)
+    const names = new Set([...removed.map(each => each.group), ...addedByGroup.keys()])
+    const changed = Array.from(names, name => {
+      const before = this.#group(name)
+      const kept = before ? resourcesOf(before).filter(each => !gone.has(each)) : []
+      return { name, group: makeGroup(name, [...kept, ...(addedByGroup.get(name) ?? [])], before) }
+    })
+    for (const each of removed) this.#byResource.delete(keyOf(each))
+    for (const each of removed) this.#byKind.delete(kindKey(each))
+    for (const each of added) this.#byResource.set(keyOf(each), each)
+    for (const each of added) this.#byKind.set(kindKey(each), each)
+    const groups = [...this.#groups]
+    for (const { name, group } of changed) {
+      const index = lowerBound(groups, name)
+      groups.splice(index, groups[index]?.name === name ? 1 : 0, ...(group ? [group] : []))
+    }
+    this.#groups = groups
+    this.#resources = undefined
     this.#byName = undefined
     this.#byCategory = undefined
   }
 }
 
-function compareResources(a: Resource, b: Resource): number {
-  return (
-    compareGroups(a.group, b.group) ||
-    compareVersions(a.version, b.version) ||
-    compareText(a.plural, b.plural)
-  )
+/** Undefined without resources. A version that has the same resources as before is kept. */
+function makeGroup(
+  name: string,
+  resources: readonly Resource[],
+  before: SchemeGroup | undefined,
+): SchemeGroup | undefined {
+  if (resources.length === 0) return undefined
+  checkStorage(resources)
+  const members = Map.groupBy(resources, each => each.version)
+  const versions = Array.from(members, ([version, unsorted]): SchemeVersion => {
+    assert(hasUnique(unsorted, 'plural'), 'duplicate plural in a group version')
+    assert(hasUnique(unsorted, 'kind'), 'duplicate kind in a group version')
+    const sorted = unsorted.toSorted((a, b) => compareText(a.plural, b.plural))
+    const known = before?.versions.find(each => each.version === version)
+    return known && isSame(known.resources, sorted) ? known : { group: name, version, resources: sorted }
+  })
+  return { name, versions: versions.sort((a, b) => compareVersions(a.version, b.version)) }
+}
+
+function hasUnique(resources: readonly Resource[], key: 'plural' | 'kind'): boolean {
+  return new Set(resources.map(each => each[key])).size === resources.length
+}
+
+function isSame(left: readonly Resource[], right: readonly Resource[]): boolean {
+  return left.length === right.length && left.every((each, index) => each === right[index])
+}
+
+function resourcesOf({ versions }: SchemeGroup): readonly Resource[] {
+  return versions.flatMap(each => each.resources)
+}
+
+/** The index of the group with this name, or where it is inserted. */
+function lowerBound(groups: readonly SchemeGroup[], name: string): number {
+  let [low, high] = [0, groups.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (compareGroups(groups[middle]!.name, name) < 0) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 const groupOrder: ReadonlyMap<string, number> = new Map(groups.map((group, index) => [group.name, index]))
@@ -203,6 +267,10 @@ function indexBy(
 
 function keyOf({ group, version, plural }: Resource): string {
   return `${group}/${version}/${plural}`
+}
+
+function kindKey({ group, version, kind }: GroupVersionKind): string {
+  return `${group}/${version}/${kind}`
 }
 
 function resourceKey({ group, version, resource }: GroupVersionResource): string {
