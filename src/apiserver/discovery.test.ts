@@ -235,6 +235,32 @@ test('added and removed resources change discovery immediately', () => {
   check(undefined)
 })
 
+test('aggregated discovery after changes is that of a server that started with the same resources', () => {
+  const scheme = new Scheme(defaultResources())
+  const changed = new Discovery(scheme, options)
+  const read = (from: Discovery): readonly unknown[] => {
+    const response = ask('/apis', { from, headers: { accept: aggregated } })
+    return [response?.headers?.['etag'], bytesOf(response).toString()]
+  }
+  const check = (...resources: readonly Resource[]): unknown => {
+    const [tag, text] = read(changed)
+    assert.deepEqual(
+      [tag, text],
+      read(new Discovery(new Scheme([...defaultResources(), ...resources]), options)),
+    )
+    return tag
+  }
+  const tags = [check()]
+  scheme.register(custom)
+  tags.push(check(custom))
+  const renamed = { ...custom, shortNames: ['tab'] }
+  scheme.register(renamed)
+  tags.push(check(renamed))
+  scheme.unregister({ group: custom.group, version: 'v1', resource: 'crontabs' })
+  assert.equal(check(), tags[0])
+  assert.equal(new Set(tags).size, 3)
+})
+
 test('discovery is served as JSON, YAML and protobuf', () => {
   const yaml = ask('/apis/policy', { headers: { accept: 'application/yaml' } })
   assert.equal(yaml?.body?.mediaType, 'application/yaml')

@@ -5,12 +5,7 @@
  */
 import { apiError } from '#/api/errors.ts'
 import type { Scheme } from '#/api/scheme.ts'
-import {
-  aggregatedDiscovery,
-  aggregatedMediaType,
-  aggregatedVersion,
-  type Root,
-} from './discovery/aggregated.ts'
+import { aggregatedDiscovery, aggregatedVersion, type Root } from './discovery/aggregated.ts'
 import { documentResponse, documentOf, type Document } from './discovery/document.ts'
 import { DerivedCache } from './discovery/derived-cache.ts'
 import { apiGroup, apiGroupList, apiVersions } from './discovery/groups.ts'
@@ -46,7 +41,7 @@ export class Discovery {
 
   constructor(scheme: Scheme, options: DiscoveryOptions) {
     const { aggregatedVersions = () => noAggregatedVersions } = options
-    const sources = (): readonly unknown[] => [scheme.resources(), aggregatedVersions()]
+    const sources = (): readonly unknown[] => [scheme.groups(), aggregatedVersions()]
     this.#scheme = scheme
     this.#options = options
     this.#groups = new DerivedCache(sources)
@@ -62,7 +57,7 @@ export class Discovery {
     const document =
       root && version
         ? this.#documents.get(`${path} ${version}`, () =>
-            jsonOf(aggregatedDiscovery(this.#servedGroups(), root, version), aggregatedMediaType(version)),
+            aggregatedDiscovery(this.#servedGroups(), root, version),
           )
         : this.#plainDocument(path, request)
     if (document === undefined) return undefined
@@ -87,7 +82,7 @@ export class Discovery {
 
   #servedGroups(): readonly ServedGroup[] {
     const { aggregatedVersions = () => noAggregatedVersions } = this.#options
-    return this.#groups.get('all', () => servedGroups(this.#scheme.resources(), aggregatedVersions()))
+    return this.#groups.get('all', () => servedGroups(this.#scheme.groups(), aggregatedVersions()))
   }
 
   #value(path: string): object | undefined {
@@ -96,7 +91,7 @@ export class Discovery {
     const [group = '', version, more] = root === 'api' ? ['', ...rest] : rest
     if (more !== undefined) return undefined
     if (version === undefined) return apiGroup(this.#servedGroups(), group)
-    return resourceList(this.#scheme.resources(), { group, version })
+    return resourceList({ group, version }, this.#scheme.resourcesIn({ group, version }))
   }
 
   #rootValue(root: string): object | undefined {
@@ -122,10 +117,6 @@ function encoded(value: object, form: Pick<Negotiated, 'format' | 'pretty'>): Do
     bytes: encodeValue(complete, form),
     value: () => value,
   })
-}
-
-function jsonOf(text: string, mediaType: string): Document {
-  return documentOf({ mediaType, bytes: Buffer.from(text), value: () => JSON.parse(text) as unknown })
 }
 
 function allPaths(groups: readonly ServedGroup[], others: readonly string[]): readonly string[] {

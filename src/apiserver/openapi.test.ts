@@ -4,12 +4,14 @@ import { defaultResources } from '#/api/builtin.ts'
 import type { Resource } from '#/api/resource.ts'
 import type { Field, Schema, StructSchema } from '#/api/schema.ts'
 import { Scheme } from '#/api/scheme.ts'
-import { OpenApi, type OpenApiOptions } from './openapi.ts'
+import { OpenApi, type AggregatedSchemas, type OpenApiOptions } from './openapi.ts'
+import type { OpenApiPart } from './openapi/extension-parts.ts'
 import { Document } from './openapi/gnostic-messages.ts'
 import type { ApiResponse } from './request.ts'
 import { testRequest, type TestRequestOptions } from './test-request.ts'
 
 const options: OpenApiOptions = { build: { version: '0.1.0' }, clock: { turn: () => Promise.resolve() } }
+const protobuf = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf'
 const openApi = new OpenApi(new Scheme(defaultResources()), options)
 
 interface Asked extends TestRequestOptions {
@@ -442,8 +444,83 @@ test('a scheme change rebuilds only the affected documents', async () => {
   scheme.register(customResource(struct({ size: { type: 'integer' } })))
   const [v2, v3, apps] = await tags()
   assert.ok(v2 !== before[0] && v3 !== before[1] && apps === before[2])
-  assert.equal(turns, turnsOfAll + 5, 'the new version and its group in both OpenAPI versions, and version 2')
+  assert.equal(turns, turnsOfAll + 4, 'the new version and its group in both OpenAPI versions')
   scheme.unregister({ group: 'stable.example.com', version: 'v1', resource: 'crontabs' })
   assert.deepEqual(await tags(), before)
   assert.equal(ask('/openapi/v3/apis/stable.example.com/v1', { from }), undefined)
+})
+
+test('documents after changes are those of a server that started with the same resources', async () => {
+  const scheme = new Scheme(defaultResources())
+  const changed = new OpenApi(scheme, options)
+  const check = async (...custom: readonly Resource[]): Promise<void> => {
+    const fresh = new OpenApi(new Scheme([...defaultResources(), ...custom]), options)
+    for (const [url, accept] of [
+      ['/openapi/v2', 'application/json'],
+      ['/openapi/v2', protobuf],
+      ['/openapi/v3', 'application/json'],
+    ] as const) {
+      const read = async (from: OpenApi): Promise<readonly unknown[]> => {
+        const headers = { accept }
+        const tag = (await ask(url, { from, headers }))?.headers?.['etag']
+        return [tag, (await bytesOf(url, { from, headers })).toString('latin1')]
+      }
+      const [[tag, bytes], [freshTag, freshBytes]] = [await read(changed), await read(fresh)]
+      assert.ok(bytes === freshBytes, `${url} as ${accept}`)
+      assert.equal(tag, freshTag)
+    }
+  }
+  await check()
+  const one = customResource(struct({ size: { type: 'integer' } }))
+  const two = { ...customResource(struct({}), 'tabs'), kind: 'Tab', listKind: 'TabList' }
+  // Its definitions are between those of the other group, and its paths are not.
+  const home = { group: 'a.v1.stable.example.com', version: 'v1' }
+  const three = {
+    ...customResource(struct({})),
+    ...home,
+    storage: home,
+    kind: 'between',
+    listKind: 'betweenList',
+  }
+  scheme.register(one)
+  await check(one)
+  scheme.register(two, three)
+  await check(one, two, three)
+  scheme.unregister({ group: one.group, version: one.version, resource: one.plural })
+  await check(two, three)
+})
+
+test('schemas of extension servers fit the rest of the document, whichever changes', async () => {
+  const scheme = new Scheme(defaultResources())
+  let aggregated: AggregatedSchemas = { version3: new Map(), version2: [] }
+  const from = new OpenApi(scheme, { ...options, aggregatedSchemas: () => aggregated })
+  const partOf = (group: string, type: string): OpenApiPart => {
+    const schema = { $ref: `#/definitions/${cronTab}` }
+    const paths = { [`/apis/${group}/v1/things`]: { get: { responses: { 200: { schema } } } } }
+    return { paths, definitions: { [cronTab]: { type } }, parameters: {} }
+  }
+  /** The definitions to which the paths of the extension servers refer, with their types. */
+  const check = async (parts: readonly OpenApiPart[], expected: string): Promise<void> => {
+    aggregated = { version3: new Map(), version2: parts }
+    const { paths, definitions } = (await part('/openapi/v2', [], { from })) as Record<string, Facts>
+    const found = parts.map(each => {
+      const path = JSON.stringify(paths?.[Object.keys(each.paths)[0] ?? ''])
+      const name = /#\/definitions\/([^"]+)/.exec(path)?.[1] ?? ''
+      return `${name.split('.').at(-1)} ${String((definitions?.[name] as Facts | undefined)?.['type'])}`
+    })
+    assert.equal(found.join(', '), expected)
+    const headers = { accept: protobuf }
+    const { definitions: encoded } = Document.decode(await bytesOf('/openapi/v2', { from, headers }))
+    const names = encoded?.additionalProperties.map(({ name }) => name)
+    assert.deepEqual(names, Object.keys(definitions ?? {}))
+  }
+  const [a, b] = [partOf('a.example', 'number'), partOf('b.example', 'string')]
+  await check([b], 'CronTab string')
+  scheme.register(customResource(struct({ size: { type: 'integer' } })))
+  await check([b], 'CronTab_v2 string')
+  await check([a, b], 'CronTab_v2 number, CronTab_v3 string')
+  await check([b, a], 'CronTab_v3 string, CronTab_v2 number')
+  await check([a], 'CronTab_v2 number')
+  scheme.unregister({ group: 'stable.example.com', version: 'v1', resource: 'crontabs' })
+  await check([a], 'CronTab number')
 })

@@ -8,26 +8,17 @@
  */
 import { loadDocumentation } from '#/api/documentation.ts'
 import { apiError, notAcceptable } from '#/api/errors.ts'
-import type { Resource } from '#/api/resource.ts'
 import type { Scheme } from '#/api/scheme.ts'
 import type { Clock } from '#/platform/platform.ts'
 import { DerivedCache } from './discovery/derived-cache.ts'
-import {
-  documentResponse,
-  documentOf,
-  jsonDocument,
-  jsonTextDocument,
-  type Document,
-} from './discovery/document.ts'
+import { documentResponse, jsonDocument, type Document } from './discovery/document.ts'
 import { gitVersion, type Build } from './discovery/server-version.ts'
 import { acceptedRanges } from './negotiation.ts'
 import type { AuthoredSchema } from './openapi/custom-schemas.ts'
-import { mergeOpenApiParts, type OpenApiPart } from './openapi/extension-parts.ts'
-import { encodeGnostic } from './openapi/gnostic.ts'
-import type { JsonSchema } from './openapi/json-schema.ts'
+import type { OpenApiPart } from './openapi/extension-parts.ts'
 import { SectionDocuments } from './openapi/section-documents.ts'
-import { sectionName, sectionsOf, type Section } from './openapi/sections.ts'
-import { Version2Document } from './openapi/version-2.ts'
+import { sectionsOf, type Section } from './openapi/sections.ts'
+import { Version2Document, version2Protobuf } from './openapi/version-2.ts'
 import { openApiVersion3 } from './openapi/version-3.ts'
 import type { ApiRequest, ApiResponse, RequestContext } from './request.ts'
 
@@ -60,7 +51,7 @@ export class OpenApi {
   constructor(scheme: Scheme, options: OpenApiOptions) {
     this.#options = options
     this.#scheme = scheme
-    const sources = (): readonly unknown[] => [scheme.resources(), this.#aggregatedSchemas()]
+    const sources = (): readonly unknown[] => [scheme.groups(), this.#aggregatedSchemas()]
     this.#documents = new DerivedCache(sources)
     this.#sections = new DerivedCache(sources)
     this.#sectionDocuments = new SectionDocuments(section => this.#makeSection(section))
@@ -98,32 +89,19 @@ export class OpenApi {
 
   #version2(request: ApiRequest): Promise<Document> {
     const form = choose(request, version2Forms)
-    const sections = this.#allSections()
-    const { version2: extensions } = this.#aggregatedSchemas()
-    const json = this.#documents.get('v2', async () => {
-      const text = await this.#version2Document.print(sections, await this.#documentOptions())
-      await this.#options.clock.turn()
-      if (extensions.length === 0) return jsonTextDocument(text)
-      return jsonDocument(mergeOpenApiParts(JSON.parse(text) as JsonSchema, extensions))
-    })
-    if (form === 'json') return json
-    return this.#documents.get('v2 protobuf', async () =>
-      documentOf({
-        mediaType: protobufAnswered,
-        bytes: encodeGnostic((await json).value() as JsonSchema),
-        value: () => undefined,
-      }),
+    const sources = { sections: this.#allSections(), extensions: this.#aggregatedSchemas().version2 }
+    return this.#documents.get(`v2 ${form}`, async () =>
+      this.#version2Document[form](sources, await this.#documentOptions()),
     )
   }
 
   #index(): Promise<Document> {
+    const { version3 } = this.#aggregatedSchemas()
     return this.#documents.get('v3', async () => {
-      const { version3 } = this.#aggregatedSchemas()
-      const sections = this.#allSections()
-      this.#sectionDocuments.keepOnly(sections)
       const paths: Record<string, unknown> = {}
-      for (const section of sections.values()) {
-        const hash = await this.#sectionDocuments.hash(section)
+      for (const section of this.#allSections().values()) {
+        const known = this.#sectionDocuments.hash(section)
+        const hash = typeof known === 'string' ? known : await known
         paths[section.name] = { serverRelativeURL: urlOf(section, hash) }
       }
       for (const [name, url] of version3) if (url !== undefined) paths[name] = { serverRelativeURL: url }
@@ -132,15 +110,10 @@ export class OpenApi {
   }
 
   #allSections(): ReadonlyMap<string, Section> {
-    return this.#sections.get('all', () => sectionsOf(this.#ownResources()))
-  }
-
-  /** Those that no extension server serves. */
-  #ownResources(): readonly Resource[] {
-    const { version3 } = this.#aggregatedSchemas()
-    const resources = this.#scheme.resources()
-    if (version3.size === 0) return resources
-    return resources.filter(resource => !version3.has(sectionName(resource)))
+    // Not those that an extension server serves.
+    return this.#sections.get('all', () =>
+      sectionsOf(this.#scheme.groups(), this.#aggregatedSchemas().version3),
+    )
   }
 
   #aggregatedSchemas(): AggregatedSchemas {
@@ -162,13 +135,11 @@ export class OpenApi {
 
 type HandledContext = Pick<RequestContext, 'request' | 'info' | 'receivedMs'>
 
-const protobufAnswered = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf'
-
 /** Supported media types; the first is the default. */
 const version2Forms: ReadonlyMap<string, 'json' | 'protobuf'> = new Map([
   ['application/json', 'json'],
   ['application/com.github.proto-openapi.spec.v2@v1.0+protobuf', 'protobuf'],
-  [protobufAnswered, 'protobuf'],
+  [version2Protobuf, 'protobuf'],
 ])
 
 const version3Forms: ReadonlyMap<string, 'json'> = new Map([['application/json', 'json']])

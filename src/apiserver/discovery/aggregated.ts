@@ -4,6 +4,7 @@
  */
 import type { GroupVersionKind, Resource } from '#/api/resource.ts'
 import { acceptedRanges } from '../negotiation.ts'
+import { chunkOf, chunkedDocument, withoutFirstComma, type Chunk, type Document } from './document.ts'
 import type { ServedGroup, ServedVersion } from './served-groups.ts'
 
 export type AggregatedVersion = 'v2' | 'v2beta1'
@@ -31,37 +32,36 @@ export interface SubresourceDiscovery {
 /** `/api` serves the core group, `/apis` all others. */
 export type Root = 'api' | 'apis'
 
-/**
- * The document as JSON. The text of a resource is computed once: the document is read after each change, and
- * grows with the number of CustomResourceDefinitions.
- */
 export function aggregatedDiscovery(
   groups: readonly ServedGroup[],
   root: Root,
   version: AggregatedVersion,
-): string {
-  const items = groups
-    .filter(({ name }) => (name === '') === (root === 'api'))
-    .map(({ name, versions }) => {
-      const metadata = JSON.stringify(name === '' ? {} : { name })
-      return `{"metadata":${metadata},"versions":[${versions.map(textOfVersion).join()}]}`
-    })
+): Document {
+  const items = groups.filter(({ name }) => (name === '') === (root === 'api')).map(chunkOfGroup)
   const apiVersion = `apidiscovery.k8s.io/${version}`
-  const head = `"kind":"APIGroupDiscoveryList","apiVersion":"${apiVersion}","metadata":{}`
-  return `{${head},"items":[${items.join()}]}`
+  const head = `{"kind":"APIGroupDiscoveryList","apiVersion":"${apiVersion}","metadata":{},"items":[`
+  return chunkedDocument(aggregatedMediaType(version), [
+    chunkOf(head),
+    ...withoutFirstComma(items),
+    chunkOf(']}'),
+  ])
 }
+
+/** Computed once: the document is read after each change, and most groups are the same then. */
+function chunkOfGroup(group: ServedGroup): Chunk {
+  return chunksOfGroups.getOrInsertComputed(group, ({ name, versions }) => {
+    const metadata = JSON.stringify(name === '' ? {} : { name })
+    return chunkOf(`,{"metadata":${metadata},"versions":[${versions.map(textOfVersion).join()}]}`)
+  })
+}
+
+const chunksOfGroups = new WeakMap<ServedGroup, Chunk>()
 
 function textOfVersion({ version, resources, extension }: ServedVersion): string {
-  const texts = extension ? extension.resources.map(each => JSON.stringify(each)) : resources.map(textOf)
+  const described = extension?.resources ?? resources.map(describe)
   const freshness = extension?.freshness ?? 'Current'
-  return `{"version":${JSON.stringify(version)},"resources":[${texts.join()}],"freshness":"${freshness}"}`
+  return JSON.stringify({ version, resources: described, freshness })
 }
-
-function textOf(resource: Resource): string {
-  return textsOfResources.getOrInsertComputed(resource, () => JSON.stringify(describe(resource)))
-}
-
-const textsOfResources = new WeakMap<Resource, string>()
 
 export function aggregatedMediaType(version: AggregatedVersion): string {
   return `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`

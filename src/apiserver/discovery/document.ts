@@ -1,36 +1,64 @@
-/** A cached document with an ETag: a client that already has it gets 304 Not Modified. */
-import { createHash } from 'node:crypto'
+/**
+ * A cached document with an ETag: a client that already has it gets 304 Not Modified. A document that grows with the
+ * number of CustomResourceDefinitions consists of chunks, which are encoded and hashed once and shared by all versions
+ * of the document that contain them.
+ */
+import { hash } from 'node:crypto'
+import { unpooledBytes } from '#/base/unpooled-bytes.ts'
 import type { ApiRequest, ApiResponse } from '../request.ts'
 
 export interface Document {
   readonly mediaType: string
-  readonly bytes: Uint8Array
-  /** Uppercase SHA-512 of the bytes, the ETag format of Kubernetes. */
+  /** The encoded document, in order. */
+  readonly chunks: readonly Uint8Array[]
+  /** An uppercase SHA-512, the ETag format of Kubernetes. Determined by the content alone. */
   readonly hash: string
   /** The decoded value for in-process callers. */
   value(): unknown
 }
 
-export function documentOf({ mediaType, bytes, value }: Omit<Document, 'hash'>): Document {
-  return { mediaType, bytes, hash: hashOf(bytes), value }
+export interface Chunk {
+  readonly bytes: Uint8Array
+  readonly hash: string
+}
+
+export interface DocumentContent extends Pick<Document, 'mediaType' | 'value'> {
+  readonly bytes: Uint8Array
+}
+
+export function documentOf({ mediaType, bytes, value }: DocumentContent): Document {
+  return { mediaType, chunks: [bytes], hash: etagHash(bytes), value }
 }
 
 /** For large documents: only the bytes are kept. */
 export function jsonDocument(content: unknown): Document {
-  return jsonTextDocument(JSON.stringify(content))
+  const bytes = Buffer.from(JSON.stringify(content))
+  return documentOf({ mediaType: 'application/json', bytes, value: () => parseChunks([bytes]) })
 }
 
-export function jsonTextDocument(text: string): Document {
-  const bytes = Buffer.from(text)
-  return documentOf({
-    mediaType: 'application/json',
-    bytes,
-    value: () => JSON.parse(bytes.toString()) as unknown,
-  })
+export function chunkedDocument(mediaType: string, parts: readonly Chunk[]): Document {
+  const chunks = parts.map(part => part.bytes)
+  // Where a chunk ends is determined by the content, so the hash of the hashes identifies it as well.
+  const tag = etagHash(parts.map(part => part.hash).join())
+  return { mediaType, chunks, hash: tag, value: () => parseChunks(chunks) }
 }
 
-function hashOf(bytes: Uint8Array): string {
-  return createHash('sha512').update(bytes).digest('hex').toUpperCase()
+export function chunkOf(content: string | Uint8Array): Chunk {
+  const bytes = typeof content === 'string' ? unpooledBytes(content) : content
+  return { bytes, hash: hash('sha256', bytes, 'base64') }
+}
+
+/** The elements of an array, or the members of an object, each of which begins with a comma. */
+export function withoutFirstComma([first, ...rest]: readonly Chunk[]): readonly Chunk[] {
+  return first ? [{ ...first, bytes: first.bytes.subarray(1) }, ...rest] : []
+}
+
+function parseChunks(chunks: readonly Uint8Array[]): unknown {
+  return JSON.parse(Buffer.concat(chunks).toString()) as unknown
+}
+
+function etagHash(content: string | Uint8Array): string {
+  return hash('sha512', content, 'hex').toUpperCase()
 }
 
 export function documentResponse(
@@ -50,7 +78,7 @@ export function documentResponse(
       get value() {
         return document.value()
       },
-      bytes: () => [document.bytes],
+      bytes: () => document.chunks,
     },
   }
 }

@@ -1,5 +1,5 @@
 /** API groups and their versions. */
-import { apiVersionOf, type Resource } from '#/api/resource.ts'
+import { apiVersionOf } from '#/api/resource.ts'
 import type { ServedGroup } from './served-groups.ts'
 
 export interface ApiVersions {
@@ -54,17 +54,6 @@ export function apiGroupList(groups: readonly ServedGroup[]): ApiGroupList {
 export function apiGroup(groups: readonly ServedGroup[], name: string): ApiGroup | undefined {
   const found = name === '' ? undefined : groups.find(each => each.name === name)
   return found && { kind: 'APIGroup', apiVersion: 'v1', ...describeGroup(found) }
-}
-
-/** Versions of each group of this server, the most stable first. */
-export function versionsOf(resources: readonly Resource[]): ReadonlyMap<string, readonly string[]> {
-  const versions = new Map<string, string[]>()
-  for (const { group, version } of resources) {
-    const known = versions.get(group)
-    if (known === undefined) versions.set(group, [version])
-    else if (!known.includes(version)) known.push(version)
-  }
-  return versions
 }
 
 function describeGroup({ name, versions }: ServedGroup): GroupFacts {

@@ -22,19 +22,18 @@ export interface ApiResource {
   readonly storageVersionHash?: string
 }
 
-/** Undefined if the group version is not served. */
+/** Undefined if the group version has no resources. */
 export function resourceList(
-  resources: readonly Resource[],
   home: GroupVersion,
+  resources: readonly Resource[],
 ): ApiResourceList | undefined {
-  const members = resources.filter(each => each.group === home.group && each.version === home.version)
-  if (members.length === 0) return undefined
+  if (resources.length === 0) return undefined
   return {
     kind: 'APIResourceList',
     // The list of the core group has no apiVersion, as in Kubernetes.
     ...(home.group !== '' && { apiVersion: 'v1' }),
     groupVersion: apiVersionOf(home),
-    resources: members.flatMap(member => [
+    resources: resources.flatMap(member => [
       describeResource(member),
       ...[...member.subresources.values()].map(part => describeSubresource(member, part)),
     ]),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defaultResources } from '#/api/builtin.ts'
+import { Scheme } from '#/api/scheme.ts'
 import { servedGroups, type AggregatedVersions, type ExtensionVersion } from './served-groups.ts'
 
 test('groups and versions are ordered by the priorities of their APIServices', () => {
@@ -18,7 +19,7 @@ test('groups and versions are ordered by the priorities of their APIServices', (
       if (remote) extensions.push({ group: name, version: part, resources: [], freshness: 'Stale' })
     }
     const aggregated: AggregatedVersions = { extensions, priorities: new Map(priorities) }
-    const groups = servedGroups(resources, aggregated).map(({ name, versions }) => {
+    const groups = servedGroups(new Scheme(resources).groups(), aggregated).map(({ name, versions }) => {
       return `${name}: ${versions.map(each => `${each.version}${each.extension ? '*' : ''}`).join(' ')}`
     })
     assert.equal(groups.join(', '), expected, given)

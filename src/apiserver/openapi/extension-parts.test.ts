@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseJson } from '#/api/text/json.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
-import { mergeOpenApiParts, openApiPart } from './extension-parts.ts'
+import { openApiPart, withFreeNames, type OpenApiPart } from './extension-parts.ts'
 
 const reference = (section: string, name: string): { $ref: string } => ({ $ref: `#/${section}/${name}` })
 
@@ -64,30 +64,23 @@ test('malformed OpenAPI documents have no part', () => {
 })
 
 test('definitions that differ from existing ones are renamed, with those that refer to them', () => {
-  const merged = (own: Record<string, JsonValue>): Record<string, Record<string, unknown>> => {
+  const fitted = (own: Record<string, JsonValue>): OpenApiPart => {
     const part = openApiPart(document({ Flunder: flunder, Meta: meta }), prefix)
     assert.ok(part)
-    const base = { info: {}, paths: { '/version/': {} }, parameters: {}, definitions: own }
-    return mergeOpenApiParts(base, [part]) as Record<string, Record<string, unknown>>
+    return withFreeNames(part, (section, name) => (section === 'definitions' ? own[name] : undefined))
   }
-  const schemaIn = (value: Record<string, Record<string, unknown>>): unknown => {
-    const path = value['paths']?.[`${prefix}flunders`] as Record<
-      'get',
-      Record<'responses', Record<200, object>>
-    >
+  const schemaIn = ({ paths }: OpenApiPart): unknown => {
+    const path = paths[`${prefix}flunders`] as Record<'get', Record<'responses', Record<200, object>>>
     return path.get.responses[200]
   }
   const kinds = { 'x-kubernetes-group-version-kind': [{ kind: 'Meta' }] }
-  const shared = merged({ Meta: { ...meta, ...kinds } })
-  assert.deepEqual(shared['definitions'], { Flunder: flunder, Meta: { ...meta, ...kinds } })
-  const differing = merged({ Meta: { type: 'string' }, Meta_v2: {}, Flunder: flunder })
-  assert.deepEqual(differing['definitions'], {
-    Meta: { type: 'string' },
-    Meta_v2: {},
+  const shared = fitted({ Meta: { ...meta, ...kinds } })
+  assert.deepEqual(shared.definitions, { Flunder: flunder, Meta: meta })
+  const differing = fitted({ Meta: { type: 'string' }, Meta_v2: {}, Flunder: flunder })
+  assert.deepEqual(differing.definitions, {
     Meta_v3: meta,
-    Flunder: flunder,
     Flunder_v2: { type: 'object', properties: { metadata: reference('definitions', 'Meta_v3') } },
   })
   assert.deepEqual(schemaIn(differing), { description: 'OK', schema: reference('definitions', 'Flunder_v2') })
-  assert.deepEqual(Object.keys(differing['paths'] ?? {}).toSorted(), [`${prefix}flunders`, '/version/'])
+  assert.deepEqual(Object.keys(differing.paths), [`${prefix}flunders`])
 })

@@ -1,7 +1,7 @@
-/** Parts of the OpenAPI v2 documents of extension servers, and their merge with the document of this server. */
+/** Parts of the OpenAPI v2 documents of extension servers, and their names in the document of this server. */
 import { isDeepStrictEqual } from 'node:util'
 import type { JsonValue } from '#/api/text/json-value.ts'
-import { encodeGnostic } from './gnostic.ts'
+import { encodeGnosticMembers, memberKinds } from './gnostic.ts'
 import type { JsonSchema } from './json-schema.ts'
 
 /** The paths of one group version, with all that they refer to. */
@@ -47,37 +47,33 @@ export function openApiPart(document: JsonValue, pathPrefix: string): OpenApiPar
 /** A part that cannot be encoded would make the document of the whole server fail. */
 function isEncodable(part: OpenApiPart): boolean {
   try {
-    encodeGnostic({ swagger: '2.0', info: {}, security: [], securityDefinitions: {}, ...part })
+    for (const kind of memberKinds) encodeGnosticMembers(kind, part[kind])
     return true
   } catch {
     return false
   }
 }
 
-/**
- * Adds the parts to a document. A path that exists already wins. A definition that differs from an existing one
- * of the same name gets another name, as do those that refer to it.
- */
-export function mergeOpenApiParts(base: JsonSchema, parts: readonly OpenApiPart[]): JsonSchema {
-  let merged = base
-  for (const part of parts) merged = mergePart(merged, part)
-  return merged
-}
+/** The definition or parameter that a document has already; undefined if there is none. */
+export type FindExisting = (section: Section, name: string) => unknown
 
-function mergePart(base: JsonSchema, part: OpenApiPart): JsonSchema {
+/**
+ * The part with names that fit a document. A definition that differs from an existing one of the same name gets
+ * another name, as do those that refer to it.
+ */
+export function withFreeNames(part: OpenApiPart, findExisting: FindExisting): OpenApiPart {
   const renames: Renames = {
-    definitions: renamed(base, part, 'definitions'),
-    parameters: renamed(base, part, 'parameters'),
+    definitions: renamed(part, 'definitions', findExisting),
+    parameters: renamed(part, 'parameters', findExisting),
   }
   const withNames = (section: Section): JsonSchema => {
     const entries = Object.entries(part[section]).map(([name, value]) => {
       return [renames[section].get(name) ?? name, withReferences(value, renames)]
     })
-    return { ...(Object.fromEntries(entries) as JsonSchema), ...members(base, section) }
+    return Object.fromEntries(entries) as JsonSchema
   }
   return {
-    ...base,
-    paths: { ...(withReferences(part.paths, renames) as JsonSchema), ...members(base, 'paths') },
+    paths: withReferences(part.paths, renames) as JsonSchema,
     definitions: withNames('definitions'),
     parameters: withNames('parameters'),
   }
@@ -86,27 +82,31 @@ function mergePart(base: JsonSchema, part: OpenApiPart): JsonSchema {
 type Renames = Readonly<Record<Section, ReadonlyMap<string, string>>>
 
 /** New names, by old name. */
-function renamed(base: JsonSchema, part: OpenApiPart, section: Section): ReadonlyMap<string, string> {
-  const existing = members(base, section)
+function renamed(
+  part: OpenApiPart,
+  section: Section,
+  findExisting: FindExisting,
+): ReadonlyMap<string, string> {
   const own = part[section]
-  const differing = new Set(
-    Object.keys(own).filter(name => Object.hasOwn(existing, name) && !isSame(own[name], existing[name])),
-  )
+  const exists = (name: string): boolean => findExisting(section, name) !== undefined
+  const existing = new Set(Object.keys(own).filter(exists))
+  const differing = new Set([...existing].filter(name => !isSame(own[name], findExisting(section, name))))
   for (let size = -1; size !== differing.size;) {
     size = differing.size
-    for (const [name, value] of Object.entries(own)) {
-      forEachReference(value, (to, target) => {
-        if (to === section && differing.has(target) && Object.hasOwn(existing, name)) differing.add(name)
+    for (const name of existing) {
+      forEachReference(own[name], (to, target) => {
+        if (to === section && differing.has(target)) differing.add(name)
       })
     }
   }
-  return new Map(Array.from(differing, name => [name, freeName(name, existing, own)]))
+  const isTaken = (name: string): boolean => exists(name) || Object.hasOwn(own, name)
+  return new Map(Array.from(differing, name => [name, freeName(name, isTaken)]))
 }
 
-function freeName(name: string, ...taken: readonly JsonSchema[]): string {
+function freeName(name: string, isTaken: (name: string) => boolean): string {
   for (let number = 2; ; number++) {
     const candidate = `${name}_v${number}`
-    if (!taken.some(each => Object.hasOwn(each, candidate))) return candidate
+    if (!isTaken(candidate)) return candidate
   }
 }
 

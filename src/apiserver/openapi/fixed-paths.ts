@@ -5,27 +5,21 @@ import { rootOf } from './operation-draft.ts'
 import { capitalize, groupIdentifier, tagOf } from './operation-names.ts'
 import type { Path } from './operation.ts'
 
-/** By the name of the OpenAPI v3 document that contains the path: `api`, `apis/apps`, `version`. */
-export function fixedPaths(groups: Iterable<string>): ReadonlyMap<string, Path> {
-  const paths = new Map<string, Path>([
-    ['api', read({ ...core, description: 'get available API versions', answer: 'APIVersions' })],
-    ['apis', read({ ...others, description: 'get available API versions', answer: 'APIGroupList' })],
-    ['version', versionPath],
-  ])
-  for (const group of groups) {
-    if (group === '') continue
-    paths.set(
-      `apis/${group}`,
-      read({
-        path: `/apis/${group}/`,
-        id: `get${groupIdentifier(group)}APIGroup`,
-        tag: tagOf(group),
-        description: 'get information of a group',
-        answer: 'APIGroup',
-      }),
-    )
-  }
-  return paths
+/** By the name of the OpenAPI v3 document that contains the path. */
+export const rootPaths: ReadonlyMap<string, Path> = new Map([
+  ['api', versionsPath({ path: '/api/', id: 'getCoreAPIVersions', tag: 'core', answer: 'APIVersions' })],
+  ['apis', versionsPath({ path: '/apis/', id: 'getAPIVersions', tag: 'apis', answer: 'APIGroupList' })],
+  ['version', versionPath()],
+])
+
+export function groupPath(group: string): Path {
+  return read({
+    path: `/apis/${group}/`,
+    id: `get${groupIdentifier(group)}APIGroup`,
+    tag: tagOf(group),
+    description: 'get information of a group',
+    answer: 'APIGroup',
+  })
 }
 
 export function resourceListPath(home: { readonly group: string; readonly version: string }): Path {
@@ -39,23 +33,26 @@ export function resourceListPath(home: { readonly group: string; readonly versio
   })
 }
 
-const core = { path: '/api/', id: 'getCoreAPIVersions', tag: 'core' }
-const others = { path: '/apis/', id: 'getAPIVersions', tag: 'apis' }
+function versionPath(): Path {
+  return {
+    path: '/version/',
+    operations: [
+      {
+        method: 'get',
+        id: 'getCodeVersion',
+        tag: 'version',
+        description: 'get the version information for this server',
+        consumes: [mediaTypes.json],
+        produces: [mediaTypes.json],
+        parameters: [],
+        responses: { 200: fullName('version.Info') },
+      },
+    ],
+  }
+}
 
-const versionPath: Path = {
-  path: '/version/',
-  operations: [
-    {
-      method: 'get',
-      id: 'getCodeVersion',
-      tag: 'version',
-      description: 'get the version information for this server',
-      consumes: [mediaTypes.json],
-      produces: [mediaTypes.json],
-      parameters: [],
-      responses: { 200: fullName('version.Info') },
-    },
-  ],
+function versionsPath(reading: Omit<Reading, 'description'>): Path {
+  return read({ ...reading, description: 'get available API versions' })
 }
 
 interface Reading {

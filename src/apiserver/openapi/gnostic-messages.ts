@@ -125,22 +125,25 @@ const SecurityRequirement = message({
   additionalProperties: [1, message({ name: [1, 'string'], value: [2, StringArray] }), 'repeated'],
 })
 
+export const Paths = message({
+  path: [2, message({ name: [1, 'string'], value: [2, PathItem] }), 'repeated'],
+})
+
+export const Definitions = message({ additionalProperties: [1, NamedSchema, 'repeated'] })
+
+export const Parameters = message({
+  additionalProperties: [1, message({ name: [1, 'string'], value: [2, Parameter] }), 'repeated'],
+})
+
+/** Field numbers in a document. */
+export const memberFields = { paths: 8, definitions: 9, parameters: 10 } as const
+
 export const Document = message({
   swagger: [1, 'string'],
   info: [2, message({ title: [1, 'string'], version: [2, 'string'] })],
-  paths: [
-    8,
-    message({
-      path: [2, message({ name: [1, 'string'], value: [2, PathItem] }), 'repeated'],
-    }),
-  ],
-  definitions: [9, message({ additionalProperties: [1, NamedSchema, 'repeated'] })],
-  parameters: [
-    10,
-    message({
-      additionalProperties: [1, message({ name: [1, 'string'], value: [2, Parameter] }), 'repeated'],
-    }),
-  ],
+  paths: [memberFields.paths, Paths],
+  definitions: [memberFields.definitions, Definitions],
+  parameters: [memberFields.parameters, Parameters],
   security: [12, SecurityRequirement, 'repeated'],
   securityDefinitions: [
     13,

@@ -1,24 +1,65 @@
+/** OpenAPI v2 in protobuf. */
 import type { JsonValue } from '#/api/text/json-value.ts'
 import { stringifyYaml } from '#/api/text/stringify-yaml.ts'
-import { Document } from './gnostic-messages.ts'
+import { Writer } from '#/base/protobuf.ts'
+import { chunkOf, type Chunk } from '../discovery/document.ts'
+import { Definitions, Document, memberFields, Parameters, Paths } from './gnostic-messages.ts'
 import type { JsonSchema } from './json-schema.ts'
 
-/** Encodes an OpenAPI v2 document as protobuf. */
-export function encodeGnostic(document: JsonSchema): Uint8Array {
-  const { swagger, info, paths, definitions, parameters, security, securityDefinitions } = document
-  return Document.encode({
-    swagger: text(swagger),
-    info: info as { title: string; version: string },
-    paths: { path: named(paths, pathItem) },
-    definitions: { additionalProperties: named(definitions, value => schema(value, 0)) },
-    parameters: { additionalProperties: named(parameters, parameter) },
-    security: (security as readonly JsonSchema[]).map(each => ({
+/** The objects of an OpenAPI v2 document that grow with the number of resources. */
+export const memberKinds = ['paths', 'definitions', 'parameters'] as const
+
+export type MemberKind = (typeof memberKinds)[number]
+
+/** The parts of a document that are the same for all resources. */
+export interface Version2Frame {
+  readonly swagger: string
+  readonly info: { readonly title: string; readonly version: string }
+  readonly security: readonly JsonSchema[]
+  readonly securityDefinitions: JsonSchema
+}
+
+/** A document whose members are encoded already. */
+export function gnosticChunks(
+  { swagger, info, security, securityDefinitions }: Version2Frame,
+  members: Readonly<Record<MemberKind, readonly Chunk[]>>,
+): readonly Chunk[] {
+  const tail = Document.encode({
+    security: security.map(each => ({
       additionalProperties: named(each, value => ({ value: value as unknown as readonly string[] })),
     })),
     securityDefinitions: {
       additionalProperties: named(securityDefinitions, value => ({ apiKeySecurity: value })),
     },
   })
+  return [
+    chunkOf(Document.encode({ swagger, info })),
+    ...memberKinds.flatMap(kind => [chunkOf(prefixOf(kind, members[kind])), ...members[kind]]),
+    chunkOf(tail),
+  ]
+}
+
+/** Field number and length of a message that consists of the chunks. */
+function prefixOf(kind: MemberKind, chunks: readonly Chunk[]): Uint8Array {
+  const writer = new Writer()
+  writer.uint32((memberFields[kind] << 3) | lengthDelimited)
+  writer.uint32(chunks.reduce((sum, { bytes }) => sum + bytes.length, 0))
+  return writer.finish()
+}
+
+/** Wire type. */
+const lengthDelimited = 2
+
+/** Members of a document without field number and length, so that several encodings can be concatenated. */
+export function encodeGnosticMembers(kind: MemberKind, members: JsonSchema): Uint8Array {
+  switch (kind) {
+    case 'paths':
+      return Paths.encode({ path: named(members, pathItem) })
+    case 'definitions':
+      return Definitions.encode({ additionalProperties: named(members, value => schema(value, 0)) })
+    case 'parameters':
+      return Parameters.encode({ additionalProperties: named(members, parameter) })
+  }
 }
 
 type Named<T> = Readonly<Record<'name', string> & Record<'value', T>>

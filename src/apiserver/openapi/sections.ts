@@ -1,10 +1,11 @@
 /** The documents of OpenAPI v3: one per group version, and small ones for the rest. */
 import { apiVersionOf, type GroupVersion, type Resource } from '#/api/resource.ts'
-import { versionsOf } from '../discovery/groups.ts'
-import { fixedPaths, resourceListPath } from './fixed-paths.ts'
+import type { SchemeGroup, SchemeVersion } from '#/api/scheme.ts'
+import { groupPath, resourceListPath, rootPaths } from './fixed-paths.ts'
 import type { Path } from './operation.ts'
 import { resourcePaths } from './resource-paths.ts'
 
+/** The same object until its content changes, so that documents can be cached by it. */
 export interface Section {
   /** Path suffix, e.g. `apis/apps/v1`. */
   readonly name: string
@@ -14,23 +15,40 @@ export interface Section {
   paths(): readonly Path[]
 }
 
-/** By name, sorted. */
-export function sectionsOf(resources: readonly Resource[]): ReadonlyMap<string, Section> {
-  const fixed = [...fixedPaths(versionsOf(resources).keys())].map(([name, path]): Section => ({
-    name,
-    home: undefined,
-    resources: [],
-    paths: () => [path],
-  }))
-  const homes = Map.groupBy(resources, apiVersionOf)
-  const versions = [...homes.values()].flatMap(members =>
-    members[0] ? [versionSection(members[0], members)] : [],
-  )
-  const sections = [...fixed, ...versions].sort((left, right) => (left.name < right.name ? -1 : 1))
+/** By name, sorted. Without the group versions that are excluded by the names of their sections. */
+export function sectionsOf(
+  groups: readonly SchemeGroup[],
+  excluded: Pick<ReadonlySet<string>, 'has'>,
+): ReadonlyMap<string, Section> {
+  const sections = [...rootSections]
+  for (const group of groups) {
+    const versions = versionSections(group).filter(({ name }) => !excluded.has(name))
+    if (versions.length > 0 && group.name !== '') sections.push(groupSection(group))
+    sections.push(...versions)
+  }
+  sections.sort((left, right) => (left.name < right.name ? -1 : 1))
   return new Map(sections.map(section => [section.name, section]))
 }
 
-function versionSection({ group, version }: GroupVersion, resources: readonly Resource[]): Section {
+const rootSections = Array.from(rootPaths, ([name, path]) => fixedSection(name, path))
+
+function groupSection(group: SchemeGroup): Section {
+  return groupSections.getOrInsertComputed(group, ({ name }) => fixedSection(`apis/${name}`, groupPath(name)))
+}
+
+const groupSections = new WeakMap<SchemeGroup, Section>()
+
+function fixedSection(name: string, path: Path): Section {
+  return { name, home: undefined, resources: [], paths: () => [path] }
+}
+
+function versionSections({ versions }: SchemeGroup): readonly Section[] {
+  return versions.map(version => sectionsOfVersions.getOrInsertComputed(version, versionSection))
+}
+
+const sectionsOfVersions = new WeakMap<SchemeVersion, Section>()
+
+function versionSection({ group, version, resources }: SchemeVersion): Section {
   return {
     name: sectionName({ group, version }),
     home: { group, version },

@@ -1,105 +1,206 @@
 /**
- * The OpenAPI v2 (Swagger) document of the whole API. It is merged from a part for each group version; a part is
- * generated again only if its resources change, so that one more CustomResourceDefinition costs little.
+ * The OpenAPI v2 (Swagger) document of the whole API. The members of a section are encoded once and shared by all
+ * versions of the document, so that publishing a CustomResourceDefinition encodes only its own.
  */
-import type { Resource } from '#/api/resource.ts'
 import type { Clock } from '#/platform/platform.ts'
+import {
+  chunkOf,
+  chunkedDocument,
+  withoutFirstComma,
+  type Chunk,
+  type Document,
+} from '../discovery/document.ts'
 import { shortNameOf } from './definition-names.ts'
 import { definitionsFor, type DefinitionOptions } from './definitions.ts'
-import { reference, version2, type JsonSchema } from './json-schema.ts'
-import { compareText, failure, splitParameters, successes, type Operation, type Path } from './operation.ts'
-import type { Parameter } from './parameters.ts'
+import { withFreeNames, type OpenApiPart } from './extension-parts.ts'
+import { gnosticChunks, memberKinds, type MemberKind } from './gnostic.ts'
+import { version2, type JsonSchema } from './json-schema.ts'
+import { Members } from './members.ts'
+import { compareText } from './operation.ts'
 import type { Section } from './sections.ts'
 import { SharedParameters } from './shared-parameters.ts'
+import { describePath } from './version-2-paths.ts'
 
 export interface Version2Options extends Omit<DefinitionOptions, 'dialect' | 'homes'> {
   /** Server version, e.g. `v1.36.4+k8ts.0.1.0`. */
   readonly gitVersion: string
 }
 
-/** JSON texts by name. */
-type Texts = ReadonlyMap<string, string>
-
-interface Part {
-  readonly resources: readonly Resource[]
-  readonly paths: Texts
-  /** Definitions that Kubernetes does not have. */
-  readonly custom: Texts
-  /** Names of definitions that Kubernetes has, too. */
-  readonly builtIn: readonly string[]
-  readonly parameters: Texts
+export interface Version2Sources {
+  readonly sections: ReadonlyMap<string, Section>
+  /** Their paths are those of group versions without a section. */
+  readonly extensions: readonly OpenApiPart[]
 }
+
+export const version2Protobuf = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf'
 
 export class Version2Document {
   readonly #clock: Pick<Clock, 'turn'>
-  readonly #parts = new Map<string, Part>()
-  /** Definitions that several parts contain. */
-  readonly #builtIn = new Map<string, string>()
+  readonly #parts = new WeakMap<Section, Part>()
+  readonly #addedParts = new WeakMap<OpenApiPart, AddedPart>()
+  /** Definitions and parameters of Kubernetes, by name; most parts contain them. */
+  readonly #shared: Named = { definitions: new Map(), parameters: new Map() }
+  /** Lists of names of shared members. There are few, because they follow from scopes and subresources. */
+  readonly #nameLists = new Map<string, readonly string[]>()
 
   constructor(clock: Pick<Clock, 'turn'>) {
     this.#clock = clock
   }
 
-  /** The document as JSON. */
-  async print(sections: ReadonlyMap<string, Section>, options: Version2Options): Promise<string> {
-    for (const name of this.#parts.keys()) if (!sections.has(name)) this.#parts.delete(name)
-    const parts: Part[] = []
-    for (const section of sections.values()) parts.push(await this.#part(section, options))
-    const builtIn = new Set(parts.flatMap(part => part.builtIn))
-    const definitions = [...builtIn].map(name => [name, this.#builtIn.get(name) ?? ''] as const)
-    const members = {
-      swagger: JSON.stringify('2.0'),
-      info: JSON.stringify({ title: 'Kubernetes', version: options.gitVersion }),
-      paths: printObject(parts.flatMap(part => [...part.paths])),
-      definitions: printObject(new Map([...definitions, ...parts.flatMap(part => [...part.custom])])),
-      parameters: printObject(new Map(parts.flatMap(part => [...part.parameters]))),
-      securityDefinitions: JSON.stringify({ BearerToken: bearerToken }),
-      security: JSON.stringify([{ BearerToken: [] }]),
-    }
-    return `{${Object.entries(members)
-      .map(([name, text]) => `"${name}":${text}`)
-      .join()}}`
+  async json(sources: Version2Sources, options: Version2Options): Promise<Document> {
+    const content = await this.#content(sources, options)
+    const { info, securityDefinitions, security } = frameOf(options)
+    const membersOf = (kind: MemberKind) => withoutFirstComma(content[kind].map(({ json }) => json))
+    const tail = `"securityDefinitions":${JSON.stringify(securityDefinitions)},"security":${JSON.stringify(security)}`
+    return chunkedDocument('application/json', [
+      chunkOf(`{"swagger":"2.0","info":${JSON.stringify(info)},"paths":{`),
+      ...membersOf('paths'),
+      chunkOf('},"definitions":{'),
+      ...membersOf('definitions'),
+      chunkOf('},"parameters":{'),
+      ...membersOf('parameters'),
+      chunkOf(`},${tail}}`),
+    ])
   }
 
-  async #part(section: Section, options: Version2Options): Promise<Part> {
-    const { name, resources } = section
-    const known = this.#parts.get(name)
-    if (known && isSame(known.resources, resources)) return known
+  async protobuf(sources: Version2Sources, options: Version2Options): Promise<Document> {
+    const content = await this.#content(sources, options)
+    const encoded = { paths: [], definitions: [], parameters: [] } as Record<MemberKind, Chunk[]>
+    for (const kind of memberKinds) {
+      for (const members of content[kind]) {
+        if (!members.isGnosticKnown) await this.#clock.turn()
+        encoded[kind].push(members.gnostic)
+      }
+    }
+    return chunkedDocument(version2Protobuf, gnosticChunks(frameOf(options), encoded))
+  }
+
+  async #content({ sections, extensions }: Version2Sources, options: Version2Options): Promise<Content> {
+    const parts: Part[] = []
+    for (const section of sections.values()) {
+      parts.push(this.#parts.get(section) ?? (await this.#makePart(section, options)))
+    }
+    const paths = parts.map(part => part.paths)
+    const named: Named = {
+      definitions: this.#sharedIn('definitions', parts),
+      parameters: this.#sharedIn('parameters', parts),
+    }
+    for (const part of parts) addAll(named.definitions, part.definitions)
+    for (const extension of extensions) {
+      const added = this.#added(extension, named)
+      paths.push(added.paths)
+      for (const kind of namedKinds) addAll(named[kind], added[kind])
+    }
+    return {
+      paths: sorted(paths),
+      definitions: sorted(named.definitions.values()),
+      parameters: sorted(named.parameters.values()),
+    }
+  }
+
+  async #makePart(section: Section, options: Version2Options): Promise<Part> {
     // The document has many parts, so this yields to the event loop between them.
     await this.#clock.turn()
-    const paths = section.paths()
-    const shared = new SharedParameters()
-    const definitions = Object.entries(definitionsFor(paths, resources, { ...options, dialect: version2 }))
-    const [builtIn, custom] = [true, false].map(wanted =>
-      definitions.filter(([each]) => (shortNameOf(each) !== undefined) === wanted),
+    const paths = section.paths().toSorted((left, right) => compareText(left.path, right.path))
+    const parameters = new SharedParameters()
+    const described = paths.map(path => [path.path, describePath(path, parameters)] as const)
+    const definitions = definitionsFor(paths, section.resources, { ...options, dialect: version2 })
+    const { shared = [], own = [] } = Object.groupBy(Object.entries(definitions), ([name]) =>
+      shortNameOf(name) === undefined ? 'own' : 'shared',
     )
-    for (const [each, schema] of builtIn ?? []) {
-      this.#builtIn.getOrInsertComputed(each, () => JSON.stringify(schema))
+    const part: Part = {
+      paths: new Members('paths', described),
+      definitions: own.map(entry => new Members('definitions', [entry])),
+      shared: {
+        definitions: this.#share('definitions', shared),
+        parameters: this.#share('parameters', Object.entries(parameters.definitions())),
+      },
     }
-    const part = {
-      resources,
-      paths: textsOf(paths.map(path => [path.path, describePath(path, shared)])),
-      custom: textsOf(custom ?? []),
-      builtIn: (builtIn ?? []).map(([each]) => each),
-      parameters: textsOf(Object.entries(shared.definitions())),
-    }
-    this.#parts.set(name, part)
+    this.#parts.set(section, part)
     return part
+  }
+
+  #share(kind: NamedKind, entries: readonly (readonly [string, JsonSchema])[]): readonly string[] {
+    for (const [name, value] of entries) {
+      this.#shared[kind].getOrInsertComputed(name, () => new Members(kind, [[name, value]]))
+    }
+    const names = entries.map(([name]) => name)
+    return this.#nameLists.getOrInsert(names.join(), names)
+  }
+
+  #sharedIn(kind: NamedKind, parts: readonly Part[]): Map<string, Members> {
+    const names = new Set([...new Set(parts.map(part => part.shared[kind]))].flat())
+    return new Map(Array.from(names, name => [name, this.#shared[kind].get(name)!]))
+  }
+
+  /** A part of an extension server is encoded again only if it no longer fits the rest of the document. */
+  #added(part: OpenApiPart, named: Named): AddedPart {
+    const existing = namedKinds.flatMap(kind => Object.keys(part[kind]).map(name => named[kind].get(name)))
+    const known = this.#addedParts.get(part)
+    if (known && isFitting(known, existing, named)) return known
+    const { paths, ...others } = withFreeNames(part, (kind, name) => named[kind].get(name)?.values()[name])
+    const missing = (kind: NamedKind): readonly Members[] =>
+      Object.entries(others[kind]).flatMap(entry =>
+        named[kind].has(entry[0]) ? [] : new Members(kind, [entry]),
+      )
+    const added: AddedPart = {
+      existing,
+      paths: new Members('paths', Object.entries(paths)),
+      definitions: missing('definitions'),
+      parameters: missing('parameters'),
+    }
+    this.#addedParts.set(part, added)
+    return added
   }
 }
 
-function isSame(left: readonly Resource[], right: readonly Resource[]): boolean {
-  return left.length === right.length && left.every((each, index) => each === right[index])
+const namedKinds = ['definitions', 'parameters'] as const
+
+type NamedKind = (typeof namedKinds)[number]
+
+type Named = Readonly<Record<NamedKind, Map<string, Members>>>
+
+/** Sorted by name. */
+type Content = Readonly<Record<MemberKind, readonly Members[]>>
+
+interface Part {
+  /** All begin with the path of the group version, so no other path of the document comes between them. */
+  readonly paths: Members
+  /** Definitions that Kubernetes does not have, one each. */
+  readonly definitions: readonly Members[]
+  /** Names of shared members. */
+  readonly shared: Readonly<Record<NamedKind, readonly string[]>>
 }
 
-function textsOf(entries: readonly (readonly [string, JsonSchema])[]): Texts {
-  return new Map(entries.map(([name, schema]) => [name, JSON.stringify(schema)]))
+/** What a part of an extension server adds to the document. */
+interface AddedPart extends Readonly<Record<NamedKind, readonly Members[]>> {
+  /** The members of the document that had the names of the part. */
+  readonly existing: readonly (Members | undefined)[]
+  readonly paths: Members
 }
 
-/** Members are sorted by name. */
-function printObject(texts: Iterable<readonly [string, string]>): string {
-  const sorted = [...texts].sort(([left], [right]) => compareText(left, right))
-  return `{${sorted.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join()}}`
+function isFitting(part: AddedPart, existing: AddedPart['existing'], named: Named): boolean {
+  return (
+    part.existing.every((each, index) => each === existing[index]) &&
+    namedKinds.every(kind => part[kind].every(({ name }) => !named[kind].has(name)))
+  )
+}
+
+function frameOf({ gitVersion }: Version2Options) {
+  return {
+    swagger: '2.0',
+    info: { title: 'Kubernetes', version: gitVersion },
+    securityDefinitions: { BearerToken: bearerToken },
+    security: [{ BearerToken: [] }],
+  }
+}
+
+function addAll(named: Map<string, Members>, added: readonly Members[]): void {
+  for (const each of added) named.set(each.name, each)
+}
+
+function sorted(members: Iterable<Members>): readonly Members[] {
+  return [...members].sort((left, right) => compareText(left.name, right.name))
 }
 
 export const bearerToken: JsonSchema = {
@@ -107,67 +208,4 @@ export const bearerToken: JsonSchema = {
   type: 'apiKey',
   name: 'authorization',
   in: 'header',
-}
-
-function describePath(path: Path, shared: SharedParameters): JsonSchema {
-  const parameters = splitParameters(path)
-  const operations = path.operations.map(operation => [
-    operation.method,
-    describeOperation(operation, parameters.own.get(operation) ?? [], shared),
-  ])
-  return {
-    ...(Object.fromEntries(operations) as JsonSchema),
-    ...(parameters.shared.length > 0 && {
-      parameters: parameters.shared.map(each => shared.write(describe(each))),
-    }),
-  }
-}
-
-function describeOperation(
-  operation: Operation,
-  parameters: readonly Parameter[],
-  shared: SharedParameters,
-): JsonSchema {
-  const { action, kind, consumes, produces, tag, id, description, body, responses } = operation
-  const bodies = body
-    ? [
-        {
-          name: 'body',
-          in: 'body',
-          ...(body.required && { required: true }),
-          schema: reference(version2, body.definition),
-        },
-      ]
-    : []
-  const written = [...bodies, ...parameters.map(describe)].sort((left, right) =>
-    compareText(String(left['name']), String(right['name'])),
-  )
-  return {
-    description,
-    consumes,
-    produces,
-    schemes: ['https'],
-    tags: [tag],
-    operationId: id,
-    ...(written.length > 0 && { parameters: written.map(each => shared.write(each)) }),
-    responses: {
-      ...Object.fromEntries(
-        Object.entries(responses).map(([code, name]) => [
-          code,
-          {
-            description: successes[code],
-            schema: name === 'string' ? { type: 'string' } : reference(version2, name),
-          },
-        ]),
-      ),
-      [failure.code]: { description: failure.description },
-    },
-    ...(action !== undefined && { 'x-kubernetes-action': action }),
-    ...(kind && { 'x-kubernetes-group-version-kind': kind }),
-  }
-}
-
-/** The key order matters: it determines the hash in the names of shared parameters. */
-function describe({ type, description, name, required, in: place }: Parameter): JsonSchema {
-  return { uniqueItems: true, type, description, name, in: place, ...(required && { required }) }
 }
