@@ -34,6 +34,10 @@ interface Property {
 /** Type and metadata of a resource have no defaults. */
 const fixedFields: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata'])
 
+/** Most fields of a schema are scalars, which share one rule. */
+const scalarRule: Rule = { properties: new Map(), defaults: [], items: undefined, values: undefined }
+const scalarProperty: Property = { rule: scalarRule, isNullable: false, fallback: undefined }
+
 function ruleOf(schema: JSONSchemaProps, kind: 'resource' | 'value'): Rule {
   const isResource = kind === 'resource' || schema['x-kubernetes-embedded-resource'] === true
   const entries = Object.entries(schema.properties ?? {})
@@ -41,6 +45,7 @@ function ruleOf(schema: JSONSchemaProps, kind: 'resource' | 'value'): Rule {
     .map(([name, property]) => [name, propertyOf(property)] as const)
   const items = itemsOf(schema)
   const values = valuesOf(schema)
+  if (entries.length === 0 && items === undefined && values === undefined) return scalarRule
   return {
     properties: new Map(entries),
     defaults: entries.flatMap(([name, { fallback }]) => (fallback === undefined ? [] : [[name, fallback]])),
@@ -52,9 +57,11 @@ function ruleOf(schema: JSONSchemaProps, kind: 'resource' | 'value'): Rule {
 function propertyOf(schema: JSONSchemaProps): Property {
   const rule = ruleOf(schema, 'value')
   const { default: fallback } = schema as { readonly default?: JsonValue }
+  const isNullable = schema.nullable === true
+  if (rule === scalarRule && !isNullable && fallback === undefined) return scalarProperty
   return {
     rule,
-    isNullable: schema.nullable === true,
+    isNullable,
     fallback: fallback === undefined ? undefined : deepFreeze(applyTo(rule, fallback)),
   }
 }

@@ -14,7 +14,7 @@ import {
   type RuleCost,
   type SchemaPlace,
 } from '#/cel/rule-cost.ts'
-import { schemaRulesOf, type CompiledRule } from './validation-rules.ts'
+import { SchemaRules, type CompiledRule } from './validation-rules.ts'
 
 /** A schema in a definition. */
 export interface ValidatedSchema {
@@ -40,7 +40,8 @@ export async function validateRules(
   for (const position of found) {
     if (hasPrefix(invalidFields, position.field)) continue
     const { place, isResource } = position
-    const rules = schemaRulesOf({ schema: place.schema, isResource })
+    // Not kept: rules are needed again only if an object has a value for the schema.
+    const rules = new SchemaRules(place.schema, isResource)
     for (let index = 0; index < rules.length; index++) {
       validateRule(run, rules.at(index), {
         ...position,
