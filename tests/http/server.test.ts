@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import {
   connect,
@@ -205,6 +206,39 @@ test('responses over 128 KiB are compressed for clients that accept gzip only', 
   await check(5_000_000, 'deflate, gzip, br', true)
   await check(1_000_000, 'deflate, br', false)
   await check(1_000_000, 'identity', false)
+})
+
+test('a body of many pieces of any size is sent in order, compressed or not', async t => {
+  const sizes = [0, 1, 200_000, ...Array.from({ length: 3_000 }, (_, index) => index % 500), 65_536, 7]
+  const pieces = sizes.map((size, index) => Buffer.alloc(size, `${index},`))
+  const server = await start(t, async () => {
+    return { status: 200, body: { type: 'value', mediaType: 'text/plain', value: '', bytes: () => pieces } }
+  })
+  for (const accept of ['gzip', 'identity']) {
+    for (const { headers, body } of await askBoth(t, server, '/', {
+      headers: { 'accept-encoding': accept },
+    })) {
+      const whole = headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body
+      assert.ok(whole.equals(Buffer.concat(pieces)), accept)
+    }
+  }
+})
+
+test('a client that leaves during compression does not affect others', async t => {
+  const pieces = Array.from({ length: 2_000 }, () => randomBytes(5_000))
+  const server = await start(t, async () => {
+    return { status: 200, body: { type: 'value', mediaType: 'text/plain', value: '', bytes: () => pieces } }
+  })
+  const headers = { ':path': '/', 'accept-encoding': 'gzip' }
+  const client = session(t, server)
+  for (let round = 0; round < 5; round++) {
+    const left = client.request(headers)
+    left.on('error', silent)
+    await once(left, 'data')
+    left.close()
+  }
+  const { body } = await ask2(session(t, server), headers)
+  assert.ok(gunzipSync(body).equals(Buffer.concat(pieces)))
 })
 
 test('a body of 50 MB is rejected with a Status while other requests are served', async t => {

@@ -2,8 +2,7 @@
  * Sends a response to an HTTP client: compressed if accepted, with backpressure, and visibly aborted if
  * incomplete.
  */
-import { pipeline, Readable } from 'node:stream'
-import { createGzip } from 'node:zlib'
+import { createGzip, type Gzip } from 'node:zlib'
 import { internalError, isApiError, tooManyRequests } from '#/api/errors.ts'
 import type { HttpExchange } from '#/platform/http.ts'
 import type { Random } from '#/platform/platform.ts'
@@ -197,13 +196,52 @@ const gzipLevel = 1
 /** Size of compressed chunks. */
 const gzipChunkBytes = 128 * 1024
 
+/** Size of the blocks that are compressed at once. */
+const gzipBlockBytes = 128 * 1024
+
 function acceptsGzip(acceptEncoding: string | undefined): boolean {
   return acceptEncoding !== undefined && acceptEncoding.split(',').some(coding => coding.trim() === 'gzip')
 }
 
 /** Compresses in Node's thread pool; the event loop only forwards chunks. */
 function gzipPieces(pieces: readonly Uint8Array[]): AsyncIterable<Uint8Array> {
-  // The reader receives errors; the callback only prevents an unhandled error if the reader is gone.
-  const source = Readable.from(pieces, { objectMode: false })
-  return pipeline(source, createGzip({ level: gzipLevel, chunkSize: gzipChunkBytes }), () => undefined)
+  const gzip = createGzip({ level: gzipLevel, chunkSize: gzipChunkBytes })
+  // The reader receives errors; the listener only prevents an unhandled error if the reader is gone.
+  gzip.on('error', () => undefined)
+  void compress(gzip, pieces)
+  return gzip
+}
+
+/** Never rejects. */
+async function compress(gzip: Gzip, pieces: readonly Uint8Array[]): Promise<void> {
+  for (const block of joinSmall(pieces, Buffer.allocUnsafeSlow(gzipBlockBytes))) {
+    // The callback is called when the block has been read, so that its memory can be used again.
+    const error = await new Promise(resolve => gzip.write(block, resolve))
+    if (error) return
+  }
+  gzip.end()
+}
+
+/**
+ * Joins small pieces in the buffer: every block is a job of the thread pool, which costs more than the compression of
+ * a small one. A block must be used before the next one is taken.
+ */
+function* joinSmall(
+  pieces: readonly Uint8Array[],
+  buffer: Uint8Array,
+): Generator<Uint8Array, void, undefined> {
+  let length = 0
+  for (const piece of pieces) {
+    if (length > 0 && length + piece.length > buffer.length) {
+      yield buffer.subarray(0, length)
+      length = 0
+    }
+    if (piece.length >= buffer.length) {
+      yield piece
+    } else {
+      buffer.set(piece, length)
+      length += piece.length
+    }
+  }
+  if (length > 0) yield buffer.subarray(0, length)
 }
