@@ -11,12 +11,19 @@ import { apiError, notAcceptable } from '#/api/errors.ts'
 import type { Scheme } from '#/api/scheme.ts'
 import type { Clock } from '#/platform/platform.ts'
 import { DerivedCache } from './discovery/derived-cache.ts'
-import { documentResponse, jsonDocument, type Document } from './discovery/document.ts'
+import {
+  chunkOf,
+  chunkedDocument,
+  documentResponse,
+  jsonDocument,
+  withoutFirstComma,
+  type Document,
+} from './discovery/document.ts'
 import { gitVersion, type Build } from './discovery/server-version.ts'
 import { acceptedRanges } from './negotiation.ts'
 import type { AuthoredSchema } from './openapi/custom-schemas.ts'
 import type { OpenApiPart } from './openapi/extension-parts.ts'
-import { SectionDocuments } from './openapi/section-documents.ts'
+import { indexEntry, sectionUrl, SectionDocuments } from './openapi/section-documents.ts'
 import { sectionsOf, type Section } from './openapi/sections.ts'
 import { Version2Document, version2Protobuf } from './openapi/version-2.ts'
 import { openApiVersion3 } from './openapi/version-3.ts'
@@ -81,7 +88,7 @@ export class OpenApi {
     const hash = request.query.get('hash')
     if (hash === null || hash === '') return documentResponse(request, document)
     if (hash !== document.hash) {
-      return { status: 301, headers: { location: urlOf(section, document.hash), vary: 'Accept' } }
+      return { status: 301, headers: { location: sectionUrl(section, document.hash), vary: 'Accept' } }
     }
     const expires = new Date(nowMs + yearMs).toUTCString()
     return documentResponse(request, document, { 'cache-control': 'public, immutable', expires })
@@ -98,14 +105,13 @@ export class OpenApi {
   #index(): Promise<Document> {
     const { version3 } = this.#aggregatedSchemas()
     return this.#documents.get('v3', async () => {
-      const paths: Record<string, unknown> = {}
-      for (const section of this.#allSections().values()) {
-        const known = this.#sectionDocuments.hash(section)
-        const hash = typeof known === 'string' ? known : await known
-        paths[section.name] = { serverRelativeURL: urlOf(section, hash) }
-      }
-      for (const [name, url] of version3) if (url !== undefined) paths[name] = { serverRelativeURL: url }
-      return jsonDocument({ paths })
+      const own = await this.#sectionDocuments.indexEntries(this.#allSections().values())
+      const others = Array.from(version3, ([name, url]) => (url === undefined ? [] : indexEntry(name, url)))
+      return chunkedDocument('application/json', [
+        chunkOf('{"paths":{'),
+        ...withoutFirstComma([...own, ...others.flat()]),
+        chunkOf('}}'),
+      ])
     })
   }
 
@@ -158,8 +164,4 @@ function choose<T extends string>({ headers }: ApiRequest, forms: ReadonlyMap<st
 function checkMethod({ method }: ApiRequest): void {
   if (method === 'GET' || method === 'HEAD') return
   throw apiError('MethodNotAllowed', 'the server does not allow this method on the requested resource')
-}
-
-function urlOf({ name }: Section, hash: string): string {
-  return `/openapi/v3/${name}?hash=${hash}`
 }

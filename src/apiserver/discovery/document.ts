@@ -49,8 +49,9 @@ export function chunkOf(content: string | Uint8Array): Chunk {
 }
 
 /** The elements of an array, or the members of an object, each of which begins with a comma. */
-export function withoutFirstComma([first, ...rest]: readonly Chunk[]): readonly Chunk[] {
-  return first ? [{ ...first, bytes: first.bytes.subarray(1) }, ...rest] : []
+export function withoutFirstComma(chunks: readonly Chunk[]): readonly Chunk[] {
+  const [first] = chunks
+  return first ? chunks.with(0, { ...first, bytes: first.bytes.subarray(1) }) : chunks
 }
 
 function parseChunks(chunks: readonly Uint8Array[]): unknown {

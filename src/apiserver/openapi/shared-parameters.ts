@@ -13,7 +13,7 @@ export class SharedParameters {
     if (!isShared(parameter)) return parameter
     const text = JSON.stringify(parameter)
     const known = this.#written.get(text)
-    const name = known?.name ?? `${String(parameter['name'])}-${hash(text)}`
+    const name = known?.name ?? `${String(parameter['name'])}-${hashOf(text)}`
     if (!known) this.#written.set(text, { name, parameter })
     return { $ref: `#/parameters/${name}` }
   }
@@ -36,6 +36,13 @@ function isShared({ name, in: place, schema }: JsonSchema): boolean {
 }
 
 const genericBodies = ['DeleteOptions', 'Patch']
+
+/** Computed once: the shared parameters of all resources are the same few. */
+function hashOf(text: string): string {
+  return hashes.getOrInsertComputed(text, hash)
+}
+
+const hashes = new Map<string, string>()
 
 const fnvPrime = 0x100000001b3n
 const fnvStart = 0xcbf29ce484222325n

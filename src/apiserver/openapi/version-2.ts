@@ -10,12 +10,11 @@ import {
   type Chunk,
   type Document,
 } from '../discovery/document.ts'
-import { shortNameOf } from './definition-names.ts'
+import { definitionOf, listDefinitionOf, shortNameOf } from './definition-names.ts'
 import { definitionsFor, type DefinitionOptions } from './definitions.ts'
 import { withFreeNames, type OpenApiPart } from './extension-parts.ts'
-import { gnosticChunks, memberKinds, type MemberKind } from './gnostic.ts'
+import { encodeGnosticMembers, gnosticChunks, memberKinds, type MemberKind } from './gnostic.ts'
 import { version2, type JsonSchema } from './json-schema.ts'
-import { Members } from './members.ts'
 import { compareText } from './operation.ts'
 import type { Section } from './sections.ts'
 import { SharedParameters } from './shared-parameters.ts'
@@ -38,10 +37,13 @@ export class Version2Document {
   readonly #clock: Pick<Clock, 'turn'>
   readonly #parts = new WeakMap<Section, Part>()
   readonly #addedParts = new WeakMap<OpenApiPart, AddedPart>()
-  /** Definitions and parameters of Kubernetes, by name; most parts contain them. */
-  readonly #shared: Named = { definitions: new Map(), parameters: new Map() }
+  /** Definitions and parameters that are not of a single section, by name; most are Kubernetes'. */
+  readonly #shared = { definitions: new Map<string, Members>(), parameters: new Map<string, Members>() }
   /** Lists of names of shared members. There are few, because they follow from scopes and subresources. */
   readonly #nameLists = new Map<string, readonly string[]>()
+  /** Of the last document. */
+  readonly #sharedMembers: Partial<Record<NamedKind, SharedMembers>> = {}
+  readonly #ownOrder = new MemberOrder()
 
   constructor(clock: Pick<Clock, 'turn'>) {
     this.#clock = clock
@@ -81,21 +83,17 @@ export class Version2Document {
       parts.push(this.#parts.get(section) ?? (await this.#makePart(section, options)))
     }
     const paths = parts.map(part => part.paths)
-    const named: Named = {
-      definitions: this.#sharedIn('definitions', parts),
+    const own = this.#ownOrder.sort(parts.flatMap(part => part.definitions))
+    const named: Record<NamedKind, readonly Members[]> = {
+      definitions: sorted([...this.#sharedIn('definitions', parts), ...own]),
       parameters: this.#sharedIn('parameters', parts),
     }
-    for (const part of parts) addAll(named.definitions, part.definitions)
     for (const extension of extensions) {
       const added = this.#added(extension, named)
       paths.push(added.paths)
-      for (const kind of namedKinds) addAll(named[kind], added[kind])
+      for (const kind of namedKinds) named[kind] = sorted([...named[kind], ...added[kind]])
     }
-    return {
-      paths: sorted(paths),
-      definitions: sorted(named.definitions.values()),
-      parameters: sorted(named.parameters.values()),
-    }
+    return { ...named, paths: sorted(paths) }
   }
 
   async #makePart(section: Section, options: Version2Options): Promise<Part> {
@@ -105,8 +103,9 @@ export class Version2Document {
     const parameters = new SharedParameters()
     const described = paths.map(path => [path.path, describePath(path, parameters)] as const)
     const definitions = definitionsFor(paths, section.resources, { ...options, dialect: version2 })
+    const ownNames = new Set(section.resources.flatMap(each => [definitionOf(each), listDefinitionOf(each)]))
     const { shared = [], own = [] } = Object.groupBy(Object.entries(definitions), ([name]) =>
-      shortNameOf(name) === undefined ? 'own' : 'shared',
+      ownNames.has(name) && shortNameOf(name) === undefined ? 'own' : 'shared',
     )
     const part: Part = {
       paths: new Members('paths', described),
@@ -128,20 +127,26 @@ export class Version2Document {
     return this.#nameLists.getOrInsert(names.join(), names)
   }
 
-  #sharedIn(kind: NamedKind, parts: readonly Part[]): Map<string, Members> {
-    const names = new Set([...new Set(parts.map(part => part.shared[kind]))].flat())
-    return new Map(Array.from(names, name => [name, this.#shared[kind].get(name)!]))
+  /** Sorted by name. The same array while the parts have the same lists of names. */
+  #sharedIn(kind: NamedKind, parts: readonly Part[]): readonly Members[] {
+    const lists = new Set(parts.map(part => part.shared[kind]))
+    const known = this.#sharedMembers[kind]
+    if (known?.lists.symmetricDifference(lists).size === 0) return known.members
+    const names = new Set([...lists].flat())
+    const members = sorted(Array.from(names, name => this.#shared[kind].get(name)!))
+    this.#sharedMembers[kind] = { lists, members }
+    return members
   }
 
   /** A part of an extension server is encoded again only if it no longer fits the rest of the document. */
   #added(part: OpenApiPart, named: Named): AddedPart {
-    const existing = namedKinds.flatMap(kind => Object.keys(part[kind]).map(name => named[kind].get(name)))
+    const existing = namedKinds.flatMap(kind => Object.keys(part[kind]).map(name => find(named[kind], name)))
     const known = this.#addedParts.get(part)
     if (known && isFitting(known, existing, named)) return known
-    const { paths, ...others } = withFreeNames(part, (kind, name) => named[kind].get(name)?.values()[name])
+    const { paths, ...others } = withFreeNames(part, (kind, name) => find(named[kind], name)?.values()[name])
     const missing = (kind: NamedKind): readonly Members[] =>
       Object.entries(others[kind]).flatMap(entry =>
-        named[kind].has(entry[0]) ? [] : new Members(kind, [entry]),
+        find(named[kind], entry[0]) ? [] : new Members(kind, [entry]),
       )
     const added: AddedPart = {
       existing,
@@ -154,19 +159,57 @@ export class Version2Document {
   }
 }
 
+/** Consecutive members of the paths, definitions or parameters of a document, encoded once. */
+class Members {
+  /** Of the first member. */
+  readonly name: string
+  /** The members, each with a comma before it. */
+  readonly json: Chunk
+  readonly #kind: MemberKind
+  #gnostic: Chunk | undefined
+
+  constructor(kind: MemberKind, entries: readonly (readonly [name: string, value: unknown])[]) {
+    this.#kind = kind
+    this.name = entries[0]?.[0] ?? ''
+    this.json = chunkOf(
+      entries.map(([name, value]) => `,${JSON.stringify(name)}:${JSON.stringify(value)}`).join(''),
+    )
+  }
+
+  /** By name. */
+  values(): JsonSchema {
+    return JSON.parse(`{${Buffer.from(this.json.bytes).toString().slice(1)}}`) as JsonSchema
+  }
+
+  get isGnosticKnown(): boolean {
+    return this.#gnostic !== undefined
+  }
+
+  /** The members in protobuf, which few clients request: encoded on first use. */
+  get gnostic(): Chunk {
+    this.#gnostic ??= chunkOf(encodeGnosticMembers(this.#kind, this.values()))
+    return this.#gnostic
+  }
+}
+
 const namedKinds = ['definitions', 'parameters'] as const
 
 type NamedKind = (typeof namedKinds)[number]
 
-type Named = Readonly<Record<NamedKind, Map<string, Members>>>
-
 /** Sorted by name. */
 type Content = Readonly<Record<MemberKind, readonly Members[]>>
+
+type Named = Pick<Content, NamedKind>
+
+interface SharedMembers {
+  readonly lists: ReadonlySet<readonly string[]>
+  readonly members: readonly Members[]
+}
 
 interface Part {
   /** All begin with the path of the group version, so no other path of the document comes between them. */
   readonly paths: Members
-  /** Definitions that Kubernetes does not have, one each. */
+  /** Definitions of the resources of the section, one each. No other part has one of the same name. */
   readonly definitions: readonly Members[]
   /** Names of shared members. */
   readonly shared: Readonly<Record<NamedKind, readonly string[]>>
@@ -182,7 +225,7 @@ interface AddedPart extends Readonly<Record<NamedKind, readonly Members[]>> {
 function isFitting(part: AddedPart, existing: AddedPart['existing'], named: Named): boolean {
   return (
     part.existing.every((each, index) => each === existing[index]) &&
-    namedKinds.every(kind => part[kind].every(({ name }) => !named[kind].has(name)))
+    namedKinds.every(kind => part[kind].every(({ name }) => !find(named[kind], name)))
   )
 }
 
@@ -195,12 +238,31 @@ function frameOf({ gitVersion }: Version2Options) {
   }
 }
 
-function addAll(named: Map<string, Members>, added: readonly Members[]): void {
-  for (const each of added) named.set(each.name, each)
+/** Sorts lists of which each differs little from the one before. */
+class MemberOrder {
+  #last: readonly Members[] = []
+
+  sort(members: readonly Members[]): readonly Members[] {
+    const added = new Set(members)
+    const kept = this.#last.filter(each => added.delete(each))
+    this.#last = sorted([...kept, ...added])
+    return this.#last
+  }
 }
 
-function sorted(members: Iterable<Members>): readonly Members[] {
-  return [...members].sort((left, right) => compareText(left.name, right.name))
+/** Takes one pass for a list that is almost sorted. */
+function sorted(members: readonly Members[]): readonly Members[] {
+  return members.toSorted((left, right) => compareText(left.name, right.name))
+}
+
+function find(members: readonly Members[], name: string): Members | undefined {
+  let [low, high] = [0, members.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (members[middle]!.name < name) low = middle + 1
+    else high = middle
+  }
+  return members[low]?.name === name ? members[low] : undefined
 }
 
 export const bearerToken: JsonSchema = {
