@@ -1,7 +1,10 @@
 /**
  * Benchmarks custom resources against ConfigMaps of the same size in one run on one API server: create, get and
  * list; and what 500 CustomResourceDefinitions cost: the time until all are served, memory, and the publishing of
- * one more definition compared with that of the tenth.
+ * one more definition compared with that of the first ones.
+ *
+ * Publishing ends when the server can answer with the changed document and its ETag, and is measured with HEAD. The
+ * transfer of a document grows with the number of definitions described in it, and is measured separately.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,24 +12,29 @@ import { join } from 'node:path'
 import { fetchOnce, runLoad, type Load, type Target } from './api/load.ts'
 import { startApiServer, usageOf, type Running } from './api/processes.ts'
 import { Api } from './custom-resources/api.ts'
+import { format, medianOf } from './custom-resources/figures.ts'
 import {
   certificateDefinition,
   certificateJson,
   configMapJson,
   definitionOf,
 } from './custom-resources/objects.ts'
+import {
+  definitions,
+  generateDocuments,
+  pathOf,
+  publish,
+  publishedTogether,
+  reportPublishing,
+} from './custom-resources/publishing.ts'
 
 const json = { 'content-type': 'application/json' }
-const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
 const certificates = '/apis/certificates.example.com/v1/namespaces/default/certificates'
 const configMaps = '/api/v1/namespaces/default/configmaps'
-const aggregatedDiscovery = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
 
 const objectCount = 5_000
 const definitionCount = 500
 const rounds = 10
-/** Definitions whose publishing is measured together; the median counts. */
-const publishedTogether = 15
 
 interface Kind {
   readonly path: string
@@ -104,86 +112,43 @@ async function compare(name: string, measure: (kind: Kind, round: number) => Pro
   )
 }
 
-async function measureDefinitions({ pid }: Running, api: Api): Promise<void> {
-  const before = usageOf(pid)
-  const first = await publish(api, 0)
-  const from = publishedTogether
-  const count = definitionCount - from
+async function measureDefinitions(server: Running, api: Api): Promise<void> {
+  const before = usageOf(server.pid)
+  const memoryOfEach = (): string =>
+    `${format(((usageOf(server.pid).memoryMb - before.memoryMb) / definitionCount) * 1_000)} kB of memory each`
+  await generateDocuments(api)
+  const first = await publish(server, api, 0)
+  const range = { from: publishedTogether, count: definitionCount - publishedTogether }
+  const { createdMs, servedMs, cpuMs } = await createDefinitions(server, api, range)
+  console.log(
+    `${range.count} definitions: created in ${format(createdMs)} ms, all served after ${format(servedMs)} ms, ` +
+      `${format(cpuMs / range.count)} ms of CPU and ${memoryOfEach()}`,
+  )
+  const generatedMs = await generateDocuments(api)
+  console.log(`their documents: first generated in ${format(generatedMs)} ms, then ${memoryOfEach()}`)
+  reportPublishing(first, await publish(server, api, definitionCount))
+}
+
+interface Range {
+  readonly from: number
+  readonly count: number
+}
+
+async function createDefinitions({ pid }: Running, api: Api, { from, count }: Range) {
+  const { cpuSeconds } = usageOf(pid)
   const started = performance.now()
   const numbers = Array.from({ length: count }, (_, index) => from + index).values()
   const create = async () => {
     for (const number of numbers) await api.post(definitions, definitionOf(number))
   }
   await Promise.all(Array.from({ length: 8 }, create))
-  const created = performance.now()
-  for (let number = from; number < definitionCount; number++) await api.waitFor(pathOf(number))
-  const served = performance.now()
-  const after = usageOf(pid)
-  console.log(
-    `${count} definitions: created in ${format(created - started)} ms, all served after ` +
-      `${format(served - started)} ms, ${format(((after.cpuSeconds - before.cpuSeconds) / count) * 1_000)} ms of ` +
-      `CPU and ${format(((after.memoryMb - before.memoryMb) / definitionCount) * 1_000)} kB of memory each`,
-  )
-  const last = await publish(api, definitionCount)
-  for (const step of ['served', 'discovery', 'openapi/v3', 'openapi/v2'] as const) {
-    const ratio = last[step] / first[step]
-    console.log(
-      `publishing, ${step}: ${format(last[step])} ms with ${definitionCount} definitions, ` +
-        `${format(first[step])} ms with 10, ${ratio.toFixed(1)} times`,
-    )
-  }
-}
-
-/** Milliseconds from the creation of a definition until it is served, and of reading each document then. */
-interface Publishing {
-  readonly 'served': number
-  readonly 'discovery': number
-  readonly 'openapi/v3': number
-  readonly 'openapi/v2': number
-}
-
-async function publish(api: Api, from: number): Promise<Publishing> {
-  const runs: Publishing[] = []
-  for (let number = from; number < from + publishedTogether; number++) {
-    const started = performance.now()
-    await api.post(definitions, definitionOf(number))
-    await api.waitFor(pathOf(number))
-    const served = performance.now()
-    await api.get('/apis', { accept: aggregatedDiscovery })
-    const discovered = performance.now()
-    await api.get(`/openapi/v3/apis/group${number}.example.com/v1`)
-    const described = performance.now()
-    await api.get('/openapi/v2')
-    const ended = performance.now()
-    runs.push({
-      'served': served - started,
-      'discovery': discovered - served,
-      'openapi/v3': described - discovered,
-      'openapi/v2': ended - described,
-    })
-  }
-  const median = (step: keyof Publishing) => medianOf(runs.map(run => run[step]))
-  return {
-    'served': median('served'),
-    'discovery': median('discovery'),
-    'openapi/v3': median('openapi/v3'),
-    'openapi/v2': median('openapi/v2'),
-  }
-}
-
-function pathOf(number: number): string {
-  return `/apis/group${number}.example.com/v1/widgets`
+  const createdMs = performance.now() - started
+  for (let number = from; number < from + count; number++) await api.waitFor(pathOf(number))
+  const servedMs = performance.now() - started
+  return { createdMs, servedMs, cpuMs: (usageOf(pid).cpuSeconds - cpuSeconds) * 1_000 }
 }
 
 async function rate(target: Target, load: Omit<Load, 'connections'>): Promise<number> {
   const { perSecond } = await runLoad(target, { ...load, connections: Math.min(4, load.concurrency) })
   return perSecond
-}
-
-function medianOf(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
-}
-
-function format(value: number): string {
-  return value >= 100 ? String(Math.round(value)) : value.toFixed(1)
 }

@@ -13,13 +13,15 @@ export class Api implements Disposable {
     this.#session.close()
   }
 
-  async get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<void> {
-    const status = await this.#request({ ':path': path, ...headers })
-    if (status !== 200) throw new Error(`GET ${path}: ${status}`)
+  /** Returns the size of the body as it is sent. */
+  async read(method: 'GET' | 'HEAD', { path, headers = {} }: Read): Promise<number> {
+    const { status, sizeBytes } = await this.#request({ ':method': method, ':path': path, ...headers })
+    if (status !== 200) throw new Error(`${method} ${path}: ${status}`)
+    return sizeBytes
   }
 
   async post(path: string, object: object): Promise<void> {
-    const status = await this.#request(
+    const { status } = await this.#request(
       { ':method': 'POST', ':path': path, 'content-type': 'application/json' },
       JSON.stringify(object),
     )
@@ -28,17 +30,28 @@ export class Api implements Disposable {
 
   /** Polls until the path is served. */
   async waitFor(path: string): Promise<void> {
-    while ((await this.#request({ ':path': path })) !== 200);
+    while ((await this.#request({ ':path': path })).status !== 200);
   }
 
-  async #request(headers: Readonly<Record<string, string>>, body?: string): Promise<number> {
+  async #request(headers: Readonly<Record<string, string>>, body?: string): Promise<Answer> {
     const stream = this.#session.request(headers)
     const { promise, resolve } = Promise.withResolvers<number>()
+    let sizeBytes = 0
     stream.on('response', response => resolve(Number(response[':status'])))
+    stream.on('data', (bytes: Buffer) => (sizeBytes += bytes.length))
     stream.end(body)
-    stream.resume()
     const status = await promise
     if (!stream.readableEnded) await new Promise(done => stream.once('end', done))
-    return status
+    return { status, sizeBytes }
   }
+}
+
+export interface Read {
+  readonly path: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+interface Answer {
+  readonly status: number
+  readonly sizeBytes: number
 }
