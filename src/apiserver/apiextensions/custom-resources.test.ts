@@ -169,7 +169,7 @@ test('a table of custom objects has the additional printer columns', async t => 
   assert.deepEqual(rows[0]?.cells, ['a', '* * * * *', 1])
 })
 
-test('names in use by another definition of the group are not accepted', async t => {
+test('names in use by another definition of the group are accepted when it is deleted', async t => {
   const server = await start(t)
   const other = {
     ...definition({}, {}, { plural: 'others', singular: 'ct', kind: 'CronTab', shortNames: [] }),
@@ -178,6 +178,11 @@ test('names in use by another definition of the group are not accepted', async t
   assert.deepEqual(conditionsOf(seen), {
     NamesAccepted: 'False ListKindConflict',
     Established: 'False NotAccepted',
+  })
+  await server.request('DELETE', `${definitions}/crontabs.stable.example.com`)
+  await until(async () => {
+    const { body } = await server.request('GET', `${definitions}/others.stable.example.com`)
+    return conditionsOf(body)['NamesAccepted'] === 'True NoConflicts'
   })
 })
 

@@ -112,13 +112,14 @@ export class CustomResources {
   }
 
   #note(events: readonly CacheEvent[]): void {
-    this.#add(events.map(({ key }) => key.slice(definitionsPrefix.length)))
-    // Names that a definition gives up may be what another one waits for.
-    if (events.some(({ current }) => current === undefined)) this.#addAll()
+    this.#add(events.map(nameOf))
+    // Names that a definition gives up may be what another one of its group waits for.
+    const groups = new Set(events.filter(({ current }) => !current).map(event => groupOf(nameOf(event))))
+    if (groups.size > 0) this.#add(this.#storedNames().filter(name => groups.has(groupOf(name))))
   }
 
   #addAll(): void {
-    this.#add(this.#stored().map(({ object }) => object.metadata.name))
+    this.#add(this.#storedNames())
     this.#add([...this.#served.keys()])
   }
 
@@ -289,6 +290,10 @@ export class CustomResources {
     })
   }
 
+  #storedNames(): readonly string[] {
+    return this.#stored().map(nameOf)
+  }
+
   #stored(): readonly StoredObject[] {
     return [...this.#registry.cache.list(definitionsPrefix)]
   }
@@ -300,6 +305,10 @@ const noCredentials = async (): Promise<WebhookCredentials> => ({ users: new Map
 /** The name of a definition is `plural.group`. */
 function groupOf(name: string): string {
   return name.slice(name.indexOf('.') + 1)
+}
+
+function nameOf({ key }: Pick<CacheEvent, 'key'>): string {
+  return key.slice(definitionsPrefix.length)
 }
 
 const definitionsPrefix = prefixOf(customResourceDefinitions, '')
