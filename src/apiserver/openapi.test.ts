@@ -450,6 +450,23 @@ test('a scheme change rebuilds only the affected documents', async () => {
   assert.equal(ask('/openapi/v3/apis/stable.example.com/v1', { from }), undefined)
 })
 
+test('each encoding of OpenAPI v2 has its own ETag', async () => {
+  const tagOf = async (accept: string): Promise<unknown> => {
+    const response = await ask('/openapi/v2', { headers: { accept } })
+    assert.match(String(response?.headers?.['etag']), /^"[0-9A-F]{128}"$/)
+    return response?.headers?.['etag']
+  }
+  const [json, encoded] = [await tagOf('application/json'), await tagOf(protobuf)]
+  assert.notEqual(json, encoded)
+  for (const [accept, tag] of [
+    ['application/json', json],
+    [protobuf, encoded],
+  ] as const) {
+    const headers = { accept, 'if-none-match': String(tag) }
+    assert.equal((await ask('/openapi/v2', { headers }))?.status, 304)
+  }
+})
+
 test('documents after changes are those of a server that started with the same resources', async () => {
   const scheme = new Scheme(defaultResources())
   const changed = new OpenApi(scheme, options)

@@ -11,14 +11,7 @@ import { apiError, notAcceptable } from '#/api/errors.ts'
 import type { Scheme } from '#/api/scheme.ts'
 import type { Clock } from '#/platform/platform.ts'
 import { DerivedCache } from './discovery/derived-cache.ts'
-import {
-  chunkOf,
-  chunkedDocument,
-  documentResponse,
-  jsonDocument,
-  withoutFirstComma,
-  type Document,
-} from './discovery/document.ts'
+import { documentResponse, jsonDocument, listDocument, type Document } from './discovery/document.ts'
 import { gitVersion, type Build } from './discovery/server-version.ts'
 import { acceptedRanges } from './negotiation.ts'
 import type { AuthoredSchema } from './openapi/custom-schemas.ts'
@@ -107,11 +100,12 @@ export class OpenApi {
     return this.#documents.get('v3', async () => {
       const own = await this.#sectionDocuments.indexEntries(this.#allSections().values())
       const others = Array.from(version3, ([name, url]) => (url === undefined ? [] : indexEntry(name, url)))
-      return chunkedDocument('application/json', [
-        chunkOf('{"paths":{'),
-        ...withoutFirstComma([...own, ...others.flat()]),
-        chunkOf('}}'),
-      ])
+      return listDocument({
+        mediaType: 'application/json',
+        head: '{"paths":{',
+        items: [...own, ...others.flat()],
+        tail: '}}',
+      })
     })
   }
 

@@ -4,7 +4,7 @@
  */
 import type { GroupVersionKind, Resource } from '#/api/resource.ts'
 import { acceptedRanges } from '../negotiation.ts'
-import { chunkOf, chunkedDocument, withoutFirstComma, type Chunk, type Document } from './document.ts'
+import { chunkOf, listDocument, type Chunk, type Document } from './document.ts'
 import type { ServedGroup, ServedVersion } from './served-groups.ts'
 
 export type AggregatedVersion = 'v2' | 'v2beta1'
@@ -37,14 +37,13 @@ export function aggregatedDiscovery(
   root: Root,
   version: AggregatedVersion,
 ): Document {
-  const items = groups.filter(({ name }) => (name === '') === (root === 'api')).map(chunkOfGroup)
   const apiVersion = `apidiscovery.k8s.io/${version}`
-  const head = `{"kind":"APIGroupDiscoveryList","apiVersion":"${apiVersion}","metadata":{},"items":[`
-  return chunkedDocument(aggregatedMediaType(version), [
-    chunkOf(head),
-    ...withoutFirstComma(items),
-    chunkOf(']}'),
-  ])
+  return listDocument({
+    mediaType: aggregatedMediaType(version),
+    head: `{"kind":"APIGroupDiscoveryList","apiVersion":"${apiVersion}","metadata":{},"items":[`,
+    items: groups.filter(({ name }) => (name === '') === (root === 'api')).map(chunkOfGroup),
+    tail: ']}',
+  })
 }
 
 /** Computed once: the document is read after each change, and most groups are the same then. */

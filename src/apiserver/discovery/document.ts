@@ -36,22 +36,47 @@ export function jsonDocument(content: unknown): Document {
   return documentOf({ mediaType: 'application/json', bytes, value: () => parseChunks([bytes]) })
 }
 
-export function chunkedDocument(mediaType: string, parts: readonly Chunk[]): Document {
-  const chunks = parts.map(part => part.bytes)
-  // Where a chunk ends is determined by the content, so the hash of the hashes identifies it as well.
-  const tag = etagHash(parts.map(part => part.hash).join())
-  return { mediaType, chunks, hash: tag, value: () => parseChunks(chunks) }
+export interface ChunkedContent {
+  readonly mediaType: string
+  readonly chunks: readonly Uint8Array[]
+  /** They identify the content together, so that its bytes are not read to compute the ETag. */
+  readonly hashes: readonly string[]
 }
 
-export function chunkOf(content: string | Uint8Array): Chunk {
-  const bytes = typeof content === 'string' ? unpooledBytes(content) : content
-  return { bytes, hash: hash('sha256', bytes, 'base64') }
+export function chunkedDocument({ mediaType, chunks, hashes }: ChunkedContent): Document {
+  return { mediaType, chunks, hash: etagHash(hashes.join()), value: () => parseChunks(chunks) }
 }
 
-/** The elements of an array, or the members of an object, each of which begins with a comma. */
-export function withoutFirstComma(chunks: readonly Chunk[]): readonly Chunk[] {
-  const [first] = chunks
-  return first ? chunks.with(0, { ...first, bytes: first.bytes.subarray(1) }) : chunks
+export interface JsonList {
+  readonly mediaType: string
+  /** The JSON before the items and after them. */
+  readonly head: string
+  readonly tail: string
+  /** Elements of an array or members of an object, each with a comma before it. */
+  readonly items: readonly Chunk[]
+}
+
+export function listDocument({ mediaType, head, items, tail }: JsonList): Document {
+  return chunkedDocument({
+    mediaType,
+    chunks: [Buffer.from(head), ...withoutFirstComma(items.map(each => each.bytes)), Buffer.from(tail)],
+    hashes: [head, ...items.map(each => each.hash), tail],
+  })
+}
+
+export function chunkOf(text: string): Chunk {
+  const bytes = unpooledBytes(text)
+  return { bytes, hash: contentHash(bytes) }
+}
+
+/** Of a part of a document. */
+export function contentHash(content: string | Uint8Array): string {
+  return hash('sha256', content, 'base64')
+}
+
+/** Of elements or members that each begin with a comma. */
+export function withoutFirstComma(chunks: readonly Uint8Array[]): readonly Uint8Array[] {
+  return chunks[0] ? chunks.with(0, chunks[0].subarray(1)) : chunks
 }
 
 function parseChunks(chunks: readonly Uint8Array[]): unknown {

@@ -2,7 +2,6 @@
 import type { JsonValue } from '#/api/text/json-value.ts'
 import { stringifyYaml } from '#/api/text/stringify-yaml.ts'
 import { Writer } from '#/base/protobuf.ts'
-import { chunkOf, type Chunk } from '../discovery/document.ts'
 import { Definitions, Document, memberFields, Parameters, Paths } from './gnostic-messages.ts'
 import type { JsonSchema } from './json-schema.ts'
 
@@ -22,8 +21,8 @@ export interface Version2Frame {
 /** A document whose members are encoded already. */
 export function gnosticChunks(
   { swagger, info, security, securityDefinitions }: Version2Frame,
-  members: Readonly<Record<MemberKind, readonly Chunk[]>>,
-): readonly Chunk[] {
+  members: Readonly<Record<MemberKind, readonly Uint8Array[]>>,
+): readonly Uint8Array[] {
   const tail = Document.encode({
     security: security.map(each => ({
       additionalProperties: named(each, value => ({ value: value as unknown as readonly string[] })),
@@ -33,17 +32,17 @@ export function gnosticChunks(
     },
   })
   return [
-    chunkOf(Document.encode({ swagger, info })),
-    ...memberKinds.flatMap(kind => [chunkOf(prefixOf(kind, members[kind])), ...members[kind]]),
-    chunkOf(tail),
+    Document.encode({ swagger, info }),
+    ...memberKinds.flatMap(kind => [prefixOf(kind, members[kind]), ...members[kind]]),
+    tail,
   ]
 }
 
 /** Field number and length of a message that consists of the chunks. */
-function prefixOf(kind: MemberKind, chunks: readonly Chunk[]): Uint8Array {
+function prefixOf(kind: MemberKind, chunks: readonly Uint8Array[]): Uint8Array {
   const writer = new Writer()
   writer.uint32((memberFields[kind] << 3) | lengthDelimited)
-  writer.uint32(chunks.reduce((sum, { bytes }) => sum + bytes.length, 0))
+  writer.uint32(chunks.reduce((sum, { length }) => sum + length, 0))
   return writer.finish()
 }
 

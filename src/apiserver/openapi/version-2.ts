@@ -6,6 +6,7 @@ import type { Clock } from '#/platform/platform.ts'
 import {
   chunkOf,
   chunkedDocument,
+  contentHash,
   withoutFirstComma,
   type Chunk,
   type Document,
@@ -50,31 +51,38 @@ export class Version2Document {
   }
 
   async json(sources: Version2Sources, options: Version2Options): Promise<Document> {
-    const content = await this.#content(sources, options)
+    const { hashes, ...content } = await this.#content(sources, options)
     const { info, securityDefinitions, security } = frameOf(options)
-    const membersOf = (kind: MemberKind) => withoutFirstComma(content[kind].map(({ json }) => json))
+    const membersOf = (kind: MemberKind) => withoutFirstComma(content[kind].map(({ json }) => json.bytes))
     const tail = `"securityDefinitions":${JSON.stringify(securityDefinitions)},"security":${JSON.stringify(security)}`
-    return chunkedDocument('application/json', [
-      chunkOf(`{"swagger":"2.0","info":${JSON.stringify(info)},"paths":{`),
+    const chunks = [
+      Buffer.from(`{"swagger":"2.0","info":${JSON.stringify(info)},"paths":{`),
       ...membersOf('paths'),
-      chunkOf('},"definitions":{'),
+      Buffer.from('},"definitions":{'),
       ...membersOf('definitions'),
-      chunkOf('},"parameters":{'),
+      Buffer.from('},"parameters":{'),
       ...membersOf('parameters'),
-      chunkOf(`},${tail}}`),
-    ])
+      Buffer.from(`},${tail}}`),
+    ]
+    return chunkedDocument({ mediaType: 'application/json', chunks, hashes })
   }
 
   async protobuf(sources: Version2Sources, options: Version2Options): Promise<Document> {
-    const content = await this.#content(sources, options)
-    const encoded = { paths: [], definitions: [], parameters: [] } as Record<MemberKind, Chunk[]>
+    const { hashes, ...content } = await this.#content(sources, options)
+    const encoded = { paths: [], definitions: [], parameters: [] } as Record<MemberKind, Uint8Array[]>
     for (const kind of memberKinds) {
       for (const members of content[kind]) {
         if (!members.isGnosticKnown) await this.#clock.turn()
         encoded[kind].push(members.gnostic)
       }
     }
-    return chunkedDocument(version2Protobuf, gnosticChunks(frameOf(options), encoded))
+    const document = chunkedDocument({
+      mediaType: version2Protobuf,
+      chunks: gnosticChunks(frameOf(options), encoded),
+      hashes: [version2Protobuf, ...hashes],
+    })
+    // Only Go clients request it, none of them within the process.
+    return { ...document, value: () => undefined }
   }
 
   async #content({ sections, extensions }: Version2Sources, options: Version2Options): Promise<Content> {
@@ -83,17 +91,24 @@ export class Version2Document {
       parts.push(this.#parts.get(section) ?? (await this.#makePart(section, options)))
     }
     const paths = parts.map(part => part.paths)
-    const own = this.#ownOrder.sort(parts.flatMap(part => part.definitions))
-    const named: Record<NamedKind, readonly Members[]> = {
-      definitions: sorted([...this.#sharedIn('definitions', parts), ...own]),
+    const shared = {
+      definitions: this.#sharedIn('definitions', parts),
       parameters: this.#sharedIn('parameters', parts),
     }
+    const own = this.#ownOrder.sort(parts.flatMap(part => part.definitions))
+    const named: Record<NamedKind, readonly Members[]> = {
+      definitions: sorted([...shared.definitions.members, ...own]),
+      parameters: shared.parameters.members,
+    }
+    const hashes = [JSON.stringify(frameOf(options)), shared.definitions.hash, shared.parameters.hash]
+    for (const part of parts) hashes.push(part.hash)
     for (const extension of extensions) {
       const added = this.#added(extension, named)
       paths.push(added.paths)
+      hashes.push(added.hash)
       for (const kind of namedKinds) named[kind] = sorted([...named[kind], ...added[kind]])
     }
-    return { ...named, paths: sorted(paths) }
+    return { ...named, paths: sorted(paths), hashes }
   }
 
   async #makePart(section: Section, options: Version2Options): Promise<Part> {
@@ -107,9 +122,12 @@ export class Version2Document {
     const { shared = [], own = [] } = Object.groupBy(Object.entries(definitions), ([name]) =>
       ownNames.has(name) && shortNameOf(name) === undefined ? 'own' : 'shared',
     )
+    const pathMembers = new Members('paths', described)
+    const ownMembers = own.map(entry => new Members('definitions', [entry]))
     const part: Part = {
-      paths: new Members('paths', described),
-      definitions: own.map(entry => new Members('definitions', [entry])),
+      paths: pathMembers,
+      definitions: ownMembers,
+      hash: hashOf([pathMembers, ...ownMembers]),
       shared: {
         definitions: this.#share('definitions', shared),
         parameters: this.#share('parameters', Object.entries(parameters.definitions())),
@@ -127,15 +145,14 @@ export class Version2Document {
     return this.#nameLists.getOrInsert(names.join(), names)
   }
 
-  /** Sorted by name. The same array while the parts have the same lists of names. */
-  #sharedIn(kind: NamedKind, parts: readonly Part[]): readonly Members[] {
+  /** The same object while the parts have the same lists of names. */
+  #sharedIn(kind: NamedKind, parts: readonly Part[]): SharedMembers {
     const lists = new Set(parts.map(part => part.shared[kind]))
     const known = this.#sharedMembers[kind]
-    if (known?.lists.symmetricDifference(lists).size === 0) return known.members
+    if (known?.lists.symmetricDifference(lists).size === 0) return known
     const names = new Set([...lists].flat())
     const members = sorted(Array.from(names, name => this.#shared[kind].get(name)!))
-    this.#sharedMembers[kind] = { lists, members }
-    return members
+    return (this.#sharedMembers[kind] = { lists, members, hash: hashOf(members) })
   }
 
   /** A part of an extension server is encoded again only if it no longer fits the rest of the document. */
@@ -148,12 +165,10 @@ export class Version2Document {
       Object.entries(others[kind]).flatMap(entry =>
         find(named[kind], entry[0]) ? [] : new Members(kind, [entry]),
       )
-    const added: AddedPart = {
-      existing,
-      paths: new Members('paths', Object.entries(paths)),
-      definitions: missing('definitions'),
-      parameters: missing('parameters'),
-    }
+    const pathMembers = new Members('paths', Object.entries(paths))
+    const [definitions, parameters] = [missing('definitions'), missing('parameters')]
+    const hash = hashOf([pathMembers, ...definitions, ...parameters])
+    const added: AddedPart = { existing, paths: pathMembers, definitions, parameters, hash }
     this.#addedParts.set(part, added)
     return added
   }
@@ -166,7 +181,7 @@ class Members {
   /** The members, each with a comma before it. */
   readonly json: Chunk
   readonly #kind: MemberKind
-  #gnostic: Chunk | undefined
+  #gnostic: Uint8Array | undefined
 
   constructor(kind: MemberKind, entries: readonly (readonly [name: string, value: unknown])[]) {
     this.#kind = kind
@@ -186,8 +201,8 @@ class Members {
   }
 
   /** The members in protobuf, which few clients request: encoded on first use. */
-  get gnostic(): Chunk {
-    this.#gnostic ??= chunkOf(encodeGnosticMembers(this.#kind, this.values()))
+  get gnostic(): Uint8Array {
+    this.#gnostic ??= encodeGnosticMembers(this.#kind, this.values())
     return this.#gnostic
   }
 }
@@ -196,14 +211,19 @@ const namedKinds = ['definitions', 'parameters'] as const
 
 type NamedKind = (typeof namedKinds)[number]
 
-/** Sorted by name. */
-type Content = Readonly<Record<MemberKind, readonly Members[]>>
+/** Members are sorted by name. */
+interface Content extends Readonly<Record<MemberKind, readonly Members[]>> {
+  /** They identify the content together. */
+  readonly hashes: readonly string[]
+}
 
 type Named = Pick<Content, NamedKind>
 
 interface SharedMembers {
   readonly lists: ReadonlySet<readonly string[]>
+  /** Sorted by name. */
   readonly members: readonly Members[]
+  readonly hash: string
 }
 
 interface Part {
@@ -211,6 +231,8 @@ interface Part {
   readonly paths: Members
   /** Definitions of the resources of the section, one each. No other part has one of the same name. */
   readonly definitions: readonly Members[]
+  /** Of all members but the shared ones. */
+  readonly hash: string
   /** Names of shared members. */
   readonly shared: Readonly<Record<NamedKind, readonly string[]>>
 }
@@ -220,6 +242,7 @@ interface AddedPart extends Readonly<Record<NamedKind, readonly Members[]>> {
   /** The members of the document that had the names of the part. */
   readonly existing: readonly (Members | undefined)[]
   readonly paths: Members
+  readonly hash: string
 }
 
 function isFitting(part: AddedPart, existing: AddedPart['existing'], named: Named): boolean {
@@ -248,6 +271,10 @@ class MemberOrder {
     this.#last = sorted([...kept, ...added])
     return this.#last
   }
+}
+
+function hashOf(members: readonly Members[]): string {
+  return contentHash(members.map(({ json }) => json.hash).join())
 }
 
 /** Takes one pass for a list that is almost sorted. */
