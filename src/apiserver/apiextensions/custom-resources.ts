@@ -56,6 +56,8 @@ export class CustomResources {
   readonly #webhooks: ConversionClient
   readonly #served = new Map<string, Served>()
   readonly #schemas = new WeakMap<Resource, JsonSchema>()
+  /** Names of all definitions by group, and of those that were deleted until they are synced. */
+  readonly #names = new Map<string, Set<string>>()
   /** Names of definitions to sync, by group. */
   readonly #pending = new Map<string, Set<string>>()
   /** Syncs one group at a time, because its definitions may claim the same names. */
@@ -114,18 +116,20 @@ export class CustomResources {
   #note(events: readonly CacheEvent[]): void {
     this.#add(events.map(nameOf))
     // Names that a definition gives up may be what another one of its group waits for.
-    const groups = new Set(events.filter(({ current }) => !current).map(event => groupOf(nameOf(event))))
-    if (groups.size > 0) this.#add(this.#storedNames().filter(name => groups.has(groupOf(name))))
+    for (const event of events) {
+      if (event.current === undefined) this.#add([...(this.#names.get(groupOf(nameOf(event))) ?? [])])
+    }
   }
 
   #addAll(): void {
-    this.#add(this.#storedNames())
+    this.#add(this.#stored().map(nameOf))
     this.#add([...this.#served.keys()])
   }
 
   #add(names: readonly string[]): void {
     for (const name of names) {
       const group = groupOf(name)
+      this.#names.getOrInsertComputed(group, () => new Set()).add(name)
       this.#pending.getOrInsertComputed(group, () => new Set()).add(name)
       this.#loop.add(group)
     }
@@ -149,9 +153,11 @@ export class CustomResources {
   }
 
   async #sync(name: string): Promise<void> {
-    const stored = this.#registry.cache.get(keyOf(customResourceDefinitions, '', name))
-    if (stored === undefined) return this.#withdraw(name)
-    const definition = stored.object as Definition
+    const definition = this.#definition(name)
+    if (definition === undefined) {
+      this.#forget(name)
+      return this.#withdraw(name)
+    }
     if (isBeingDeleted(definition)) {
       this.#serve(definition)
       return this.#finalize(definition)
@@ -161,10 +167,8 @@ export class CustomResources {
   }
 
   async #updateStatus(definition: Definition): Promise<void> {
-    const group = `.${definition.spec.group}`
-    const others = this.#stored()
-      .filter(({ key }) => key.endsWith(group))
-      .map(({ object }) => object as Definition)
+    const names = this.#names.get(definition.spec.group) ?? []
+    const others = Array.from(names, name => this.#definition(name)).filter(other => other !== undefined)
     const now = formatTime(this.#registry.platform.clock.now())
     const plan = (current: CustomResourceDefinition) => planDefinitionStatus(current, others, now)
     if (plan(definition) === definition) return
@@ -290,8 +294,15 @@ export class CustomResources {
     })
   }
 
-  #storedNames(): readonly string[] {
-    return this.#stored().map(nameOf)
+  #forget(name: string): void {
+    const names = this.#names.get(groupOf(name))
+    names?.delete(name)
+    if (names?.size === 0) this.#names.delete(groupOf(name))
+  }
+
+  #definition(name: string): Definition | undefined {
+    const stored = this.#registry.cache.get(keyOf(customResourceDefinitions, '', name))
+    return stored?.object as Definition | undefined
   }
 
   #stored(): readonly StoredObject[] {
