@@ -133,7 +133,7 @@ const storeBugs: Readonly<Record<string, (store: Store) => Store>> = {
   'a watch delivers events in the wrong order': store => watching(store, events => events.toReversed()),
   'a watch has the value of another event': store =>
     watching(store, events => {
-      const [first] = events.filter(event => event.type === 'put')
+      const first = events.find(event => event.type === 'put')
       return events.map(event => (event.type === 'put' && first ? { ...event, value: first.value } : event))
     }),
   'the revision falls when the store is opened': store =>
