@@ -31,7 +31,7 @@ export class EmbeddedStore extends LocalStore {
   readonly #platform: Platform
   readonly #journal: SegmentJournal
   readonly #lock: AsyncDisposable
-  readonly #timers = new Set<Timer>()
+  #reserveTimer: Timer | undefined
 
   private constructor(
     options: LocalStoreOptions & { readonly journal: SegmentJournal },
@@ -81,32 +81,24 @@ export class EmbeddedStore extends LocalStore {
     const store = new EmbeddedStore({ platform, history, journal, cacheBytesMax }, lock)
     store.adoptExpiries(content.versions.filter(version => version.expiresMs > 0))
     store.startTrimming()
-    // Delayed, so that the writes of startup come first.
-    store.#later(reserveDelayMs, () => store.#journal.reserve())
-    store.#syncMarkLater()
+    store.#reserveLater()
     return store
   }
 
   override async [Symbol.asyncDispose](): Promise<void> {
-    for (const timer of this.#timers) timer.cancel()
+    this.#reserveTimer?.cancel()
     await super[Symbol.asyncDispose]()
     await this.#lock[Symbol.asyncDispose]()
   }
 
-  #syncMarkLater(): void {
-    this.#later(markSyncMs, async () => {
-      this.#syncMarkLater()
-      await this.#journal.syncMark()
-    })
-  }
-
-  #later(delayMs: number, work: () => Promise<void>): void {
+  /** Delayed, so that the writes of startup come first. */
+  #reserveLater(): void {
     const { clock, log } = this.#platform
-    const timer = clock.setTimer(delayMs, () => {
-      this.#timers.delete(timer)
-      this.withJournal(work).catch((error: unknown) => log.warn('Maintenance of the store failed', { error }))
+    this.#reserveTimer = clock.setTimer(reserveDelayMs, () => {
+      this.withJournal(() => this.#journal.reserve()).catch((error: unknown) => {
+        log.warn('Failed to reserve disk space for the store', { error })
+      })
     })
-    this.#timers.add(timer)
   }
 }
 
@@ -115,9 +107,6 @@ function markPaths({ folder, markCopy }: Pick<EmbeddedStoreOptions, 'folder' | '
 }
 
 const reserveDelayMs = 1_000
-
-/** Interval of syncs of the mark, while there are writes. */
-const markSyncMs = 5_000
 
 const defaultCacheBytesMax = 64 * 1024 * 1024
 

@@ -40,7 +40,7 @@ export class SegmentJournal implements Journal {
   #compacted: number
   /** Number of syncs of the mark, which selects its slot: the last durable mark is not overwritten. */
   #markSyncs: number
-  #isMarkSynced = true
+  #markSyncedMs = 0
   #reserves = false
   /** After a failure the state of the files is unknown, and only reading them again shows it. */
   #failure: Error | undefined
@@ -119,18 +119,10 @@ export class SegmentJournal implements Journal {
     }
   }
 
-  /** Makes the mark exact also after a power failure. */
-  async syncMark(): Promise<void> {
-    if (this.#isMarkSynced) return
-    this.#isMarkSynced = true
-    await this.#writer.perform(this.#options.marks.map(path => ({ type: 'sync', path })))
-    this.#markSyncs++
-  }
-
   async close(): Promise<void> {
     this.#closing.abort()
     await this.#rewriting
-    await this.syncMark().catch(() => undefined)
+    if (!this.#failure) await this.#writer.perform(this.#markSyncSteps()).catch(() => undefined)
     await this.#closeFiles()
   }
 
@@ -153,8 +145,9 @@ export class SegmentJournal implements Journal {
       { type: 'write', path, positionBytes, bytes },
       { type: 'sync', path },
       ...this.#markSteps(last),
+      ...this.#markSyncSteps(),
     ])
-    await this.syncMark()
+    this.#noteMarkSync()
   }
 
   async #addSegment(content: SegmentContent): Promise<void> {
@@ -181,8 +174,9 @@ export class SegmentJournal implements Journal {
       { type: 'write', path, positionBytes: 0, bytes: encodeHeader(header) },
       { type: 'sync', path },
       ...this.#markSteps(content),
+      ...this.#markSyncSteps(),
     ])
-    await this.syncMark()
+    this.#noteMarkSync()
     await this.#addSegment(content)
     if (before === undefined || before.header.rewritten) return
     await this.#writer.perform([{ type: 'close', path: this.#path(before) }])
@@ -199,16 +193,19 @@ export class SegmentJournal implements Journal {
     const endBytes = positionBytes + bytes.length
     const lastRevision = versions.at(-1)?.revision ?? segment.lastRevision
     const path = this.#path(segment)
+    const syncsMark = this.#options.clock.monotonicMs() - this.#markSyncedMs >= markSyncMs
     try {
       await this.#writer.perform([
         { type: 'write', path, positionBytes, bytes },
         { type: 'sync', path },
         ...this.#markSteps({ header, endBytes, chain, lastRevision }),
+        ...(syncsMark ? this.#markSyncSteps() : []),
       ])
     } catch (error) {
       if (isFullDisk(error)) throw new JournalFullError((error as Error).message)
       throw this.#fail(error)
     }
+    if (syncsMark) this.#noteMarkSync()
     for (const [index, version] of versions.entries()) {
       version.location = locationOf(header.last, positionBytes + positions[index]!)
       version.sizeBytes = positions[index + 1]! - positions[index]!
@@ -236,7 +233,6 @@ export class SegmentJournal implements Journal {
   }
 
   #markSteps(end: Pick<SegmentContent, 'header' | 'endBytes' | 'chain' | 'lastRevision'>): FileStep[] {
-    this.#isMarkSynced = false
     const { marks, storeId } = this.#options
     const revision = Math.max(end.lastRevision, this.#compacted)
     const mark = {
@@ -248,6 +244,15 @@ export class SegmentJournal implements Journal {
     }
     const positionBytes = slotPosition(this.#markSyncs)
     return marks.map(path => ({ type: 'write', path, positionBytes, bytes: encodeMark(mark) }))
+  }
+
+  #markSyncSteps(): FileStep[] {
+    return this.#options.marks.map(path => ({ type: 'sync', path }))
+  }
+
+  #noteMarkSync(): void {
+    this.#markSyncs++
+    this.#markSyncedMs = this.#options.clock.monotonicMs()
   }
 
   #rewriteSome(): void {
@@ -288,6 +293,9 @@ export class SegmentJournal implements Journal {
 
 /** The amount that is written in about the time between two compactions of a small cluster. */
 const reserveBytesMax = 4 * 1024 * 1024
+
+/** The mark is synced with the first commit after this time: a sync with each would halve their rate. */
+const markSyncMs = 5_000
 
 /** The reserve is extended in steps of this size. */
 const extensionBytes = 1024 * 1024
