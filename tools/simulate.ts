@@ -1,9 +1,11 @@
 /**
- * Runs the simulation of the control plane from seeds, in one process per CPU:
+ * Runs a simulation from seeds, in one process per CPU: that of the control plane, or that of the embedded store on
+ * a disk with faults.
  *
  *     npm run simulate -- --seed 17          one seed, with its trace
  *     npm run simulate -- --from 0 --count 1000
  *     npm run simulate -- --count 10000 --minutes 20
+ *     npm run simulate -- --simulation store --count 10000
  *
  * Prints each seed for which a checker found a violation, and exits with 1 if there was one.
  */
@@ -13,9 +15,11 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { controllersOf } from '#/controllers/controllers.ts'
 import { simulateControlPlane } from '#/simulation/control-plane.ts'
+import { simulateFaultyStore } from '#/simulation/durable-store.ts'
 
 const { values } = parseArgs({
   options: {
+    simulation: { type: 'string', default: 'control-plane' },
     seed: { type: 'string' },
     from: { type: 'string', default: '0' },
     count: { type: 'string', default: '100' },
@@ -24,6 +28,21 @@ const { values } = parseArgs({
   },
 })
 
+const simulations: Readonly<Record<string, (seed: number) => Promise<Verdict>>> = {
+  'control-plane': seed => simulateControlPlane(seed, { controllers: controllersOf() }),
+  'store': seed => simulateFaultyStore(seed),
+}
+
+interface Verdict {
+  readonly traceHash: string
+  readonly violations: readonly string[]
+  readonly trace: readonly string[]
+}
+
+const simulate = simulations[values.simulation]
+if (simulate === undefined)
+  throw new Error(`--simulation ${values.simulation}: not one of ${Object.keys(simulations).join(', ')}`)
+
 const endMs = performance.now() + wholeNumber('minutes', values.minutes) * 60_000
 
 if (values.seed !== undefined) process.exitCode = (await replay(wholeNumber('seed', values.seed))) ? 0 : 1
@@ -31,11 +50,9 @@ else if (values.step !== undefined) await runEach(wholeNumber('step', values.ste
 else process.exitCode = (await runInProcesses()) ? 0 : 1
 
 async function replay(seed: number): Promise<boolean> {
-  const { trace, violations, revisions, traceHash } = await simulateControlPlane(seed, {
-    controllers: controllersOf(),
-  })
+  const { trace, violations, traceHash } = await simulate!(seed)
   for (const line of trace) if (!line.endsWith(': timer')) console.log(line)
-  console.log(`seed ${seed}: ${revisions} revisions, trace ${traceHash}`)
+  console.log(`seed ${seed}: trace ${traceHash}`)
   for (const violation of violations) console.log(violation)
   return violations.length === 0
 }
@@ -52,7 +69,7 @@ async function runEach(step: number): Promise<void> {
   const count = wholeNumber('count', values.count)
   let [ran, failed] = [0, 0]
   for (let seed = from; seed < from + count && performance.now() < endMs; seed += step) {
-    const { violations } = await simulateControlPlane(seed, { controllers: controllersOf() })
+    const { violations } = await simulate!(seed)
     ran++
     if (violations.length === 0) continue
     failed++
@@ -69,8 +86,9 @@ async function runInProcesses(): Promise<boolean> {
   const startedMs = performance.now()
   const tallies = await Promise.all(
     Array.from({ length: processes }, (_, index) => {
-      const { minutes } = values
-      const parameters = { from: from + index, count: Math.max(0, count - index), step: processes, minutes }
+      const { minutes, simulation } = values
+      const share = { from: from + index, count: Math.max(0, count - index), step: processes }
+      const parameters = { ...share, minutes, simulation }
       return runInProcess(Object.entries(parameters).flatMap(([name, value]) => [`--${name}`, String(value)]))
     }),
   )

@@ -62,6 +62,25 @@ export async function simulateDurableStore(
   }
 }
 
+/** One kind of faults for each seed. A store that refuses to open on a disk that does not lie is a violation. */
+export async function simulateFaultyStore(seed: number): Promise<DurableStoreVerdict> {
+  const { mayRefuse, ...options } = faultsBySeed[seed % faultsBySeed.length]!
+  const verdict = await simulateDurableStore(seed, options)
+  if (!verdict.isRefused || mayRefuse) return verdict
+  return { ...verdict, violations: [...verdict.violations, 'the store refused to open'] }
+}
+
+const faultsBySeed: readonly (DurableStoreOptions & { readonly mayRefuse: boolean })[] = [
+  { mayRefuse: false },
+  { mayRefuse: false, disk: { errorRate: 0.002, stallRate: 0.01 } },
+  { mayRefuse: true, damages: true },
+  { mayRefuse: true, disk: { writeFlipRate: 0.005 } },
+  { mayRefuse: true, disk: { lostWriteRate: 0.005 } },
+  { mayRefuse: true, disk: { misdirectedWriteRate: 0.005 } },
+  { mayRefuse: true, disk: { readFlipRate: 0.01 } },
+  { mayRefuse: true, disk: { readRotRate: 0.01 } },
+]
+
 class DurableStoreRun {
   readonly observations = new Observations()
   isRefused = false
