@@ -7,7 +7,7 @@ import { planEtcdCluster, type EtcdPlan, type EtcdState } from '../plan-etcd-clu
 import { at, backup, EtcdWorld, simulateEtcdOperator } from './simulate-etcd-operator.ts'
 
 /** `simulation/run-seeds.ts` runs any number of seeds. */
-const seedsOfEach = 40
+const seedsOfEach = 25
 
 for (const from of [0, 1_000, 2_000]) {
   test(`${seedsOfEach} seeds from ${from} without violations`, async () => {
