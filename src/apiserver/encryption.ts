@@ -12,6 +12,7 @@ import {
   type ListOptions,
   type ReadOptions,
   type Store,
+  type StoreAlarms,
   type StoreEvent,
   type UpdateOptions,
   type Watch,
@@ -60,6 +61,10 @@ export class EncryptingStore implements Store {
   /** True if values were read that are not encrypted with the current write key; see `reencryptStale`. */
   get hasStale(): boolean {
     return this.#hasStale
+  }
+
+  get alarms(): StoreAlarms {
+    return this.#store.alarms
   }
 
   revision(): Promise<number> {

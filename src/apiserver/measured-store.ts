@@ -31,6 +31,7 @@ export function measuredStore(store: Store, metrics: Metrics, clock: Clock): Sto
     watch: options => store.watch(options),
     compact: revision => measured('compact', '', () => store.compact(revision)),
     compactedRevision: () => store.compactedRevision(),
+    alarms: store.alarms,
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   }
 }

@@ -6,12 +6,16 @@
  */
 import { dirname, join } from 'node:path'
 import type { Platform, Timer } from '#/platform/platform.ts'
-import { StoreDamagedError, type Damage } from './embedded/damage.ts'
+import { Alarms } from './alarms.ts'
+import { describeDamage, StoreDamagedError, type Damage } from './embedded/damage.ts'
 import { migrateFormat1 } from './embedded/format-1.ts'
 import { readLog } from './embedded/read-log.ts'
 import { SegmentJournal } from './embedded/segment-journal.ts'
+import { Space } from './embedded/space.ts'
+import { SyncWatchdog } from './embedded/sync-watchdog.ts'
 import { History } from './local/history.ts'
 import { LocalStore, type LocalStoreOptions } from './local/local-store.ts'
+import type { AlarmListener } from './store.ts'
 
 export { StoreDamagedError }
 
@@ -25,22 +29,33 @@ export interface EmbeddedStoreOptions {
   readonly cacheBytesMax?: number
   /** Size of the files of the log. */
   readonly segmentBytesMax?: number
+  /** Maximum size of all objects and their history; at the quota, only deletions are accepted. 0 means no quota. */
+  readonly quotaBytes?: number
+  /** Time in which all of the log is read and verified once, in the background. */
+  readonly scrubMs?: number
+  /** Called with the duration of each sync of the log. */
+  readonly onSync?: (seconds: number) => void
 }
 
 export class EmbeddedStore extends LocalStore {
   readonly #platform: Platform
   readonly #journal: SegmentJournal
   readonly #lock: AsyncDisposable
-  #reserveTimer: Timer | undefined
+  readonly #watchdog: SyncWatchdog
+  readonly #timers = new Set<Timer>()
+  /** Number of the segment that was verified last. */
+  #scrubbed = 0
+  readonly #closing = new AbortController()
+  /** Size of all objects and their history, and its limit. */
+  readonly space: Pick<Space, 'usedBytes' | 'quotaBytes'>
 
-  private constructor(
-    options: LocalStoreOptions & { readonly journal: SegmentJournal },
-    lock: AsyncDisposable,
-  ) {
+  private constructor(options: LocalStoreOptions & EmbeddedParts) {
     super(options)
     this.#platform = options.platform
     this.#journal = options.journal
-    this.#lock = lock
+    this.#lock = options.lock
+    this.#watchdog = options.watchdog
+    this.space = options.space
   }
 
   /**
@@ -71,34 +86,75 @@ export class EmbeddedStore extends LocalStore {
     const history = new History(content.compacted)
     const garbage = history.load(content.versions)
     const find = history.find.bind(history)
-    const onDamage = (damage: Damage): void => log.error('Store is damaged', { ...damage, folder })
+    const alarms = new Alarms(platform)
+    const onDamage = (damage: Damage): void => {
+      log.error('Store is damaged', { ...damage, folder })
+      alarms.raise('CORRUPT', describeDamage(damage))
+    }
     const storeId = content.storeId ?? random.uuid('store id')
+    const { onSync, quotaBytes = 0, scrubMs = defaultScrubMs } = options
+    const watchdog = new SyncWatchdog({ clock, log, alarms, ...(onSync && { onSync }) })
     const journal = await SegmentJournal.open(
-      { files, clock, log, folder, storeId, marks, segmentBytesMax, find, onDamage },
+      { files, clock, log, folder, storeId, marks, segmentBytesMax, find, onDamage, watchdog },
       content,
       garbage,
     )
-    const store = new EmbeddedStore({ platform, history, journal, cacheBytesMax }, lock)
+    const space = new Space({ journal, quotaBytes, alarms })
+    const parts = { lock, journal, watchdog, alarms, space }
+    const store = new EmbeddedStore({ platform, history, cacheBytesMax, ...parts })
     store.adoptExpiries(content.versions.filter(version => version.expiresMs > 0))
     store.startTrimming()
-    store.#reserveLater()
+    // Delayed, so that the writes of startup come first.
+    store.#later(reserveDelayMs, () => store.#journal.reserve())
+    store.#refreshWhileFull(space)
+    store.#scrubLater(scrubMs)
     return store
   }
 
   override async [Symbol.asyncDispose](): Promise<void> {
-    this.#reserveTimer?.cancel()
+    this.#closing.abort()
+    for (const timer of this.#timers) timer.cancel()
     await super[Symbol.asyncDispose]()
+    this.#watchdog[Symbol.dispose]()
     await this.#lock[Symbol.asyncDispose]()
   }
 
-  /** Delayed, so that the writes of startup come first. */
-  #reserveLater(): void {
-    const { clock, log } = this.#platform
-    this.#reserveTimer = clock.setTimer(reserveDelayMs, () => {
-      this.withJournal(() => this.#journal.reserve()).catch((error: unknown) => {
-        log.warn('Failed to reserve disk space for the store', { error })
+  /** The alarm is cleared when there is space again. */
+  #refreshWhileFull(space: Space): void {
+    const isFull = (): boolean => this.alarms.current.some(({ type }) => type === 'NOSPACE')
+    const later = (): void =>
+      this.#later(refreshMs, async () => {
+        await space.refresh()
+        if (isFull()) later()
       })
+    const onChange: AlarmListener = ({ type }, change) => {
+      if (type === 'NOSPACE' && change === 'raised') later()
+    }
+    this.alarms.onChange(onChange, this.#closing.signal)
+  }
+
+  /** Verifies one segment after the other, so that all are read once in a pass. */
+  #scrubLater(passMs: number): void {
+    const delayMs = passMs / Math.max(1, this.#journal.sealedCount)
+    const timer = this.#platform.clock.setTimer(delayMs, () => {
+      this.#timers.delete(timer)
+      void this.#scrub(passMs)
     })
+    this.#timers.add(timer)
+  }
+
+  async #scrub(passMs: number): Promise<void> {
+    this.#scrubbed = (await this.#journal.verify(this.#scrubbed)) ?? 0
+    if (!this.#closing.signal.aborted) this.#scrubLater(passMs)
+  }
+
+  #later(delayMs: number, work: () => Promise<void>): void {
+    const { clock, log } = this.#platform
+    const timer = clock.setTimer(delayMs, () => {
+      this.#timers.delete(timer)
+      this.withJournal(work).catch((error: unknown) => log.warn('Maintenance of the store failed', { error }))
+    })
+    this.#timers.add(timer)
   }
 }
 
@@ -106,7 +162,19 @@ function markPaths({ folder, markCopy }: Pick<EmbeddedStoreOptions, 'folder' | '
   return [join(folder, 'mark'), ...(markCopy === undefined ? [] : [markCopy])]
 }
 
+interface EmbeddedParts {
+  readonly lock: AsyncDisposable
+  readonly journal: SegmentJournal
+  readonly watchdog: SyncWatchdog
+  readonly space: Space
+}
+
 const reserveDelayMs = 1_000
+
+const defaultScrubMs = 24 * 3_600_000
+
+/** Interval in which the disk is looked at while there is no space. */
+const refreshMs = 5_000
 
 const defaultCacheBytesMax = 64 * 1024 * 1024
 

@@ -19,6 +19,7 @@ import {
   type Listing,
   type ReadOptions,
   type Store,
+  type StoreAlarms,
   type UpdateOptions,
   type Watch,
   type WatchOptions,
@@ -57,7 +58,11 @@ export class EtcdStore implements Store {
     this.#hub = new WatchHub({ client, keys: this.#keys, recentBytesMax: bytesMax })
   }
 
-  /** Connects on first use, so that etcd may start later. */
+  get alarms(): StoreAlarms {
+    return this.#client.alarms
+  }
+
+  /** Does not wait for a connection, so that etcd may start later. */
   static open(options: EtcdStoreOptions): EtcdStore {
     const { endpoints, tls } = options
     const isSecure = tls !== undefined || endpoints.some(endpoint => endpoint.startsWith('https://'))
@@ -66,15 +71,14 @@ export class EtcdStore implements Store {
       tls: isSecure ? (tls ?? {}) : undefined,
       keepalive,
     })
-    return new EtcdStore(
-      new EtcdClient({
-        platform: options.platform,
-        channel,
-        attemptTimeoutMs: options.attemptTimeoutMs ?? attemptTimeoutMs,
-        requestTimeoutMs: options.requestTimeoutMs ?? requestTimeoutMs,
-      }),
-      options,
-    )
+    const client = new EtcdClient({
+      platform: options.platform,
+      channel,
+      attemptTimeoutMs: options.attemptTimeoutMs ?? attemptTimeoutMs,
+      requestTimeoutMs: options.requestTimeoutMs ?? requestTimeoutMs,
+    })
+    client.readAlarms().catch((error: unknown) => client.log.debug('Cannot list alarms of etcd', { error }))
+    return new EtcdStore(client, options)
   }
 
   revision(): Promise<number> {

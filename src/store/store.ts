@@ -24,6 +24,8 @@ export interface Store extends AsyncDisposable {
   compact(revision: number): Promise<void>
   /** States before this revision can no longer be read or watched from. Initially 0. */
   compactedRevision(): Promise<number>
+  /** Conditions of the store that an administrator has to end. */
+  readonly alarms: StoreAlarms
 }
 
 export interface Entry {
@@ -66,6 +68,8 @@ export interface WriteOptions {
    * TTL.
    */
   readonly ttlMs?: number
+  /** Accepts the write beyond the space quota, e.g. because it is a step of a deletion. etcd ignores it. */
+  readonly ignoresQuota?: boolean
 }
 
 export interface ExpectedRevision {
@@ -112,6 +116,27 @@ export type StoreEvent =
   | ({ readonly type: 'put' } & Entry)
   | { readonly type: 'delete'; readonly key: string; readonly revision: number }
 
+export interface StoreAlarms {
+  readonly current: readonly StoreAlarm[]
+  /** Calls back after each change, until the signal is aborted. */
+  onChange(listener: AlarmListener, signal: AbortSignal): void
+}
+
+export type AlarmListener = (alarm: StoreAlarm, change: 'raised' | 'cleared') => void
+
+export interface StoreAlarm {
+  readonly type: StoreAlarmType
+  readonly message: string
+}
+
+export type StoreAlarmType =
+  /** Writes are rejected: the disk is full, or the space quota is exceeded. As in etcd. */
+  | 'NOSPACE'
+  /** Stored data is damaged. As in etcd. */
+  | 'CORRUPT'
+  /** The disk does not complete a commit. */
+  | 'STALL'
+
 export type StoreErrorReason =
   /** The requested revision is compacted: relist. */
   | 'compacted'
@@ -121,7 +146,7 @@ export type StoreErrorReason =
   | 'unavailable'
   /** The store was closed or its disk failed; no writes are acknowledged. */
   | 'closed'
-  /** The disk is full: nothing was written; reads continue to work. */
+  /** The disk is full or the space quota is exceeded: nothing was written; reads and deletions continue to work. */
   | 'full'
   /** The stored value is damaged and cannot be served. */
   | 'damaged'

@@ -18,6 +18,7 @@ export function delayedStore(store: Store, delay: () => Promise<void>): Store {
     watch: options => store.watch(options),
     compact: revision => store.compact(revision),
     compactedRevision: () => store.compactedRevision(),
+    alarms: store.alarms,
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   }
 }

@@ -105,7 +105,7 @@ async function written(result: ReturnType<Store['create']>): Promise<number> {
   return answer.revision
 }
 
-/** Uses up the reserved disk space; resolves with the last written revision. */
+/** Uses up the reserved disk space, also that for deletions; resolves with the last written revision. */
 async function untilFull(store: Store): Promise<number> {
   for (const value of [large, small, Buffer.from('x')]) await rejectedFrom(store, value)
   return store.revision()
@@ -114,7 +114,7 @@ async function untilFull(store: Store): Promise<number> {
 async function rejectedFrom(store: Store, value: Buffer): Promise<void> {
   for (let number = 0; ; number++) {
     try {
-      await store.create(`/registry/filler/${value.length}/${number}`, value)
+      await store.create(`/registry/filler/${value.length}/${number}`, value, { ignoresQuota: true })
     } catch (error) {
       assert.equal((error as { reason?: string }).reason, 'full')
       return

@@ -205,6 +205,7 @@ function flipped(step: WriteStep): WriteStep {
 
 function overriding(store: Store, overrides: Partial<Store>): Store {
   return {
+    alarms: store.alarms,
     revision: () => store.revision(),
     compactedRevision: () => store.compactedRevision(),
     get: (...args) => store.get(...args),

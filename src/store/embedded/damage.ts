@@ -21,6 +21,6 @@ export class StoreDamagedError extends Error {
   }
 }
 
-function describeDamage({ file, positionBytes, reason }: Damage): string {
+export function describeDamage({ file, positionBytes, reason }: Damage): string {
   return positionBytes === undefined ? `${file}: ${reason}` : `${file} at byte ${positionBytes}: ${reason}`
 }

@@ -5,13 +5,12 @@
 import { join } from 'node:path'
 import type { Clock, Files } from '#/platform/platform.ts'
 import type { Version } from '../local/version.ts'
-import { StoreError } from '../store.ts'
 import type { Damage } from './damage.ts'
 import { locationOf } from './location.ts'
-import { scanSegment, type ScannedRecord } from './scan-segment.ts'
 import { segmentName } from './segment-header.ts'
 import { SegmentWriter } from './segment-writer.ts'
 import type { Segment, Segments } from './segments.ts'
+import { verifiedRecords } from './verified-records.ts'
 
 export interface RewriteOptions {
   readonly files: Files
@@ -39,7 +38,7 @@ export async function rewriteSegments(options: RewriteOptions): Promise<void> {
   const kept: KeptRecord[] = []
   await writer.add({ type: 'compact', revision: options.compacted })
   for (const segment of run) {
-    for await (const { record, encoded } of scanned(segment, options)) {
+    for await (const { record, encoded } of verifiedRecords(segment, options)) {
       if (signal.aborted) return
       if (record.type !== 'put' && record.type !== 'delete') continue
       const { key, revision, createRevision, isDeletion } = record.version
@@ -101,30 +100,3 @@ function takePlace(
   }
   segments.replace(run, segment)
 }
-
-async function* scanned(
-  segment: Segment,
-  { files, clock, folder, onDamage }: RewriteOptions,
-): AsyncGenerator<ScannedRecord, void, undefined> {
-  const { header, name } = segment
-  const bytes = await files.read(join(folder, name))
-  const content = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-  const frames = scanSegment(content, { previous: header.previous })
-  let pausedAt = 0
-  let next = frames.next()
-  for (; !next.done; next = frames.next()) {
-    yield* next.value.records
-    if (next.value.endBytes < pausedAt + bytesBetweenPauses) continue
-    pausedAt = next.value.endBytes
-    await clock.turn()
-  }
-  const { endBytes, chain, damagedAt } = next.value
-  if (damagedAt === undefined && Buffer.compare(chain, header.rewritten?.content ?? segment.chain) === 0)
-    return
-  const positionBytes = damagedAt ?? endBytes
-  onDamage({ file: name, positionBytes, reason: 'the log is damaged' })
-  throw new StoreError('damaged', `${name} is damaged at byte ${positionBytes}`)
-}
-
-/** Requests are served between two pauses. */
-const bytesBetweenPauses = 256 * 1024

@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path'
 import { assert } from '#/base/assert.ts'
+import { messageOf } from '#/base/message-of.ts'
 import type { Clock, Files, FileStep, FileWriter, Log } from '#/platform/platform.ts'
 import { JournalFullError, type Journal } from '../local/journal.ts'
 import type { Version } from '../local/version.ts'
@@ -16,7 +17,9 @@ import { planRewrite } from './plan-rewrite.ts'
 import type { LogContent, SegmentContent } from './read-log.ts'
 import { rewriteSegments } from './rewrite-segments.ts'
 import { encodeHeader, firstChain, headerBytes, segmentName } from './segment-header.ts'
-import { Segments } from './segments.ts'
+import { Segments, type Segment } from './segments.ts'
+import type { SyncWatchdog } from './sync-watchdog.ts'
+import { verifiedRecords } from './verified-records.ts'
 
 export interface SegmentJournalOptions {
   readonly files: Files
@@ -31,6 +34,7 @@ export interface SegmentJournalOptions {
   readonly find: (key: string, revision: number) => Version | undefined
   /** Called when damage is found while the store is in use. */
   readonly onDamage: (damage: Damage) => void
+  readonly watchdog: SyncWatchdog
 }
 
 export class SegmentJournal implements Journal {
@@ -44,6 +48,8 @@ export class SegmentJournal implements Journal {
   #reserves = false
   /** After a failure the state of the files is unknown, and only reading them again shows it. */
   #failure: Error | undefined
+  #isDiskFull = false
+  #reserving: Promise<void> | undefined
   #rewriting: Promise<void> | undefined
   readonly #closing = new AbortController()
 
@@ -62,7 +68,8 @@ export class SegmentJournal implements Journal {
   ): Promise<SegmentJournal> {
     const { files, folder } = options
     for (const name of content.leftovers) await files.remove(join(folder, name))
-    const journal = new SegmentJournal(options, await files.openWriter(), content)
+    const writer = options.watchdog.watched(await files.openWriter())
+    const journal = new SegmentJournal(options, writer, content)
     try {
       await journal.#adopt(content)
     } catch (error) {
@@ -82,7 +89,7 @@ export class SegmentJournal implements Journal {
     const segment = this.#segments.holding(version)
     assert(segment !== undefined, `the log has the segment of revision ${version.revision}`)
     const positionBytes = positionAt(version.location)
-    const value = valueIn(segment.reader.read(positionBytes, version.sizeBytes), version.revision)
+    const value = valueAt(segment, version)
     if (value) return value
     const reason = `the value of ${version.key} at revision ${version.revision} is damaged`
     this.#options.onDamage({ file: segment.name, positionBytes, reason })
@@ -99,24 +106,57 @@ export class SegmentJournal implements Journal {
     this.#rewriteSome()
   }
 
+  /** Size of the records of all versions in the history. */
+  get usedBytes(): number {
+    return this.#segments.liveBytes
+  }
+
+  /** The part of the reserved space that is left. */
+  get reservedBytes(): number {
+    const { fileBytes, endBytes } = this.#segments.active!
+    return fileBytes - endBytes
+  }
+
+  /** True from a write that had no space until space could be reserved. */
+  get isDiskFull(): boolean {
+    return this.#isDiskFull
+  }
+
+  /** Number of segments that `verify` reads. */
+  get sealedCount(): number {
+    return this.#segments.sealed.length
+  }
+
+  /**
+   * Reads the sealed segment that follows the one with this number, or the first one, and verifies it. Resolves with
+   * its number; undefined when there is none.
+   */
+  async verify(after: number): Promise<number | undefined> {
+    const { sealed } = this.#segments
+    const segment = sealed.find(({ header }) => header.last > after) ?? sealed[0]
+    if (segment === undefined) return undefined
+    try {
+      for await (const _ of verifiedRecords(segment, this.#options)) if (this.#closing.signal.aborted) break
+    } catch (error) {
+      // A segment that was rewritten meanwhile has no file any more.
+      const isReplaced = !this.#segments.all.includes(segment) || this.#closing.signal.aborted
+      if (!isReplaced && !(error instanceof StoreError)) {
+        this.#options.onDamage({ file: segment.name, reason: `cannot be read: ${messageOf(error)}` })
+      }
+    }
+    return segment.header.last
+  }
+
   /**
    * From now on disk space is reserved for writes when the disk is full, e.g. the node's DiskPressure condition
    * and the deletions of pods that free space. A commit inside reserved space also takes less time.
    */
-  async reserve(): Promise<void> {
+  reserve(): Promise<void> {
     this.#reserves = true
-    const segment = this.#segments.active!
-    const { endBytes, fileBytes: positionBytes } = segment
-    const reserveBytes = Math.min(reserveBytesMax, this.#options.segmentBytesMax)
-    if (positionBytes - endBytes >= reserveBytes) return
-    const bytes = new Uint8Array(endBytes + reserveBytes + extensionBytes - positionBytes)
-    segment.fileBytes += bytes.length
-    try {
-      await this.#writer.perform([{ type: 'write', path: this.#path(segment), positionBytes, bytes }])
-    } catch (error) {
-      segment.fileBytes = Math.max(segment.endBytes, positionBytes)
-      throw error
-    }
+    this.#reserving ??= this.#extendReserve().finally(() => {
+      this.#reserving = undefined
+    })
+    return this.#reserving
   }
 
   async close(): Promise<void> {
@@ -202,8 +242,9 @@ export class SegmentJournal implements Journal {
         ...(syncsMark ? this.#markSyncSteps() : []),
       ])
     } catch (error) {
-      if (isFullDisk(error)) throw new JournalFullError((error as Error).message)
-      throw this.#fail(error)
+      if (!isFullDisk(error)) throw this.#fail(error)
+      this.#isDiskFull = true
+      throw new JournalFullError((error as Error).message)
     }
     if (syncsMark) this.#noteMarkSync()
     for (const [index, version] of versions.entries()) {
@@ -232,6 +273,24 @@ export class SegmentJournal implements Journal {
     return this.#failure
   }
 
+  async #extendReserve(): Promise<void> {
+    const segment = this.#segments.active!
+    const { endBytes, fileBytes: positionBytes } = segment
+    const reserveBytes = Math.min(reserveBytesMax, this.#options.segmentBytesMax)
+    if (positionBytes - endBytes >= reserveBytes && !this.#isDiskFull) return
+    const missingBytes = endBytes + reserveBytes + extensionBytes - positionBytes
+    const bytes = new Uint8Array(Math.max(missingBytes, extensionBytes))
+    segment.fileBytes += bytes.length
+    try {
+      await this.#writer.perform([{ type: 'write', path: this.#path(segment), positionBytes, bytes }])
+      this.#isDiskFull = false
+    } catch (error) {
+      this.#isDiskFull ||= isFullDisk(error)
+      segment.fileBytes = Math.max(segment.endBytes, positionBytes)
+      throw error
+    }
+  }
+
   #markSteps(end: Pick<SegmentContent, 'header' | 'endBytes' | 'chain' | 'lastRevision'>): FileStep[] {
     const { marks, storeId } = this.#options
     const revision = Math.max(end.lastRevision, this.#compacted)
@@ -258,7 +317,7 @@ export class SegmentJournal implements Journal {
   #rewriteSome(): void {
     if (this.#rewriting || this.#closing.signal.aborted) return
     const { segmentBytesMax, log } = this.#options
-    const sealed = this.#segments.all.slice(0, -1)
+    const { sealed } = this.#segments
     const usage = sealed.map(({ endBytes, liveBytes, hidingBytes }) => ({
       sizeBytes: endBytes - headerBytes,
       liveBytes: liveBytes + hidingBytes,
@@ -299,6 +358,15 @@ const markSyncMs = 5_000
 
 /** The reserve is extended in steps of this size. */
 const extensionBytes = 1024 * 1024
+
+/** Undefined when it is damaged or the disk cannot read it. */
+function valueAt({ reader }: Segment, { location, sizeBytes, revision }: Version): Uint8Array | undefined {
+  try {
+    return valueIn(reader.read(positionAt(location), sizeBytes), revision)
+  } catch {
+    return undefined
+  }
+}
 
 function toRecord(version: Version): LogRecord {
   return { type: version.isDeletion ? 'delete' : 'put', version }

@@ -21,9 +21,20 @@ export interface Segment extends SegmentContent {
 export class Segments {
   readonly #inOrder: Segment[] = []
   readonly #byLast = new Map<number, Segment>()
+  #liveBytes = 0
 
   get all(): readonly Segment[] {
     return this.#inOrder
+  }
+
+  /** The segments that never change any more. */
+  get sealed(): readonly Segment[] {
+    return this.#inOrder.slice(0, -1)
+  }
+
+  /** Size of the records of all versions in the history. */
+  get liveBytes(): number {
+    return this.#liveBytes
   }
 
   /** The segment that is written to; undefined before the first one. */
@@ -51,11 +62,13 @@ export class Segments {
 
   noteLive(version: Version): void {
     this.holding(version)!.liveBytes += version.sizeBytes
+    this.#liveBytes += version.sizeBytes
   }
 
   noteGarbage(version: Version): void {
     const segment = this.holding(version)!
     segment.liveBytes -= version.sizeBytes
+    this.#liveBytes -= version.sizeBytes
     segment.garbageCount++
   }
 

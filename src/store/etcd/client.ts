@@ -1,8 +1,13 @@
 import type { Clock, Log, Platform } from '#/platform/platform.ts'
 import { GrpcError, type GrpcChannel, type GrpcStream } from '#/platform/grpc.ts'
+import { Alarms } from '../alarms.ts'
 import { StoreError } from '../store.ts'
 import { firstKey } from './keys.ts'
 import {
+  AlarmRequest,
+  AlarmResponse,
+  alarmCorrupt,
+  alarmNoSpace,
   CompactionRequest,
   CompactionResponse,
   LeaseGrantRequest,
@@ -30,6 +35,8 @@ export class EtcdClient {
   readonly #clock: Clock
   readonly #random: Platform['random']
   readonly log: Log
+  /** etcd's alarms as its responses show them: a NOSPACE alarm rejects writes, a CORRUPT alarm everything. */
+  readonly alarms: Alarms
   readonly #channel: GrpcChannel
   readonly attemptTimeoutMs: number
   readonly requestTimeoutMs: number
@@ -45,6 +52,7 @@ export class EtcdClient {
     this.#clock = options.platform.clock
     this.#random = options.platform.random
     this.log = options.platform.log
+    this.alarms = new Alarms(options.platform)
     this.#channel = options.channel
     this.attemptTimeoutMs = options.attemptTimeoutMs
     this.requestTimeoutMs = options.requestTimeoutMs
@@ -109,6 +117,15 @@ export class EtcdClient {
     return this.#noted(LeaseGrantResponse.decode(bytes)).id
   }
 
+  /** Finds the alarms that were raised before this store was opened. */
+  async readAlarms(): Promise<void> {
+    const bytes = await this.#repeat('/etcdserverpb.Maintenance/Alarm', AlarmRequest.encode({ action: 0 }))
+    for (const { alarm } of AlarmResponse.decode(bytes).alarms) {
+      if (alarm === alarmNoSpace) this.alarms.raise('NOSPACE', spaceExceeded)
+      if (alarm === alarmCorrupt) this.alarms.raise('CORRUPT', corruptCluster)
+    }
+  }
+
   /** Opens one watch on its own stream. Iterating it throws GrpcError, or the reason of the signal. */
   watch(request: WatchCreation, signal: AbortSignal): GrpcStream {
     const stream = this.#channel.stream('/etcdserverpb.Watch/Watch', { signal, metadata: requireLeader })
@@ -156,6 +173,9 @@ export class EtcdClient {
       return await this.#channel.unary(method, request, { timeoutMs: attemptMs, metadata: requireLeader })
     } catch (error) {
       this.closing.throwIfAborted()
+      const { reason } = storeErrorOf(error)
+      if (reason === 'full') this.alarms.raise('NOSPACE', spaceExceeded)
+      if (reason === 'damaged') this.alarms.raise('CORRUPT', corruptCluster)
       throw error
     }
   }
@@ -211,6 +231,10 @@ export function isLeaseMissing(error: unknown): boolean {
   return error instanceof GrpcError && error.code === 'not-found' && error.details.includes('lease')
 }
 
+/** etcd's texts. */
+const spaceExceeded = 'mvcc: database space exceeded'
+const corruptCluster = 'corrupt cluster'
+
 /** Some etcd errors differ only in their text. */
 export function storeErrorOf(cause: unknown): StoreError {
   if (cause instanceof StoreError) return cause
@@ -224,6 +248,10 @@ export function storeErrorOf(cause: unknown): StoreError {
           ? 'too-large'
           : code === 'resource-exhausted' && details.includes('larger than max')
             ? 'too-large'
-            : 'unavailable'
+            : code === 'resource-exhausted' && details.includes(spaceExceeded)
+              ? 'full'
+              : code === 'data-loss'
+                ? 'damaged'
+                : 'unavailable'
   return new StoreError(reason, `etcd failed: ${code}: ${details}`, { cause })
 }

@@ -66,6 +66,16 @@ export const LeaseGrantRequest = message({ ttl: [1, 'int53'] })
 
 export const LeaseGrantResponse = message({ header: [1, ResponseHeader], id: [2, 'int64'] })
 
+/** The default action is to list the alarms of all members. */
+export const AlarmRequest = message({ action: [1, 'int32'] })
+
+export const alarmNoSpace = 1
+export const alarmCorrupt = 2
+
+const AlarmMember = message({ alarm: [2, 'int32'] })
+
+export const AlarmResponse = message({ header: [1, ResponseHeader], alarms: [2, AlarmMember, 'repeated'] })
+
 const WatchCreateRequest = message({
   key: [1, 'bytes'],
   rangeEnd: [2, 'bytes'],

@@ -69,6 +69,8 @@ export class Writer {
       failure: [{ requestRange: { key } }],
     })
     const response = await this.#client.txn(request, timeoutMs)
+    this.#client.alarms.clear('CORRUPT')
+    if (value) this.#client.alarms.clear('NOSPACE')
     if (response.succeeded) return { written: true, revision: response.header.revision }
     const kv = response.responses[0]?.responseRange?.kvs[0]
     return { written: false, current: kv && this.#keys.entry(kv) }

@@ -6,6 +6,7 @@
 import { Queue } from '#/base/queue.ts'
 import { Heap } from '#/base/heap.ts'
 import type { Clock, Platform, Timer } from '#/platform/platform.ts'
+import { Alarms } from '../alarms.ts'
 import {
   StoreError,
   type Entry,
@@ -14,6 +15,7 @@ import {
   type Listing,
   type ReadOptions,
   type Store,
+  type StoreAlarms,
   type UpdateOptions,
   type Watch,
   type WatchOptions,
@@ -32,17 +34,34 @@ export interface LocalStoreOptions {
   readonly journal?: Journal
   /** Size of the cache of recent values; only with a journal. */
   readonly cacheBytesMax?: number
+  /** Raised by the journal and by `space`. */
+  readonly alarms?: StoreAlarms
+  /** Unlimited when absent. */
+  readonly space?: WriteSpace
+}
+
+/** Decides if there is space for a write. */
+export interface WriteSpace {
+  admits(sizeBytes: number): boolean
+  /** Called when a write was not admitted: looks again, between two commits. */
+  recheck(sizeBytes: number): Promise<boolean>
+  /** The journal had no space for a write that was admitted. */
+  noteFull(): void
 }
 
 export class LocalStore implements Store {
+  readonly alarms: StoreAlarms
   readonly #clock: Clock
   readonly #history: History
   readonly #journal: Journal | undefined
   readonly #hub: WatchHub
   readonly #readValue: ReadValue
+  readonly #space: WriteSpace | undefined
   /** The newest version of each key with uncommitted writes. */
   readonly #pending = new Map<string, Version>()
   #batch: PendingWrite[] = []
+  /** Size of the writes accepted and not committed. */
+  #pendingBytes = 0
   /** The revision of the last write accepted, committed or not. */
   #lastRevision: number
   /** Settles when all accepted writes are committed. Never rejects. */
@@ -71,6 +90,8 @@ export class LocalStore implements Store {
     this.#clock = options.platform.clock
     this.#history = options.history
     this.#journal = options.journal
+    this.#space = options.space
+    this.alarms = options.alarms ?? new Alarms(options.platform)
     this.#cacheBytesMax = options.cacheBytesMax ?? Infinity
     this.#lastRevision = options.history.revision
     this.#recorded = options.history.compacted
@@ -109,20 +130,15 @@ export class LocalStore implements Store {
   }
 
   create(key: string, value: Uint8Array, options: WriteOptions = {}): Promise<WriteResult> {
-    return this.#write({ key, value, expectedRevision: 0, ttlMs: options.ttlMs })
+    return this.#write({ key, value, expectedRevision: 0, ...options })
   }
 
   update(key: string, value: Uint8Array, options: UpdateOptions): Promise<WriteResult> {
-    return this.#write({ key, value, expectedRevision: options.expectedRevision, ttlMs: options.ttlMs })
+    return this.#write({ key, value, ...options })
   }
 
   delete(key: string, options: ExpectedRevision): Promise<WriteResult> {
-    return this.#write({
-      key,
-      value: undefined,
-      expectedRevision: options.expectedRevision,
-      ttlMs: undefined,
-    })
+    return this.#write({ key, value: undefined, expectedRevision: options.expectedRevision })
   }
 
   watch(options: WatchOptions): Watch {
@@ -176,12 +192,33 @@ export class LocalStore implements Store {
         new StoreError('too-large', `${write.key.slice(0, 200)} exceeds the size limit of the store`),
       )
     }
+    if (!this.#hasSpace(write)) return this.#writeIfFreed(write)
+    return this.#writeExpected(write)
+  }
+
+  #hasSpace(write: Write): boolean {
+    if (this.#space === undefined || write.value === undefined || write.ignoresQuota) return true
+    return this.#space.admits(this.#pendingBytes + sizeOf(write))
+  }
+
+  async #writeIfFreed(write: Write): Promise<WriteResult> {
+    const isFreed = await this.withJournal(() => this.#space!.recheck(this.#pendingBytes + sizeOf(write)))
+    this.#assertOpen()
+    if (!isFreed) throw fullError()
+    return this.#writeExpected(write)
+  }
+
+  #writeExpected(write: Write): Promise<WriteResult> {
     const pending = this.#pending.get(write.key)
     const newest = pending ?? this.#history.newest(write.key)
     const current = newest && !newest.isDeletion ? newest : undefined
     if ((current?.revision ?? 0) === write.expectedRevision) return this.#accept(write, current)
     if (pending) return this.#retryAfterCommit(write)
-    return Promise.resolve({ written: false, current: current && toEntry(current, this.#readValue) })
+    return this.#lostRace(current)
+  }
+
+  async #lostRace(current: Version | undefined): Promise<WriteResult> {
+    return { written: false, current: current && toEntry(current, this.#readValue) }
   }
 
   /** The conflicting version is uncommitted and must not be returned yet. */
@@ -204,6 +241,7 @@ export class LocalStore implements Store {
       sizeBytes: 0,
     }
     this.#pending.set(write.key, version)
+    this.#pendingBytes += sizeOf(version)
     const { promise, resolve, reject } = Promise.withResolvers<WriteResult>()
     this.#batch.push({ version, resolve, reject })
     this.#committing ??= this.#commitAll()
@@ -235,6 +273,7 @@ export class LocalStore implements Store {
     for (const version of versions) {
       this.#history.append(version)
       if (this.#pending.get(version.key) === version) this.#pending.delete(version.key)
+      this.#pendingBytes -= sizeOf(version)
       if (version.expiresMs > 0) this.#expiries.push(version)
     }
     this.#hub.publish(versions)
@@ -250,7 +289,9 @@ export class LocalStore implements Store {
     const refused = [...writes, ...this.#batch]
     this.#batch = []
     this.#pending.clear()
+    this.#pendingBytes = 0
     this.#lastRevision = this.#history.revision
+    this.#space?.noteFull()
     const error = fullError(cause)
     for (const { reject } of refused) reject(error)
   }
@@ -371,8 +412,14 @@ const expiryRetryMs = 2_000
 /** Maximum delay of a timer. */
 const expiryDelayMsMax = 2 ** 31 - 1
 
-function fullError(cause: JournalFullError): StoreError {
-  return new StoreError('full', 'no space left on the disk of the store', { cause })
+/** `cause` is absent when the write was not tried. */
+function fullError(cause?: JournalFullError): StoreError {
+  return new StoreError('full', 'no space left in the store', { cause })
+}
+
+/** About the size of its record. */
+function sizeOf({ key, value }: Pick<Version, 'key' | 'value'>): number {
+  return key.length + (value?.length ?? 0)
 }
 
 interface Write {
@@ -380,7 +427,8 @@ interface Write {
   readonly value: Uint8Array | undefined
   /** 0 means that the key must not exist. */
   readonly expectedRevision: number
-  readonly ttlMs: number | undefined
+  readonly ttlMs?: number
+  readonly ignoresQuota?: boolean
 }
 
 interface PendingWrite {
