@@ -21,6 +21,7 @@ import {
   requireAllowedNamesForSharedCa,
   type ApiServerSettings,
 } from '#/apiserver/settings.ts'
+import { storeAlarmChecks } from '#/apiserver/store-alarms.ts'
 import { abortable } from '#/base/abort.ts'
 import { clientOf, type Client } from '#/client/client.ts'
 import { inProcessTransport } from '#/client/in-process.ts'
@@ -40,7 +41,7 @@ import type { HttpClientTls, HttpConnect } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { ProcessUsage } from '#/platform/process-usage.ts'
 import type { SchedulerConfiguration } from '#/scheduler/configuration.ts'
-import type { Store } from '#/store/store.ts'
+import type { Store, StoreAlarms } from '#/store/store.ts'
 import type { ControlPlane, ControlPlaneComponent } from '#/cluster/control-plane.ts'
 import type { ContainerNode, ContainerNodeSettings } from '#/cluster/container-node.ts'
 import { lockFolder, type LockHolder } from '#/cluster/lock-folder.ts'
@@ -140,6 +141,7 @@ export class Cluster implements AsyncDisposable {
   #server: Server | undefined
   /** A second listener at the node's address, by which pods reach the API server. */
   #nodeServer: Server | undefined
+  #alarms: StoreAlarms | undefined
   #apiServer: ApiServer | undefined
   #controlPlane: ControlPlane | undefined
   /** Client TLS of the API server for its connections to kubelets. */
@@ -225,7 +227,7 @@ export class Cluster implements AsyncDisposable {
   #describe(): LockHolder {
     const { pid, startedMs } = this.#options.machine
     const url = this.#server && { url: this.url }
-    return { pid, startedMs, isReady: this.#isReady, ...url }
+    return { pid, startedMs, isReady: this.#isReady, ...url, alarms: this.#alarms?.current ?? [] }
   }
 
   /** Runs first because it is slow: sets up the network and begins to start the container runtime. */
@@ -318,13 +320,15 @@ export class Cluster implements AsyncDisposable {
   async #openStore({ encryption: settings }: ApiServerSettings): Promise<EncryptedStore> {
     const { platform, folder, machine } = this.#options
     const { loadGrpc } = machine
-    const opened = await openStore({ ...this.#options, loadGrpc })
+    const opened = await openStore({ ...this.#options, loadGrpc, metrics: this.#metrics.storage })
+    this.#alarms = opened.alarms
     const store = this.#started.use(measuredStore(opened, this.#metrics, platform.clock))
     this.#health.add({
       name: 'etcd',
       endpoints: ['healthz', 'livez', 'readyz'],
       check: async () => void (await opened.revision()),
     })
+    for (const check of storeAlarmChecks(opened.alarms)) this.#health.add(check)
     const { signal } = this.#stopping
     const encrypted = await encryptStore(store, { platform, folder, loadGrpc, settings, signal })
     this.#started.use(encrypted.encryption)

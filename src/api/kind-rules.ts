@@ -68,6 +68,8 @@ export interface KindRules<T extends KubernetesObject = KubernetesObject> {
   readonly returnDeletedObject?: boolean
   /** Time to live after the last write; unlimited if absent. */
   readonly ttlMs?: number
+  /** True if objects can be updated when the store is full. */
+  readonly updatesIgnoreQuota?: boolean
   /** True if `metadata.generation` is incremented by changes outside metadata and status. Default: false. */
   readonly tracksGeneration?: boolean
   /** True if the status of a new object is kept instead of being cleared. */

@@ -62,6 +62,7 @@ import { nodeMetrics, podMetrics } from './virtual/metrics-resources.ts'
 import { resourceMetrics } from './virtual/resource-metrics.ts'
 import { accessReviews, tokenReview } from './virtual/reviews.ts'
 import { authenticate, authorize, requestTimeout, requireReady } from './stages.ts'
+import { recordStoreAlarms } from './store-alarms.ts'
 
 export interface ApiServerOptions {
   readonly platform: Platform
@@ -244,6 +245,7 @@ export class ApiServer {
       await bootstrap(own, first)
       await reconcileRoles(own)
     })
+    recordStoreAlarms(own, signal)
     keepAuthenticationTrust(own, authentication, signal)
     this.#customResources.load()
     this.#aggregator.load(signal)

@@ -14,6 +14,7 @@ import {
 import type { HttpRejection } from '#/platform/http.ts'
 import type { ProcessUsage } from '#/platform/process-usage.ts'
 import { AdmissionMetrics } from './metrics/admission.ts'
+import { StoreMetrics } from './metrics/store.ts'
 import type { ApiResponse } from './request.ts'
 
 /** Label values of a request. */
@@ -72,6 +73,7 @@ export interface MetricsOptions {
 export class Metrics {
   readonly registry = new MetricsRegistry()
   readonly admission = new AdmissionMetrics(this.registry)
+  readonly storage = new StoreMetrics(this.registry)
   readonly #total: ScalarMetric
   readonly #duration: Histogram
   readonly #sizes: Histogram

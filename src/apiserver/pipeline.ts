@@ -5,6 +5,7 @@
 import { ApiError, badRequest, internalError } from '#/api/errors.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { ThrottledLog } from '#/platform/throttled-log.ts'
+import { apiErrorOf } from './registry/store-errors.ts'
 import { negotiate } from './negotiation.ts'
 import { requestInfo, type RequestInfo } from './request-info.ts'
 import type { ApiRequest, ApiResponse, RequestContext, UserInfo } from './request.ts'
@@ -29,7 +30,8 @@ export function pipeline(platform: Platform, stages: readonly Stage[], route: Ne
     try {
       context = contextOf(platform, request)
       return withHeaders(await run(context), context)
-    } catch (error) {
+    } catch (thrown) {
+      const error = apiErrorOf(thrown) ?? thrown
       logFailure(failures, request, error)
       const response = errorResponse(request, error)
       return context ? withHeaders(response, context) : response

@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { Listener, Platform } from '#/platform/platform.ts'
+import type { StoreAlarm } from '#/store/store.ts'
 
 /** The process that holds the lock, and its state. */
 export interface LockHolder {
@@ -15,6 +16,8 @@ export interface LockHolder {
   readonly isReady: boolean
   /** Wall time in milliseconds since 1970. */
   readonly startedMs: number
+  /** Absent in the answer of earlier versions. */
+  readonly alarms?: readonly StoreAlarm[]
 }
 
 export async function lockFolder(

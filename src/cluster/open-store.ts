@@ -1,6 +1,7 @@
 /** The storage backend of a cluster, encrypted at rest. */
 import { join } from 'node:path'
 import { EncryptingStore, ResourceCiphers, ensureEncryptionConfiguration } from '#/apiserver/encryption.ts'
+import type { Metrics } from '#/apiserver/metrics.ts'
 import type { ApiServerSettings } from '#/apiserver/settings.ts'
 import type { GrpcConnect } from '#/platform/grpc.ts'
 import type { Platform } from '#/platform/platform.ts'
@@ -8,7 +9,8 @@ import { MemoryStore } from '#/store/memory.ts'
 import type { Store } from '#/store/store.ts'
 
 export type StoreSettings =
-  | { readonly type: 'embedded' }
+  /** `quotaBytes` is the maximum size of all objects and their history, 0 for none. */
+  | { readonly type: 'embedded'; readonly quotaBytes?: number }
   | { readonly type: 'memory' }
   | { readonly type: 'etcd'; readonly endpoints: readonly string[] }
 
@@ -18,14 +20,29 @@ export interface OpenStoreOptions {
   readonly folder: string
   readonly store: StoreSettings
   readonly loadGrpc: () => Promise<GrpcConnect>
+  readonly metrics: Metrics['storage']
 }
 
-export async function openStore({ platform, folder, store, loadGrpc }: OpenStoreOptions): Promise<Store> {
+export async function openStore(options: OpenStoreOptions): Promise<Store> {
+  const opened = await openBackend(options)
+  options.metrics.readAlarms(opened.alarms)
+  return opened
+}
+
+async function openBackend({ platform, folder, store, loadGrpc, metrics }: OpenStoreOptions): Promise<Store> {
   switch (store.type) {
     case 'embedded': {
       const { EmbeddedStore } = await import('#/store/embedded.ts')
       const markCopy = join(folder, 'pki', 'store.mark')
-      return EmbeddedStore.open({ platform, folder: join(folder, 'store'), markCopy })
+      const embedded = await EmbeddedStore.open({
+        platform,
+        folder: join(folder, 'store'),
+        markCopy,
+        quotaBytes: store.quotaBytes ?? defaultQuotaBytes,
+        onSync: metrics.observeSync,
+      })
+      metrics.readSpace(embedded.space)
+      return embedded
     }
     case 'memory':
       return MemoryStore.open({ platform })
@@ -36,6 +53,9 @@ export async function openStore({ platform, folder, store, loadGrpc }: OpenStore
   }
 }
 
+/** The default of etcd: all objects are also in the memory of this process. */
+const defaultQuotaBytes = 2 * 1024 ** 3
+
 export function describeStore(choice: StoreSettings): string {
   return choice.type === 'etcd' ? `etcd at ${choice.endpoints.join(', ')}` : choice.type
 }
@@ -45,7 +65,7 @@ export interface EncryptedStore {
   readonly encryption: ResourceCiphers
 }
 
-export interface EncryptStoreOptions extends Omit<OpenStoreOptions, 'store'> {
+export interface EncryptStoreOptions extends Omit<OpenStoreOptions, 'store' | 'metrics'> {
   /** Undefined unless the administrator configures encryption. */
   readonly settings: ApiServerSettings['encryption']
   readonly signal: AbortSignal

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { parseIp } from '#/api/net/ip.ts'
 import type { apiServerFlags } from '#/apiserver/flags.ts'
-import { valueFlag, integerFlag, type FlagValues } from '#/base/flags.ts'
+import { valueFlag, integerFlag, UsageError, type FlagValues } from '#/base/flags.ts'
 import type { Cluster, ClusterOptions, ControlPlaneSettings, StoreSettings } from '#/cluster.ts'
 import type { Terminal } from '#/command-line/command.ts'
 import {
@@ -24,19 +24,23 @@ import manifest from '../../package.json' with { type: 'json' }
 /** Flags of all commands that run an API server. */
 export const clusterFlags = {
   ...dataFolderFlag,
-  bind: valueFlag('ADDRESS', 'address to listen on (default 127.0.0.1)', {
+  'bind': valueFlag('ADDRESS', 'address to listen on (default 127.0.0.1)', {
     parse: given => (parseIp(given) === undefined ? undefined : given),
     what: 'an address',
   }),
-  port: valueFlag('N', 'port of the API server (default 6443); 0 selects a free port', {
+  'port': valueFlag('N', 'port of the API server (default 6443); 0 selects a free port', {
     parse: given => (/^\d{1,5}$/.test(given) && Number(given) < 2 ** 16 ? Number(given) : undefined),
     what: 'a port',
   }),
-  store: valueFlag('STORE', 'embedded (default), memory, or etcd://HOST:PORT,HOST:PORT', {
+  'store': valueFlag('STORE', 'embedded (default), memory, or etcd://HOST:PORT,HOST:PORT', {
     parse: parseStore,
     what: 'embedded, memory or etcd://...',
   }),
-  v: integerFlag('N', 'log verbosity: 0 warnings (default), 2 info, 4 debug'),
+  'quota-backend-bytes': integerFlag(
+    'N',
+    'maximum size of the embedded store (default 2147483648); 0 means no limit',
+  ),
+  'v': integerFlag('N', 'log verbosity: 0 warnings (default), 2 info, 4 debug'),
 }
 
 export interface RunClusterOptions extends Pick<ClusterOptions, 'isFolderShared' | 'servingCertificate'> {
@@ -80,7 +84,7 @@ export async function runCluster(terminal: Terminal, options: RunClusterOptions)
       folder: dataFolder(flags),
       host: flags.bind ?? '127.0.0.1',
       port: flags.port ?? 6443,
-      store: flags.store ?? { type: 'embedded' },
+      store: storeSettings(flags),
       apiServer: flags,
       ...(controlPlane && { controlPlane }),
       ...(options.isFolderShared && { isFolderShared: true }),
@@ -101,6 +105,13 @@ export async function runCluster(terminal: Terminal, options: RunClusterOptions)
   print('stopping')
   await cluster.stop()
   return 0
+}
+
+function storeSettings(flags: RunClusterOptions['flags']): StoreSettings {
+  const { store = { type: 'embedded' }, 'quota-backend-bytes': quotaBytes } = flags
+  if (quotaBytes === undefined) return store
+  if (store.type !== 'embedded') throw new UsageError('--quota-backend-bytes requires --store embedded')
+  return { ...store, quotaBytes }
 }
 
 function logLevel(verbosity: number): 'debug' | 'info' | 'warn' {

@@ -14,8 +14,8 @@ import { adminKubeconfig, dataFolder, dataFolderFlag } from './data-folder.ts'
 
 const help = `Usage: k8ts status [--data-dir DIR]
 
-Shows the state of the cluster in this folder: the URL of the API server, nodes and pods. Exits with 0 if the cluster is
-ready, otherwise with 1.
+Shows the state of the cluster in this folder: the URL of the API server, alarms of the store, nodes and pods. Exits
+with 0 if the cluster is ready and there are no alarms, otherwise with 1.
 
 ${describeFlags(dataFolderFlag)}
 Examples:
@@ -33,13 +33,15 @@ export const command: Command = {
       terminal.write(`no cluster is running in ${folder}: start it with k8ts up\n`)
       return 1
     }
+    const { alarms = [] } = owner
     terminal.write(describeOwner(owner, platform.clock.now()))
+    for (const { type, message } of alarms) terminal.write(`store alarm ${type}: ${message}\n`)
     if (!owner.isReady) return 1
     const objects = await readObjects(folder)
     terminal.write(describeNodes(objects.nodes))
     terminal.write(describePods(objects.pods))
     terminal.write(`export KUBECONFIG=${adminKubeconfig(folder)}\n`)
-    return objects.nodes.every(isReady) ? 0 : 1
+    return objects.nodes.every(isReady) && alarms.length === 0 ? 0 : 1
   },
 }
 

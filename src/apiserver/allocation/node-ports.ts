@@ -86,11 +86,16 @@ async function change(
     }
     const value = encodeForStore(changed)
     const { written } = await translateStoreErrors({ resource: services }, 'update', () =>
-      entry ? store.update(key, value, { expectedRevision: entry.revision }) : store.create(key, value),
+      entry
+        ? store.update(key, value, { expectedRevision: entry.revision, ...own })
+        : store.create(key, value, own),
     )
     if (written) return result
   }
 }
+
+/** Ports of a Service are released also when the store is full. */
+const own = { ignoresQuota: true }
 
 /** The configured range has changed: rebuilds the allocations from the existing Services. */
 async function addOfServices({ cache }: Registry, bitmap: PortBitmap): Promise<void> {

@@ -2,13 +2,14 @@
  * Watches. A client gets the initial events it requested, then every matching event once and in order, until
  * it disconnects, the timeout expires, or it falls behind and must relist.
  */
-import { expired, isApiError, notAcceptable, type ApiError } from '#/api/errors.ts'
+import { expired, notAcceptable, type ApiError } from '#/api/errors.ts'
 import type { Resource } from '#/api/resource.ts'
 import { StoreError } from '#/store/store.ts'
 import { mediaTypes } from '../negotiation.ts'
 import { isConvertedOnRead, readEvents, readObjects } from '../registry/convert-objects.ts'
 import { CacheEvent } from '../registry/cache-event.ts'
 import type { StoredObject } from '../registry/stored-object.ts'
+import { apiErrorOf } from '../registry/store-errors.ts'
 import { keyOf, prefixOf } from '../registry/store-keys.ts'
 import type { Subscriber } from '../registry/subscribers.ts'
 import type { ApiResponse, StreamChunk } from '../request.ts'
@@ -81,8 +82,9 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
         else if (this.#end !== undefined) return
         else await this.#wait()
       }
-    } catch (error) {
-      if (!isApiError(error)) throw error
+    } catch (thrown) {
+      const error = apiErrorOf(thrown)
+      if (error === undefined) throw thrown
       yield [this.#encoder.error(error)]
     } finally {
       cache.unsubscribe(this.#prefix, this, indexedField)

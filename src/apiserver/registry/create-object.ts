@@ -112,13 +112,13 @@ async function insert(
   { registry, request, key }: Insertion,
   object: KubernetesObject,
 ): Promise<StoredObject | undefined> {
-  const { resource } = request
+  const { resource, ignoresQuota } = request
   const written = await convertTo(resource, object, resource.storage)
   const bytes = encodeForStore(written)
   registry.cache.noteWrite(bytes, written)
   const ttlMs = resource.rules?.ttlMs
   const result = await translateStoreErrors(request, 'create', () =>
-    registry.store.create(key, bytes, { ...(ttlMs && { ttlMs }) }),
+    registry.store.create(key, bytes, { ...(ttlMs && { ttlMs }), ...(ignoresQuota && { ignoresQuota }) }),
   )
   if (!result.written) return undefined
   const stored = new StoredObject({ key, revision: result.revision, value: bytes }, written)

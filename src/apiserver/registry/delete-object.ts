@@ -117,7 +117,7 @@ async function markDeleted(
     }
   registry.cache.noteWrite(bytes, marked)
   const result = await translateStoreErrors({ resource }, 'delete', () =>
-    registry.store.update(current.key, bytes, { expectedRevision: current.revision }),
+    registry.store.update(current.key, bytes, { expectedRevision: current.revision, ignoresQuota: true }),
   )
   if (result.written)
     return {

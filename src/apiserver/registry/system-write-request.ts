@@ -5,6 +5,7 @@ import type { WriteRequest } from './write-request.ts'
 /** The identity of the API server for its own writes. */
 const system: UserInfo = { username: 'system:apiserver', groups: ['system:masters'] }
 
+/** They ignore the space quota: the API server must start with a full store, so that it can be emptied. */
 export function systemWriteRequest(resource: Resource, name: string, namespace = ''): WriteRequest {
   return {
     resource,
@@ -15,6 +16,7 @@ export function systemWriteRequest(resource: Resource, name: string, namespace =
     dryRun: false,
     fieldManager: 'k8ts-apiserver',
     options: {},
+    ignoresQuota: true,
     warn: () => undefined,
     addAuditAnnotation: () => undefined,
   }

@@ -213,7 +213,11 @@ async function replace(
       const ttlMs = resource.rules?.ttlMs
       const expectedRevision = current.revision
       const result = await translateStoreErrors(request, 'update', () =>
-        registry.store.update(current.key, bytes, { expectedRevision, ...(ttlMs && { ttlMs }) }),
+        registry.store.update(current.key, bytes, {
+          expectedRevision,
+          ignoresQuota: ignoresQuota(request, written),
+          ...(ttlMs && { ttlMs }),
+        }),
       )
       if (result.written) {
         const stored = new StoredObject(
@@ -227,6 +231,12 @@ async function replace(
     },
     isWritten,
   })
+}
+
+/** Steps of a deletion are accepted by a full store, since they free space in the end. */
+function ignoresQuota(request: WriteRequest, { metadata }: KubernetesObject): boolean {
+  const { updatesIgnoreQuota = false } = rulesOf(request.resource)
+  return request.ignoresQuota === true || updatesIgnoreQuota || metadata.deletionTimestamp !== undefined
 }
 
 function isWritten(outcome: Outcome): boolean {

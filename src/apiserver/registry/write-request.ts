@@ -24,6 +24,8 @@ export interface WriteRequest {
   readonly fieldManager?: string | undefined
   /** CreateOptions, UpdateOptions, PatchOptions or DeleteOptions as the client sent them. */
   readonly options: Readonly<Record<string, unknown>>
+  /** Accepts the write beyond the space quota of the store. */
+  readonly ignoresQuota?: boolean
   /** Aborted when the client no longer waits for the response. */
   readonly signal?: AbortSignal
   warn(text: string): void

@@ -17,6 +17,8 @@ import { withField, withoutField } from '../../copy-on-write.ts'
 export const leaseRules: KindRules<Lease> = {
   allowCreateOnUpdate: true,
   allowUnconditionalUpdate: false,
+  // Otherwise nodes would be taken for dead, and their pods evicted, because the store is full.
+  updatesIgnoreQuota: true,
   prepareForCreate: withoutStrategy,
   prepareForUpdate: withoutStrategy,
   validate: validateLease,

@@ -25,7 +25,7 @@ export function namespaceAutoProvision(context: PluginContext): AdmissionPlugin 
       if (resource)
         await createObject(
           { ...context, admission: noAdmission },
-          systemWriteRequest(resource, namespace),
+          { ...systemWriteRequest(resource, namespace), ignoresQuota: false },
           made,
         )
     } catch (error) {
