@@ -16,7 +16,6 @@ import {
 } from '#/kubeadm/identities.ts'
 import { ensureKubeconfigFile } from '#/kubeadm/kubeconfig-file.ts'
 import { ensureKubeletCertificates } from '#/kubeadm/kubelet-certificates.ts'
-import { renewCertificates } from '#/kubeadm/renew-certificates.ts'
 import { nodeCrypto, nodePlatform } from '#/platform/node.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
@@ -157,48 +156,4 @@ test('every component has its own client certificate', async t => {
     username: 'system:node:n1',
     groups: ['system:nodes', 'system:authenticated'],
   })
-})
-
-test('certificates are renewed while the cluster runs, and failures are retried', async () => {
-  const stopping = new AbortController()
-  const outcomes: (string | Error)[] = [
-    'first',
-    'second',
-    new Error('the disk is full'),
-    'third',
-    'third',
-    'refused',
-    'refused',
-  ]
-  const given: string[] = []
-  const sleeps: number[] = []
-  const errors: unknown[] = []
-  const clock = {
-    ...platform.clock,
-    sleep: async (delayMs: number) => {
-      sleeps.push(delayMs)
-      if (outcomes.length === 0) stopping.abort()
-    },
-  }
-  const log = { ...platform.log, error: (...line: unknown[]) => void errors.push(line) }
-  let refusals = 1
-  await renewCertificates(
-    {
-      platform: { clock, log },
-      current: { cert: 'first' },
-      ensure: async () => {
-        const outcome = outcomes.shift()!
-        if (outcome instanceof Error) throw outcome
-        return { cert: outcome }
-      },
-      onRenewed: ({ cert }) => {
-        if (cert === 'refused' && refusals-- > 0) throw new Error('not now')
-        given.push(cert)
-      },
-    },
-    stopping.signal,
-  )
-  assert.deepEqual(given, ['second', 'third', 'refused'])
-  assert.equal(errors.length, 2)
-  assert.ok(sleeps.every(delayMs => delayMs === 12 * 3_600_000))
 })
