@@ -3,29 +3,26 @@
  * space.
  */
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { mkdtemp, rm, rmdir, stat, statfs, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { test, type TestContext } from 'node:test'
+import { test } from 'node:test'
 import { nodePlatform } from '#/platform/node.ts'
 import type { Clock } from '#/platform/platform.ts'
 import { EmbeddedStore } from '#/store/embedded.ts'
 import type { Store } from '#/store/store.ts'
+import { emptyDisk, fillDisk, smallDisk, smallDiskMissing } from '../small-disk.ts'
 import { waitUntil } from '../wait-until.ts'
 
 const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
 
-const skip = process.getuid?.() !== 0 && 'a disk of its own needs root'
-
 const diskBytes = 24 * 1024 * 1024
 
-test('a store on a full disk rejects writes until there is space', { skip }, async t => {
-  const disk = await smallDisk(t)
+test('a store on a full disk rejects writes until there is space', { skip: smallDiskMissing }, async t => {
+  const disk = await smallDisk(t, diskBytes)
   const folder = join(disk, 'store')
   const store = await EmbeddedStore.open({ platform, folder })
   const first = await written(store.create('/registry/a', Buffer.from('1')))
-  await fill(disk)
+  await fillDisk(disk)
   const revision = await untilFull(store)
   await assert.rejects(store.update('/registry/a', large, { expectedRevision: first }), { reason: 'full' })
   // Concurrent writes are rejected together, since later ones may depend on earlier ones.
@@ -34,7 +31,7 @@ test('a store on a full disk rejects writes until there is space', { skip }, asy
 
   assert.equal(await store.revision(), revision)
   assert.equal((await store.get('/registry/a'))?.value.toString(), '1')
-  await rm(join(disk, 'filler'))
+  await emptyDisk(disk)
   assert.equal(await written(store.update('/registry/a', large, { expectedRevision: first })), revision + 1)
   assert.equal(await written(store.create('/registry/x', Buffer.from('2'))), revision + 2)
   await store[Symbol.asyncDispose]()
@@ -44,49 +41,53 @@ test('a store on a full disk rejects writes until there is space', { skip }, asy
   assert.equal((await again.get('/registry/a'))?.value.length, large.length)
 })
 
-test('keys that expire on a full disk are deleted when there is space', { skip }, async t => {
-  const disk = await smallDisk(t)
-  let skewMs = 0
-  let expire = (): void => undefined
-  let retries = 0
-  const clock: Clock = {
-    ...platform.clock,
-    now: () => platform.clock.now() + skewMs,
-    setTimer: (delayMs, callback) => {
-      if (delayMs > hourMs / 2) {
-        expire = callback
-        return { cancel: () => undefined }
-      }
-      if (delayMs === expiryRetryMs) retries++
-      return platform.clock.setTimer(delayMs, callback)
-    },
-  }
-  await using store = await EmbeddedStore.open({
-    platform: { ...platform, clock },
-    folder: join(disk, 'store'),
-  })
-  const afterRevision = await store.revision()
-  await store.create('/registry/short', Buffer.from('x'), { ttlMs: hourMs })
-  await fill(disk)
-  await untilFull(store)
-  skewMs = hourMs
-  expire()
-  await waitUntil(() => retries > 0)
-  assert.notEqual(await store.get('/registry/short'), undefined)
-  await rm(join(disk, 'filler'))
-  for await (const { events } of store.watch({ prefix: '/registry/short', afterRevision })) {
-    if (events.some(({ type }) => type === 'delete')) break
-  }
-  assert.equal(await store.get('/registry/short'), undefined)
-})
+test(
+  'keys that expire on a full disk are deleted when there is space',
+  { skip: smallDiskMissing },
+  async t => {
+    const disk = await smallDisk(t, diskBytes)
+    let skewMs = 0
+    let expire = (): void => undefined
+    let retries = 0
+    const clock: Clock = {
+      ...platform.clock,
+      now: () => platform.clock.now() + skewMs,
+      setTimer: (delayMs, callback) => {
+        if (delayMs > hourMs / 2) {
+          expire = callback
+          return { cancel: () => undefined }
+        }
+        if (delayMs === expiryRetryMs) retries++
+        return platform.clock.setTimer(delayMs, callback)
+      },
+    }
+    await using store = await EmbeddedStore.open({
+      platform: { ...platform, clock },
+      folder: join(disk, 'store'),
+    })
+    const afterRevision = await store.revision()
+    await store.create('/registry/short', Buffer.from('x'), { ttlMs: hourMs })
+    await fillDisk(disk)
+    await untilFull(store)
+    skewMs = hourMs
+    expire()
+    await waitUntil(() => retries > 0)
+    assert.notEqual(await store.get('/registry/short'), undefined)
+    await emptyDisk(disk)
+    for await (const { events } of store.watch({ prefix: '/registry/short', afterRevision })) {
+      if (events.some(({ type }) => type === 'delete')) break
+    }
+    assert.equal(await store.get('/registry/short'), undefined)
+  },
+)
 
-test('small updates succeed on a full disk in reserved space', { skip }, async t => {
-  const disk = await smallDisk(t)
+test('small updates succeed on a full disk in reserved space', { skip: smallDiskMissing }, async t => {
+  const disk = await smallDisk(t, diskBytes)
   const folder = join(disk, 'store')
   await using store = await EmbeddedStore.open({ platform, folder })
   await waitUntil(async () => (await stat(join(folder, '00000001.log'))).size >= large.length)
   let revision = await written(store.create('/registry/a', Buffer.from('1')))
-  await fill(disk)
+  await fillDisk(disk)
   for (let number = 0; number < 500; number++) {
     revision = await written(store.update('/registry/a', small, { expectedRevision: revision }))
   }
@@ -120,19 +121,4 @@ async function rejectedFrom(store: Store, value: Buffer): Promise<void> {
       return
     }
   }
-}
-
-async function smallDisk(t: TestContext): Promise<string> {
-  const disk = await mkdtemp(join(tmpdir(), 'k8ts-disk-'))
-  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${diskBytes}`, 'k8ts-test', disk])
-  t.after(async () => {
-    execFileSync('umount', ['--lazy', disk])
-    await rmdir(disk)
-  })
-  return disk
-}
-
-async function fill(disk: string): Promise<void> {
-  const { bavail, bsize } = await statfs(disk)
-  await writeFile(join(disk, 'filler'), Buffer.alloc(bavail * bsize))
 }
