@@ -121,6 +121,37 @@ test('an etcd member without quorum rejects reads and writes', options, async t 
   assert.equal(watch.events.length, 2)
 })
 
+test(
+  'an etcd at its quota rejects writes and raises the alarm NOSPACE until it is disarmed',
+  options,
+  async t => {
+    const cluster = await start(t, 1, { 'quota-backend-bytes': '4000000' })
+    const store = open(t, cluster)
+    const large = Buffer.alloc(500_000, 'x')
+    await write(store, '/registry/a', large.toString())
+    assert.deepEqual(store.alarms.current, [])
+    const fill = async (): Promise<void> => {
+      for (let number = 0; ; number++) await store.create(`/registry/filler/${number}`, large)
+    }
+    await assert.rejects(fill(), { reason: 'full' })
+    const isRaised = ({ alarms }: Store): boolean => alarms.current.some(({ type }) => type === 'NOSPACE')
+    assert.ok(isRaised(store))
+    // The alarm is found without a write.
+    const later = open(t, cluster)
+    await waitUntil(() => isRaised(later))
+
+    for (const { key, revision } of (await store.list({ prefix: '/registry/' })).entries) {
+      assert.ok((await store.delete(key, { expectedRevision: revision })).written)
+    }
+    assert.ok(isRaised(store), 'deletions are accepted in spite of the alarm')
+    cluster.etcdctl(['compact', '--physical', String(await store.revision())])
+    cluster.etcdctl(['defrag'])
+    cluster.etcdctl(['alarm', 'disarm'])
+    await write(store, '/registry/b', 'small')
+    assert.ok(!isRaised(store))
+  },
+)
+
 test('a watch overtaken by compaction while disconnected ends with compacted', options, async t => {
   const cluster = await start(t, 3)
   const {
@@ -365,8 +396,12 @@ function watchAll(t: TestContext, store: Store, afterRevision: number): RunningW
   return running
 }
 
-async function start(t: TestContext, size: number): Promise<EtcdCluster> {
-  const cluster = await EtcdCluster.start(size)
+async function start(
+  t: TestContext,
+  size: number,
+  flags: Readonly<Record<string, string>> = {},
+): Promise<EtcdCluster> {
+  const cluster = await EtcdCluster.start(size, flags)
   t.after(() => cluster[Symbol.asyncDispose]())
   await open(t, cluster).revision()
   return cluster

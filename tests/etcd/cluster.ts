@@ -28,8 +28,9 @@ export class EtcdCluster implements AsyncDisposable {
     this.members = members
   }
 
-  static start(size: number): Promise<EtcdCluster> {
-    return EtcdCluster.#start(size, 'https')
+  /** `flags` are added to those of each member. */
+  static start(size: number, flags: Readonly<Record<string, string>> = {}): Promise<EtcdCluster> {
+    return EtcdCluster.#start(size, 'https', flags)
   }
 
   /** Without TLS for clients; `etcdctl` and `roles` do not work with these members. */
@@ -37,7 +38,11 @@ export class EtcdCluster implements AsyncDisposable {
     return EtcdCluster.#start(size, 'http')
   }
 
-  static async #start(size: number, scheme: 'http' | 'https'): Promise<EtcdCluster> {
+  static async #start(
+    size: number,
+    scheme: 'http' | 'https',
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<EtcdCluster> {
     const folder = await mkdtemp(join(tmpdir(), 'etcd-'))
     const certificates = await makeCertificates(folder)
     const ports = await freePorts(size * 2)
@@ -65,6 +70,7 @@ export class EtcdCluster implements AsyncDisposable {
           'election-timeout': '500',
           'log-level': 'error',
           ...(scheme === 'https' && tlsFlags(certificates)),
+          ...more,
         }
         const member = new EtcdMember({ endpoint: `127.0.0.1:${ports[index]}`, flags, index, cuts })
         member.start()
