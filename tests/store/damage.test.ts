@@ -75,10 +75,8 @@ test('one of the two marks is enough', async t => {
 
 type Content = ReadonlyMap<string, string>
 
-/** Keeps the files as `kill -9` would leave them. */
 async function makeStore(folder: string): Promise<Content> {
-  const live = `${folder}-live`
-  await using store = await openIn(live)
+  await using store = await openIn(folder)
   const revisions = new Map<string, number>()
   for (let round = 0; round < 3; round++) {
     await Promise.all(
@@ -95,7 +93,6 @@ async function makeStore(folder: string): Promise<Content> {
     )
     await store.compact(await store.revision())
   }
-  await cp(live, folder, { recursive: true })
   return await contentOf(store)
 }
 
