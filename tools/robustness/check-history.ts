@@ -1,0 +1,95 @@
+/** Checks a whole history: revisions, watches, and linearizability for each object. */
+import { checkRevisions } from './check-revisions.ts'
+import { checkWatches } from './check-watches.ts'
+import { describeOperation, type HistoryRecord, type Operation, type Version } from './history.ts'
+import { linearize, type SearchBounds, type Stuck, type TimedOperation } from './linearizability.ts'
+import { objectModel } from './object-model.ts'
+import { RevisionLog } from './revision-log.ts'
+
+export interface Verdict {
+  /** One line or more for each. */
+  readonly violations: readonly string[]
+  /** Objects for which the search for a linearization reached its bounds. */
+  readonly undecided: readonly string[]
+}
+
+export function checkHistory(history: readonly HistoryRecord[], bounds?: SearchBounds): Verdict {
+  const log = new RevisionLog(history)
+  const violations = [...checkRevisions(history, log), ...checkWatches(history, log)]
+  const undecided: string[] = []
+  for (const [key, operations] of operationsByKey(history, log)) {
+    const result = linearize(objectModel, operations, bounds)
+    if (result.type === 'violation') violations.push(describeStuck(key, result.stuck))
+    if (result.type === 'undecided') undecided.push(key)
+  }
+  return { violations, undecided }
+}
+
+type ByKey = ReadonlyMap<string, readonly TimedOperation<Operation>[]>
+
+/**
+ * Operations on different objects are independent, so that each object is checked alone (locality of
+ * linearizability). A consistent list is a read of every object.
+ */
+function operationsByKey(history: readonly HistoryRecord[], log: RevisionLog): ByKey {
+  const operations = history.filter(record => record.type === 'operation' && !record.isStale)
+  const byKey = new Map<string, TimedOperation<Operation>[]>()
+  const isComplete = log.isComplete()
+  for (const operation of operations as readonly Operation[]) {
+    const timed = timedOperation(operation, log, isComplete)
+    if (timed !== undefined) byKey.getOrInsertComputed(operation.key, () => []).push(timed)
+  }
+  for (const record of history) {
+    if (record.type !== 'list' || record.match !== 'consistent') continue
+    const { client, callMs, returnMs, objects } = record
+    for (const [key, ofKey] of byKey) {
+      const version = Object.hasOwn(objects, key) ? objects[key] : undefined
+      const operation = readOperation({ client: `${client} (list)`, key, callMs, returnMs }, version)
+      ofKey.push({ operation, callMs, returnMs, isOptional: false })
+    }
+  }
+  return byKey
+}
+
+function readOperation(
+  base: Pick<Operation, 'client' | 'key' | 'callMs' | 'returnMs'>,
+  version: Version | undefined,
+): Operation {
+  const outcome = version === undefined ? ({ type: 'failed', reason: 'NotFound' } as const) : null
+  return { type: 'operation', verb: 'get', ...base, outcome: outcome ?? { type: 'ok', version: version! } }
+}
+
+/**
+ * Undefined for an operation without information. A write of unknown outcome that was seen has happened, with the
+ * revision at which it was seen; one that was not seen has not happened if the log is complete.
+ */
+function timedOperation(
+  operation: Operation,
+  log: RevisionLog,
+  isComplete: boolean,
+): TimedOperation<Operation> | undefined {
+  const { verb, key, value, outcome, callMs, returnMs } = operation
+  if (outcome.type === 'failed' && outcome.reason === 'Rejected') return undefined
+  if (outcome.type !== 'unknown') return { operation, callMs, returnMs, isOptional: false }
+  if (verb === 'get') return undefined
+  // The watched events of deletions do not say which operation they are of.
+  if (value === undefined) return { operation, callMs, returnMs: Infinity, isOptional: true }
+  const seen = log.ofValue(key, value)
+  if (seen === undefined) {
+    return isComplete ? undefined : { operation, callMs, returnMs: Infinity, isOptional: true }
+  }
+  const known: Operation = {
+    ...operation,
+    outcome: { type: 'ok', version: { value, revision: seen.revision } },
+  }
+  return { operation: known, callMs, returnMs: Infinity, isOptional: false }
+}
+
+function describeStuck(key: string, { length, last, state, next }: Stuck<Operation>): string {
+  const lines = [
+    `${key} is not linearizable: after ${length} operations it is ${state}, and no order explains the next ones`,
+    ...last.map(operation => `    before: ${describeOperation(operation)}`),
+    ...next.map(operation => `    next:   ${describeOperation(operation)}`),
+  ]
+  return lines.join('\n')
+}

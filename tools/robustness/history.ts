@@ -1,0 +1,160 @@
+/**
+ * What clients of a cluster have done and seen, as records in the order in which they were completed. Times are
+ * milliseconds of one monotonic clock, revisions are resourceVersions. A file has one record in JSON per line, so that
+ * a run that is killed leaves a history that can be checked.
+ */
+import { createWriteStream, type WriteStream } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { finished } from 'node:stream/promises'
+
+export type HistoryRecord = RunRecord | Operation | Listing | WatchSession | InformerState | FaultRecord
+
+export interface RunRecord {
+  readonly type: 'run'
+  readonly target: string
+  readonly seed: string
+}
+
+export type Verb = 'create' | 'get' | 'update' | 'patch' | 'apply' | 'delete'
+
+/** A request for one object. */
+export interface Operation extends Interval {
+  readonly type: 'operation'
+  readonly client: string
+  readonly verb: Verb
+  /** The name of the object. */
+  readonly key: string
+  /** Written by no other operation. */
+  readonly value?: string
+  /** The precondition: the operation fails with Conflict when the object has another resourceVersion. */
+  readonly expectedRevision?: number
+  /** A read with resourceVersion 0: any version that the object has had. */
+  readonly isStale?: true
+  readonly outcome: Outcome
+}
+
+export interface Interval {
+  readonly callMs: number
+  readonly returnMs: number
+}
+
+export type Outcome =
+  /** The version that was written or read; absent after a deletion, whose response has no resourceVersion. */
+  | { readonly type: 'ok'; readonly version?: Version }
+  /** The operation had no effect, with the reason of the API error; `Rejected` says nothing about the object. */
+  | { readonly type: 'failed'; readonly reason: FailureReason }
+  /** A write may have taken effect, or takes effect later. */
+  | { readonly type: 'unknown'; readonly reason: string }
+
+export type FailureReason = 'NotFound' | 'AlreadyExists' | 'Conflict' | 'Rejected'
+
+export interface Version {
+  readonly value: string
+  readonly revision: number
+}
+
+/** All objects at a revision: a list, all its pages, or the initial events of a watch. */
+export interface Listing extends Interval {
+  readonly type: 'list'
+  readonly client: string
+  /** `consistent`: at least as new as all writes acknowledged before the call. */
+  readonly match: 'consistent' | 'any' | 'not-older-than' | 'exact'
+  /** The resourceVersion of the request, for `not-older-than` and `exact`. */
+  readonly requestedRevision?: number
+  readonly revision: number
+  readonly objects: Objects
+  /** Read after the last operation has returned. */
+  readonly isFinal?: true
+}
+
+export type Objects = Readonly<Record<string, Version>>
+
+/** One watch request. A watcher that continues begins the next one after the last revision of this one. */
+export interface WatchSession {
+  readonly type: 'watch'
+  readonly client: string
+  readonly callMs: number
+  readonly endMs: number
+  readonly afterRevision: number
+  /** `expired`: the server answered 410, and the client lists again. */
+  readonly end: 'closed' | 'expired' | 'failed'
+  readonly events: readonly WatchedEvent[]
+}
+
+export type WatchedEvent =
+  | ({ readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly key: string } & Version)
+  | { readonly type: 'BOOKMARK'; readonly revision: number }
+
+/** The content of an informer after the last operation. */
+export interface InformerState {
+  readonly type: 'informer'
+  readonly client: string
+  readonly objects: Objects
+}
+
+export interface FaultRecord {
+  readonly type: 'fault'
+  readonly kind: string
+  readonly startMs: number
+  readonly endMs: number
+}
+
+export class HistoryWriter implements AsyncDisposable {
+  readonly #stream: WriteStream
+
+  constructor(path: string) {
+    this.#stream = createWriteStream(path)
+  }
+
+  write(record: HistoryRecord): void {
+    this.#stream.write(`${JSON.stringify(record)}\n`)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stream.end()
+    await finished(this.#stream)
+  }
+}
+
+/** An incomplete last line, of a run that was killed, is ignored. Throws Error when the file is not a history. */
+export async function readHistory(path: string): Promise<HistoryRecord[]> {
+  await using file = await open(path)
+  const records: HistoryRecord[] = []
+  let incomplete: Error | undefined
+  for await (const line of file.readLines()) {
+    if (incomplete !== undefined) throw incomplete
+    try {
+      records.push(JSON.parse(line) as HistoryRecord)
+    } catch (error) {
+      incomplete = new Error(`${path}: line ${records.length + 1} is not JSON`, { cause: error })
+    }
+  }
+  if (records[0]?.type !== 'run') throw new Error(`${path}: not a history of this tool`)
+  return records
+}
+
+/** One line for messages. */
+export function describeOperation(operation: Operation): string {
+  const { client, verb, key, value, expectedRevision, outcome, callMs, returnMs } = operation
+  const input = [
+    ...(value === undefined ? [] : [`value ${value}`]),
+    ...(expectedRevision === undefined ? [] : [`if at ${expectedRevision}`]),
+  ]
+  const times = `${callMs.toFixed(1)} to ${returnMs.toFixed(1)} ms`
+  return `${[`${client}: ${verb} ${key}`, ...input].join(' ')} = ${describeOutcome(outcome)} (${times})`
+}
+
+function describeOutcome(outcome: Outcome): string {
+  switch (outcome.type) {
+    case 'ok':
+      return outcome.version === undefined ? 'ok' : describeVersion(outcome.version)
+    case 'failed':
+      return outcome.reason
+    case 'unknown':
+      return `unknown (${outcome.reason})`
+  }
+}
+
+export function describeVersion(version: Version | undefined): string {
+  return version === undefined ? 'absent' : `${version.value} at ${version.revision}`
+}

@@ -1,0 +1,143 @@
+/**
+ * All writes that a history shows, by their revision: those that were acknowledged, and those that a read or a watch
+ * has seen. Where two records disagree about a revision, one of them is wrong.
+ */
+import type { HistoryRecord, Objects, WatchSession } from './history.ts'
+
+export interface LoggedWrite {
+  readonly revision: number
+  readonly key: string
+  /** Undefined for a deletion. */
+  readonly value: string | undefined
+  /** The client that showed it first. */
+  readonly source: string
+}
+
+export class RevisionLog {
+  readonly #writes = new Map<number, LoggedWrite>()
+  readonly #byKey = new Map<string, LoggedWrite[]>()
+  readonly #byValue = new Map<string, LoggedWrite>()
+  readonly #covered: readonly RevisionRange[]
+  /** Records that contradict each other. */
+  readonly contradictions: readonly string[]
+
+  constructor(history: readonly HistoryRecord[]) {
+    const contradictions = new Set<string>()
+    for (const write of writesIn(history)) {
+      const known = this.#writes.get(write.revision)
+      if (known === undefined) this.#add(write)
+      else if (!isSame(known, write)) contradictions.add(describeContradiction(known, write))
+    }
+    for (const writes of this.#byKey.values()) writes.sort((left, right) => left.revision - right.revision)
+    this.contradictions = [...contradictions]
+    this.#covered = mergeRanges(history.filter(record => record.type === 'watch').map(rangeOf))
+  }
+
+  keys(): readonly string[] {
+    return [...this.#byKey.keys()]
+  }
+
+  /** In the order of revisions. */
+  ofKey(key: string): readonly LoggedWrite[] {
+    return this.#byKey.get(key) ?? []
+  }
+
+  all(): readonly LoggedWrite[] {
+    return [...this.#writes.values()].sort((left, right) => left.revision - right.revision)
+  }
+
+  ofValue(key: string, value: string): LoggedWrite | undefined {
+    return this.#byValue.get(`${key} ${value}`)
+  }
+
+  /** The last write of a key up to this revision. */
+  lastOf(key: string, revision: number): LoggedWrite | undefined {
+    const writes = this.ofKey(key)
+    let [low, high] = [0, writes.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (writes[middle]!.revision <= revision) low = middle + 1
+      else high = middle
+    }
+    return writes[low - 1]
+  }
+
+  /** True if a watch has shown all writes after `from` up to `to`, so that none is missing here. */
+  isCovered(from: number, to: number): boolean {
+    return from >= to || this.#covered.some(range => range.after <= from && to <= range.last)
+  }
+
+  /** True if watches have shown all writes from the first to the last one that is known. */
+  isComplete(): boolean {
+    const all = this.all()
+    return all.length > 0 && this.isCovered(all[0]!.revision - 1, all.at(-1)!.revision)
+  }
+
+  #add(write: LoggedWrite): void {
+    this.#writes.set(write.revision, write)
+    this.#byKey.getOrInsertComputed(write.key, () => []).push(write)
+    if (write.value !== undefined) this.#byValue.set(`${write.key} ${write.value}`, write)
+  }
+}
+
+/** Revisions after `after`, up to `last`. */
+export interface RevisionRange {
+  readonly after: number
+  readonly last: number
+}
+
+/** What a watch has shown completely. */
+export function rangeOf({ afterRevision, events }: WatchSession): RevisionRange {
+  return { after: afterRevision, last: Math.max(afterRevision, events.at(-1)?.revision ?? 0) }
+}
+
+function mergeRanges(ranges: readonly RevisionRange[]): readonly RevisionRange[] {
+  const merged: RevisionRange[] = []
+  for (const range of ranges.toSorted((left, right) => left.after - right.after)) {
+    const before = merged.at(-1)
+    if (before === undefined || range.after > before.last) merged.push(range)
+    else merged[merged.length - 1] = { after: before.after, last: Math.max(before.last, range.last) }
+  }
+  return merged
+}
+
+function* writesIn(history: readonly HistoryRecord[]): Generator<LoggedWrite, void, undefined> {
+  for (const record of history) {
+    switch (record.type) {
+      case 'operation':
+        if (record.outcome.type === 'ok' && record.outcome.version !== undefined) {
+          yield { ...record.outcome.version, key: record.key, source: `${record.client} (${record.verb})` }
+        }
+        break
+      case 'list':
+      case 'informer':
+        yield* objectsOf(record.objects, `${record.client} (${record.type})`)
+        break
+      case 'watch':
+        for (const event of record.events) {
+          if (event.type === 'BOOKMARK') continue
+          const { key, revision, value } = event
+          const source = `${record.client} (${event.type})`
+          yield { key, revision, value: event.type === 'DELETED' ? undefined : value, source }
+        }
+        break
+      case 'run':
+      case 'fault':
+        break
+    }
+  }
+}
+
+function* objectsOf(objects: Objects, source: string): Generator<LoggedWrite, void, undefined> {
+  for (const [key, version] of Object.entries(objects)) yield { ...version, key, source }
+}
+
+function isSame(left: LoggedWrite, right: LoggedWrite): boolean {
+  return left.key === right.key && left.value === right.value
+}
+
+function describeContradiction(left: LoggedWrite, right: LoggedWrite): string {
+  const describe = ({ key, value, source }: LoggedWrite): string =>
+    `${key} ${value ?? 'deleted'} by ${source}`
+  return `revision ${left.revision} is two different writes: ${describe(left)}, ${describe(right)}`
+}
