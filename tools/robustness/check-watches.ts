@@ -112,9 +112,15 @@ function checkProgress(history: readonly HistoryRecord[], sessions: readonly Wat
     last = Math.max(last, record.outcome.version?.revision ?? 0)
   }
   return [...Map.groupBy(sessions, ({ client }) => client)].flatMap(([client, own]) => {
-    const position = Math.max(...own.map(session => rangeOf(session).last))
+    const lists = history.filter(record => record.type === 'list' && record.client === client)
+    const revisions = [...own.map(session => rangeOf(session).last), ...lists.map(revisionOfList)]
+    const position = revisions.reduce((highest, each) => Math.max(highest, each), 0)
     return position >= last ? [] : [`watcher ${client} has not arrived at ${last}: it is at ${position}`]
   })
+}
+
+function revisionOfList(record: HistoryRecord): number {
+  return record.type === 'list' ? record.revision : 0
 }
 
 function describeEvent(event: WatchedEvent): string {

@@ -1,0 +1,65 @@
+import { performance } from 'node:perf_hooks'
+import { HistoryWriter, type HistoryRecord, type Operation } from './history.ts'
+
+/** What has happened so far, for progress lines and the report. */
+export interface Tally {
+  readonly operations: number
+  readonly acknowledgedWrites: number
+  readonly unknownOutcomes: number
+  readonly watchedEvents: number
+  /** Longest time in which no write was acknowledged. */
+  readonly longestUnavailableMs: number
+  readonly faults: Readonly<Record<string, number>>
+}
+
+/** Collects the records of all clients, with the times of one clock. */
+export class Recorder implements AsyncDisposable {
+  readonly #writer: HistoryWriter
+  readonly #faults: Record<string, number> = {}
+  #operations = 0
+  #acknowledgedWrites = 0
+  #unknownOutcomes = 0
+  #watchedEvents = 0
+  #lastAcknowledgedMs: number | undefined
+  #longestUnavailableMs = 0
+
+  constructor(path: string) {
+    this.#writer = new HistoryWriter(path)
+  }
+
+  nowMs(): number {
+    return performance.now()
+  }
+
+  write(record: HistoryRecord): void {
+    this.#writer.write(record)
+    if (record.type === 'operation') this.#count(record)
+    if (record.type === 'watch') this.#watchedEvents += record.events.length
+    if (record.type === 'fault') this.#faults[record.kind] = (this.#faults[record.kind] ?? 0) + 1
+  }
+
+  tally(): Tally {
+    return {
+      operations: this.#operations,
+      acknowledgedWrites: this.#acknowledgedWrites,
+      unknownOutcomes: this.#unknownOutcomes,
+      watchedEvents: this.#watchedEvents,
+      longestUnavailableMs: this.#longestUnavailableMs,
+      faults: this.#faults,
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#writer[Symbol.asyncDispose]()
+  }
+
+  #count({ verb, outcome, returnMs }: Operation): void {
+    this.#operations++
+    if (outcome.type === 'unknown') this.#unknownOutcomes++
+    if (verb === 'get' || outcome.type !== 'ok') return
+    this.#acknowledgedWrites++
+    const gapMs = returnMs - (this.#lastAcknowledgedMs ?? returnMs)
+    this.#longestUnavailableMs = Math.max(this.#longestUnavailableMs, gapMs)
+    this.#lastAcknowledgedMs = returnMs
+  }
+}

@@ -1,0 +1,75 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { SeededRandom } from '#/base/seeded-random.ts'
+import { K8tsClient } from '../clients/k8ts-client.ts'
+import type { Fault } from '../faults.ts'
+import { ServerProcess } from './server-process.ts'
+
+const program = fileURLToPath(new URL('../../../k8ts', import.meta.url))
+
+export interface ApiServerOptions {
+  readonly name: string
+  /** `k8ts` command: the first API server of a cluster has the controllers. */
+  readonly command: 'up' | 'apiserver'
+  readonly folder: string
+  readonly logFolder: string
+  readonly address: string
+  readonly port: number
+  /** The value of `--store`. */
+  readonly store: string
+  /** Runs the command on a host. */
+  readonly prefix: readonly string[]
+}
+
+/** `k8ts up` without nodes, or `k8ts apiserver`, as a process. */
+export function apiServerProcess(options: ApiServerOptions): ServerProcess {
+  const { name, command, folder, logFolder, address, port, store, prefix } = options
+  const kubeconfig = kubeconfigOf(folder)
+  const flags = ['--data-dir', folder, '--bind', address, '--port', String(port), '--store', store]
+  return new ServerProcess({
+    name,
+    command: [...prefix, program, command, ...(command === 'up' ? ['--no-node'] : []), ...flags],
+    logFile: join(logFolder, `${name}.log`),
+    isReady: async () => existsSync(kubeconfig) && isServing(kubeconfig),
+  })
+}
+
+export function kubeconfigOf(folder: string): string {
+  return join(folder, 'admin.conf')
+}
+
+/** True if it answers a consistent read. */
+async function isServing(kubeconfig: string): Promise<boolean> {
+  await using client = await K8tsClient.open('probe', kubeconfig)
+  return (await client.list({ match: 'consistent' }, probeTimeoutMs)) !== undefined
+}
+
+const probeTimeoutMs = 2_000
+
+/** Faults of processes; one of them is drawn. */
+export function killFault(kind: Fault['kind'], processes: readonly ServerProcess[]): Fault {
+  return {
+    kind,
+    inject: async random => {
+      const process = draw(processes, random)
+      await process.kill()
+      return () => process.start()
+    },
+  }
+}
+
+export function stopFault(kind: Fault['kind'], processes: readonly ServerProcess[]): Fault {
+  return {
+    kind,
+    inject: async random => {
+      const process = draw(processes, random)
+      process.signal('SIGSTOP')
+      return async () => process.signal('SIGCONT')
+    },
+  }
+}
+
+export function draw<T>(items: readonly T[], random: SeededRandom): T {
+  return items[random.integer(items.length)]!
+}

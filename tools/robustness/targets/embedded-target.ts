@@ -1,0 +1,99 @@
+/** `k8ts up` with the embedded store. */
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, statfsSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Fault, MissingFault } from '../faults.ts'
+import { apiServerProcess, killFault, kubeconfigOf, stopFault } from './api-server.ts'
+import { freePorts } from './free-ports.ts'
+import type { ServerProcess } from './server-process.ts'
+import { syncFaultsMissing, tamperWithSyncs } from './sync-faults.ts'
+import type { Target, TargetOptions } from './target.ts'
+
+export async function startEmbeddedTarget(options: TargetOptions): Promise<Target> {
+  const { folder, logFolder, isIsolated } = options
+  const disk = join(folder, 'disk')
+  mkdirSync(disk)
+  // The mount is in a mount namespace of this tool, and goes with it.
+  if (isIsolated) execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${diskBytes}`, 'k8ts-robustness', disk])
+  const address = '127.0.0.1'
+  const [port = 0] = await freePorts(address, 1)
+  const dataFolder = join(disk, 'data')
+  const server = apiServerProcess({
+    name: 'k8ts',
+    command: 'up',
+    folder: dataFolder,
+    logFolder,
+    address,
+    port,
+    store: 'embedded',
+    prefix: [],
+  })
+  await server.start()
+  return {
+    kubeconfigs: [kubeconfigOf(dataFolder)],
+    faults: [
+      killFault('kill', [server]),
+      stopFault('stop', [server]),
+      ...(isIsolated ? [fullDisk(disk)] : []),
+      ...(syncFaultsMissing === undefined ? [failingSyncs(server), slowSyncs(server)] : []),
+    ],
+    missingFaults: missingFaults(isIsolated),
+    [Symbol.asyncDispose]: async () => {
+      await server.kill()
+      if (isIsolated) execFileSync('umount', ['--lazy', disk])
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** More than a long run needs. */
+const diskBytes = 2 * 1024 * 1024 * 1024
+
+function missingFaults(isIsolated: boolean): readonly MissingFault[] {
+  return [
+    ...(isIsolated ? [] : [{ kind: 'full-disk', reason: 'a disk of its own needs root' } as const]),
+    ...(syncFaultsMissing === undefined
+      ? []
+      : (['sync-error', 'slow-sync'] as const).map(kind => ({ kind, reason: syncFaultsMissing! }))),
+  ]
+}
+
+/** The disk shrinks to what is used. */
+function fullDisk(disk: string): Fault {
+  const resize = (bytes: number): void => {
+    execFileSync('mount', ['-o', `remount,size=${bytes}`, disk])
+  }
+  return {
+    kind: 'full-disk',
+    inject: async () => {
+      const { blocks, bfree, bsize } = statfsSync(disk)
+      resize((blocks - bfree + spareBlocks) * bsize)
+      return async () => resize(diskBytes)
+    },
+  }
+}
+
+/** The store may allocate some between the measurement and the change, which then fails. */
+const spareBlocks = 16
+
+/** After a failed sync the store accepts no writes until it is opened again. */
+function failingSyncs(server: ServerProcess): Fault {
+  return {
+    kind: 'sync-error',
+    inject: async () => {
+      const heal = await tamperWithSyncs(server.pid, { type: 'error' })
+      return async () => {
+        await heal()
+        await server.restart()
+      }
+    },
+  }
+}
+
+function slowSyncs(server: ServerProcess): Fault {
+  return {
+    kind: 'slow-sync',
+    inject: random => tamperWithSyncs(server.pid, { type: 'delay', delayMs: 50 + random.integer(1_000) }),
+  }
+}

@@ -1,0 +1,18 @@
+import type { Fault, MissingFault } from '../faults.ts'
+
+/** A cluster of real processes. Disposing ends and removes all of them. */
+export interface Target extends AsyncDisposable {
+  /** One for each API server. */
+  readonly kubeconfigs: readonly string[]
+  readonly faults: readonly Fault[]
+  readonly missingFaults: readonly MissingFault[]
+}
+
+export interface TargetOptions {
+  /** Empty, for the state of the target; the target removes it. */
+  readonly folder: string
+  /** For the output of the processes. */
+  readonly logFolder: string
+  /** True in namespaces of its own, where the tool may mount and configure networks. */
+  readonly isIsolated: boolean
+}
