@@ -17,6 +17,7 @@ import {
   withZeroStatus,
 } from './system-metadata.ts'
 import { runMutatingAdmission } from './admit.ts'
+import { readStore } from './get-stored-object.ts'
 import { withManagedFields } from './managed-fields.ts'
 import { withReservation } from './reservation.ts'
 import { rulesOf, withDefaults } from './resource-strategy.ts'
@@ -30,8 +31,8 @@ export async function createObject(
   sent: KubernetesObject,
 ): Promise<StoredObject> {
   for (let attempts = 1; ; attempts++) {
-    const stored = await tryCreate(registry, request, sent)
-    if (stored !== undefined) return registry.genericHooks?.afterCreate?.(request, stored) ?? stored
+    const stored = await createIfAbsent(registry, request, sent)
+    if (stored !== undefined) return stored
     const { generateName: prefix } = sent.metadata
     const subject = subjectOf(request, request.name || sent.metadata.name)
     if (sent.metadata.name || !prefix) throw alreadyExists(subject)
@@ -39,10 +40,19 @@ export async function createObject(
   }
 }
 
+/** Undefined if the name is already in use. */
+export async function createIfAbsent(
+  registry: Registry,
+  request: WriteRequest,
+  sent: KubernetesObject,
+): Promise<StoredObject | undefined> {
+  const stored = await tryCreate(registry, request, sent)
+  return stored && (registry.genericHooks?.afterCreate?.(request, stored) ?? stored)
+}
+
 /** Maximum number of generated names tried. */
 const generateAttemptsMax = 8
 
-/** Undefined if the name is already in use. */
 async function tryCreate(
   registry: Registry,
   request: WriteRequest,
@@ -82,8 +92,9 @@ async function tryCreate(
   for (const warning of rules.warnings?.(object, undefined) ?? []) request.warn(warning)
   await registry.admission.validate({ ...attributes, object })
   const key = keyOf(resource, object.metadata.namespace ?? '', object.metadata.name ?? '')
-  // Fast path without a reservation; the create in the store is what guarantees uniqueness.
-  if (registry.cache.get(key)) return undefined
+  // Fast path without a reservation; the create in the store is what guarantees uniqueness. The cache may have an
+  // object that another API server has deleted.
+  if (registry.cache.get(key) && (await readStore(registry, key))) return undefined
   return withReservation<StoredObject | undefined>({
     registry,
     request,

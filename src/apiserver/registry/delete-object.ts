@@ -2,13 +2,13 @@
  * Deletion: removes the object immediately, or sets its deletionTimestamp if a grace period or finalizers are
  * pending. See https://kubernetes.io/docs/concepts/architecture/garbage-collection/
  */
-import { conflict, notFound, optimisticLockErrorMessage, type ErrorSubject } from '#/api/errors.ts'
+import { conflict, notFound, optimisticLockErrorMessage } from '#/api/errors.ts'
 import type { KindRules } from '#/api/kind-rules.ts'
 import type { KubernetesObject, ObjectMeta } from '#/api/metadata.ts'
 import { foregroundFinalizer, orphanFinalizer } from '#/api/names.ts'
 import { formatTime } from '#/api/text/time.ts'
 import { readObject } from './convert-objects.ts'
-import { getStoredObject } from './get-stored-object.ts'
+import { getStoredObject, readStore } from './get-stored-object.ts'
 import type { Registry } from './registry.ts'
 import { rulesOf } from './resource-strategy.ts'
 import { translateStoreErrors } from './store-errors.ts'
@@ -43,8 +43,13 @@ export async function deleteObject(
     request.warn(orphanDependentsWarning)
   let current = await getStoredObject(registry, key)
   for (let attempts = 1; ; attempts++) {
+    // The cache may be behind another API server.
+    if (current !== undefined && failedPrecondition(current, options) !== undefined) {
+      current = await readStore(registry, key)
+    }
     if (current === undefined) throw notFound(subject)
-    checkPreconditions(subject, current, options)
+    const failed = failedPrecondition(current, options)
+    if (failed !== undefined) throw conflict(subject, `Precondition failed: ${failed}`)
     const attributes = {
       ...request,
       operation: 'DELETE',
@@ -184,20 +189,16 @@ function mark(nowMs: number, object: KubernetesObject, { graceSeconds, finalizer
   return { ...object, metadata: marked }
 }
 
-function checkPreconditions(
-  subject: ErrorSubject,
+function failedPrecondition(
   current: StoredObject,
   { preconditions }: DeleteObjectOptions,
-): void {
+): string | undefined {
   const { uid, resourceVersion } = preconditions
   const is = current.object.metadata.uid
-  if (uid !== undefined && uid !== is) {
-    throw conflict(subject, `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${is}`)
-  }
-  if (resourceVersion !== undefined && resourceVersion !== String(current.revision)) {
-    const text =
-      `Precondition failed: ResourceVersion in precondition: ${resourceVersion},` +
-      ` ResourceVersion in object meta: ${current.revision}`
-    throw conflict(subject, text)
-  }
+  if (uid !== undefined && uid !== is) return `UID in precondition: ${uid}, UID in object meta: ${is}`
+  if (resourceVersion === undefined || resourceVersion === String(current.revision)) return undefined
+  return (
+    `ResourceVersion in precondition: ${resourceVersion},` +
+    ` ResourceVersion in object meta: ${current.revision}`
+  )
 }

@@ -6,8 +6,14 @@ export async function getStoredObject(
   registry: Pick<Registry, 'cache' | 'store'>,
   key: string,
 ): Promise<StoredObject | undefined> {
-  const cached = registry.cache.get(key)
-  if (cached) return cached
-  const entry = await registry.store.get(key)
+  return registry.cache.get(key) ?? readStore(registry, key)
+}
+
+/** For decisions that the cache cannot make: it may be behind the writes of other API servers. */
+export async function readStore(
+  { store }: Pick<Registry, 'store'>,
+  key: string,
+): Promise<StoredObject | undefined> {
+  const entry = await store.get(key)
   return entry && new StoredObject(entry)
 }

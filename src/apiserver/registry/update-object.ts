@@ -12,13 +12,13 @@ import { equalJson } from '#/api/text/json-value.ts'
 import { formatTime } from '#/api/text/time.ts'
 import { validateMetadataUpdate } from '#/api/validate-metadata.ts'
 import { convertTo, internalVersionOf, markRead, readObject } from './convert-objects.ts'
-import { createObject } from './create-object.ts'
+import { createIfAbsent } from './create-object.ts'
 import type { Registry } from './registry.ts'
 import { keyOf } from './store-keys.ts'
 import { encodeForStore, StoredObject } from './stored-object.ts'
 import { withGeneration, withObjectMetaOf, withSubresourceOf } from './system-metadata.ts'
 import { runMutatingAdmission } from './admit.ts'
-import { getStoredObject } from './get-stored-object.ts'
+import { getStoredObject, readStore } from './get-stored-object.ts'
 import { withManagedFields } from './managed-fields.ts'
 import { withReservation } from './reservation.ts'
 import { rulesOf, withDefaults } from './resource-strategy.ts'
@@ -64,18 +64,19 @@ export async function updateObject(
   for (let attempts = 1; ; attempts++) {
     if (current === undefined) {
       if (!update.create) throw notFound(subject)
-      return {
-        stored: await createObject(registry, request, await update.create()),
-        created: true,
+      const created = await createIfAbsent(registry, request, await update.create())
+      if (created !== undefined) return { stored: created, created: true }
+      // Another request has created it meanwhile.
+      current = await readStore(registry, key)
+    } else {
+      const outcome = await tryUpdate({ registry, request, update }, current)
+      if ('stored' in outcome) {
+        await registry.genericHooks?.afterUpdate?.(registry, request, outcome.stored)
+        return { stored: outcome.stored, created: false }
       }
-    }
-    const outcome = await tryUpdate({ registry, request, update }, current)
-    if ('stored' in outcome) {
-      await registry.genericHooks?.afterUpdate?.(registry, request, outcome.stored)
-      return { stored: outcome.stored, created: false }
+      current = outcome.current
     }
     if (attempts === updateAttemptsMax) throw conflict(subject, optimisticLockErrorMessage)
-    current = outcome.current
   }
 }
 
@@ -318,9 +319,8 @@ async function checkVersion(
     ])
   }
   if (sent === String(current.revision)) return current
-  const entry = await registry.store.get(current.key)
-  if (entry && entry.revision !== current.revision && sent === String(entry.revision)) {
-    return new StoredObject(entry)
-  }
+  const stored = await readStore(registry, current.key)
+  if (stored === undefined) return undefined
+  if (stored.revision !== current.revision && sent === String(stored.revision)) return stored
   throw conflict(subjectOf(request, request.name), optimisticLockErrorMessage)
 }

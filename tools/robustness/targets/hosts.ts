@@ -16,13 +16,13 @@ export function loopbackHosts(count: number): Host[] {
   return Array.from({ length: count }, (_, index) => ({ address: `127.0.77.${index + 1}`, prefix: [] }))
 }
 
-export class HostNetwork implements AsyncDisposable {
+export class HostNetwork implements Disposable {
   readonly hosts: readonly Host[]
-  readonly #processes: readonly ChildProcess[]
+  readonly #keepers: DisposableStack
 
-  private constructor(hosts: readonly Host[], processes: readonly ChildProcess[]) {
+  private constructor(hosts: readonly Host[], keepers: DisposableStack) {
     this.hosts = hosts
-    this.#processes = processes
+    this.#keepers = keepers
   }
 
   /** In a network namespace of this process. */
@@ -30,14 +30,13 @@ export class HostNetwork implements AsyncDisposable {
     await run('ip link add hosts type bridge')
     await run(`ip address add ${addressOf(0)}/24 dev hosts`)
     await run('ip link set hosts up')
-    const processes: ChildProcess[] = []
+    using keepers = new DisposableStack()
     const hosts: Host[] = []
     for (let number = 1; number <= count; number++) {
-      const keeper = await startKeeper()
-      processes.push(keeper)
+      const keeper = keepers.adopt(await startKeeper(), process => process.kill('SIGKILL'))
       hosts.push(await connect(keeper.pid!, number))
     }
-    return new HostNetwork(hosts, processes)
+    return new HostNetwork(hosts, keepers.move())
   }
 
   /** Packets between the two groups are dropped, in both directions. */
@@ -52,8 +51,8 @@ export class HostNetwork implements AsyncDisposable {
     await Promise.all(this.hosts.map(host => nft(host, 'flush chain inet cuts input').catch(() => undefined)))
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    for (const process of this.#processes) process.kill('SIGKILL')
+  [Symbol.dispose](): void {
+    this.#keepers.dispose()
   }
 }
 
@@ -79,7 +78,7 @@ async function connect(pid: number, number: number): Promise<Host> {
   await run(`${inside} ip link set lo up`)
   await run(`${inside} ip address add ${host.address}/24 dev eth0`)
   await run(`${inside} ip link set eth0 up`)
-  await nft(host, 'table inet cuts { chain input { type filter hook input priority 0; } }')
+  await nft(host, 'table inet cuts { chain input { type filter hook input priority 0; }; }')
   return host
 }
 
