@@ -9,7 +9,7 @@
  * The simulation (`npm run simulate`) finds more in less time, but only with simulated machines; this finds what the
  * kernel, the disk, TLS and other programs add.
  */
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { UsageError } from '#/base/flags.ts'
@@ -41,12 +41,17 @@ async function main(words: readonly string[]): Promise<number> {
     }
     case 'run': {
       const isIsolated = process.env[isolatedVariable] !== undefined
-      if (process.getuid?.() === 0 && !isIsolated) return runIsolated(words)
+      if (!isIsolated && canIsolate()) return runIsolated(words)
       const interrupted = new AbortController()
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort())
       return run(request, { isIsolated, print: console.log, signal: interrupted.signal })
     }
   }
+}
+
+/** Not even root may do it in every container. */
+function canIsolate(): boolean {
+  return process.getuid?.() === 0 && spawnSync('unshare', ['--net', '--mount', 'ip', 'link']).status === 0
 }
 
 /** In a mount and a network namespace of its own: what it mounts and connects goes with its last process. */
@@ -56,7 +61,9 @@ async function runIsolated(words: readonly string[]): Promise<number> {
   const command = ['--pdeathsig', 'KILL', 'unshare', '--net', '--mount', 'sh', '-c', script, 'sh', ...self]
   const env = { ...process.env, [isolatedVariable]: '1' }
   const child = spawn('setpriv', command, { stdio: 'inherit', env })
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
+  process.on('SIGTERM', () => child.kill('SIGTERM'))
+  // A terminal sends it to the child, too.
+  process.on('SIGINT', () => undefined)
   const [code] = (await once(child, 'exit')) as [number | null]
   return code ?? 1
 }

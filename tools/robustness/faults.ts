@@ -61,7 +61,7 @@ const quietMsMin = 500
 const quietMsMax = 3_000
 const lengthMsMax = 6_000
 
-export function shuffle<T>(items: readonly T[], random: SeededRandom): T[] {
+function shuffle<T>(items: readonly T[], random: SeededRandom): T[] {
   const shuffled = [...items]
   for (let last = shuffled.length - 1; last > 0; last--) {
     const drawn = random.integer(last + 1)
