@@ -47,6 +47,18 @@ test('an update of an object that another API server has deleted is NotFound', a
   }
 })
 
+test('a write of what an object was before another API server has changed it is not lost', async t => {
+  const { ahead, behind, close } = await twoServers(t)
+  const first = await ahead.request('POST', maps, configMap('a', '1'))
+  assert.equal((await behind.request('GET', `${maps}/a`)).code, 200)
+  close()
+  await ahead.request('PUT', `${maps}/a`, configMap('a', '2'))
+  const stale = await behind.request('PUT', `${maps}/a`, first.body)
+  assert.deepEqual([stale.code, stale.body.reason], [409, 'Conflict'])
+  assert.equal((await behind.request('PUT', `${maps}/a`, configMap('a', '1'))).code, 200)
+  assert.deepEqual((await ahead.request('GET', `${maps}/a`)).body['data'], { k: '1' })
+})
+
 test('an apply that is overtaken by a create applies to what was created', async t => {
   const store = await MemoryStore.open({ platform })
   let overtake: (() => Promise<unknown>) | undefined

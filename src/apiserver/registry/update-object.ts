@@ -191,7 +191,7 @@ async function replace(
   const object = objectOf(ignoreManagedFieldsTimestamps(jsonOf(oldObject), jsonOf(wanted)))
   const isSame = object === oldObject
   const isMigrated = current.object.apiVersion === apiVersionOf(resource.storage)
-  if (isSame && isMigrated && oldObject === current.object) return { stored: current }
+  if (isSame && isMigrated && oldObject === current.object) return unchanged(registry, current)
   if (isFinished(object, resource)) return removeFinished({ registry, request }, current, object)
   return withReservation<Outcome>({
     registry,
@@ -208,7 +208,7 @@ async function replace(
         }
       const written = await convertTo(resource, reserved, resource.storage)
       // A write without a change stores what reading has defaulted or converted.
-      if (isSame && equalJson(written, current.object)) return { stored: current }
+      if (isSame && equalJson(written, current.object)) return unchanged(registry, current)
       const bytes = encodeForStore(written)
       registry.cache.noteWrite(bytes, written)
       const ttlMs = resource.rules?.ttlMs
@@ -238,6 +238,12 @@ async function replace(
 function ignoresQuota(request: WriteRequest, { metadata }: KubernetesObject): boolean {
   const { updatesIgnoreQuota = false } = rulesOf(request.resource)
   return request.ignoresQuota === true || updatesIgnoreQuota || metadata.deletionTimestamp !== undefined
+}
+
+/** A write without a change is one if the object is still the same: the cache may be behind another API server. */
+async function unchanged(registry: Registry, current: StoredObject): Promise<Outcome> {
+  const stored = await readStore(registry, current.key)
+  return stored?.revision === current.revision ? { stored: current } : { current: stored }
 }
 
 function isWritten(outcome: Outcome): boolean {
