@@ -50,6 +50,16 @@ test('sendInitialEvents ends with an annotated bookmark', async t => {
   assert.ok(events[2]?.object.metadata['resourceVersion'])
 })
 
+test('a bookmark precedes the timeout of a watch', async t => {
+  const server = await startTestServer(t)
+  const { metadata } = (await server.request('POST', maps, configMap('a'))).body
+  const version = String(metadata['resourceVersion'])
+  const query = `watch=1&resourceVersion=${version}&timeoutSeconds=3&allowWatchBookmarks=true`
+  const [bookmark] = await server.watch(`${maps}?${query}`, 1)
+  assert.equal(bookmark?.type, 'BOOKMARK')
+  assert.ok(Number(bookmark.object.metadata['resourceVersion']) >= Number(version))
+})
+
 test('a watch with a selector sends ADDED and DELETED as objects start and stop matching', async t => {
   const server = await startTestServer(t)
   const start = await server.request('POST', maps, configMap('a', { team: 'red' }))

@@ -180,18 +180,20 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
       },
     } = this.#scope
     const { timeoutSeconds, allowWatchBookmarks } = this.#options
-    const timeoutMs =
+    const wantedMs =
       timeoutSeconds !== undefined && timeoutSeconds > 0
         ? timeoutSeconds * 1_000
         : timeoutMsMin * (1 + random.fraction('watch timeout'))
-    const timeout = clock.setTimer(Math.min(timeoutMs, timeoutMsMax), () => this.#finish('time'))
+    const timeoutMs = Math.min(wantedMs, timeoutMsMax)
+    const timeout = clock.setTimer(timeoutMs, () => this.#finish('time'))
     if (!allowWatchBookmarks) return [timeout]
     const again = (): void => {
       this.#bookmark()
       next = clock.setTimer(bookmarkMs, again)
     }
     let next = clock.setTimer(bookmarkMs, again)
-    return [timeout, { cancel: () => next.cancel() }]
+    const last = clock.setTimer(Math.max(0, timeoutMs - lastBookmarkMs), () => this.#bookmark())
+    return [timeout, last, { cancel: () => next.cancel() }]
   }
 
   #bookmark(): void {
@@ -239,6 +241,9 @@ const backlogMax = 10_000
 const initialAtOnce = 500
 
 const bookmarkMs = 60_000
+
+/** The time before the timeout at which the last bookmark is sent, from which the client resumes. */
+const lastBookmarkMs = 2_000
 
 /** A watch without timeoutSeconds ends after 30 to 60 minutes, so that clients rebalance across servers. */
 const timeoutMsMin = 1_800_000

@@ -16,6 +16,8 @@ export class Watcher {
   readonly #options: WatcherOptions
   /** The revision up to which everything was seen; undefined when a list is needed. */
   #position: number | undefined
+  /** The first position: older revisions are not of interest. */
+  #firstPosition = 0
   #untilRevision = Infinity
   #session: AbortController | undefined
 
@@ -54,14 +56,26 @@ export class Watcher {
     if (result === undefined) return false
     const returnMs = recorder.nowMs()
     recorder.write({ type: 'list', client: name, match: 'consistent', callMs, returnMs, ...result })
-    this.#position = result.revision
+    this.#begin(result.revision)
     return true
+  }
+
+  #begin(revision: number): void {
+    this.#position = revision
+    this.#firstPosition ||= revision
+  }
+
+  /** Where it was, or a while before, so that events are replayed. */
+  #drawStart(): number | undefined {
+    const { random } = this.#options
+    if (this.#position === undefined || random.integer(replayEvery) > 0) return this.#position
+    return Math.max(this.#firstPosition, this.#position - random.integer(replayedMax))
   }
 
   async #watch(signal: AbortSignal): Promise<boolean> {
     const { name, client, recorder, random } = this.#options
     this.#session = new AbortController()
-    let afterRevision = this.#position
+    let afterRevision = this.#drawStart()
     const initial = new Map<string, Version>()
     const events: WatchedEvent[] = []
     const callMs = recorder.nowMs()
@@ -83,7 +97,7 @@ export class Watcher {
         const times = { callMs, returnMs: recorder.nowMs() }
         recorder.write({ type: 'list', client: name, match: 'consistent', ...times, revision, objects })
         afterRevision = revision
-        this.#position = revision
+        this.#begin(revision)
         this.#stopIfDone()
       },
     })
@@ -110,6 +124,10 @@ function collectInitial(initial: Map<string, Version>, event: WatchedEvent): voi
 
 /** Short ones are resumed often, long ones get bookmarks. */
 const timeoutsSeconds = [3, 20, 90]
+
+/** Every fifth watch begins up to this many revisions before the position. */
+const replayEvery = 5
+const replayedMax = 2_000
 
 const listTimeoutMs = 5_000
 const retryPauseMs = 200

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, statfsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { K8tsClient } from '../clients/k8ts-client.ts'
 import type { Fault, MissingFault } from '../faults.ts'
 import { apiServerProcess, killFault, kubeconfigOf, stopFault } from './api-server.ts'
 import { freePorts } from './free-ports.ts'
@@ -35,7 +36,7 @@ export async function startEmbeddedTarget(options: TargetOptions): Promise<Targe
     faults: [
       killFault('kill', [server]),
       stopFault('stop', [server]),
-      ...(isIsolated ? [fullDisk(disk)] : []),
+      ...(isIsolated ? [fullDisk(disk, kubeconfigOf(dataFolder))] : []),
       ...(syncFaultsMissing === undefined ? [failingSyncs(server), slowSyncs(server)] : []),
     ],
     missingFaults: missingFaults(isIsolated),
@@ -59,8 +60,8 @@ function missingFaults(isIsolated: boolean): readonly MissingFault[] {
   ]
 }
 
-/** The disk shrinks to what is used. */
-function fullDisk(disk: string): Fault {
+/** The disk shrinks to what is used, and space that the store has reserved is used up. */
+function fullDisk(disk: string, kubeconfig: string): Fault {
   const resize = (bytes: number): void => {
     execFileSync('mount', ['-o', `remount,size=${bytes}`, disk])
   }
@@ -69,6 +70,7 @@ function fullDisk(disk: string): Fault {
     inject: async () => {
       const { blocks, bfree, bsize } = statfsSync(disk)
       resize((blocks - bfree + spareBlocks) * bsize)
+      await writeUntilFull(kubeconfig)
       return async () => resize(diskBytes)
     },
   }
@@ -76,6 +78,25 @@ function fullDisk(disk: string): Fault {
 
 /** The store may allocate some between the measurement and the change, which then fails. */
 const spareBlocks = 16
+
+/** With ever smaller writes, until the smallest do not fit either. */
+async function writeUntilFull(kubeconfig: string): Promise<void> {
+  await using client = await K8tsClient.open('filler', kubeconfig)
+  let number = 0
+  for (const bytes of fillerSizesBytes) {
+    const end = number + fillerWritesMax
+    for (let isFull = false; !isFull && number < end; number++) {
+      const request = { verb: 'apply', key: fillerKey, value: `filler-${number}-${bytes}` } as const
+      isFull = (await client.perform(request, fillerTimeoutMs)).type !== 'ok'
+    }
+  }
+}
+
+/** Not an object of the history. */
+const fillerKey = 'filler'
+const fillerSizesBytes = [900_000, 90_000, 9_000, 100]
+const fillerWritesMax = 100
+const fillerTimeoutMs = 5_000
 
 /** After a failed sync the store accepts no writes until it is opened again. */
 function failingSyncs(server: ServerProcess): Fault {
