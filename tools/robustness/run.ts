@@ -1,11 +1,12 @@
 /** One run: start the target, load and faults, heal, come to rest, check. */
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { UsageError } from '#/base/flags.ts'
 import { SeededRandom } from '#/base/seeded-random.ts'
+import { checkHistory } from './check-history.ts'
 import { ClientNodeClient } from './clients/client-node-client.ts'
 import { markerKey } from './clients/config-maps.ts'
 import { K8tsClient } from './clients/k8ts-client.ts'
@@ -20,7 +21,6 @@ import type { RunRequest } from './request.ts'
 import { startEmbeddedTarget } from './targets/embedded-target.ts'
 import { isEtcdInstalled, startEtcdTarget } from './targets/etcd-target.ts'
 import type { Target } from './targets/target.ts'
-import { checkHistory } from './check-history.ts'
 
 export interface RunOptions {
   readonly isIsolated: boolean
@@ -64,12 +64,7 @@ async function startTarget(request: RunRequest, isIsolated: boolean): Promise<Ta
   }
   const folder = await mkdtemp(join(tmpdir(), 'k8ts-robustness-'))
   const start = request.target === 'etcd' ? startEtcdTarget : startEmbeddedTarget
-  try {
-    return await start({ folder, logFolder: request.report, isIsolated })
-  } catch (error) {
-    await rm(folder, { recursive: true, force: true })
-    throw error
-  }
+  return start({ folder, logFolder: request.report, isIsolated })
 }
 
 interface NamedClient {

@@ -1,9 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { SeededRandom } from '#/base/seeded-random.ts'
 import { K8tsClient } from '../clients/k8ts-client.ts'
-import type { Fault } from '../faults.ts'
 import { ServerProcess } from './server-process.ts'
 
 const program = fileURLToPath(new URL('../../../k8ts', import.meta.url))
@@ -46,30 +44,3 @@ async function isServing(kubeconfig: string): Promise<boolean> {
 }
 
 const probeTimeoutMs = 2_000
-
-/** Faults of processes; one of them is drawn. */
-export function killFault(kind: Fault['kind'], processes: readonly ServerProcess[]): Fault {
-  return {
-    kind,
-    inject: async random => {
-      const process = draw(processes, random)
-      await process.kill()
-      return () => process.start()
-    },
-  }
-}
-
-export function stopFault(kind: Fault['kind'], processes: readonly ServerProcess[]): Fault {
-  return {
-    kind,
-    inject: async random => {
-      const process = draw(processes, random)
-      process.signal('SIGSTOP')
-      return async () => process.signal('SIGCONT')
-    },
-  }
-}
-
-export function draw<T>(items: readonly T[], random: SeededRandom): T {
-  return items[random.integer(items.length)]!
-}

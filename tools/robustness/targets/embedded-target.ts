@@ -5,60 +5,56 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { K8tsClient } from '../clients/k8ts-client.ts'
 import type { Fault, MissingFault } from '../faults.ts'
-import { apiServerProcess, killFault, kubeconfigOf, stopFault } from './api-server.ts'
+import { apiServerProcess, kubeconfigOf } from './api-server.ts'
 import { freePorts } from './free-ports.ts'
-import type { ServerProcess } from './server-process.ts'
-import { syncFaultsMissing, tamperWithSyncs } from './sync-faults.ts'
+import { killFault, missingSyncFaults, stopFault, syncFaults } from './process-faults.ts'
 import type { Target, TargetOptions } from './target.ts'
 
 export async function startEmbeddedTarget(options: TargetOptions): Promise<Target> {
   const { folder, logFolder, isIsolated } = options
+  await using stack = new AsyncDisposableStack()
+  stack.defer(() => rm(folder, { recursive: true, force: true }))
   const disk = join(folder, 'disk')
   mkdirSync(disk)
-  // The mount is in a mount namespace of this tool, and goes with it.
-  if (isIsolated) execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${diskBytes}`, 'k8ts-robustness', disk])
+  if (isIsolated) {
+    // In a mount namespace of this tool, with which it goes in any case.
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${diskBytes}`, 'k8ts-robustness', disk])
+    stack.defer(() => void execFileSync('umount', ['--lazy', disk]))
+  }
   const address = '127.0.0.1'
   const [port = 0] = await freePorts(address, 1)
   const dataFolder = join(disk, 'data')
-  const server = apiServerProcess({
-    name: 'k8ts',
-    command: 'up',
-    folder: dataFolder,
-    logFolder,
-    address,
-    port,
-    store: 'embedded',
-    prefix: [],
-  })
+  const server = stack.use(
+    apiServerProcess({
+      name: 'k8ts',
+      command: 'up',
+      folder: dataFolder,
+      logFolder,
+      address,
+      port,
+      store: 'embedded',
+      prefix: [],
+    }),
+  )
   await server.start()
+  const started = stack.move()
   return {
     kubeconfigs: [kubeconfigOf(dataFolder)],
     faults: [
       killFault('kill', [server]),
       stopFault('stop', [server]),
       ...(isIsolated ? [fullDisk(disk, kubeconfigOf(dataFolder))] : []),
-      ...(syncFaultsMissing === undefined ? [failingSyncs(server), slowSyncs(server)] : []),
+      ...syncFaults([server]),
     ],
-    missingFaults: missingFaults(isIsolated),
-    [Symbol.asyncDispose]: async () => {
-      await server.kill()
-      if (isIsolated) execFileSync('umount', ['--lazy', disk])
-      await rm(folder, { recursive: true, force: true })
-    },
+    missingFaults: [...(isIsolated ? [] : [missingDisk]), ...missingSyncFaults()],
+    [Symbol.asyncDispose]: () => started.disposeAsync(),
   }
 }
 
 /** More than a long run needs. */
 const diskBytes = 2 * 1024 * 1024 * 1024
 
-function missingFaults(isIsolated: boolean): readonly MissingFault[] {
-  return [
-    ...(isIsolated ? [] : [{ kind: 'full-disk', reason: 'a disk of its own needs root' } as const]),
-    ...(syncFaultsMissing === undefined
-      ? []
-      : (['sync-error', 'slow-sync'] as const).map(kind => ({ kind, reason: syncFaultsMissing! }))),
-  ]
-}
+const missingDisk: MissingFault = { kind: 'full-disk', reason: 'a disk of its own needs root' }
 
 /** The disk shrinks to what is used, and space that the store has reserved is used up. */
 function fullDisk(disk: string, kubeconfig: string): Fault {
@@ -97,24 +93,3 @@ const fillerKey = 'filler'
 const fillerSizesBytes = [900_000, 90_000, 9_000, 100]
 const fillerWritesMax = 100
 const fillerTimeoutMs = 5_000
-
-/** After a failed sync the store accepts no writes until it is opened again. */
-function failingSyncs(server: ServerProcess): Fault {
-  return {
-    kind: 'sync-error',
-    inject: async () => {
-      const heal = await tamperWithSyncs(server.pid, { type: 'error' })
-      return async () => {
-        await heal()
-        await server.restart()
-      }
-    },
-  }
-}
-
-function slowSyncs(server: ServerProcess): Fault {
-  return {
-    kind: 'slow-sync',
-    inject: random => tamperWithSyncs(server.pid, { type: 'delay', delayMs: 50 + random.integer(1_000) }),
-  }
-}

@@ -4,11 +4,11 @@ import { cp, mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Fault, MissingFault } from '../faults.ts'
-import { apiServerProcess, draw, killFault, kubeconfigOf, stopFault } from './api-server.ts'
+import { apiServerProcess, kubeconfigOf } from './api-server.ts'
 import { freePorts } from './free-ports.ts'
 import { HostNetwork, loopbackHosts, type Host } from './hosts.ts'
+import { draw, killFault, missingSyncFaults, stopFault, syncFaults } from './process-faults.ts'
 import { ServerProcess } from './server-process.ts'
-import { syncFaultsMissing, tamperWithSyncs } from './sync-faults.ts'
 import type { Target, TargetOptions } from './target.ts'
 
 const memberCount = 3
@@ -71,9 +71,9 @@ export async function startEtcdTarget(options: TargetOptions): Promise<Target> {
       killFault('kill-member', members),
       stopFault('stop-member', members),
       ...(network ? [partition(network, { memberHosts, serverHosts })] : []),
-      ...(syncFaultsMissing === undefined ? [failingSyncs(members), slowSyncs(members)] : []),
+      ...syncFaults(members),
     ],
-    missingFaults: missingFaults(isIsolated),
+    missingFaults: [missingDisk, ...(isIsolated ? [] : [missingPartition]), ...missingSyncFaults()],
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   }
 }
@@ -84,15 +84,8 @@ async function sharePki(from: string, to: string): Promise<void> {
   await cp(join(from, 'pki'), join(to, 'pki'), { recursive: true, filter })
 }
 
-function missingFaults(isIsolated: boolean): readonly MissingFault[] {
-  return [
-    { kind: 'full-disk', reason: 'only for the embedded store' },
-    ...(isIsolated ? [] : [{ kind: 'partition', reason: 'network namespaces need root' } as const]),
-    ...(syncFaultsMissing === undefined
-      ? []
-      : (['sync-error', 'slow-sync'] as const).map(kind => ({ kind, reason: syncFaultsMissing! }))),
-  ]
-}
+const missingDisk: MissingFault = { kind: 'full-disk', reason: 'only for the embedded store' }
+const missingPartition: MissingFault = { kind: 'partition', reason: 'network namespaces need root' }
 
 interface MemberOptions extends TargetOptions {
   readonly hosts: readonly Host[]
@@ -157,31 +150,6 @@ function partition(network: HostNetwork, { memberHosts, serverHosts }: Groups): 
       ]
       await network.cut(...draw(cuts, random))
       return () => network.heal()
-    },
-  }
-}
-
-/** A member exits when it cannot sync. */
-function failingSyncs(members: readonly ServerProcess[]): Fault {
-  return {
-    kind: 'sync-error',
-    inject: async random => {
-      const member = draw(members, random)
-      const heal = await tamperWithSyncs(member.pid, { type: 'error' })
-      return async () => {
-        await heal()
-        await member.restart()
-      }
-    },
-  }
-}
-
-function slowSyncs(members: readonly ServerProcess[]): Fault {
-  return {
-    kind: 'slow-sync',
-    inject: random => {
-      const delayMs = 50 + random.integer(1_000)
-      return tamperWithSyncs(draw(members, random).pid, { type: 'delay', delayMs })
     },
   }
 }
