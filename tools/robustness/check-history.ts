@@ -1,7 +1,13 @@
 /** Checks a whole history: revisions, watches, and linearizability for each object. */
 import { checkRevisions } from './check-revisions.ts'
 import { checkWatches } from './check-watches.ts'
-import { describeOperation, type HistoryRecord, type Operation, type Version } from './history.ts'
+import {
+  describeOperation,
+  type HistoryRecord,
+  type Operation,
+  type Outcome,
+  type Version,
+} from './history.ts'
 import { linearize, type SearchBounds, type Stuck, type TimedOperation } from './linearizability.ts'
 import { objectModel } from './object-model.ts'
 import { RevisionLog } from './revision-log.ts'
@@ -32,12 +38,12 @@ type ByKey = ReadonlyMap<string, readonly TimedOperation<Operation>[]>
  * linearizability). A consistent list is a read of every object.
  */
 function operationsByKey(history: readonly HistoryRecord[], log: RevisionLog): ByKey {
-  const operations = history.filter(record => record.type === 'operation' && !record.isStale)
   const byKey = new Map<string, TimedOperation<Operation>[]>()
   const isComplete = log.isComplete()
-  for (const operation of operations as readonly Operation[]) {
-    const timed = timedOperation(operation, log, isComplete)
-    if (timed !== undefined) byKey.getOrInsertComputed(operation.key, () => []).push(timed)
+  for (const record of history) {
+    if (record.type !== 'operation' || record.isStale) continue
+    const timed = timedOperation(record, log, isComplete)
+    if (timed !== undefined) byKey.getOrInsertComputed(record.key, () => []).push(timed)
   }
   for (const record of history) {
     if (record.type !== 'list' || record.match !== 'consistent') continue
@@ -55,8 +61,9 @@ function readOperation(
   base: Pick<Operation, 'client' | 'key' | 'callMs' | 'returnMs'>,
   version: Version | undefined,
 ): Operation {
-  const outcome = version === undefined ? ({ type: 'failed', reason: 'NotFound' } as const) : null
-  return { type: 'operation', verb: 'get', ...base, outcome: outcome ?? { type: 'ok', version: version! } }
+  const outcome: Outcome =
+    version === undefined ? { type: 'failed', reason: 'NotFound' } : { type: 'ok', version }
+  return { type: 'operation', verb: 'get', ...base, outcome }
 }
 
 /**
