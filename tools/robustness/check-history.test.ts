@@ -233,7 +233,9 @@ test('a watch that is resumed, expires and lists again', () => {
     0-3 w watch 4: ADDED k v1@5, MODIFIED k v2@6
     4-5 w watch 6: BOOKMARK 6 expired
     6-7 w list = 9: k=v3@9
-    8-9 w watch 9:`)
+    8-9 w watch 9:
+    10-12 w watch 5: MODIFIED k v2@6
+    13-14 w watch 9:`)
 })
 
 test('watches that are not in order, repeat, miss or change events', () => {

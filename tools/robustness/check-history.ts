@@ -11,6 +11,7 @@ import {
 import { linearize, type SearchBounds, type Stuck, type TimedOperation } from './linearizability.ts'
 import { objectModel } from './object-model.ts'
 import { RevisionLog } from './revision-log.ts'
+import { UnknownOutcomes } from './unknown-outcomes.ts'
 
 export interface Verdict {
   /** One line or more for each. */
@@ -39,10 +40,10 @@ type ByKey = ReadonlyMap<string, readonly TimedOperation<Operation>[]>
  */
 function operationsByKey(history: readonly HistoryRecord[], log: RevisionLog): ByKey {
   const byKey = new Map<string, TimedOperation<Operation>[]>()
-  const isComplete = log.isComplete()
+  const unknown = new UnknownOutcomes(history, log)
   for (const record of history) {
     if (record.type !== 'operation' || record.isStale) continue
-    const timed = timedOperation(record, log, isComplete)
+    const timed = timedOperation(record, log, unknown)
     if (timed !== undefined) byKey.getOrInsertComputed(record.key, () => []).push(timed)
   }
   for (const record of history) {
@@ -68,27 +69,23 @@ function readOperation(
 
 /**
  * Undefined for an operation without information. A write of unknown outcome that was seen has happened, with the
- * revision at which it was seen; one that was not seen has not happened if the log is complete.
+ * revision at which it was seen.
  */
 function timedOperation(
   operation: Operation,
   log: RevisionLog,
-  isComplete: boolean,
+  unknown: UnknownOutcomes,
 ): TimedOperation<Operation> | undefined {
   const { verb, key, value, outcome, callMs, returnMs } = operation
   if (outcome.type === 'failed' && outcome.reason === 'Rejected') return undefined
   if (outcome.type !== 'unknown') return { operation, callMs, returnMs, isOptional: false }
   if (verb === 'get') return undefined
-  // The watched events of deletions do not say which operation they are of.
-  if (value === undefined) return { operation, callMs, returnMs: Infinity, isOptional: true }
-  const seen = log.ofValue(key, value)
-  if (seen === undefined) {
-    return isComplete ? undefined : { operation, callMs, returnMs: Infinity, isOptional: true }
+  const seen = value === undefined ? undefined : log.ofValue(key, value)
+  if (value === undefined || seen === undefined) {
+    return { operation, callMs: unknown.earliestMs(operation), returnMs: Infinity, isOptional: true }
   }
-  const known: Operation = {
-    ...operation,
-    outcome: { type: 'ok', version: { value, revision: seen.revision } },
-  }
+  const version = { value, revision: seen.revision }
+  const known: Operation = { ...operation, outcome: { type: 'ok', version } }
   return { operation: known, callMs, returnMs: Infinity, isOptional: false }
 }
 

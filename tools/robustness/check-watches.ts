@@ -82,24 +82,27 @@ function checkTypes(session: WatchSession, log: RevisionLog): string[] {
   })
 }
 
-/** A watcher continues where it was, or after a list. */
+/** A watcher continues where it was or before, or after a list. */
 function checkResumption(history: readonly HistoryRecord[], sessions: readonly WatchSession[]): string[] {
   const listed = new Map<string, Set<number>>()
   for (const record of history) {
     if (record.type !== 'list') continue
     listed.getOrInsertComputed(record.client, () => new Set<number>()).add(record.revision)
   }
-  const positions = new Map<string, WatchSession>()
-  return sessions.flatMap(session => {
-    const before = positions.get(session.client)
-    positions.set(session.client, session)
-    if (before === undefined || listed.get(session.client)?.has(session.afterRevision)) return []
-    const violations: string[] = []
-    if (before.end === 'expired') violations.push(`${nameOf(session)} follows 410 without a list`)
-    if (session.afterRevision > rangeOf(before).last) {
-      violations.push(`${nameOf(session)} leaves out what follows ${rangeOf(before).last}`)
-    }
-    return violations
+  return [...Map.groupBy(sessions, ({ client }) => client)].flatMap(([client, own]) => {
+    let position = Infinity
+    let before: WatchSession | undefined
+    return own.flatMap(session => {
+      const violations: string[] = []
+      if (listed.get(client)?.has(session.afterRevision)) position = session.afterRevision
+      else if (before?.end === 'expired') violations.push(`${nameOf(session)} follows 410 without a list`)
+      if (session.afterRevision > position)
+        violations.push(`${nameOf(session)} leaves out what follows ${position}`)
+      const { last } = rangeOf(session)
+      position = before === undefined ? last : Math.max(position, last)
+      before = session
+      return violations
+    })
   })
 }
 

@@ -26,11 +26,16 @@ test('a history is read as it was written, also when the run was killed in the m
   const path = join(await temporaryFolder(t), 'history.jsonl')
   {
     await using writer = new HistoryWriter(path)
-    for (const record of records) writer.write(record)
+    writer.write(records[0]!)
+    writer.write({ type: 'call', client: 'a', verb: 'create', key: 'k', value: 'v1', callMs: 0 })
+    for (const record of records.slice(1)) writer.write(record)
   }
   assert.deepEqual(await readHistory(path), records)
-  await appendFile(path, '{"type":"opera')
-  assert.deepEqual(await readHistory(path), records)
+  const call = { client: 'a', verb: 'update', key: 'k', value: 'v2', callMs: 4 } as const
+  await appendFile(path, `${JSON.stringify({ ...call, type: 'call' })}\n{"type":"opera`)
+  const outcome = { type: 'unknown', reason: 'the history ends before' }
+  const begun = { ...call, type: 'operation', returnMs: Infinity, outcome }
+  assert.deepEqual(await readHistory(path), [...records, begun])
 })
 
 test('a file that is no history is refused', async t => {

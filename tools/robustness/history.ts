@@ -1,7 +1,7 @@
 /**
  * What clients of a cluster have done and seen, as records in the order in which they were completed. Times are
- * milliseconds of one monotonic clock, revisions are resourceVersions. A file has one record in JSON per line, so that
- * a run that is killed leaves a history that can be checked.
+ * milliseconds of one monotonic clock, revisions are resourceVersions. A file has one record in JSON per line, and also
+ * the calls of writes, so that a run that is killed leaves a history that can be checked.
  */
 import { createWriteStream, type WriteStream } from 'node:fs'
 import { open } from 'node:fs/promises'
@@ -32,6 +32,9 @@ export interface Operation extends Interval {
   readonly isStale?: true
   readonly outcome: Outcome
 }
+
+/** A write that has begun. Each client has one request at a time. */
+export type CallRecord = Omit<Operation, 'type' | 'returnMs' | 'outcome'> & { readonly type: 'call' }
 
 export interface Interval {
   readonly callMs: number
@@ -106,7 +109,7 @@ export class HistoryWriter implements AsyncDisposable {
     this.#stream = createWriteStream(path)
   }
 
-  write(record: HistoryRecord): void {
+  write(record: HistoryRecord | CallRecord): void {
     this.#stream.write(`${JSON.stringify(record)}\n`)
   }
 
@@ -116,21 +119,42 @@ export class HistoryWriter implements AsyncDisposable {
   }
 }
 
-/** An incomplete last line, of a run that was killed, is ignored. Throws Error when the file is not a history. */
+/**
+ * An incomplete last line, of a run that was killed, is ignored; the outcome of writes that had begun is unknown.
+ * Throws Error when the file is not a history.
+ */
 export async function readHistory(path: string): Promise<HistoryRecord[]> {
   await using file = await open(path)
   const records: HistoryRecord[] = []
+  const pending = new Map<string, CallRecord>()
   let incomplete: Error | undefined
+  let number = 0
   for await (const line of file.readLines()) {
+    number++
     if (incomplete !== undefined) throw incomplete
-    try {
-      records.push(JSON.parse(line) as HistoryRecord)
-    } catch (error) {
-      incomplete = new Error(`${path}: line ${records.length + 1} is not JSON`, { cause: error })
+    const record = parseLine(line)
+    if (record === undefined) incomplete = new Error(`${path}: line ${number} is not JSON`)
+    else if (record.type === 'call') pending.set(record.client, record)
+    else {
+      if (record.type === 'operation') pending.delete(record.client)
+      records.push(record)
     }
   }
   if (records[0]?.type !== 'run') throw new Error(`${path}: not a history of this tool`)
-  return records
+  return [...records, ...pending.values().map(withoutOutcome)]
+}
+
+function parseLine(line: string): HistoryRecord | CallRecord | undefined {
+  try {
+    return JSON.parse(line) as HistoryRecord | CallRecord
+  } catch {
+    return undefined
+  }
+}
+
+function withoutOutcome(call: CallRecord): Operation {
+  const outcome = { type: 'unknown', reason: 'the history ends before' } as const
+  return { ...call, type: 'operation', returnMs: Infinity, outcome }
 }
 
 /** One line for messages. */

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks'
-import { HistoryWriter, type HistoryRecord, type Operation } from './history.ts'
+import { HistoryWriter, type CallRecord, type HistoryRecord, type Operation } from './history.ts'
 
 /** What has happened so far, for progress lines and the report. */
 export interface Tally {
@@ -31,7 +31,7 @@ export class Recorder implements AsyncDisposable {
     return performance.now()
   }
 
-  write(record: HistoryRecord): void {
+  write(record: HistoryRecord | CallRecord): void {
     this.#writer.write(record)
     if (record.type === 'operation') this.#count(record)
     if (record.type === 'watch') this.#watchedEvents += record.events.length

@@ -67,10 +67,9 @@ export class RevisionLog {
     return from >= to || this.#covered.some(range => range.after <= from && to <= range.last)
   }
 
-  /** True if watches have shown all writes from the first to the last one that is known. */
-  isComplete(): boolean {
-    const all = this.all()
-    return all.length > 0 && this.isCovered(all[0]!.revision - 1, all.at(-1)!.revision)
+  /** The revision up to which watches have shown all writes after this one. */
+  coveredUntil(revision: number): number {
+    return this.#covered.find(({ after, last }) => after <= revision && revision < last)?.last ?? revision
   }
 
   #add(write: LoggedWrite): void {

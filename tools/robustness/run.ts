@@ -150,19 +150,22 @@ class Session {
   /** Returns when the time is over, all faults are healed, and all requests have returned. */
   async #load(): Promise<void> {
     const { request, clients, recorder, print, signal } = this.#options
-    const over = AbortSignal.any([signal, AbortSignal.timeout(request.minutes * 60_000)])
+    const failed = new AbortController()
+    const over = AbortSignal.any([signal, failed.signal, AbortSignal.timeout(request.minutes * 60_000)])
     const startedMs = recorder.nowMs()
     const progress = setInterval(() => {
       print(describeProgress(recorder.nowMs() - startedMs, recorder.tally()))
     }, progressMs)
     const { keys: keyCount, pauseMs } = request
+    const work = clients.workers.map(each => {
+      return runWorkload({ ...each, recorder, random: this.#random(each.name), keyCount, pauseMs }, over)
+    })
+    const all = [this.#injectFaults(over), ...work]
     try {
-      const faults = this.#injectFaults(over)
-      const work = clients.workers.map(each => {
-        return runWorkload({ ...each, recorder, random: this.#random(each.name), keyCount, pauseMs }, over)
-      })
-      await Promise.all([faults, ...work])
+      await Promise.all(all)
     } finally {
+      failed.abort()
+      await Promise.allSettled(all)
       clearInterval(progress)
     }
   }

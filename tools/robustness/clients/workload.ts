@@ -55,6 +55,7 @@ export class RecordingClient {
     const { name, client, recorder } = this.#options
     const { key } = request
     const callMs = recorder.nowMs()
+    if (request.verb !== 'get') recorder.write({ type: 'call', client: name, ...request, callMs })
     const outcome = await client.perform(request, timeoutMs)
     const returnMs = recorder.nowMs()
     recorder.write({ type: 'operation', client: name, ...request, callMs, returnMs, outcome })

@@ -58,22 +58,36 @@ const missingDisk: MissingFault = { kind: 'full-disk', reason: 'a disk of its ow
 
 /** The disk shrinks to what is used, and space that the store has reserved is used up. */
 function fullDisk(disk: string, kubeconfig: string): Fault {
-  const resize = (bytes: number): void => {
-    execFileSync('mount', ['-o', `remount,size=${bytes}`, disk])
-  }
   return {
     kind: 'full-disk',
     inject: async () => {
-      const { blocks, bfree, bsize } = statfsSync(disk)
-      resize((blocks - bfree + spareBlocks) * bsize)
+      for (let attempt = 1; !isShrunk(disk); attempt++) {
+        if (attempt === shrinkAttemptsMax) throw new Error(`${disk} cannot be made smaller`)
+      }
       await writeUntilFull(kubeconfig)
-      return async () => resize(diskBytes)
+      return async () => resize(disk, diskBytes)
     },
   }
 }
 
-/** The store may allocate some between the measurement and the change, which then fails. */
+const shrinkAttemptsMax = 20
+
+/** False if the store has written meanwhile, so that the size is less than what is used. */
+function isShrunk(disk: string): boolean {
+  const { blocks, bfree, bsize } = statfsSync(disk)
+  try {
+    resize(disk, (blocks - bfree + spareBlocks) * bsize)
+    return true
+  } catch {
+    return false
+  }
+}
+
 const spareBlocks = 16
+
+function resize(disk: string, bytes: number): void {
+  execFileSync('mount', ['-o', `remount,size=${bytes}`, disk], { stdio: 'ignore' })
+}
 
 /** With ever smaller writes, until the smallest do not fit either. */
 async function writeUntilFull(kubeconfig: string): Promise<void> {
