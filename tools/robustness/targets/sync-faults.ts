@@ -42,8 +42,12 @@ export async function tamperWithSyncs(pid: number, tampering: SyncTampering): Pr
   }
   return async () => {
     strace.kill('SIGTERM')
+    // It can hang when the process exits at the same time. The kernel detaches when it is killed.
+    const killing = setTimeout(() => strace.kill('SIGKILL'), detachMsMax)
     await exited
+    clearTimeout(killing)
   }
 }
 
 const attachMsMax = 10_000
+const detachMsMax = 2_000
