@@ -59,6 +59,19 @@ test('a write of what an object was before another API server has changed it is 
   assert.deepEqual((await ahead.request('GET', `${maps}/a`)).body['data'], { k: '1' })
 })
 
+test('an update is validated against what another API server has written', async t => {
+  const { ahead, behind, close } = await twoServers(t)
+  await ahead.request('POST', maps, { ...configMap('a', '1'), immutable: true })
+  assert.equal((await behind.request('GET', `${maps}/a`)).code, 200)
+  assert.equal((await behind.request('PUT', `${maps}/a`, configMap('a', '2'))).code, 422)
+  close()
+  await ahead.request('DELETE', `${maps}/a`)
+  const { body } = await ahead.request('POST', maps, configMap('a', '2'))
+  const updated = await behind.request('PUT', `${maps}/a`, { ...body, data: { k: '3' } })
+  assert.deepEqual([updated.code, updated.body['data']], [200, { k: '3' }], updated.text)
+  assert.equal((await behind.request('PUT', `${maps}/a`, configMap('a', '4'))).code, 200)
+})
+
 test('an apply that is overtaken by a create applies to what was created', async t => {
   const store = await MemoryStore.open({ platform })
   let overtake: (() => Promise<unknown>) | undefined

@@ -3,7 +3,7 @@
  * the client specified a resourceVersion.
  */
 import { ignoreManagedFieldsTimestamps } from '#/api/apply.ts'
-import { conflict, notFound, optimisticLockErrorMessage } from '#/api/errors.ts'
+import { ApiError, conflict, isApiError, notFound, optimisticLockErrorMessage } from '#/api/errors.ts'
 import { invalidObject } from '#/api/field-error.ts'
 import type { SubresourceStrategy } from '#/api/kind-rules.ts'
 import { jsonOf, objectOf, type KubernetesObject } from '#/api/metadata.ts'
@@ -69,7 +69,7 @@ export async function updateObject(
       // Another request has created it meanwhile.
       current = await readStore(registry, key)
     } else {
-      const outcome = await tryUpdate({ registry, request, update }, current)
+      const outcome = await tryUpdateLatest({ registry, request, update }, current)
       if ('stored' in outcome) {
         await registry.genericHooks?.afterUpdate?.(registry, request, outcome.stored)
         return { stored: outcome.stored, created: false }
@@ -91,6 +91,19 @@ interface Updating {
   readonly update: Update
 }
 
+/** An error is final only if it is about the latest version: the cache may be behind another API server. */
+async function tryUpdateLatest(updating: Updating, current: StoredObject): Promise<Outcome> {
+  try {
+    return await tryUpdate(updating, current)
+  } catch (error) {
+    // After an error of the store, the update may have been written.
+    if (!(error instanceof ApiError) || isApiError(error, 'ServiceUnavailable')) throw error
+    const stored = await readStore(updating.registry, current.key)
+    if (stored?.revision === current.revision) throw error
+    return { current: stored }
+  }
+}
+
 async function tryUpdate(updating: Updating, current: StoredObject): Promise<Outcome> {
   const { registry, request, update } = updating
   const { subresource } = request
@@ -101,8 +114,7 @@ async function tryUpdate(updating: Updating, current: StoredObject): Promise<Out
   const seen = await convertTo(resource, oldObject, resource)
   const changed = await update.change(seen)
   const subject = subjectOf(request, request.name)
-  const refreshed = await checkVersion(updating, changed, current)
-  if (refreshed !== current) return { current: refreshed }
+  checkVersion(request, changed, current)
   const identified = withObjectMetaOf(changed, oldObject, subject)
   const defaulted = await convertTo(resource, withDefaults(rules, identified), internalVersionOf(resource))
   const now = formatTime(registry.platform.clock.now())
@@ -302,19 +314,12 @@ export async function removeObject(
   return { revision: result.revision }
 }
 
-/**
- * Checks the resourceVersion sent by the client, against the store if the cache may be stale. Returns the
- * version to update.
- */
-async function checkVersion(
-  { registry, request }: Updating,
-  changed: KubernetesObject,
-  current: StoredObject,
-): Promise<StoredObject | undefined> {
+/** The resourceVersion sent by the client must be the current one. */
+function checkVersion(request: WriteRequest, changed: KubernetesObject, current: StoredObject): void {
   const sent = changed.metadata.resourceVersion
   const isGiven = sent !== undefined && sent !== '' && sent !== '0'
   if (!isGiven) {
-    if (rulesOf(request.resource).allowUnconditionalUpdate !== false) return current
+    if (rulesOf(request.resource).allowUnconditionalUpdate !== false) return
     throw invalidObject(kindSubject(request), [
       {
         reason: 'FieldValueInvalid',
@@ -324,9 +329,6 @@ async function checkVersion(
       },
     ])
   }
-  if (sent === String(current.revision)) return current
-  const stored = await readStore(registry, current.key)
-  if (stored === undefined) return undefined
-  if (stored.revision !== current.revision && sent === String(stored.revision)) return stored
+  if (sent === String(current.revision)) return
   throw conflict(subjectOf(request, request.name), optimisticLockErrorMessage)
 }
