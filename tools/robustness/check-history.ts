@@ -9,7 +9,7 @@ import {
   type Version,
 } from './history.ts'
 import { linearize, type SearchBounds, type Stuck, type TimedOperation } from './linearizability.ts'
-import { objectModel } from './object-model.ts'
+import { objectModelOf } from './object-model.ts'
 import { RevisionLog } from './revision-log.ts'
 import { UnknownOutcomes } from './unknown-outcomes.ts'
 
@@ -25,7 +25,8 @@ export function checkHistory(history: readonly HistoryRecord[], bounds?: SearchB
   const violations = [...checkRevisions(history, log), ...checkWatches(history, log)]
   const undecided: string[] = []
   for (const [key, operations] of operationsByKey(history, log)) {
-    const result = linearize(objectModel, operations, bounds)
+    const model = objectModelOf(revision => log.nextOf(key, revision))
+    const result = linearize(model, operations, bounds)
     if (result.type === 'violation') violations.push(describeStuck(key, result.stuck))
     if (result.type === 'undecided') undecided.push(key)
   }

@@ -3,7 +3,7 @@
  * watch that is resumed has no gap, and at rest every watcher has seen the last write.
  */
 import type { HistoryRecord, WatchedEvent, WatchSession } from './history.ts'
-import { rangeOf, type LoggedWrite, type RevisionLog } from './revision-log.ts'
+import { firstIndexAfter, rangeOf, type LoggedWrite, type RevisionLog } from './revision-log.ts'
 
 /** One line for each violation. */
 export function checkWatches(history: readonly HistoryRecord[], log: RevisionLog): string[] {
@@ -46,22 +46,12 @@ function checkCompleteness(session: WatchSession, all: readonly LoggedWrite[]): 
     session.events.filter(({ type }) => type !== 'BOOKMARK').map(({ revision }) => revision),
   )
   return all
-    .slice(firstAfter(all, after), firstAfter(all, last))
+    .slice(firstIndexAfter(all, after), firstIndexAfter(all, last))
     .filter(({ revision }) => !seen.has(revision))
     .map(({ key, value, revision, source }) => {
       const missing = `${key} ${value ?? 'deleted'} at ${revision}, known from ${source}`
       return `${nameOf(session)} misses a write before its position ${last}: ${missing}`
     })
-}
-
-function firstAfter(all: readonly LoggedWrite[], revision: number): number {
-  let [low, high] = [0, all.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (all[middle]!.revision <= revision) low = middle + 1
-    else high = middle
-  }
-  return low
 }
 
 /** The first write of an object is ADDED, later ones are MODIFIED; DELETED has the last content. */

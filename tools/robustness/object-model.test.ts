@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Operation } from './history.ts'
-import { objectModel, type ObjectState } from './object-model.ts'
+import { objectModelOf, type NextWrite, type ObjectState } from './object-model.ts'
 import { historyOf } from './test-history.ts'
 
 const absent: ObjectState = { value: undefined, revision: undefined, revisionMin: 4 }
@@ -11,9 +11,23 @@ const unread: ObjectState = { value: 'v1', revision: undefined, revisionMin: 5 }
 
 /** The expected state as text; undefined if the operation is impossible. */
 function check(state: ObjectState, operation: string, expected: string | undefined): void {
+  checkWatched(undefined, operation, { state, expected })
+}
+
+interface Expectation {
+  readonly state: ObjectState
+  readonly expected: string | undefined
+}
+
+function checkWatched(
+  next: NextWrite | undefined,
+  operation: string,
+  { state, expected }: Expectation,
+): void {
+  const model = objectModelOf(() => next)
   const [record] = historyOf(`0-1 a ${operation}`)
-  const next = objectModel.step(state, record as Operation)
-  assert.equal(next && objectModel.describe(next), expected, operation)
+  const after = model.step(state, record as Operation)
+  assert.equal(after && model.describe(after), expected, operation)
 }
 
 test('writes need the right state, and a higher revision than all before', () => {
@@ -62,4 +76,18 @@ test('a write with an unknown revision is at the one that is read, or that a pre
   check(unread, 'update k v2 if 7 = 8', 'v2 at 8')
   check(unread, 'update k v2 if 7 = Conflict', 'v1 at more than 5')
   check(unread, 'update k v2 if 5 = 8', undefined)
+})
+
+test('a write is the next one that a watch has shown', () => {
+  const state = present
+  const deletion = { revision: 8, value: undefined }
+  checkWatched(deletion, 'delete k = ok', { state, expected: 'absent after 8' })
+  checkWatched(deletion, 'delete k = ?', { state, expected: 'absent after 8' })
+  checkWatched(deletion, 'update k v2 = 9', { state, expected: undefined })
+  const update = { revision: 7, value: 'v2' }
+  checkWatched(update, 'update k v2 = 7', { state, expected: 'v2 at 7' })
+  checkWatched(update, 'update k v2 = 9', { state, expected: undefined })
+  checkWatched(update, 'update k v3 = 9', { state, expected: undefined })
+  checkWatched(update, 'delete k = ok', { state, expected: undefined })
+  checkWatched(update, 'get k = v1@5', { state, expected: 'v1 at 5' })
 })

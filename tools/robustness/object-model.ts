@@ -15,9 +15,27 @@ export interface ObjectState {
   readonly revisionMin: number
 }
 
-export const objectModel: Model<ObjectState, Operation> = {
+/** A write that is known to be the next one of the object, with its revision. */
+export interface NextWrite {
+  readonly revision: number
+  /** Undefined for a deletion. */
+  readonly value: string | undefined
+}
+
+/**
+ * `nextWriteAfter` returns the first write after a revision, where all are known from a watch: it decides which write
+ * of several is the next. Without it the model is the same, but a search for an order has more choices.
+ */
+export function objectModelOf(
+  nextWriteAfter: (revision: number) => NextWrite | undefined,
+): Model<ObjectState, Operation> {
+  return { ...objectModel, step: (state, operation) => step(state, operation, nextWriteAfter) }
+}
+
+type NextWriteAfter = Parameters<typeof objectModelOf>[0]
+
+const objectModel: Omit<Model<ObjectState, Operation>, 'step'> = {
   initial: { value: undefined, revision: undefined, revisionMin: 0 },
-  step,
   describe: ({ value, revision, revisionMin }) =>
     value === undefined
       ? `absent after ${revisionMin}`
@@ -29,13 +47,25 @@ export const objectModel: Model<ObjectState, Operation> = {
   },
 }
 
-function step(state: ObjectState, operation: Operation): ObjectState | undefined {
-  const { outcome } = operation
+function step(
+  state: ObjectState,
+  operation: Operation,
+  nextWriteAfter: NextWriteAfter,
+): ObjectState | undefined {
+  const { verb, outcome } = operation
   if (outcome.type === 'failed') return failed(state, operation, outcome.reason)
-  if (outcome.type === 'unknown') return written(state, operation, undefined)
-  const { version } = outcome
-  if (operation.verb === 'get') return version && read(state, version)
-  return written(state, operation, version?.revision)
+  const version = outcome.type === 'ok' ? outcome.version : undefined
+  if (verb === 'get') return version && read(state, version)
+  const after = written(state, operation, version?.revision)
+  return after && asWatched(after, nextWriteAfter(state.revision ?? state.revisionMin))
+}
+
+/** The state after a write, if it is the one that a watch has shown. */
+function asWatched(state: ObjectState, next: NextWrite | undefined): ObjectState | undefined {
+  if (next === undefined) return state
+  const { value, revision } = next
+  if (state.value !== value) return undefined
+  return value === undefined ? { ...state, revisionMin: revision } : atRevision(state, revision)
 }
 
 function read(state: ObjectState, { value, revision }: Version): ObjectState | undefined {

@@ -53,13 +53,14 @@ export class RevisionLog {
   /** The last write of a key up to this revision. */
   lastOf(key: string, revision: number): LoggedWrite | undefined {
     const writes = this.ofKey(key)
-    let [low, high] = [0, writes.length]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (writes[middle]!.revision <= revision) low = middle + 1
-      else high = middle
-    }
-    return writes[low - 1]
+    return writes[firstIndexAfter(writes, revision) - 1]
+  }
+
+  /** The first write of a key after this revision, if a watch has shown that there is none between. */
+  nextOf(key: string, revision: number): LoggedWrite | undefined {
+    const writes = this.ofKey(key)
+    const next = writes[firstIndexAfter(writes, revision)]
+    return next !== undefined && this.isCovered(revision, next.revision) ? next : undefined
   }
 
   /** True if a watch has shown all writes after `from` up to `to`, so that none is missing here. */
@@ -77,6 +78,17 @@ export class RevisionLog {
     this.#byKey.getOrInsertComputed(write.key, () => []).push(write)
     if (write.value !== undefined) this.#byValue.set(`${write.key} ${write.value}`, write)
   }
+}
+
+/** The index of the first write after a revision, in the order of revisions. */
+export function firstIndexAfter(writes: readonly LoggedWrite[], revision: number): number {
+  let [low, high] = [0, writes.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (writes[middle]!.revision <= revision) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 /** Revisions after `after`, up to `last`. */
