@@ -4,6 +4,7 @@
  */
 import { quote } from '#/api/text/quote.ts'
 import type { Clock, Log } from '#/platform/platform.ts'
+import { ThrottledLog } from '#/platform/throttled-log.ts'
 import type { ApiResponse } from './request.ts'
 
 export type HealthEndpoint = 'healthz' | 'livez' | 'readyz'
@@ -25,14 +26,14 @@ const everywhere: readonly HealthEndpoint[] = ['healthz', 'livez', 'readyz']
 
 export class Health {
   readonly #clock: Clock
-  readonly #log: Log
+  readonly #log: ThrottledLog
   readonly #checkTimeoutMs: number
   readonly #checks: HealthCheck[]
   #isStopping = false
 
   constructor({ clock, log, checkTimeoutMs = 2_000 }: HealthOptions) {
     this.#clock = clock
-    this.#log = log
+    this.#log = new ThrottledLog({ clock, log })
     this.#checkTimeoutMs = checkTimeoutMs
     const shutdown = (): void => {
       if (this.#isStopping) throw new Error('process is shutting down')
@@ -79,7 +80,11 @@ export class Health {
         const failure = await this.#run(check)
         if (failure === undefined) return `[+]${check.name} ok\n`
         failed.push(check.name)
-        this.#log.warn('health check failed', { endpoint, check: check.name, error: failure })
+        this.#log.warn(`${endpoint} ${check.name}`, 'health check failed', {
+          endpoint,
+          check: check.name,
+          error: failure,
+        })
         return `[-]${check.name} failed: reason withheld\n`
       }),
     )

@@ -22,10 +22,6 @@ export class Alarms implements StoreAlarms {
     signal.addEventListener('abort', () => this.#listeners.delete(listener), { once: true })
   }
 
-  has(type: StoreAlarmType): boolean {
-    return this.#raised.has(type)
-  }
-
   /** An alarm that is raised already keeps its first message. */
   raise(type: StoreAlarmType, message: string): void {
     if (this.#raised.has(type)) return

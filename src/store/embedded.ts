@@ -6,6 +6,7 @@
  */
 import { dirname, join } from 'node:path'
 import type { Platform, Timer } from '#/platform/platform.ts'
+import { ThrottledLog } from '#/platform/throttled-log.ts'
 import { Alarms } from './alarms.ts'
 import { describeDamage, StoreDamagedError, type Damage } from './embedded/damage.ts'
 import { migrateFormat1 } from './embedded/format-1.ts'
@@ -87,9 +88,11 @@ export class EmbeddedStore extends LocalStore {
     const garbage = history.load(content.versions)
     const find = history.find.bind(history)
     const alarms = new Alarms(platform)
+    const throttled = new ThrottledLog(platform)
     const onDamage = (damage: Damage): void => {
-      log.error('Store is damaged', { ...damage, folder })
-      alarms.raise('CORRUPT', describeDamage(damage))
+      const text = describeDamage(damage)
+      throttled.error(text, 'Store is damaged', { ...damage, folder })
+      alarms.raise('CORRUPT', text)
     }
     const storeId = content.storeId ?? random.uuid('store id')
     const { onSync, quotaBytes = 0, scrubMs = defaultScrubMs } = options

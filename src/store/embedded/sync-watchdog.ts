@@ -3,6 +3,7 @@
  * armed again only if a sync runs when it fires: a fast disk costs one timer per second.
  */
 import type { Clock, FileStep, FileWriter, Log, Timer } from '#/platform/platform.ts'
+import { ThrottledLog } from '#/platform/throttled-log.ts'
 import type { Alarms } from '../alarms.ts'
 
 export interface SyncWatchdogOptions {
@@ -15,12 +16,15 @@ export interface SyncWatchdogOptions {
 
 export class SyncWatchdog implements Disposable {
   readonly #options: SyncWatchdogOptions
-  /** Monotonic times at which the running syncs were begun, oldest first. */
-  readonly #running = new Set<{ readonly startMs: number; isReported: boolean }>()
+  readonly #log: ThrottledLog
+  /** Monotonic time at which the running sync was begun; the journal has one at a time. */
+  #startMs: number | undefined
+  #isReported = false
   #timer: Timer | undefined
 
   constructor(options: SyncWatchdogOptions) {
     this.#options = options
+    this.#log = new ThrottledLog(options)
   }
 
   /** Adds the supervision to a writer. */
@@ -36,39 +40,40 @@ export class SyncWatchdog implements Disposable {
   }
 
   async #measure(writer: FileWriter, steps: readonly FileStep[]): Promise<void> {
-    const { clock, log, alarms, onSync } = this.#options
-    const sync = { startMs: clock.monotonicMs(), isReported: false }
-    this.#running.add(sync)
+    const { clock } = this.#options
+    const startMs = clock.monotonicMs()
+    this.#startMs = startMs
     this.#timer ??= clock.setTimer(slowSyncMs, () => this.#check())
     try {
       await writer.perform(steps)
     } finally {
-      this.#running.delete(sync)
-      const tookMs = clock.monotonicMs() - sync.startMs
-      onSync?.(tookMs / 1_000)
-      if (tookMs >= slowSyncMs) log.warn('slow fdatasync', { tookMs, expectedMs: slowSyncMs })
-      if (alarms.has('STALL') && this.#stalled() === undefined) alarms.clear('STALL')
+      this.#end(clock.monotonicMs() - startMs)
     }
+  }
+
+  #end(tookMs: number): void {
+    const { alarms, onSync } = this.#options
+    this.#startMs = undefined
+    onSync?.(tookMs / 1_000)
+    if (tookMs < slowSyncMs) return
+    this.#isReported = false
+    this.#log.warn('slow', 'slow fdatasync', { tookMs, expectedMs: slowSyncMs })
+    alarms.clear('STALL')
   }
 
   #check(): void {
-    const { clock, log, alarms } = this.#options
+    const { clock, alarms } = this.#options
     this.#timer = undefined
-    const nowMs = clock.monotonicMs()
-    for (const sync of this.#running) {
-      if (sync.isReported || nowMs - sync.startMs < slowSyncMs) continue
-      sync.isReported = true
-      log.warn('fdatasync has not returned', { forMs: nowMs - sync.startMs })
+    if (this.#startMs === undefined) return
+    const forMs = clock.monotonicMs() - this.#startMs
+    if (forMs >= slowSyncMs && !this.#isReported) {
+      this.#isReported = true
+      this.#log.warn('running', 'fdatasync has not returned', { forMs })
     }
-    const stalled = this.#stalled()
-    if (stalled)
+    if (forMs >= stallMs) {
       alarms.raise('STALL', `the disk of the store has not completed a sync for ${stallMs / 1_000} s`)
-    if (this.#running.size > 0) this.#timer = clock.setTimer(slowSyncMs, () => this.#check())
-  }
-
-  #stalled(): object | undefined {
-    const sinceMs = this.#options.clock.monotonicMs() - stallMs
-    return [...this.#running].find(({ startMs }) => startMs <= sinceMs)
+    }
+    this.#timer = clock.setTimer(slowSyncMs, () => this.#check())
   }
 }
 
