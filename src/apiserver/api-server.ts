@@ -417,7 +417,8 @@ async function whenAvailable(
       return await work()
     } catch (error) {
       const isLater = isApiError(error, 'ServiceUnavailable') || isApiError(error, 'Timeout')
-      const isUnavailable = error instanceof StoreError && error.reason === 'unavailable'
+      const cause = isApiError(error) ? error.cause : error
+      const isUnavailable = cause instanceof StoreError && ['unavailable', 'full'].includes(cause.reason)
       if (signal.aborted || !(isLater || isUnavailable)) throw error
       log.warn('store unavailable, retrying bootstrap', { error })
       await clock.sleep(storeRetryMs, signal)

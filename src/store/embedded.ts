@@ -46,6 +46,7 @@ export class EmbeddedStore extends LocalStore {
   readonly #timers = new Set<Timer>()
   /** Number of the segment that was verified last. */
   #scrubbed = 0
+  #scrubbing: Promise<void> | undefined
   readonly #closing = new AbortController()
   /** Size of all objects and their history, and its limit. */
   readonly space: Pick<Space, 'usedBytes' | 'quotaBytes'>
@@ -111,6 +112,7 @@ export class EmbeddedStore extends LocalStore {
     store.#later(reserveDelayMs, () => store.#journal.reserve())
     store.#refreshWhileFull(space)
     store.#scrubLater(scrubMs)
+    await space.refresh()
     return store
   }
 
@@ -118,6 +120,7 @@ export class EmbeddedStore extends LocalStore {
     this.#closing.abort()
     for (const timer of this.#timers) timer.cancel()
     await super[Symbol.asyncDispose]()
+    await this.#scrubbing
     this.#watchdog[Symbol.dispose]()
     await this.#lock[Symbol.asyncDispose]()
   }
@@ -125,13 +128,17 @@ export class EmbeddedStore extends LocalStore {
   /** The alarm is cleared when there is space again. */
   #refreshWhileFull(space: Space): void {
     const isFull = (): boolean => this.alarms.current.some(({ type }) => type === 'NOSPACE')
+    let isRunning = false
     const later = (): void =>
       this.#later(refreshMs, async () => {
         await space.refresh()
-        if (isFull()) later()
+        isRunning = isFull()
+        if (isRunning) later()
       })
     const onChange: AlarmListener = ({ type }, change) => {
-      if (type === 'NOSPACE' && change === 'raised') later()
+      if (type !== 'NOSPACE' || change !== 'raised' || isRunning) return
+      isRunning = true
+      later()
     }
     this.alarms.onChange(onChange, this.#closing.signal)
   }
@@ -141,7 +148,7 @@ export class EmbeddedStore extends LocalStore {
     const delayMs = passMs / Math.max(1, this.#journal.sealedCount)
     const timer = this.#platform.clock.setTimer(delayMs, () => {
       this.#timers.delete(timer)
-      void this.#scrub(passMs)
+      this.#scrubbing = this.#scrub(passMs)
     })
     this.#timers.add(timer)
   }
@@ -152,6 +159,7 @@ export class EmbeddedStore extends LocalStore {
   }
 
   #later(delayMs: number, work: () => Promise<void>): void {
+    if (this.#closing.signal.aborted) return
     const { clock, log } = this.#platform
     const timer = clock.setTimer(delayMs, () => {
       this.#timers.delete(timer)

@@ -279,7 +279,8 @@ export class SegmentJournal implements Journal {
     const reserveBytes = Math.min(reserveBytesMax, this.#options.segmentBytesMax)
     if (positionBytes - endBytes >= reserveBytes && !this.#isDiskFull) return
     const missingBytes = endBytes + reserveBytes + extensionBytes - positionBytes
-    const bytes = new Uint8Array(Math.max(missingBytes, extensionBytes))
+    // On a full disk only a step is tried.
+    const bytes = new Uint8Array(this.#isDiskFull ? extensionBytes : missingBytes)
     segment.fileBytes += bytes.length
     try {
       await this.#writer.perform([{ type: 'write', path: this.#path(segment), positionBytes, bytes }])
