@@ -135,15 +135,19 @@ export class SegmentJournal implements Journal {
     const { sealed } = this.#segments
     const segment = sealed.find(({ header }) => header.last > after) ?? sealed[0]
     if (segment === undefined) return undefined
-    try {
-      for await (const _ of verifiedRecords(segment, this.#options)) if (this.#closing.signal.aborted) break
-    } catch (error) {
-      // A segment that was rewritten meanwhile has no file any more.
-      const isReplaced = !this.#segments.all.includes(segment) || this.#closing.signal.aborted
-      if (!isReplaced && !(error instanceof StoreError)) {
-        this.#options.onDamage({ file: segment.name, reason: `cannot be read: ${messageOf(error)}` })
-      }
+    let damage: Damage | undefined
+    const onDamage = (found: Damage): void => {
+      damage = found
     }
+    try {
+      for await (const _ of verifiedRecords(segment, { ...this.#options, onDamage }))
+        if (this.#closing.signal.aborted) break
+    } catch (error) {
+      damage ??= { file: segment.name, reason: `cannot be read: ${messageOf(error)}` }
+    }
+    // The file of a segment that was rewritten meanwhile is gone or has other content.
+    const isReplaced = !this.#segments.all.includes(segment)
+    if (damage && !isReplaced && !this.#closing.signal.aborted) this.#options.onDamage(damage)
     return segment.header.last
   }
 

@@ -1,0 +1,87 @@
+/** The scrubber of the embedded store, on a simulated disk. */
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+import type { Files, Platform } from '#/platform/platform.ts'
+import { Simulation } from '#/platform/simulated.ts'
+import { EmbeddedStore } from './embedded.ts'
+
+const kibibyte = 1024
+const minuteMs = 60_000
+
+test('the scrubber reads each sealed segment once in a pass', async t => {
+  const { simulation, store, reads } = await openStore(t)
+  await simulation.advance(30 * minuteMs)
+  assert.deepEqual(reads, [], 'there is no sealed segment')
+  for (let number = 0; number < 5; number++) {
+    await simulation.run(store.create(`/registry/k${number}`, Buffer.alloc(70 * kibibyte, 'x')))
+  }
+  const sealed = [1, 2, 3, 4].map(number => `/store/0000000${number}.log`)
+  await simulation.advance(20 * minuteMs)
+  reads.splice(0)
+  await simulation.advance(10 * minuteMs)
+  assert.deepEqual(reads.toSorted(), sealed)
+  assert.deepEqual(store.alarms.current, [])
+})
+
+test('a segment that cannot be read any more raises the alarm CORRUPT', async t => {
+  const { simulation, host, store } = await openStore(t)
+  for (const key of ['/registry/a', '/registry/b']) {
+    await simulation.run(store.create(key, Buffer.alloc(70 * kibibyte, 'x')))
+  }
+  host.disk.setFaults({ readErrorRate: 1 })
+  await simulation.advance(20 * minuteMs)
+  assert.deepEqual(store.alarms.current, [
+    { type: 'CORRUPT', message: '00000001.log: cannot be read: EIO: read' },
+  ])
+})
+
+test('segments that are rewritten while they are verified are not taken for damaged', async t => {
+  for (let seed = 1; seed <= 8; seed++) {
+    const { simulation, store, reads } = await openStore(t, { seed, scrubMs: 2_000 })
+    const revisions = new Map<string, number>()
+    for (let round = 0; round < 200; round++) {
+      const key = `/registry/k${simulation.random.integer('key', 20)}`
+      const value = Buffer.alloc(5 * kibibyte, 'x')
+      const expectedRevision = revisions.get(key)
+      const result = await simulation.run(
+        expectedRevision === undefined
+          ? store.create(key, value)
+          : store.update(key, value, { expectedRevision }),
+      )
+      assert.ok(result.written)
+      revisions.set(key, result.revision)
+      if (round % 10 === 9) await simulation.run(store.compact(result.revision))
+      await simulation.advance(simulation.random.integer('pause', 200))
+    }
+    assert.ok(reads.length > 10, 'segments are verified')
+    assert.deepEqual(store.alarms.current, [], `seed ${seed}`)
+  }
+})
+
+async function openStore(t: TestContext, { seed = 1, scrubMs = 10 * minuteMs } = {}) {
+  const simulation = new Simulation({ seed })
+  const host = simulation.host('a')
+  const reads: string[] = []
+  const { clock, random, network, processes, log } = host
+  const files: Files = new Proxy(host.files, {
+    get: (target, name: keyof Files) => {
+      if (name !== 'read') return target[name].bind(target)
+      return (path: string) => {
+        reads.push(path)
+        return target.read(path)
+      }
+    },
+  })
+  const platform: Platform = { clock, random, network, processes, log, files }
+  const opening = EmbeddedStore.open({
+    platform,
+    folder: '/store',
+    segmentBytesMax: 64 * kibibyte,
+    cacheBytesMax: 0,
+    scrubMs,
+  })
+  const store = await simulation.run(opening)
+  reads.splice(0)
+  t.after(() => simulation.run(store[Symbol.asyncDispose]()))
+  return { simulation, host, store, reads }
+}
