@@ -58,7 +58,9 @@ import {
   describeStore,
   encryptStore,
   openStore,
+  startSnapshots,
   type EncryptedStore,
+  type SnapshotSettings,
   type StoreSettings,
 } from '#/cluster/open-store.ts'
 import {
@@ -87,6 +89,8 @@ export interface ClusterOptions {
   /** 0 selects a free port. */
   readonly port: number
   readonly store: StoreSettings
+  /** Scheduled snapshots of the embedded store; none when absent. */
+  readonly snapshots?: SnapshotSettings
   /** The serving certificate; one of the cluster's CA when absent. */
   readonly servingCertificate?: KeyAndCertificate
   /** Overrides of the defaults. */
@@ -218,6 +222,7 @@ export class Cluster implements AsyncDisposable {
     onProgress(`store: ${describeStore(this.#options.store)}`)
     await this.#startApiServer({ store: opened.store, settings, certificates, audit, node })
     this.#runEncryptionMaintenance(opened, settings)
+    this.#started.use(await startSnapshots(this.#options))
     await this.#startControlPlane({ certificates, settings, scheduler, node })
     void this.#keepCertificates(certificates, settings, node)
     this.#isReady = true
@@ -254,10 +259,7 @@ export class Cluster implements AsyncDisposable {
 
   #readSettings(): Promise<ApiServerSettings> {
     const { platform, apiServer = {} } = this.#options
-    return readApiServerSettings(apiServer, {
-      platform,
-      defaults,
-    })
+    return readApiServerSettings(apiServer, { platform, defaults })
   }
 
   /** Disposed after the API server, so that all audit events are flushed. */

@@ -17,7 +17,15 @@ const commands: CommandTable = {
     load: () => import('#/commands/generate.ts'),
   },
   image: { summary: 'Load images into a cluster', load: () => import('#/commands/image.ts') },
+  snapshot: {
+    summary: 'Save and restore the objects of a cluster',
+    load: () => import('#/commands/snapshot.ts'),
+  },
   status: { summary: 'Show the status of a cluster', load: () => import('#/commands/status.ts') },
+  store: {
+    summary: 'Verify, repair and migrate the store of a cluster',
+    load: () => import('#/commands/store.ts'),
+  },
   testserver: {
     summary: 'Run a throwaway cluster for tests',
     load: () => import('#/commands/testserver.ts'),

@@ -6,6 +6,7 @@ import type { ApiServerSettings } from '#/apiserver/settings.ts'
 import type { GrpcConnect } from '#/platform/grpc.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { MemoryStore } from '#/store/memory.ts'
+import type { StorePlace } from '#/store/snapshot.ts'
 import type { Store } from '#/store/store.ts'
 
 export type StoreSettings =
@@ -33,11 +34,9 @@ async function openBackend({ platform, folder, store, loadGrpc, metrics }: OpenS
   switch (store.type) {
     case 'embedded': {
       const { EmbeddedStore } = await import('#/store/embedded.ts')
-      const markCopy = join(folder, 'pki', 'store.mark')
       const embedded = await EmbeddedStore.open({
         platform,
-        folder: join(folder, 'store'),
-        markCopy,
+        ...embeddedStorePlace(folder),
         quotaBytes: store.quotaBytes ?? defaultQuotaBytes,
         onSync: metrics.observeSync,
       })
@@ -55,6 +54,44 @@ async function openBackend({ platform, folder, store, loadGrpc, metrics }: OpenS
 
 /** The default of etcd: all objects are also in the memory of this process. */
 const defaultQuotaBytes = 2 * 1024 ** 3
+
+/** The files of the embedded store of a cluster. */
+export function embeddedStorePlace(folder: string): StorePlace {
+  return { folder: join(folder, 'store'), markCopy: join(folder, 'pki', 'store.mark') }
+}
+
+/** The folder of the scheduled snapshots of a cluster. */
+export function snapshotsFolder(folder: string): string {
+  return join(folder, 'snapshots')
+}
+
+export interface SnapshotSettings {
+  readonly intervalMs: number
+  /** Number of snapshots that are kept. */
+  readonly retention: number
+}
+
+/** Takes snapshots of an embedded store until disposed. */
+export async function startSnapshots(options: {
+  readonly platform: Platform
+  readonly folder: string
+  readonly store: StoreSettings
+  readonly snapshots?: SnapshotSettings
+}): Promise<AsyncDisposable> {
+  const { platform, folder, store, snapshots } = options
+  const started = new AsyncDisposableStack()
+  if (store.type !== 'embedded' || snapshots === undefined) return started
+  const { SnapshotSchedule } = await import('#/store/snapshot-schedule.ts')
+  const place = embeddedStorePlace(folder)
+  const schedule = new SnapshotSchedule({ ...snapshots, platform, place, folder: snapshotsFolder(folder) })
+  const stopping = new AbortController()
+  const running = schedule.run(stopping.signal)
+  started.defer(async () => {
+    stopping.abort()
+    await running
+  })
+  return started
+}
 
 export function describeStore(choice: StoreSettings): string {
   return choice.type === 'etcd' ? `etcd at ${choice.endpoints.join(', ')}` : choice.type

@@ -1,6 +1,7 @@
 /** Shared by the commands that run a cluster, or only its API server, in this process. */
 import { once } from 'node:events'
 import { parseIp } from '#/api/net/ip.ts'
+import { tryParseDurationMs } from '#/api/text/duration.ts'
 import type { apiServerFlags } from '#/apiserver/flags.ts'
 import { valueFlag, integerFlag, UsageError, type FlagValues } from '#/base/flags.ts'
 import type { Cluster, ClusterOptions, ControlPlaneSettings, StoreSettings } from '#/cluster.ts'
@@ -40,6 +41,15 @@ export const clusterFlags = {
     'N',
     'maximum size of the embedded store (default 2147483648); 0 means no limit',
   ),
+  'snapshot-interval': valueFlag(
+    'DURATION',
+    'time between snapshots of the embedded store (1h); 0 turns them off',
+    {
+      parse: given => nonNegative(given === '0' ? 0 : tryParseDurationMs(given)),
+      what: 'a duration such as 30m or 1h',
+    },
+  ),
+  'snapshot-retention': integerFlag('N', 'number of snapshots kept in DIR/snapshots (24); 0 turns them off'),
   'v': integerFlag('N', 'log verbosity: 0 warnings (default), 2 info, 4 debug'),
 }
 
@@ -85,6 +95,7 @@ export async function runCluster(terminal: Terminal, options: RunClusterOptions)
       host: flags.bind ?? '127.0.0.1',
       port: flags.port ?? 6443,
       store: storeSettings(flags),
+      ...snapshotSettings(flags),
       apiServer: flags,
       ...(controlPlane && { controlPlane }),
       ...(options.isFolderShared && { isFolderShared: true }),
@@ -112,6 +123,15 @@ function storeSettings(flags: RunClusterOptions['flags']): StoreSettings {
   if (quotaBytes === undefined) return store
   if (store.type !== 'embedded') throw new UsageError('--quota-backend-bytes requires --store embedded')
   return { ...store, quotaBytes }
+}
+
+function snapshotSettings(flags: RunClusterOptions['flags']): Pick<ClusterOptions, 'snapshots'> {
+  const { 'snapshot-interval': intervalMs = 3_600_000, 'snapshot-retention': retention = 24 } = flags
+  return intervalMs === 0 || retention === 0 ? {} : { snapshots: { intervalMs, retention } }
+}
+
+function nonNegative(number: number | undefined): number | undefined {
+  return number === undefined || number < 0 ? undefined : number
 }
 
 function logLevel(verbosity: number): 'debug' | 'info' | 'warn' {

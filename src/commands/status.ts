@@ -8,8 +8,10 @@ import { clientOf } from '#/client/client.ts'
 import { openConnection } from '#/client/connection.ts'
 import { loadKubeconfig, settingsOf } from '#/kubeconfig/kubeconfig.ts'
 import { readLockHolder, type LockHolder } from '#/cluster/lock-folder.ts'
+import { snapshotsFolder } from '#/cluster/open-store.ts'
 import type { Command } from '#/command-line/command.ts'
 import { connectHttp, environmentVariables, nodePlatform } from '#/platform/node.ts'
+import { listSnapshots, type Snapshot } from '#/store/snapshot.ts'
 import { adminKubeconfig, dataFolder, dataFolderFlag } from './data-folder.ts'
 
 const help = `Usage: k8ts status [--data-dir DIR]
@@ -40,6 +42,8 @@ export const command: Command = {
     const objects = await readObjects(folder)
     terminal.write(describeNodes(objects.nodes))
     terminal.write(describePods(objects.pods))
+    const snapshots = await listSnapshots(platform, snapshotsFolder(folder))
+    terminal.write(describeSnapshots(snapshots, platform.clock.now()))
     terminal.write(`export KUBECONFIG=${adminKubeconfig(folder)}\n`)
     return objects.nodes.every(isReady) && alarms.length === 0 ? 0 : 1
   },
@@ -83,6 +87,12 @@ function describePods(all: readonly Pod[]): string {
   const counts = Map.groupBy(all, pod => pod.status?.phase ?? 'Pending')
   const parts = [...counts].map(([phase, those]) => `${those.length} ${phase}`)
   return `pods: ${parts.length === 0 ? 'none' : parts.join(', ')}\n`
+}
+
+function describeSnapshots(snapshots: readonly Snapshot[], nowMs: number): string {
+  const last = snapshots.at(-1)
+  if (last === undefined) return ''
+  return `snapshots: ${snapshots.length}, the last ${Math.floor((nowMs - last.savedMs) / 60_000)} min ago\n`
 }
 
 function isReady({ status }: Node): boolean {

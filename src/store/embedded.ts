@@ -10,10 +10,12 @@ import { ThrottledLog } from '#/platform/throttled-log.ts'
 import { Alarms } from './alarms.ts'
 import { describeDamage, StoreDamagedError, type Damage } from './embedded/damage.ts'
 import { migrateFormat1 } from './embedded/format-1.ts'
+import { markPaths } from './embedded/mark.ts'
 import { readLog } from './embedded/read-log.ts'
 import { SegmentJournal } from './embedded/segment-journal.ts'
 import { Space } from './embedded/space.ts'
 import { SyncWatchdog } from './embedded/sync-watchdog.ts'
+import { defaultSegmentBytesMax } from './embedded/write-log.ts'
 import { History } from './local/history.ts'
 import { LocalStore, type LocalStoreOptions } from './local/local-store.ts'
 import type { AlarmListener } from './store.ts'
@@ -169,10 +171,6 @@ export class EmbeddedStore extends LocalStore {
   }
 }
 
-function markPaths({ folder, markCopy }: Pick<EmbeddedStoreOptions, 'folder' | 'markCopy'>): string[] {
-  return [join(folder, 'mark'), ...(markCopy === undefined ? [] : [markCopy])]
-}
-
 interface EmbeddedParts {
   readonly lock: AsyncDisposable
   readonly journal: SegmentJournal
@@ -188,5 +186,3 @@ const defaultScrubMs = 24 * 3_600_000
 const refreshMs = 5_000
 
 const defaultCacheBytesMax = 64 * 1024 * 1024
-
-const defaultSegmentBytesMax = 8 * 1024 * 1024

@@ -6,8 +6,10 @@
  */
 import type { GrpcConnect, GrpcTls } from '#/platform/grpc.ts'
 import type { Platform } from '#/platform/platform.ts'
+import type { StoreContent } from './content.ts'
 import { EtcdClient } from './etcd/client.ts'
 import { readCompactedRevision } from './etcd/compaction.ts'
+import { EtcdContent } from './etcd/etcd-content.ts'
 import { KeySpace } from './etcd/keys.ts'
 import { WatchHub } from './etcd/watch-hub.ts'
 import { Writer } from './etcd/writer.ts'
@@ -45,12 +47,14 @@ export interface EtcdStoreOptions {
 }
 
 export class EtcdStore implements Store {
+  readonly #platform: Platform
   readonly #client: EtcdClient
   readonly #keys: KeySpace
   readonly #writer: Writer
   readonly #hub: WatchHub
 
   private constructor(client: EtcdClient, options: EtcdStoreOptions) {
+    this.#platform = options.platform
     this.#client = client
     this.#keys = new KeySpace(options.prefix ?? '')
     this.#writer = new Writer({ client, keys: this.#keys, get: (key, options) => this.get(key, options) })
@@ -134,6 +138,11 @@ export class EtcdStore implements Store {
 
   compactedRevision(): Promise<number> {
     return readCompactedRevision(this.#client)
+  }
+
+  /** All keys at the newest revision. */
+  readContent(): Promise<StoreContent> {
+    return EtcdContent.open({ client: this.#client, keys: this.#keys, platform: this.#platform })
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

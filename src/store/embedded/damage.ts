@@ -24,3 +24,12 @@ export class StoreDamagedError extends Error {
 export function describeDamage({ file, positionBytes, reason }: Damage): string {
   return positionBytes === undefined ? `${file}: ${reason}` : `${file} at byte ${positionBytes}: ${reason}`
 }
+
+/** A snapshot is not what was saved: it must not be restored. */
+export class SnapshotDamagedError extends Error {
+  constructor(path: string, reason: string, positionBytes?: number) {
+    const place = positionBytes === undefined ? '' : ` at byte ${positionBytes}`
+    super(`the snapshot ${path} is damaged${place}: ${reason}. Use another one: k8ts snapshot ls shows them`)
+    this.name = 'SnapshotDamagedError'
+  }
+}

@@ -71,6 +71,26 @@ export function frameAt(content: Buffer, position: number): Frame | undefined {
   }
 }
 
+/** The size of the frame with this header; undefined when it is not that of a frame. */
+export function frameSize(header: Buffer): number | undefined {
+  if (header.length < frameHeaderBytes || header.readUInt32LE(0) !== magic) return undefined
+  return frameHeaderBytes + header.readUInt32LE(lengthAt)
+}
+
+/** The record at a position, and if its checksum is right; undefined when there cannot be one. */
+export function recordAt(
+  content: Buffer,
+  position: number,
+): (LocatedRecord & { readonly isIntact: boolean }) | undefined {
+  if (position + recordHeaderBytes > content.length) return undefined
+  if (typeNames[content.readUInt32LE(position + typeAt)] === undefined) return undefined
+  const sizeBytes = encodedRecordSize(content, position)
+  if (position + sizeBytes > content.length) return undefined
+  const isIntact =
+    crc32(content.subarray(position + 4, position + sizeBytes)) === content.readUInt32LE(position)
+  return { record: readRecord(content, position), position, sizeBytes, isIntact }
+}
+
 export function chainOf(frame: Buffer): Chain {
   return hash('sha256', frame.subarray(chainAt), 'buffer')
 }
@@ -172,7 +192,7 @@ const checksumAt = 4
 const lengthAt = 8
 const countAt = 12
 const chainAt = 16
-const frameHeaderBytes = 48
+export const frameHeaderBytes = 48
 
 const typeAt = 4
 const keyBytesAt = 8

@@ -5,6 +5,7 @@
  * It is not synced with each commit. After `kill -9` it is exact; after a power failure it may be older than the
  * log, never newer.
  */
+import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import type { Chain } from './frame.ts'
 
@@ -16,6 +17,18 @@ export interface Mark {
   readonly segment: number
   readonly positionBytes: number
   readonly chain: Chain
+}
+
+/** Where the files of an embedded store are. */
+export interface StorePlace {
+  /** Used exclusively by the store. */
+  readonly folder: string
+  /** Path of a second copy of the mark, outside the folder of the store. */
+  readonly markCopy?: string
+}
+
+export function markPaths({ folder, markCopy }: StorePlace): string[] {
+  return [join(folder, 'mark'), ...(markCopy === undefined ? [] : [markCopy])]
 }
 
 /** A mark that was read, and the slot that it was in. */

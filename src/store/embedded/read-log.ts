@@ -9,6 +9,7 @@ import type { Damage } from './damage.ts'
 import { findFrame, type Chain } from './frame.ts'
 import { locationOf } from './location.ts'
 import { decodeMarks, newestMark, type Mark, type StoredMark } from './mark.ts'
+import type { DamagedRecord } from './salvage-records.ts'
 import { scanSegment, type Scan, type ScannedRecord } from './scan-segment.ts'
 import {
   decodeHeader,
@@ -20,12 +21,14 @@ import {
 } from './segment-header.ts'
 
 export interface ReadLogOptions {
-  readonly files: Files
+  readonly files: Pick<Files, 'stat' | 'list' | 'read'>
   readonly folder: string
   /** Paths of the mark: one is enough. */
   readonly marks: readonly string[]
   /** Reads everything that is intact, also after damage. */
   readonly salvages?: boolean
+  /** Reads up to the mark only: what follows it may be changed while it is read. */
+  readonly isInUse?: boolean
 }
 
 export interface SegmentContent {
@@ -51,6 +54,8 @@ export interface LogContent {
   /** Files that a crash left behind: segments that were replaced, and a segment that was not completed. */
   readonly leftovers: readonly string[]
   readonly damages: readonly Damage[]
+  /** Damaged records that were recognized while salvaging. */
+  readonly damagedRecords: readonly DamagedRecord[]
 }
 
 export async function readLog(options: ReadLogOptions): Promise<LogContent> {
@@ -64,6 +69,7 @@ class LogReader implements LogContent {
   readonly versions: Version[] = []
   readonly leftovers: string[] = []
   readonly damages: Damage[] = []
+  readonly damagedRecords: DamagedRecord[] = []
   readonly #options: ReadLogOptions
   compacted = 0
   mark: StoredMark | undefined
@@ -99,7 +105,8 @@ class LogReader implements LogContent {
       this.leftovers.push(...used.map(({ name }) => name))
       return
     }
-    await this.#readAll(used)
+    const lastSegment = (this.#options.isInUse ? this.mark?.segment : undefined) ?? Infinity
+    await this.#readAll(used.filter(({ first }) => first <= lastSegment))
     this.#checkMark(used.length)
     this.#checkRevisions()
   }
@@ -127,8 +134,8 @@ class LogReader implements LogContent {
 
   async #readSegment(range: Range, isLast: boolean): Promise<void> {
     const { files, folder } = this.#options
-    const content = toBuffer(await files.read(join(folder, range.name)))
-    const header = decodeHeader(content)
+    const file = toBuffer(await files.read(join(folder, range.name)))
+    const header = decodeHeader(file)
     if (header === undefined) {
       // The file of a new segment is created before its header is durable.
       if (isLast && range.last > (this.mark?.segment ?? 0) && this.segments.length > 0)
@@ -143,15 +150,26 @@ class LogReader implements LogContent {
       )
     }
     this.#checkHeader(range, header)
+    // Objects of another store must not be mixed with those of this one.
+    if (this.#options.salvages && header && header.storeId !== this.storeId) return
+    const content = this.#acknowledged(file, range, header)
     const previous = header?.previous ?? Buffer.alloc(32)
     const frames = scanSegment(content, { previous, salvages: this.#options.salvages ?? false })
     let next = frames.next()
     for (; !next.done; next = frames.next()) {
-      const { records, endBytes: positionBytes, chain } = next.value
+      const { records, endBytes: positionBytes, chain, damagedRecords = [] } = next.value
       for (const record of records) this.#take(record, range.last)
+      this.damagedRecords.push(...damagedRecords)
       this.#compareMark({ segment: range.last, positionBytes, chain })
     }
-    if (header) this.#finishSegment({ range, header, scan: next.value, isLast, fileBytes: content.length })
+    if (header) this.#finishSegment({ range, header, scan: next.value, isLast, fileBytes: file.length })
+  }
+
+  /** The part of a segment that does not change any more. */
+  #acknowledged(file: Buffer, { last }: Range, header: SegmentHeader | undefined): Buffer {
+    const { mark } = this
+    const isCut = this.#options.isInUse && mark?.segment === last && header?.rewritten === undefined
+    return isCut ? file.subarray(0, mark.positionBytes) : file
   }
 
   #checkHeader(range: Range, header: SegmentHeader | undefined): void {

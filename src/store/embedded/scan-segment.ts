@@ -1,5 +1,6 @@
 /** Reads the frames of one segment and verifies checksums and chain. */
 import { chainOf, findFrame, frameAt, recordsOf, type Chain, type LogRecord } from './frame.ts'
+import { salvageRecords, type DamagedRecord } from './salvage-records.ts'
 import { headerBytes } from './segment-header.ts'
 
 export interface ScannedFrame {
@@ -7,6 +8,8 @@ export interface ScannedFrame {
   /** The end of the frame in the file. */
   readonly endBytes: number
   readonly chain: Chain
+  /** The damaged records that were recognized in the place of a damaged frame. */
+  readonly damagedRecords?: readonly DamagedRecord[]
 }
 
 export interface ScannedRecord {
@@ -20,7 +23,7 @@ export interface ScannedRecord {
 export interface ScanOptions {
   /** The chain before the first frame. */
   readonly previous: Chain
-  /** Continues with the next intact frame after damage. */
+  /** Continues after damage, and reads the intact records of damaged frames. */
   readonly salvages?: boolean
 }
 
@@ -54,9 +57,14 @@ export function* scanSegment(
       continue
     }
     const next = frame ? position : findFrame(content, position + 1)
-    if (next === undefined) break
-    damagedAt ??= position
+    if (next !== undefined) damagedAt ??= position
     if (!salvages) break
+    const region = content.subarray(position, next)
+    if (!isZero(region)) {
+      const { records, damagedRecords } = salvageRecords(region, position)
+      yield { records, endBytes: position + region.length, chain, damagedRecords }
+    }
+    if (next === undefined) break
     position = next
   }
   return { endBytes: position, chain, damagedAt, isTorn: !isZero(content.subarray(position)) }

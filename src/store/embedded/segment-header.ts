@@ -19,6 +19,8 @@ export interface SegmentHeader {
   readonly previous: Chain
   /** Set if the segment is rewritten. */
   readonly rewritten?: RewrittenChains
+  /** Wall time at which a snapshot was saved; only in the file of a snapshot. */
+  readonly savedMs?: number
 }
 
 export interface RewrittenChains {
@@ -49,7 +51,7 @@ export function rangeOf(name: string): Pick<SegmentHeader, 'first' | 'last'> | u
 }
 
 export function encodeHeader(header: SegmentHeader): Buffer<ArrayBuffer> {
-  const { storeId, first, last, previous, rewritten } = header
+  const { storeId, first, last, previous, rewritten, savedMs } = header
   const json: HeaderJson = {
     format: formatVersion,
     store: storeId,
@@ -57,6 +59,7 @@ export function encodeHeader(header: SegmentHeader): Buffer<ArrayBuffer> {
     last,
     previous: toHex(previous),
     ...(rewritten && { end: toHex(rewritten.end), content: toHex(rewritten.content) }),
+    ...(savedMs !== undefined && { saved: savedMs }),
   }
   const text = JSON.stringify(json).padEnd(textBytes, ' ')
   const bytes = Buffer.from(new ArrayBuffer(headerBytes))
@@ -73,8 +76,9 @@ export function decodeHeader(block: Uint8Array): DecodedHeader {
   if (text.slice(textBytes) !== checksumOf(text.slice(0, textBytes))) return undefined
   const json = JSON.parse(text.slice(0, textBytes)) as HeaderJson
   if (json.format !== formatVersion) return { newer: json.format }
-  const { store: storeId, first, last, end, content } = json
-  const header = { storeId, first, last, previous: fromHex(json.previous) }
+  const { store: storeId, first, last, end, content, saved: savedMs } = json
+  const previous = fromHex(json.previous)
+  const header = { storeId, first, last, previous, ...(savedMs !== undefined && { savedMs }) }
   if (end === undefined || content === undefined) return header
   return { ...header, rewritten: { end: fromHex(end), content: fromHex(content) } }
 }
@@ -87,6 +91,7 @@ interface HeaderJson {
   readonly previous: string
   readonly end?: string
   readonly content?: string
+  readonly saved?: number
 }
 
 /** Eight hexadecimal digits and a line feed. */

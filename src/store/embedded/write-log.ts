@@ -1,6 +1,7 @@
 /** Writes the files of a store that is not in use: by a migration, a restore or a repair. */
 import { join } from 'node:path'
 import type { Clock, Files } from '#/platform/platform.ts'
+import type { StoredEntry } from '../content.ts'
 import { recordSize, type FrameRecord } from './frame.ts'
 import { encodeMark, markFile } from './mark.ts'
 import { firstChain, segmentName } from './segment-header.ts'
@@ -61,3 +62,12 @@ export async function writeLog(options: WriteLogOptions): Promise<void> {
   }
   for (const path of marks) await files.write(path, markFile(encodeMark(mark)), { mode: 0o600 })
 }
+
+/** The record of an object that exists. */
+export function toPutRecord({ key, value, revision, createRevision, expiresMs }: StoredEntry): FrameRecord {
+  const place = { older: undefined, location: 0, sizeBytes: 0 }
+  const version = { key, value, revision, createRevision, expiresMs, isDeletion: false, ...place }
+  return { type: 'put', version }
+}
+
+export const defaultSegmentBytesMax = 8 * 1024 * 1024

@@ -12,6 +12,8 @@ import {
   CompactionResponse,
   LeaseGrantRequest,
   LeaseGrantResponse,
+  LeaseTimeToLiveRequest,
+  LeaseTimeToLiveResponse,
   RangeRequest,
   RangeResponse,
   TxnResponse,
@@ -124,6 +126,13 @@ export class EtcdClient {
       if (alarm === alarmNoSpace) this.alarms.raise('NOSPACE', spaceExceeded)
       if (alarm === alarmCorrupt) this.alarms.raise('CORRUPT', corruptCluster)
     }
+  }
+
+  /** The remaining time of a lease; not positive when it has expired. */
+  async leaseTtlSeconds(id: number | bigint): Promise<number> {
+    const request = LeaseTimeToLiveRequest.encode({ id })
+    const bytes = await this.#repeat('/etcdserverpb.Lease/LeaseTimeToLive', request)
+    return this.#noted(LeaseTimeToLiveResponse.decode(bytes)).ttl
   }
 
   /** Opens one watch on its own stream. Iterating it throws GrpcError, or the reason of the signal. */

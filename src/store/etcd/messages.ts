@@ -8,6 +8,8 @@ const KeyValue = message({
   createRevision: [2, 'int53'],
   modRevision: [3, 'int53'],
   value: [5, 'bytes'],
+  /** 0 for a key without one. */
+  lease: [6, 'int64'],
 })
 export type KeyValue = MessageOf<typeof KeyValue>
 
@@ -75,6 +77,10 @@ export const alarmCorrupt = 2
 const AlarmMember = message({ alarm: [2, 'int32'] })
 
 export const AlarmResponse = message({ header: [1, ResponseHeader], alarms: [2, AlarmMember, 'repeated'] })
+
+export const LeaseTimeToLiveRequest = message({ id: [1, 'int64'] })
+
+export const LeaseTimeToLiveResponse = message({ header: [1, ResponseHeader], ttl: [3, 'int53'] })
 
 const WatchCreateRequest = message({
   key: [1, 'bytes'],

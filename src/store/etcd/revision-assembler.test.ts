@@ -29,7 +29,7 @@ function keysOf(events: readonly StoreEvent[]): string {
 function event(word: string) {
   const [, revision = '', key = ''] = /^(\d+)(.*)$/.exec(word) ?? []
   const kv = { key: Buffer.from(key.startsWith('!') ? key : `/k/${key}`), value: Buffer.from('v') }
-  return { type: 0, kv: { ...kv, createRevision: 1, modRevision: Number(revision) } }
+  return { type: 0, kv: { ...kv, createRevision: 1, lease: 0, modRevision: Number(revision) } }
 }
 
 test('watch events are assembled into complete revisions', () => {

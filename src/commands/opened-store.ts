@@ -1,0 +1,36 @@
+/** Shared by the commands that read or write a store without running a cluster. */
+import { lockFolder } from '#/cluster/lock-folder.ts'
+import { UsageError } from '#/base/flags.ts'
+import type { StoreSettings } from '#/cluster/open-store.ts'
+import { loadGrpc, processId, type Platform } from '#/platform/node.ts'
+import type { EtcdStore } from '#/store/etcd.ts'
+import { clusterFlags } from './run-cluster.ts'
+
+export const storeFlag = {
+  ...clusterFlags.store,
+  help: 'the store of the cluster: embedded (default), or etcd://HOST:PORT,HOST:PORT',
+}
+
+export async function openEtcdStore(platform: Platform, endpoints: readonly string[]): Promise<EtcdStore> {
+  const { EtcdStore } = await import('#/store/etcd.ts')
+  return EtcdStore.open({ platform, connect: await loadGrpc(), endpoints })
+}
+
+/** Undefined for the embedded store. */
+export function etcdEndpoints(store: StoreSettings | undefined): readonly string[] | undefined {
+  if (store?.type === 'memory')
+    throw new UsageError('a memory store has no files: use embedded or etcd://...')
+  return store?.type === 'etcd' ? store.endpoints : undefined
+}
+
+/** Prevents the start of the cluster; rejects when it is running. */
+export async function lockCluster(platform: Platform, folder: string): Promise<AsyncDisposable> {
+  const startedMs = platform.clock.now()
+  await platform.files.makeFolder(folder, { mode: 0o700 })
+  return lockFolder(platform, folder, () => ({ pid: processId(), isReady: false, startedMs }))
+}
+
+export function formatBytes(bytes: number): string {
+  if (bytes < 1e6) return `${(bytes / 1e3).toFixed(1)} kB`
+  return bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(2)} GB`
+}
