@@ -4,7 +4,7 @@ import { boolFlag, describeFlags, parseArgumentsAndFlags, UsageError, type FlagV
 import { embeddedStorePlace, snapshotsFolder } from '#/cluster/open-store.ts'
 import type { Command, Terminal } from '#/command-line/command.ts'
 import { isHelp } from '#/command-line/command-line.ts'
-import { nodePlatform, type Platform } from '#/platform/node.ts'
+import { lowerPriority, nodePlatform, type Platform } from '#/platform/node.ts'
 import { hashContent } from '#/store/content.ts'
 import { writeToEtcd } from '#/store/migrate.ts'
 import {
@@ -83,6 +83,7 @@ const verbs: ReadonlyMap<string, (invocation: Invocation) => Promise<number>> = 
 
 async function save({ platform, terminal, words, flags }: Invocation): Promise<number> {
   const path = fileOf(words, 'save')
+  lowerPriority()
   const endpoints = etcdEndpoints(flags.store)
   await using etcd = endpoints && (await openEtcdStore(platform, endpoints))
   await using content = etcd

@@ -3,7 +3,7 @@ import { boolFlag, describeFlags, parseArgumentsAndFlags, UsageError, type FlagV
 import { embeddedStorePlace } from '#/cluster/open-store.ts'
 import type { Command, Terminal } from '#/command-line/command.ts'
 import { isHelp } from '#/command-line/command-line.ts'
-import { nodePlatform, type Platform } from '#/platform/node.ts'
+import { lowerPriority, nodePlatform, type Platform } from '#/platform/node.ts'
 import { checkStore, type CheckedSegment } from '#/store/check.ts'
 import { migrateToEmbedded, writeToEtcd } from '#/store/migrate.ts'
 import { repairStore, type Loss } from '#/store/repair.ts'
@@ -72,6 +72,7 @@ const verbs: ReadonlyMap<string, (invocation: Invocation) => Promise<number>> = 
 ])
 
 async function check({ platform, terminal, flags }: Invocation): Promise<number> {
+  lowerPriority()
   const place = embeddedStorePlace(dataFolder(flags))
   const { storeId, revision, compacted, segments, content, damages } = await checkStore(platform, place)
   if (storeId === undefined && damages.length === 0) throw missing(place.folder)

@@ -21,6 +21,7 @@ export {
   homeFolder,
   importModule,
   isLinux,
+  lowerPriority,
   machineNames,
   makeTemporaryFolder,
   nodeCrypto,

@@ -19,7 +19,10 @@ test('the scrubber reads each sealed segment once in a pass', async t => {
   await simulation.advance(20 * minuteMs)
   reads.splice(0)
   await simulation.advance(10 * minuteMs)
-  assert.deepEqual(reads.toSorted((left, right) => left.localeCompare(right)), sealed)
+  assert.deepEqual(
+    reads.toSorted((left, right) => left.localeCompare(right)),
+    sealed,
+  )
   assert.deepEqual(store.alarms.current, [])
 })
 

@@ -7,7 +7,8 @@ import {
   type StoreContent,
   type StoredEntry,
 } from './content.ts'
-import { readMark, type ReplacedStore } from './embedded/replace-store.ts'
+import { markPaths, readMark } from './embedded/mark.ts'
+import type { ReplacedStore } from './embedded/replace-store.ts'
 import type { EtcdStore } from './etcd.ts'
 import { restoreSnapshot, type StorePlace } from './snapshot.ts'
 import type { WriteResult } from './store.ts'
@@ -54,7 +55,7 @@ export interface MigrateToEmbeddedOptions {
 export async function migrateToEmbedded(options: MigrateToEmbeddedOptions): Promise<ReplacedStore> {
   const { platform, source, place, force } = options
   await using content = await source.readContent()
-  const storeId = (await readMark(platform, place))?.storeId ?? content.storeId
+  const storeId = (await readMark(platform.files, markPaths(place)))?.storeId ?? content.storeId
   const { revision } = content
   const snapshot: StoreContent = {
     storeId,

@@ -32,7 +32,7 @@ test('the loss of a repair is the gaps in the revisions and the keys of damaged 
     expected: string,
   ): void => {
     const versions = versionsOf(found)
-    const markOf = { storeId: 'x', segment: 1, positionBytes: 0, chain: Buffer.of(), revision: mark }
+    const markOf = { slot: 0, storeId: 'x', segment: 1, positionBytes: 0, chain: Buffer.of(), revision: mark }
     const loss = assessLoss({ versions, compacted, mark: markOf, damagedRecords: versionsOf(damaged) })
     const gaps = loss.revisions.map(({ first, last }) => `${first}-${last}`)
     const keys = loss.keys.map(

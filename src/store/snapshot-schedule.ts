@@ -4,8 +4,8 @@
  */
 import { basename, join } from 'node:path'
 import type { Platform } from '#/platform/platform.ts'
-import type { StorePlace } from './embedded/mark.ts'
-import { readMark, timeName } from './embedded/replace-store.ts'
+import { markPaths, readMark, type StorePlace } from './embedded/mark.ts'
+import { timeName } from './embedded/replace-store.ts'
 import { linkSnapshot } from './embedded/snapshot-folder.ts'
 import { listSnapshots, type Snapshot } from './snapshot.ts'
 
@@ -51,7 +51,7 @@ export class SnapshotSchedule {
     await files.makeFolder(folder, { mode: 0o700 })
     await this.#removeInterrupted()
     const scheduled = await this.#scheduled()
-    const mark = await readMark(platform, place)
+    const mark = await readMark(files, markPaths(place))
     if (mark && mark.revision !== scheduled.at(-1)?.revision) {
       const path = join(folder, `${prefix}${timeName(clock.now())}`)
       await linkSnapshot(files, place, path)

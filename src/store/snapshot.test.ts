@@ -8,7 +8,7 @@ import type { Store } from './store.ts'
 const place = { folder: '/data/store', markCopy: '/data/pki/store.mark' }
 const path = '/data/saved.k8ts'
 
-test('after a crash during a restore the store is the old one, the new one or refused, and can be restored', async () => {
+test('a crash during a restore leaves the old or the new store, or one that is refused and restored', async () => {
   const outcomes = new Map<string, number>()
   for (let seed = 1; seed <= 60; seed++) {
     const simulation = new Simulation({ seed, disk: { accessMs: 1 } })

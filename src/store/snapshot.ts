@@ -7,14 +7,8 @@ import type { Platform } from '#/platform/platform.ts'
 import { ContentHasher, type ContentHash, type StoreContent } from './content.ts'
 import { SnapshotDamagedError, StoreDamagedError } from './embedded/damage.ts'
 import { assertCurrentFormat, LogView } from './embedded/log-view.ts'
-import { decodeMarks, markPaths, type StorePlace } from './embedded/mark.ts'
-import {
-  lockStore,
-  readMark,
-  replaceStore,
-  revisionAfter,
-  type ReplacedStore,
-} from './embedded/replace-store.ts'
+import { decodeMarks, markPaths, readMark, type StorePlace } from './embedded/mark.ts'
+import { lockStore, replaceStore, revisionAfter, type ReplacedStore } from './embedded/replace-store.ts'
 import { rangeOf } from './embedded/segment-header.ts'
 import { SnapshotFile, writeSnapshotFile } from './embedded/snapshot-file.ts'
 
@@ -127,7 +121,7 @@ export interface RestoreOptions {
 export async function restoreSnapshot(options: RestoreOptions): Promise<ReplacedStore> {
   const { platform, snapshot, place, force = false } = options
   await using _ = await lockStore(platform, place)
-  const mark = await readMark(platform, place)
+  const mark = await readMark(platform.files, markPaths(place))
   if (!force) await assertReplaceable(options, mark?.storeId)
   return await replaceStore({
     platform,

@@ -2,7 +2,7 @@
 import { webcrypto } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
-import { homedir, hostname, networkInterfaces, tmpdir } from 'node:os'
+import { constants, homedir, hostname, networkInterfaces, setPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ProcessUsage } from '../process-usage.ts'
 
@@ -40,6 +40,11 @@ export function environmentVariables(): Readonly<Record<string, string | undefin
 /** Only Linux machines can be nodes. */
 export function isLinux(): boolean {
   return process.platform === 'linux'
+}
+
+/** Leaves the processor to other processes, such as a cluster whose store this one reads. */
+export function lowerPriority(): void {
+  setPriority(constants.priority.PRIORITY_LOW)
 }
 
 export function processId(): number {

@@ -7,6 +7,7 @@
  */
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
+import type { Files } from '#/platform/platform.ts'
 import type { Chain } from './frame.ts'
 
 export interface Mark {
@@ -34,6 +35,17 @@ export function markPaths({ folder, markCopy }: StorePlace): string[] {
 /** A mark that was read, and the slot that it was in. */
 export interface StoredMark extends Mark {
   readonly slot: number
+}
+
+/** The newest mark of a store; undefined when all are missing or damaged. */
+export async function readMark(
+  files: Pick<Files, 'stat' | 'read'>,
+  paths: readonly string[],
+): Promise<StoredMark | undefined> {
+  const marks = paths.map(async path =>
+    (await files.stat(path)) ? decodeMarks(await files.read(path)) : undefined,
+  )
+  return newestMark(await Promise.all(marks))
 }
 
 /** The mark is written to two slots alternately, so that an interrupted write leaves the one before. */
@@ -66,7 +78,7 @@ export function decodeMarks(content: Uint8Array): StoredMark | undefined {
   return newestMark(marks)
 }
 
-export function newestMark(marks: readonly (StoredMark | undefined)[]): StoredMark | undefined {
+function newestMark(marks: readonly (StoredMark | undefined)[]): StoredMark | undefined {
   return marks.reduce((newest, mark) => (isNewer(mark, newest) ? mark : newest), undefined)
 }
 

@@ -8,7 +8,7 @@ import type { Version } from '../local/version.ts'
 import type { Damage } from './damage.ts'
 import { findFrame, type Chain } from './frame.ts'
 import { locationOf } from './location.ts'
-import { decodeMarks, newestMark, type Mark, type StoredMark } from './mark.ts'
+import { readMark, type Mark, type StoredMark } from './mark.ts'
 import type { DamagedRecord } from './salvage-records.ts'
 import { scanSegment, type Scan, type ScannedRecord } from './scan-segment.ts'
 import {
@@ -84,10 +84,7 @@ class LogReader implements LogContent {
 
   async read(): Promise<void> {
     const { files, folder, marks } = this.#options
-    const contents = await Promise.all(
-      marks.map(async path => ((await files.stat(path)) ? decodeMarks(await files.read(path)) : undefined)),
-    )
-    this.mark = newestMark(contents)
+    this.mark = await readMark(files, marks)
     this.storeId = this.mark?.storeId
     const names = (await files.stat(folder)) ? await files.list(folder) : []
     const ranges = names.flatMap(name => {

@@ -4,7 +4,7 @@ import type { Platform } from '#/platform/platform.ts'
 import { ContentHasher, hashContent, type ContentHash, type StoredEntry } from '../content.ts'
 import type { FrameRecord } from './frame.ts'
 import { LogView } from './log-view.ts'
-import { decodeMarks, markPaths, newestMark, type Mark, type StorePlace } from './mark.ts'
+import { markPaths, type StorePlace } from './mark.ts'
 import { defaultSegmentBytesMax, toPutRecord, writeLog } from './write-log.ts'
 
 export interface ReplaceStoreOptions {
@@ -73,17 +73,6 @@ export async function lockStore({ files }: Platform, { folder }: StorePlace): Pr
   if (lock === undefined)
     throw new Error(`the store in ${folder} is in use by another process: stop it first`)
   return lock
-}
-
-/** The newest mark of a store, which may be missing or damaged otherwise. */
-export async function readMark(
-  { files }: Pick<Platform, 'files'>,
-  place: StorePlace,
-): Promise<Mark | undefined> {
-  const marks = markPaths(place).map(async path =>
-    (await files.stat(path)) ? decodeMarks(await files.read(path)) : undefined,
-  )
-  return newestMark(await Promise.all(marks))
 }
 
 /** A revision far after all that a client can have seen: writes that were lost cannot have reached it. */

@@ -2,7 +2,7 @@
  * Writes a complete segment: the result of rewriting others, a snapshot, or the only segment of a restored store.
  * It gets its name when it is complete and durable, so a crash leaves no half of it.
  */
-import type { Clock, Files, FileWriter } from '#/platform/platform.ts'
+import type { Clock, Files, FileStep, FileWriter } from '#/platform/platform.ts'
 import { encodeFrame, recordSize, type Chain, type FrameRecord } from './frame.ts'
 import { encodeHeader, headerBytes, type SegmentHeader } from './segment-header.ts'
 
@@ -29,6 +29,7 @@ export class SegmentWriter implements AsyncDisposable {
   #records: FrameRecord[] = []
   #listeners: (((positionBytes: number) => void) | undefined)[] = []
   #bytes = 0
+  #unsyncedBytes = 0
 
   private constructor(options: SegmentWriterOptions, writer: FileWriter) {
     this.#options = options
@@ -79,7 +80,12 @@ export class SegmentWriter implements AsyncDisposable {
     this.#records = []
     this.#listeners = []
     this.#bytes = 0
-    await this.#writer.perform([{ type: 'write', path: partial(this.#options.path), positionBytes, bytes }])
+    const path = partial(this.#options.path)
+    this.#unsyncedBytes += bytes.length
+    const isDue = this.#unsyncedBytes >= syncBytes
+    if (isDue) this.#unsyncedBytes = 0
+    const write: FileStep = { type: 'write', path, positionBytes, bytes }
+    await this.#writer.perform(isDue ? [write, { type: 'sync', path }] : [write])
     // Requests are served between two frames.
     await this.#options.clock.turn()
   }
@@ -88,6 +94,9 @@ export class SegmentWriter implements AsyncDisposable {
 function partial(path: string): string {
   return `${path}.partial`
 }
+
+/** Synced in small parts, since one large sync would delay the commits of the store. */
+const syncBytes = 1024 * 1024
 
 /** Bounds the time for which a frame occupies the event loop. */
 const frameBytes = 128 * 1024

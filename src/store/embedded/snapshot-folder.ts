@@ -5,8 +5,7 @@
  */
 import { join } from 'node:path'
 import type { Files } from '#/platform/platform.ts'
-import { encodeMark, markFile, type Mark, type StorePlace } from './mark.ts'
-import { readMark } from './replace-store.ts'
+import { encodeMark, markFile, markPaths, readMark, type Mark, type StorePlace } from './mark.ts'
 import { decodeHeader, rangeOf } from './segment-header.ts'
 
 /** `path` is on the file system of the store. An interrupted call leaves a folder with the suffix `.partial`. */
@@ -45,7 +44,7 @@ async function linkSegments(files: Files, place: StorePlace, target: string): Pr
   const names = (await files.list(folder)).filter(name => rangeOf(name))
   for (const name of names) await files.link(join(folder, name), join(target, name))
   // Read last, so it covers what is linked.
-  const mark = await readMark({ files }, place)
+  const mark = await readMark(files, markPaths(place))
   const last = mark && names.find(name => rangeOf(name)!.last === mark.segment)
   if (mark === undefined || last === undefined) return undefined
   for (const name of names) if (rangeOf(name)!.first > mark.segment) await files.remove(join(target, name))
