@@ -11,7 +11,7 @@ const minuteMs = 60_000
 test('the scrubber reads each sealed segment once in a pass', async t => {
   const { simulation, store, reads } = await openStore(t)
   await simulation.advance(30 * minuteMs)
-  assert.equal(reads.length, 0, 'there is no sealed segment')
+  assert.deepEqual(reads, [], 'there is no sealed segment')
   for (let number = 0; number < 5; number++) {
     await simulation.run(store.create(`/registry/k${number}`, Buffer.alloc(70 * kibibyte, 'x')))
   }
@@ -19,10 +19,8 @@ test('the scrubber reads each sealed segment once in a pass', async t => {
   await simulation.advance(20 * minuteMs)
   reads.splice(0)
   await simulation.advance(10 * minuteMs)
-  assert.deepEqual(
-    reads.toSorted((left, right) => left.localeCompare(right)),
-    sealed,
-  )
+  assert.equal(reads.length, sealed.length)
+  assert.deepEqual(new Set(reads), new Set(sealed))
   assert.deepEqual(store.alarms.current, [])
 })
 
