@@ -1,5 +1,5 @@
 /** `k8ts snapshot`: saves and restores all objects of a cluster. */
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { boolFlag, describeFlags, parseArgumentsAndFlags, UsageError, type FlagValues } from '#/base/flags.ts'
 import { embeddedStorePlace, snapshotsFolder } from '#/cluster/open-store.ts'
 import type { Command, Terminal } from '#/command-line/command.ts'
@@ -144,6 +144,10 @@ async function ls({ platform, terminal, words, flags }: Invocation): Promise<num
   if (words.length > 0) throw new UsageError('usage: k8ts snapshot ls [--data-dir DIR]')
   const folder = snapshotsFolder(dataFolder(flags))
   const snapshots = await listSnapshots(platform, folder)
+  const names = (await platform.files.stat(folder)) ? await platform.files.list(folder) : []
+  for (const path of names.map(name => join(folder, name)))
+    if (!path.endsWith('.partial') && snapshots.every(snapshot => snapshot.path !== path))
+      terminal.writeError(`${path} is no snapshot, or damaged: see k8ts snapshot status ${path}\n`)
   if (snapshots.length === 0) {
     terminal.write(`no snapshots in ${folder}: k8ts up takes them every hour, k8ts snapshot save at once\n`)
     return 0

@@ -92,7 +92,8 @@ function describePods(all: readonly Pod[]): string {
 function describeSnapshots(snapshots: readonly Snapshot[], nowMs: number): string {
   const last = snapshots.at(-1)
   if (last === undefined) return ''
-  return `snapshots: ${snapshots.length}, the last ${Math.floor((nowMs - last.savedMs) / 60_000)} min ago\n`
+  const minutes = Math.floor((nowMs - last.savedMs) / 60_000)
+  return `snapshots: ${snapshots.length}, the last ${minutes < 1 ? 'less than a minute' : `${minutes} min`} ago\n`
 }
 
 function isReady({ status }: Node): boolean {

@@ -84,7 +84,8 @@ export async function describeSnapshot(
       await using file = await SnapshotFile.open(files, path)
       const { revision, savedMs, sizeBytes } = file
       return { path, revision, savedMs, sizeBytes }
-    } catch {
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== undefined) throw error
       return undefined
     }
   }

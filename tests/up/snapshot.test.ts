@@ -100,6 +100,8 @@ test('a cluster takes snapshots by schedule, which are listed, verified and rest
   const damaged = k8ts(data, 'snapshot', 'status', path)
   assert.equal(damaged.status, 1)
   assert.match(damaged.stderr, /^the snapshot .* is damaged.*k8ts snapshot ls shows them$/mu)
+  await writeFile(join(data, 'snapshots', 'broken'), 'x')
+  assert.match(k8ts(data, 'snapshot', 'ls').stderr, /snapshots\/broken is no snapshot, or damaged: see/u)
 })
 
 test('mistakes in the commands of snapshots and stores are explained', () => {
