@@ -60,7 +60,6 @@ import {
   openStore,
   startSnapshots,
   type EncryptedStore,
-  type SnapshotSettings,
   type StoreSettings,
 } from '#/cluster/open-store.ts'
 import {
@@ -89,8 +88,6 @@ export interface ClusterOptions {
   /** 0 selects a free port. */
   readonly port: number
   readonly store: StoreSettings
-  /** Scheduled snapshots of the embedded store; none when absent. */
-  readonly snapshots?: SnapshotSettings
   /** The serving certificate; one of the cluster's CA when absent. */
   readonly servingCertificate?: KeyAndCertificate
   /** Overrides of the defaults. */

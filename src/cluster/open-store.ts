@@ -10,10 +10,23 @@ import type { StorePlace } from '#/store/snapshot.ts'
 import type { Store } from '#/store/store.ts'
 
 export type StoreSettings =
-  /** `quotaBytes` is the maximum size of all objects and their history, 0 for none. */
-  | { readonly type: 'embedded'; readonly quotaBytes?: number }
+  | EmbeddedStoreSettings
   | { readonly type: 'memory' }
   | { readonly type: 'etcd'; readonly endpoints: readonly string[] }
+
+export interface EmbeddedStoreSettings {
+  readonly type: 'embedded'
+  /** Maximum size of all objects and their history, 0 for none. */
+  readonly quotaBytes?: number
+  /** Scheduled snapshots; none when absent. */
+  readonly snapshots?: SnapshotSettings
+}
+
+interface SnapshotSettings {
+  readonly intervalMs: number
+  /** Number of snapshots that are kept. */
+  readonly retention: number
+}
 
 export interface OpenStoreOptions {
   readonly platform: Platform
@@ -65,25 +78,21 @@ export function snapshotsFolder(folder: string): string {
   return join(folder, 'snapshots')
 }
 
-export interface SnapshotSettings {
-  readonly intervalMs: number
-  /** Number of snapshots that are kept. */
-  readonly retention: number
-}
-
 /** Takes snapshots of an embedded store until disposed. */
-export async function startSnapshots(options: {
-  readonly platform: Platform
-  readonly folder: string
-  readonly store: StoreSettings
-  readonly snapshots?: SnapshotSettings
-}): Promise<AsyncDisposable> {
-  const { platform, folder, store, snapshots } = options
+export async function startSnapshots(
+  options: Pick<OpenStoreOptions, 'platform' | 'folder' | 'store'>,
+): Promise<AsyncDisposable> {
+  const { platform, folder, store } = options
   const started = new AsyncDisposableStack()
-  if (store.type !== 'embedded' || snapshots === undefined) return started
+  if (store.type !== 'embedded' || store.snapshots === undefined) return started
   const { SnapshotSchedule } = await import('#/store/snapshot-schedule.ts')
   const place = embeddedStorePlace(folder)
-  const schedule = new SnapshotSchedule({ ...snapshots, platform, place, folder: snapshotsFolder(folder) })
+  const schedule = new SnapshotSchedule({
+    ...store.snapshots,
+    platform,
+    place,
+    folder: snapshotsFolder(folder),
+  })
   const stopping = new AbortController()
   const running = schedule.run(stopping.signal)
   started.defer(async () => {

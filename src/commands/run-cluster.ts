@@ -95,7 +95,6 @@ export async function runCluster(terminal: Terminal, options: RunClusterOptions)
       host: flags.bind ?? '127.0.0.1',
       port: flags.port ?? 6443,
       store: storeSettings(flags),
-      ...snapshotSettings(flags),
       apiServer: flags,
       ...(controlPlane && { controlPlane }),
       ...(options.isFolderShared && { isFolderShared: true }),
@@ -120,14 +119,17 @@ export async function runCluster(terminal: Terminal, options: RunClusterOptions)
 
 function storeSettings(flags: RunClusterOptions['flags']): StoreSettings {
   const { store = { type: 'embedded' }, 'quota-backend-bytes': quotaBytes } = flags
-  if (quotaBytes === undefined) return store
-  if (store.type !== 'embedded') throw new UsageError('--quota-backend-bytes requires --store embedded')
-  return { ...store, quotaBytes }
-}
-
-function snapshotSettings(flags: RunClusterOptions['flags']): Pick<ClusterOptions, 'snapshots'> {
+  if (store.type !== 'embedded') {
+    if (quotaBytes !== undefined) throw new UsageError('--quota-backend-bytes requires --store embedded')
+    return store
+  }
   const { 'snapshot-interval': intervalMs = 3_600_000, 'snapshot-retention': retention = 24 } = flags
-  return intervalMs === 0 || retention === 0 ? {} : { snapshots: { intervalMs, retention } }
+  const isScheduled = intervalMs > 0 && retention > 0
+  return {
+    ...store,
+    ...(quotaBytes !== undefined && { quotaBytes }),
+    ...(isScheduled && { snapshots: { intervalMs, retention } }),
+  }
 }
 
 function nonNegative(number: number | undefined): number | undefined {
