@@ -1,5 +1,5 @@
 /**
- * Simulates a whole control plane from a seed: an API server that crashes and restarts on its store, two
+ * Simulates a whole control plane from a seed: an API server that crashes and restarts on its embedded store, two
  * controller managers with leader election, a scheduler, failing nodes and random users, connected by a
  * network that loses, delays and repeats messages and cuts connections. Checkers examine every store
  * revision, the controllers' decisions, and the settled state at the end.
@@ -53,9 +53,11 @@ export async function simulateControlPlane(
     void violationsOfRequests.push(`at ${simulation.nowMs} ms: ${violation}`)
   const cluster = new SimulatedCluster({ simulation, controllers, onViolation })
   await simulation.run(cluster.start())
-  const { store, uncertainWrites } = cluster
+  const { uncertainWrites } = cluster
+  const revision = async (): Promise<number> => (await cluster.store()).revision()
   const invariants = new Invariants({
-    store,
+    writes: signal => cluster.writes(signal),
+    firstRevision: await simulation.run(revision()),
     uncertainWrites,
     nowMs: () => simulation.nowMs,
     record: text => simulation.record(text),
@@ -65,7 +67,7 @@ export async function simulateControlPlane(
   await simulation.run(play(simulation, cluster, faultSchedule))
   const unsettled = await settle({ simulation, cluster, faultSchedule, invariants })
   const violations = [...invariants.violations, ...violationsOfRequests, ...unsettled]
-  const revisions = await simulation.run(store.revision())
+  const revisions = await simulation.run(revision())
   cluster.stop()
   await simulation.advance(1_000)
   await watching
@@ -111,7 +113,8 @@ interface SettleOptions {
 }
 
 async function check(cluster: SimulatedCluster): Promise<readonly string[]> {
-  const violations = await checkSettledState(cluster)
+  const { uncertainWrites } = cluster
+  const violations = await checkSettledState({ store: await cluster.store(), uncertainWrites })
   return violations.length > 0 ? violations : checkInformers(cluster.userClient, cluster.informers())
 }
 

@@ -1,5 +1,5 @@
 import type { KubernetesObject } from '#/api/metadata.ts'
-import type { Store, StoreEvent } from '#/store/store.ts'
+import type { StoreEvent, WatchBatch } from '#/store/store.ts'
 import { SurgeBounds } from './deployment-bounds.ts'
 import type { UncertainWrites } from './uncertain-writes.ts'
 import { JobCounts } from './job-counts.ts'
@@ -9,7 +9,10 @@ import { OrdinalOrder } from './stateful-set-order.ts'
 import { resourcePrefixOf, World } from './world.ts'
 
 export interface InvariantsOptions {
-  readonly store: Store
+  /** All writes in their order. */
+  readonly writes: (signal: AbortSignal) => AsyncIterable<WatchBatch>
+  /** The revision after startup. */
+  readonly firstRevision: number
   readonly nowMs: () => number
   readonly uncertainWrites: UncertainWrites
   /** Records every change after startup, except leases and events. */
@@ -45,9 +48,8 @@ export class Invariants {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { store, record } = this.#options
-    const firstRevision = await store.revision()
-    for await (const { events } of store.watch({ prefix: '/registry/', afterRevision: 0, signal })) {
+    const { writes, firstRevision, record } = this.#options
+    for await (const { events } of writes(signal)) {
       for (const event of events) {
         if (noise.has(resourcePrefixOf(event.key))) continue
         if (event.revision > firstRevision) record(`revision ${event.revision}: ${event.type} ${event.key}`)

@@ -13,8 +13,8 @@ import type { SimulatedHost, Simulation } from '#/platform/simulated.ts'
 import { defaultProfiles } from '#/scheduler/default-profile.ts'
 import { Scheduler } from '#/scheduler/scheduler.ts'
 import { simulatedNode } from '#/cluster/simulated-nodes.ts'
-import { MemoryStore } from '#/store/memory.ts'
-import type { Store } from '#/store/store.ts'
+import { EmbeddedStore } from '#/store/embedded.ts'
+import type { Store, WatchBatch } from '#/store/store.ts'
 import { faultyTransport, type FaultOptions, type RequestFault } from '../faulty-transport.ts'
 import { checkShrinking } from './deployment-bounds.ts'
 import { UncertainWrites } from './uncertain-writes.ts'
@@ -48,6 +48,14 @@ export interface SimulatedClusterOptions {
 }
 
 /** The programs of a cluster, each on its own host, which may crash and restart. */
+interface OpenedStore {
+  readonly store: Store
+  readonly crash: AbortController
+}
+
+/** Small, so that segments are begun and rewritten. */
+const segmentBytesMax = 256 * 1024
+
 export class SimulatedCluster {
   readonly uncertainWrites: UncertainWrites
   readonly #options: SimulatedClusterOptions
@@ -61,7 +69,8 @@ export class SimulatedCluster {
   readonly #leading = new Map<string, ControllerManager>()
   readonly #kubelets = new Map<string, HollowKubelet>()
   #scheduler: Scheduler | undefined
-  #store: Store | undefined
+  /** The store of the API server's process; replaced when the API server restarts. */
+  #opened = Promise.withResolvers<OpenedStore>()
   #server: ApiServer | undefined
   #isFaultless = false
 
@@ -78,8 +87,22 @@ export class SimulatedCluster {
     return this.#stopping.signal
   }
 
-  get store(): Store {
-    return this.#store!
+  /** The store of the running API server. */
+  async store(): Promise<Store> {
+    return (await this.#opened.promise).store
+  }
+
+  /** All writes, through restarts of the API server. */
+  async *writes(signal: AbortSignal): AsyncGenerator<WatchBatch, void, undefined> {
+    let afterRevision = 0
+    while (!signal.aborted) {
+      const { store, crash } = await this.#opened.promise
+      const either = AbortSignal.any([signal, crash.signal])
+      for await (const batch of store.watch({ prefix: '/registry/', afterRevision, signal: either })) {
+        afterRevision = batch.revision
+        yield batch
+      }
+    }
   }
 
   /** Acts as an administrator, without faults. */
@@ -111,7 +134,6 @@ export class SimulatedCluster {
   }
 
   async start(): Promise<void> {
-    this.#store = await MemoryStore.open({ platform: this.#host('store') })
     await this.#startServer()
     for (const name of managers) this.#startManager(name)
     this.#startScheduler()
@@ -123,6 +145,7 @@ export class SimulatedCluster {
     if (name === 'api') {
       void this.#server?.stop()
       this.#server = undefined
+      this.#closeStore()
       this.#connections.resetAll()
       return
     }
@@ -169,7 +192,16 @@ export class SimulatedCluster {
       disable: ['ServiceAccount'],
     })
     const build = { version: '0.0.0' }
-    this.#server = await ApiServer.start({ platform, store: this.store, admission, build })
+    const store = await EmbeddedStore.open({ platform, folder: '/store', segmentBytesMax })
+    this.#opened.resolve({ store, crash: new AbortController() })
+    this.#server = await ApiServer.start({ platform, store, admission, build })
+  }
+
+  /** The power fails: nothing more is written by the process. */
+  #closeStore(): void {
+    const { promise } = this.#opened
+    this.#opened = Promise.withResolvers()
+    void promise.then(({ crash }) => crash.abort())
   }
 
   #startManager(name: string): void {
