@@ -46,7 +46,7 @@ test('a store on a disk that lies is refused, or serves what was acknowledged', 
     readFlipRate: 0.01,
     readRotRate: 0.01,
   })) {
-    const { refused, damagedReads } = await check({ disk: { [fault]: rate } })
+    const { refused, damagedReads } = await check({ losesPower: false, disk: { [fault]: rate } })
     assert.ok(refused + damagedReads > 0, `${fault} had an effect`)
   }
 })

@@ -13,6 +13,11 @@ import { Writers } from './durable-store/writers.ts'
 
 export interface DurableStoreOptions {
   readonly disk?: Partial<DiskFaults>
+  /**
+   * False if processes only end in order. Of a disk that lies, the loss of the last commits is not recognized after a
+   * power failure: the marks may be older.
+   */
+  readonly losesPower?: boolean
   /** Damages a file while the store is closed for the last time. */
   readonly damages?: boolean
   /** Bugs, for proving that they are found. */
@@ -74,11 +79,11 @@ const faultsBySeed: readonly (DurableStoreOptions & { readonly mayRefuse: boolea
   { mayRefuse: false },
   { mayRefuse: false, disk: { errorRate: 0.002, stallRate: 0.01 } },
   { mayRefuse: true, damages: true },
-  { mayRefuse: true, disk: { writeFlipRate: 0.005 } },
-  { mayRefuse: true, disk: { lostWriteRate: 0.005 } },
-  { mayRefuse: true, disk: { misdirectedWriteRate: 0.005 } },
-  { mayRefuse: true, disk: { readFlipRate: 0.01 } },
-  { mayRefuse: true, disk: { readRotRate: 0.01 } },
+  { mayRefuse: true, losesPower: false, disk: { writeFlipRate: 0.005 } },
+  { mayRefuse: true, losesPower: false, disk: { lostWriteRate: 0.005 } },
+  { mayRefuse: true, losesPower: false, disk: { misdirectedWriteRate: 0.005 } },
+  { mayRefuse: true, losesPower: false, disk: { readFlipRate: 0.01 } },
+  { mayRefuse: true, losesPower: false, disk: { readRotRate: 0.01 } },
 ]
 
 class DurableStoreRun {
@@ -147,7 +152,8 @@ class DurableStoreRun {
     const { random, clock } = this.#simulation
     const writers = new Writers({ store, clock, random, observations: this.observations, label })
     const writing = writers.run()
-    if (random.integer('end of a life', 3) === 0) {
+    const { losesPower = true } = this.#options
+    if (!losesPower || random.integer('end of a life', 3) === 0) {
       await writing
       await store[Symbol.asyncDispose]()
       return

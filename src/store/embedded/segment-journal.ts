@@ -68,6 +68,9 @@ export class SegmentJournal implements Journal {
   ): Promise<SegmentJournal> {
     const { files, folder } = options
     for (const name of content.leftovers) await files.remove(join(folder, name))
+    // Their names are durable from the beginning, also if an earlier attempt to create the store failed.
+    if (content.mark === undefined)
+      for (const path of options.marks) await files.write(path, new Uint8Array(), { mode: 0o600 })
     const writer = options.watchdog.watched(await files.openWriter())
     const journal = new SegmentJournal(options, writer, content)
     try {
@@ -278,6 +281,8 @@ export class SegmentJournal implements Journal {
   }
 
   async #extendReserve(): Promise<void> {
+    // What is after the last commit may be one that was written and not confirmed.
+    if (this.#failure) throw this.#failure
     const segment = this.#segments.active!
     const { endBytes, fileBytes: positionBytes } = segment
     const reserveBytes = Math.min(reserveBytesMax, this.#options.segmentBytesMax)
