@@ -2,40 +2,21 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defaultResources } from '#/api/builtin.ts'
 import type { Resource } from '#/api/resource.ts'
-import type { Field, Schema, StructSchema } from '#/api/schema.ts'
 import { Scheme } from '#/api/scheme.ts'
-import { OpenApi, type AggregatedSchemas, type OpenApiOptions } from './openapi.ts'
+import { OpenApi, type AggregatedSchemas } from './openapi.ts'
 import type { OpenApiPart } from './openapi/extension-parts.ts'
 import { Document } from './openapi/gnostic-messages.ts'
-import type { ApiResponse } from './request.ts'
-import { testRequest, type TestRequestOptions } from './test-request.ts'
-
-const options: OpenApiOptions = { build: { version: '0.1.0' }, clock: { turn: () => Promise.resolve() } }
-const protobuf = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf'
-const openApi = new OpenApi(new Scheme(defaultResources()), options)
-
-interface Asked extends TestRequestOptions {
-  readonly from?: OpenApi
-}
-
-function ask(url: string, { from = openApi, ...options }: Asked = {}): Promise<ApiResponse> | undefined {
-  return from.handle({ ...testRequest(url, options), receivedMs: Date.UTC(2026, 0, 1) })
-}
-
-type Facts = Readonly<Record<string, unknown>>
-
-async function bytesOf(url: string, asked: Asked = {}): Promise<Buffer> {
-  const response = await ask(url, asked)
-  assert.ok(response?.body?.type === 'value', url)
-  return Buffer.concat(response.body.bytes())
-}
-
-/** A value in a document, by path of keys. */
-async function part(url: string, keys: readonly string[], asked: Asked = {}): Promise<unknown> {
-  let value = JSON.parse((await bytesOf(url, asked)).toString()) as unknown
-  for (const key of keys) value = (value as Facts | undefined)?.[key]
-  return value
-}
+import {
+  ask,
+  bytesOf,
+  cronTab,
+  customResource,
+  options,
+  part,
+  protobuf,
+  struct,
+  type Facts,
+} from './openapi/test-documents.ts'
 
 const pod = 'io.k8s.api.core.v1.Pod'
 const pods = '/api/v1/namespaces/{namespace}/pods'
@@ -275,158 +256,6 @@ test('OpenAPI protobuf equals the JSON document', async () => {
     ({ reference, parameter }) => reference?.ref ?? parameter?.nonBodyParameter?.path?.name,
   )
   assert.deepEqual(taken, ['name', '#/parameters/namespace-vgWSWtn3', '#/parameters/pretty-tJGM1-ng'])
-})
-
-function struct(fields: Readonly<Record<string, Schema | Field>>): StructSchema {
-  const entries = Object.entries(fields).map(([name, each]): [string, Field] => [
-    name,
-    'schema' in each ? each : { schema: each, required: false },
-  ])
-  return { type: 'struct', name: '', fields: new Map(entries), atomic: false, preserveUnknownFields: false }
-}
-
-function customResource(schema: StructSchema, plural = 'crontabs'): Resource {
-  const home = { group: 'stable.example.com', version: 'v1' }
-  return {
-    ...home,
-    kind: 'CronTab',
-    listKind: 'CronTabList',
-    plural,
-    singular: 'crontab',
-    scope: 'Namespaced',
-    shortNames: [],
-    categories: [],
-    verbs: ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'],
-    schema,
-    subresources: new Map(),
-    storage: home,
-  }
-}
-
-const cronTab = 'com.example.stable.v1.CronTab'
-
-test('custom resources are described by their structural schema', async () => {
-  const schema = struct({
-    spec: struct({
-      schedule: { schema: { type: 'string' }, required: true },
-      port: { type: 'int-or-string' },
-      replicas: { schema: { type: 'integer', format: 'int32' }, required: false, default: 1, nullable: true },
-      ports: { type: 'list', items: struct({ name: { type: 'string' } }), listType: 'map', keys: ['name'] },
-      labels: { type: 'map', values: { type: 'string' }, atomic: true },
-      anything: { ...struct({}), preserveUnknownFields: true },
-      __proto__x: { type: 'boolean' },
-    }),
-  })
-  const from = new OpenApi(new Scheme([customResource(schema)]), options)
-  const spec = await part(
-    '/openapi/v3/apis/stable.example.com/v1',
-    ['components', 'schemas', cronTab, 'properties', 'spec'],
-    { from },
-  )
-  assert.deepEqual(spec, {
-    type: 'object',
-    required: ['schedule'],
-    properties: {
-      schedule: { type: 'string' },
-      port: { 'x-kubernetes-int-or-string': true },
-      replicas: { type: 'integer', format: 'int32', nullable: true, default: 1 },
-      ports: {
-        'type': 'array',
-        'items': { type: 'object', properties: { name: { type: 'string' } } },
-        'x-kubernetes-list-type': 'map',
-        'x-kubernetes-list-map-keys': ['name'],
-      },
-      labels: {
-        'type': 'object',
-        'additionalProperties': { type: 'string' },
-        'x-kubernetes-map-type': 'atomic',
-      },
-      anything: { 'type': 'object', 'x-kubernetes-preserve-unknown-fields': true },
-      __proto__x: { type: 'boolean' },
-    },
-  })
-  const definitions = (await part('/openapi/v2', ['definitions'], { from })) as Record<string, Facts>
-  assert.deepEqual(definitions[cronTab]?.['x-kubernetes-group-version-kind'], [
-    { group: 'stable.example.com', version: 'v1', kind: 'CronTab' },
-  ])
-  const text = JSON.stringify(definitions[cronTab])
-  assert.ok(!text.includes('nullable') && !text.includes('"default"') && text.includes('"replicas":{}'))
-  assert.ok(definitions[`${cronTab}List`] && definitions['io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta'])
-  const patch = (await part(
-    '/openapi/v2',
-    ['paths', '/apis/stable.example.com/v1/namespaces/{namespace}/crontabs/{name}', 'patch'],
-    { from },
-  )) as Record<string, unknown>
-  assert.equal(patch['operationId'], 'patchStableExampleComV1NamespacedCronTab')
-  assert.deepEqual(patch['consumes'], [
-    'application/json-patch+json',
-    'application/merge-patch+json',
-    'application/apply-patch+yaml',
-  ])
-  assert.deepEqual(patch['produces'], ['application/json', 'application/yaml'])
-})
-
-test('custom resources keep the descriptions of their schema', async () => {
-  const authored = {
-    description: 'Runs things.',
-    type: 'object',
-    properties: {
-      metadata: { type: 'object' },
-      spec: {
-        type: 'object',
-        properties: {
-          size: { type: 'string', enum: ['small', 'large'], pattern: '^[a-z]+$', maxLength: 5, oneOf: [{}] },
-          wrong: { type: 7, maxLength: 'x', required: [1], minimum: '1', enum: 'no', items: 3 },
-          maybe: { type: 'object', nullable: true, properties: { x: { type: 'string' } } },
-        },
-      },
-    },
-  }
-  const scheme = new Scheme([customResource(struct({}))])
-  const from = new OpenApi(scheme, { ...options, authoredSchema: () => authored })
-  const url = '/openapi/v3/apis/stable.example.com/v1'
-  const { description, properties } = (await part(url, ['components', 'schemas', cronTab], { from })) as {
-    readonly description: string
-    readonly properties: Record<string, Facts>
-  }
-  assert.equal(description, 'Runs things.')
-  assert.deepEqual(properties['spec'], authored.properties.spec)
-  assert.deepEqual(properties['metadata']?.['allOf'], [
-    { $ref: '#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta' },
-  ])
-  const spec = ['definitions', cronTab, 'properties', 'spec', 'properties']
-  assert.deepEqual(await part('/openapi/v2', [...spec, 'size'], { from }), {
-    type: 'string',
-    enum: ['small', 'large'],
-    pattern: '^[a-z]+$',
-    maxLength: 5,
-  })
-  assert.deepEqual(await part('/openapi/v2', [...spec, 'maybe'], { from }), {})
-  const headers = { accept: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf' }
-  assert.ok((await bytesOf('/openapi/v2', { from, headers })).includes('small'))
-})
-
-test('deeply nested custom schemas are bounded', async () => {
-  let schema = struct({ end: { type: 'string' } })
-  for (let depth = 0; depth < 500; depth++) schema = struct({ next: schema })
-  const from = new OpenApi(new Scheme([customResource(schema)]), options)
-  const headers = { accept: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf' }
-  const { definitions } = Document.decode(await bytesOf('/openapi/v2', { from, headers }))
-  assert.ok(definitions?.additionalProperties.some(({ name }) => name === cronTab))
-  assert.ok((await bytesOf('/openapi/v3/apis/stable.example.com/v1', { from })).includes('"end"'))
-})
-
-test('custom resource fields can have any name', async () => {
-  const names = ['__proto__', 'constructor', '$ref', 'properties', 'x-kubernetes-action', 'toString']
-  const field: Field = { schema: { type: 'string' }, required: true }
-  const fields = new Map(names.map(name => [name, field]))
-  const from = new OpenApi(new Scheme([customResource({ ...struct({}), fields })]), options)
-  const url = '/openapi/v3/apis/stable.example.com/v1'
-  const found = (await part(url, ['components', 'schemas', cronTab, 'properties'], { from })) as object
-  for (const name of names) assert.ok(Object.hasOwn(found, name), name)
-  const headers = { accept: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf' }
-  for (const name of names) assert.ok((await bytesOf('/openapi/v2', { from, headers })).includes(name), name)
-  assert.equal(({} as Record<string, unknown>)['required'], undefined)
 })
 
 test('a scheme change rebuilds only the affected documents', async () => {

@@ -1,10 +1,8 @@
 /** `k8ts snapshot`: saves and restores all objects of a cluster. */
 import { join, resolve } from 'node:path'
-import { boolFlag, describeFlags, parseArgumentsAndFlags, UsageError, type FlagValues } from '#/base/flags.ts'
+import { boolFlag, describeFlags, UsageError } from '#/base/flags.ts'
 import { embeddedStorePlace, snapshotsFolder } from '#/cluster/open-store.ts'
-import type { Command, Terminal } from '#/command-line/command.ts'
-import { isHelp } from '#/command-line/command-line.ts'
-import { lowerPriority, nodePlatform, type Platform } from '#/platform/node.ts'
+import { lowerPriority } from '#/platform/node.ts'
 import { hashContent } from '#/store/content.ts'
 import { writeToEtcd } from '#/store/migrate.ts'
 import {
@@ -18,6 +16,7 @@ import {
 } from '#/store/snapshot.ts'
 import { dataFolder, dataFolderFlag } from './data-folder.ts'
 import { etcdEndpoints, formatBytes, lockCluster, openEtcdStore, storeFlag } from './opened-store.ts'
+import { commandWithVerbs, type Invocation } from './verbs.ts'
 
 const flags = {
   ...dataFolderFlag,
@@ -51,37 +50,22 @@ Examples:
   k8ts snapshot status /backup/monday.k8ts
 `
 
-export const command: Command = {
+export const command = commandWithVerbs({
+  name: 'snapshot',
   help,
-  async run(parameters, terminal) {
-    const [verb = '', ...rest] = parameters
-    if (isHelp(rest[0])) {
-      terminal.write(help)
-      return 0
-    }
-    const act = verbs.get(verb)
-    if (act === undefined) throw new UsageError(`usage: k8ts snapshot ${[...verbs.keys()].join('|')}`)
-    const { words, values } = parseArgumentsAndFlags(rest, flags)
-    const platform = nodePlatform({ log: { level: 'warn', format: 'text' } })
-    return act({ platform, terminal, words, flags: values })
-  },
-}
+  flags,
+  takesArguments: true,
+  verbs: new Map([
+    ['save', save],
+    ['restore', restore],
+    ['status', status],
+    ['ls', ls],
+  ]),
+})
 
-interface Invocation {
-  readonly platform: Platform
-  readonly terminal: Terminal
-  readonly words: readonly string[]
-  readonly flags: FlagValues<typeof flags>
-}
+type Given = Invocation<typeof flags>
 
-const verbs: ReadonlyMap<string, (invocation: Invocation) => Promise<number>> = new Map([
-  ['save', save],
-  ['restore', restore],
-  ['status', status],
-  ['ls', ls],
-])
-
-async function save({ platform, terminal, words, flags }: Invocation): Promise<number> {
+async function save({ platform, terminal, words, flags }: Given): Promise<number> {
   const path = fileOf(words, 'save')
   lowerPriority()
   const endpoints = etcdEndpoints(flags.store)
@@ -96,7 +80,7 @@ async function save({ platform, terminal, words, flags }: Invocation): Promise<n
   return 0
 }
 
-async function restore({ platform, terminal, words, flags }: Invocation): Promise<number> {
+async function restore({ platform, terminal, words, flags }: Given): Promise<number> {
   const path = fileOf(words, 'restore')
   const endpoints = etcdEndpoints(flags.store)
   await using snapshot = await openSnapshot(platform, path)
@@ -118,7 +102,7 @@ async function restore({ platform, terminal, words, flags }: Invocation): Promis
   return 0
 }
 
-async function status({ platform, terminal, words }: Invocation): Promise<number> {
+async function status({ platform, terminal, words }: Given): Promise<number> {
   const path = fileOf(words, 'status')
   try {
     await using content = await openSnapshot(platform, path)
@@ -140,7 +124,7 @@ intact    yes
   }
 }
 
-async function ls({ platform, terminal, words, flags }: Invocation): Promise<number> {
+async function ls({ platform, terminal, words, flags }: Given): Promise<number> {
   if (words.length > 0) throw new UsageError('usage: k8ts snapshot ls [--data-dir DIR]')
   const folder = snapshotsFolder(dataFolder(flags))
   const snapshots = await listSnapshots(platform, folder)

@@ -1,15 +1,14 @@
 /** `k8ts store`: verifies, repairs and migrates the store of a cluster. */
-import { boolFlag, describeFlags, parseArgumentsAndFlags, UsageError, type FlagValues } from '#/base/flags.ts'
+import { boolFlag, describeFlags, UsageError } from '#/base/flags.ts'
 import { embeddedStorePlace } from '#/cluster/open-store.ts'
-import type { Command, Terminal } from '#/command-line/command.ts'
-import { isHelp } from '#/command-line/command-line.ts'
-import { lowerPriority, nodePlatform, type Platform } from '#/platform/node.ts'
+import { lowerPriority } from '#/platform/node.ts'
 import { checkStore, type CheckedSegment } from '#/store/check.ts'
 import { migrateToEmbedded, writeToEtcd } from '#/store/migrate.ts'
 import { repairStore, type Loss } from '#/store/repair.ts'
 import { describeDamage, openEmbeddedContent } from '#/store/snapshot.ts'
 import { dataFolder, dataFolderFlag } from './data-folder.ts'
 import { etcdEndpoints, formatBytes, lockCluster, openEtcdStore, storeFlag } from './opened-store.ts'
+import { commandWithVerbs, type Invocation } from './verbs.ts'
 
 const flags = {
   ...dataFolderFlag,
@@ -42,36 +41,21 @@ Examples:
       and back; the embedded store of before is kept as DIR/store.replaced-TIME
 `
 
-export const command: Command = {
+export const command = commandWithVerbs({
+  name: 'store',
   help,
-  async run(parameters, terminal) {
-    const [verb = '', ...rest] = parameters
-    if (isHelp(rest[0])) {
-      terminal.write(help)
-      return 0
-    }
-    const act = verbs.get(verb)
-    if (act === undefined) throw new UsageError(`usage: k8ts store ${[...verbs.keys()].join('|')}`)
-    const { words, values } = parseArgumentsAndFlags(rest, flags)
-    if (words[0] !== undefined) throw new UsageError(`unexpected argument ${words[0]}`)
-    const platform = nodePlatform({ log: { level: 'warn', format: 'text' } })
-    return act({ platform, terminal, flags: values })
-  },
-}
+  flags,
+  takesArguments: false,
+  verbs: new Map([
+    ['check', check],
+    ['repair', repair],
+    ['migrate', migrate],
+  ]),
+})
 
-interface Invocation {
-  readonly platform: Platform
-  readonly terminal: Terminal
-  readonly flags: FlagValues<typeof flags>
-}
+type Given = Invocation<typeof flags>
 
-const verbs: ReadonlyMap<string, (invocation: Invocation) => Promise<number>> = new Map([
-  ['check', check],
-  ['repair', repair],
-  ['migrate', migrate],
-])
-
-async function check({ platform, terminal, flags }: Invocation): Promise<number> {
+async function check({ platform, terminal, flags }: Given): Promise<number> {
   lowerPriority()
   const place = embeddedStorePlace(dataFolder(flags))
   const { storeId, revision, compacted, segments, content, damages } = await checkStore(platform, place)
@@ -102,7 +86,7 @@ function describeSegment({ name, fileBytes, liveBytes, garbageBytes, revisions }
   return `${name}  ${sizes[0]}: live ${sizes[1]}, garbage ${sizes[2]}${range}\n`
 }
 
-async function repair({ platform, terminal, flags }: Invocation): Promise<number> {
+async function repair({ platform, terminal, flags }: Given): Promise<number> {
   const folder = dataFolder(flags)
   const place = embeddedStorePlace(folder)
   await using _ = await lockCluster(platform, folder)
@@ -142,7 +126,7 @@ function describeLoss({ revisions, keys, keptCount }: Loss): string {
   return `${lines.join('')}intact: ${keptCount} keys\n`
 }
 
-async function migrate({ platform, terminal, flags }: Invocation): Promise<number> {
+async function migrate({ platform, terminal, flags }: Given): Promise<number> {
   if (flags.to === undefined) throw new UsageError('--to is required: embedded, or etcd://HOST:PORT,...')
   const [from, to] = [etcdEndpoints(flags.from), etcdEndpoints(flags.to)]
   if ((from === undefined) === (to === undefined))

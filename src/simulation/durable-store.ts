@@ -69,22 +69,28 @@ export async function simulateDurableStore(
 
 /** One kind of faults for each seed. A store that refuses to open on a disk that does not lie is a violation. */
 export async function simulateFaultyStore(seed: number): Promise<DurableStoreVerdict> {
-  const { mayRefuse, ...options } = faultsBySeed[seed % faultsBySeed.length]!
+  const kinds = Object.values(faultKinds)
+  const { mayRefuse, ...options } = kinds[seed % kinds.length]!
   const verdict = await simulateDurableStore(seed, options)
   if (!verdict.isRefused || mayRefuse) return verdict
   return { ...verdict, violations: [...verdict.violations, 'the store refused to open'] }
 }
 
-const faultsBySeed: readonly (DurableStoreOptions & { readonly mayRefuse: boolean })[] = [
-  { mayRefuse: false },
-  { mayRefuse: false, disk: { errorRate: 0.002, stallRate: 0.01 } },
-  { mayRefuse: true, damages: true },
-  { mayRefuse: true, losesPower: false, disk: { writeFlipRate: 0.005 } },
-  { mayRefuse: true, losesPower: false, disk: { lostWriteRate: 0.005 } },
-  { mayRefuse: true, losesPower: false, disk: { misdirectedWriteRate: 0.005 } },
-  { mayRefuse: true, losesPower: false, disk: { readFlipRate: 0.01 } },
-  { mayRefuse: true, losesPower: false, disk: { readRotRate: 0.01 } },
-]
+export interface FaultKind extends DurableStoreOptions {
+  /** True if the files are not what the store wrote. */
+  readonly mayRefuse: boolean
+}
+
+export const faultKinds: Readonly<Record<string, FaultKind>> = {
+  'power failures': { mayRefuse: false },
+  'a disk that fails and stalls': { mayRefuse: false, disk: { errorRate: 0.002, stallRate: 0.01 } },
+  'files damaged at rest': { mayRefuse: true, damages: true },
+  'flipped bits of writes': { mayRefuse: true, losesPower: false, disk: { writeFlipRate: 0.005 } },
+  'lost writes': { mayRefuse: true, losesPower: false, disk: { lostWriteRate: 0.005 } },
+  'misdirected writes': { mayRefuse: true, losesPower: false, disk: { misdirectedWriteRate: 0.005 } },
+  'flipped bits of reads': { mayRefuse: true, losesPower: false, disk: { readFlipRate: 0.01 } },
+  'bit rot': { mayRefuse: true, losesPower: false, disk: { readRotRate: 0.01 } },
+}
 
 class DurableStoreRun {
   readonly observations = new Observations()

@@ -2,8 +2,8 @@
  * The unit of a commit in the log of the embedded store: a frame is written and synced as a whole, and contains
  * one record for each version.
  *
- * A frame is its magic number, a checksum of all that follows, the length of its records, their number, the chain
- * of the frame before, and the records. The chain of a frame is a hash over the chain before it and its records:
+ * A frame is its magic number, a checksum of all that follows, the length of its records, the chain of the frame
+ * before, and the records. The chain of a frame is a hash over the chain before it and its records:
  * it identifies the whole log up to there. Each record has a checksum of its own, so that a value can be verified
  * without reading its frame. Numbers are little-endian.
  */
@@ -43,7 +43,6 @@ export function encodeFrame(records: readonly FrameRecord[], previous: Chain): E
   for (const [index, record] of records.entries()) writeRecord(bytes, record, positions[index]!)
   bytes.writeUInt32LE(magic, 0)
   bytes.writeUInt32LE(size - frameHeaderBytes, lengthAt)
-  bytes.writeUInt32LE(records.length, countAt)
   bytes.set(previous, chainAt)
   bytes.writeUInt32LE(crc32(bytes.subarray(lengthAt)), checksumAt)
   return { bytes, chain: chainOf(bytes), positions }
@@ -53,7 +52,6 @@ export interface Frame {
   readonly bytes: Buffer
   /** The chain of the frame before. */
   readonly previous: Chain
-  readonly recordCount: number
 }
 
 /** The frame at a position; undefined when there is none or it is damaged. */
@@ -64,11 +62,7 @@ export function frameAt(content: Buffer, position: number): Frame | undefined {
   if (end > content.length) return undefined
   const bytes = content.subarray(position, end)
   if (crc32(bytes.subarray(lengthAt)) !== bytes.readUInt32LE(checksumAt)) return undefined
-  return {
-    bytes,
-    previous: bytes.subarray(chainAt, frameHeaderBytes),
-    recordCount: bytes.readUInt32LE(countAt),
-  }
+  return { bytes, previous: bytes.subarray(chainAt, frameHeaderBytes) }
 }
 
 /** The size of the frame with this header; undefined when it is not that of a frame. */
@@ -190,9 +184,8 @@ const magicBytes = Buffer.from('ksf1')
 
 const checksumAt = 4
 const lengthAt = 8
-const countAt = 12
-const chainAt = 16
-export const frameHeaderBytes = 48
+const chainAt = 12
+export const frameHeaderBytes = 44
 
 const typeAt = 4
 const keyBytesAt = 8

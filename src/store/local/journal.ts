@@ -7,7 +7,7 @@ export interface Journal {
    * other error the outcome is unknown.
    */
   append(versions: readonly Version[]): Promise<void>
-  /** The value of a put that has been appended and not pruned. StoreError `damaged` when it cannot be trusted. */
+  /** The value of a put that has been appended and not discarded. StoreError `damaged` when it cannot be trusted. */
   readValue(version: Version): Uint8Array
   /** Resolves when the compacted revision is durable. Rejects like `append`. */
   compact(revision: number): Promise<void>
