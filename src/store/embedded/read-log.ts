@@ -205,7 +205,8 @@ class LogReader implements LogContent {
       return
     }
     const positionBytes = scan.damagedAt ?? scan.endBytes
-    const isIncomplete = rewritten ? !equal(scan.chain, rewritten.content) : scan.isTorn && !isLast
+    // Whether another segment is complete shows in the next one, which continues its chain, or in the mark.
+    const isIncomplete = rewritten !== undefined && !equal(scan.chain, rewritten.content)
     if (scan.damagedAt !== undefined || isIncomplete)
       this.#damage(range.name, {
         positionBytes,

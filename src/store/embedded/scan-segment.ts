@@ -34,8 +34,6 @@ export interface Scan {
   readonly chain: Chain
   /** The position of damage that is followed by an intact frame: it is no interrupted write. */
   readonly damagedAt: number | undefined
-  /** True if bytes other than zeros follow the last frame, as an interrupted write leaves them. */
-  readonly isTorn: boolean
 }
 
 /** Yields the frames, so that the caller may pause between them. */
@@ -67,7 +65,7 @@ export function* scanSegment(
     if (next === undefined) break
     position = next
   }
-  return { endBytes: position, chain, damagedAt, isTorn: !isZero(content.subarray(position)) }
+  return { endBytes: position, chain, damagedAt }
 }
 
 function* locate(
