@@ -103,6 +103,8 @@ export interface Files {
 export interface FileStatus {
   readonly sizeBytes: number
   readonly isFolder: boolean
+  /** A regular file; opening anything else may block, e.g. a FIFO without a writer. */
+  readonly isFile: boolean
   readonly modifiedMs: number
   readonly mode: number
 }

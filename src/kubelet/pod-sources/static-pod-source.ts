@@ -106,6 +106,7 @@ export class StaticPodSource {
     try {
       const status = await platform.files.stat(path)
       if (status === undefined || status.isFolder) return undefined
+      if (!status.isFile) throw new Error('manifest is not a regular file')
       if (status.sizeBytes > bytesMax) throw new Error(`manifest exceeds ${bytesMax} bytes`)
       return parseManifest(await platform.files.read(path), { path, nodeName })
     } catch (error) {

@@ -200,7 +200,8 @@ async function status(path: string): Promise<FileStatus | undefined> {
   try {
     const found = await stat(path)
     const mode = found.mode & 0o7777
-    return { sizeBytes: found.size, isFolder: found.isDirectory(), modifiedMs: found.mtimeMs, mode }
+    const [isFolder, isFile] = [found.isDirectory(), found.isFile()]
+    return { sizeBytes: found.size, isFolder, isFile, modifiedMs: found.mtimeMs, mode }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined

@@ -79,12 +79,22 @@ export function terminationSignal({ deadlineMs }: { readonly deadlineMs: number 
   const asked = new AbortController()
   for (const name of ['SIGTERM', 'SIGINT'] as const) {
     process.on(name, () => {
-      if (asked.signal.aborted) process.exit(1)
-      setTimeout(() => process.exit(process.exitCode ?? 1), deadlineMs).unref()
+      if (asked.signal.aborted) endNow()
+      setTimeout(endNow, deadlineMs).unref()
       asked.abort(new Error(`received ${name}`))
     })
   }
   return asked.signal
+}
+
+/**
+ * `process.exit` waits for the threads of the file system calls, one of which may never return, e.g. on a network file
+ * system that is gone. So only its listeners are called, which end child processes.
+ */
+function endNow(): never {
+  process.emit('exit', 1)
+  process.kill(process.pid, 'SIGKILL')
+  throw new Error('SIGKILL has not ended the process')
 }
 
 /** Aborted when the standard input ends: the process that started this one has closed it, or has ended. */

@@ -83,7 +83,7 @@ test('stat of a simulated file has size, mode and time', () =>
     await files.write('/a', '123', { mode: 0o600 })
     await files.write('/a', '1234')
     const status = await files.stat('/a')
-    const expected = { sizeBytes: 4, isFolder: false, modifiedMs: 0, mode: 0o600 }
+    const expected = { sizeBytes: 4, isFolder: false, isFile: true, modifiedMs: 0, mode: 0o600 }
     assert.deepEqual({ ...status, modifiedMs: 0 }, expected)
     assert(Math.abs((status?.modifiedMs ?? 0) - epochMs - 1_000) < 10)
     assert.equal((await files.stat('/'))?.isFolder, true)

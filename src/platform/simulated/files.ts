@@ -47,7 +47,7 @@ export class SimulatedFiles implements Files {
       if (found === undefined) return undefined
       const { modifiedMs, mode } = found
       const isFolder = !(found instanceof File)
-      return { sizeBytes: isFolder ? 0 : found.sizeBytes, isFolder, modifiedMs, mode }
+      return { sizeBytes: isFolder ? 0 : found.sizeBytes, isFolder, isFile: !isFolder, modifiedMs, mode }
     })
   }
 
