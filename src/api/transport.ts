@@ -44,6 +44,8 @@ export interface Peer {
   readonly certificateError?: string
   /** Identity of a component within the process. */
   readonly user?: UserInfo
+  /** Called when a request of the connection is authenticated as another user than `system:anonymous`. */
+  readonly onAuthenticated?: () => void
 }
 
 export interface PeerCertificate {

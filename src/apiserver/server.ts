@@ -137,6 +137,7 @@ export class Server {
       address: connection.address,
       ...(certificate && !isExpired && { certificate }),
       ...(certificateError !== undefined && { certificateError }),
+      onAuthenticated: () => connection.authenticated(),
     }
     this.#peers.set(connection, peer)
     return peer

@@ -11,7 +11,7 @@ import {
 } from '#/api/errors.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { RequestAuthentication } from './authn.ts'
-import { isAuthenticated, type AuthenticationResult } from './authn/authenticator.ts'
+import { anonymousName, isAuthenticated, type AuthenticationResult } from './authn/authenticator.ts'
 import { attributesOf, type Attributes, type Authorization, type Authorizer } from './authz/authorizer.ts'
 import { Deadlines } from './deadlines.ts'
 import type { Next, Stage } from './pipeline.ts'
@@ -25,6 +25,7 @@ export function authenticate(authentication: RequestAuthentication): Stage {
     if (!isAuthenticated(result)) throw unauthorized()
     const { user, warnings, annotations } = result
     context.user = user
+    if (user.username !== anonymousName) context.request.peer?.onAuthenticated?.()
     if (warnings) for (const text of warnings) context.warnings.add(text)
     if (annotations) for (const [key, value] of Object.entries(annotations)) annotate(context, key, value)
   }

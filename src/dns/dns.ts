@@ -108,7 +108,7 @@ export class ClusterDns {
   ): Promise<Server> {
     const { network } = this.#options.platform
     try {
-      const listener = open.use(await network.listen({ host, port }, connection => tcp.accept(connection)))
+      const listener = open.use(await network.listen({ host, port }, tcp.accept.bind(tcp)))
       const bound = { host, port: portOf(listener) }
       const socket: DatagramSocket = open.use(
         await network.bindDatagram(

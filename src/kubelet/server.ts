@@ -136,6 +136,7 @@ export class KubeletServer {
       respondText(exchange, 401, 'Unauthorized')
       return false
     }
+    exchange.connection.authenticated()
     const attributes = requestAttributes(exchange.method, path)
     const { verb, subresources } = attributes
     const what = `user=${user.username}, verb=${verb}, resource=nodes`

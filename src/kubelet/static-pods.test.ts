@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { mkdtempDisposable, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { pods } from '#/api/generated/core/v1-resources.ts'
-import { nodeLinux, nodePlatform } from '#/platform/node.ts'
 import { parseManifest } from './pod-sources/parse-manifest.ts'
-import { StaticPodSource } from './pod-sources/static-pod-source.ts'
 import { TestKubelet } from './test-kubelet.ts'
 
 const options = {
@@ -80,22 +74,6 @@ test('a static pod with a damaged manifest keeps running', async t => {
   await node.writeManifest('other.yaml', '\0')
   await node.advance(2)
   assert.equal(await node.see('web-n1'), 'Running ready web=running')
-})
-
-test('a FIFO in the static pod path is not read', async () => {
-  await using temporary = await mkdtempDisposable(join(tmpdir(), 'k8ts-manifests-'))
-  const folder = temporary.path
-  execFileSync('mkfifo', [join(folder, 'fifo.yaml')])
-  await writeFile(join(folder, 'web.yaml'), manifest())
-  const platform = nodePlatform({ log: { level: 'error', format: 'text' } })
-  const linux = await nodeLinux()
-  const source = new StaticPodSource({ platform, linux, folder, nodeName: 'n1', onChange: () => undefined })
-  const stopping = new AbortController()
-  const running = source.run(stopping.signal)
-  await source.waitForSync(stopping.signal)
-  assert.equal(source.uids().length, 1)
-  stopping.abort()
-  await running
 })
 
 test('a restarted kubelet adopts static pods', async t => {

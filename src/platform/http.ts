@@ -51,6 +51,8 @@ export interface HttpConnection {
   readonly certificate?: ClientCertificate
   /** Reason why the client certificate was not accepted. */
   readonly certificateError?: string
+  /** The client of the connection is authenticated, which protects it from being displaced by others. */
+  authenticated(): void
 }
 
 export interface ClientCertificate {
@@ -131,11 +133,13 @@ export type HttpRejection =
   | 'slow-reader'
   /** Too many resets, PING or SETTINGS frames, or pipelined requests. */
   | 'flood'
-  /** The connection limit is reached. */
+  /** A connection limit is reached: the new connection or an older one was closed. */
   | 'connections'
 
 export interface HttpLimits {
-  /** Further connections are closed at once. */
+  /** Connections of clients that are not authenticated, see `ConnectionPool`. */
+  readonly pendingConnectionsMax: number
+  /** Connections of authenticated clients. */
   readonly connectionsMax: number
   /** Maximum concurrent streams of an HTTP/2 connection; further ones are refused and may be retried. */
   readonly streamsMax: number
@@ -162,6 +166,7 @@ export interface HttpLimits {
  * The limits of kube-apiserver where it has one, except that headers are limited to less than its megabyte.
  */
 export const defaultHttpLimits: HttpLimits = {
+  pendingConnectionsMax: 4_000,
   connectionsMax: 10_000,
   streamsMax: 250,
   pipelinedMax: 100,

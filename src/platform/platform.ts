@@ -50,7 +50,7 @@ export interface Random {
 
 export interface Network {
   /** Starts accepting connections; port 0 picks a free one. Rejects if the address is in use. */
-  listen(address: SocketAddress, onConnection: (connection: Duplex) => void): Promise<Listener>
+  listen(address: SocketAddress, onConnection: OnConnection): Promise<Listener>
   /** Rejects if the connection is refused, the network is partitioned, or the signal is aborted. */
   connect(address: SocketAddress, signal?: AbortSignal): Promise<Duplex>
   /** A socket for datagrams, which may be lost, duplicated or reordered. */
@@ -59,6 +59,9 @@ export interface Network {
     onMessage: (message: Uint8Array, from: SocketAddress) => void,
   ): Promise<DatagramSocket>
 }
+
+/** `from` is the address of the client; empty for a unix socket. */
+export type OnConnection = (connection: Duplex, from: string) => void
 
 /** A TCP or UDP address, or the path of a unix socket. */
 export type SocketAddress = { readonly host: string; readonly port: number } | { readonly path: string }

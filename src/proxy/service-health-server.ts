@@ -1,6 +1,7 @@
 /** The health check node ports of services, which external load balancers probe. */
 import type { Duplex } from 'node:stream'
 import { parseKey } from '#/api/metadata.ts'
+import { ConnectionPool } from '#/base/connection-pool.ts'
 import type { Clock, Listener, Platform } from '#/platform/platform.ts'
 
 /** Limits for the request of a load balancer. */
@@ -51,11 +52,13 @@ export class ServiceHealthServer implements AsyncDisposable {
   async #open(key: string, port: number): Promise<void> {
     const { network, log } = this.#platform
     const listeners: Listener[] = []
-    const check: OpenCheck = { port, listeners, connections: 0 }
+    const check: OpenCheck = { port, listeners, connections: new ConnectionPool(connectionsMax) }
     try {
       for (const host of this.#addresses) {
         listeners.push(
-          await network.listen({ host, port }, connection => this.#accept(key, check, connection)),
+          await network.listen({ host, port }, (connection, address) => {
+            this.#accept(connection, { key, check, address })
+          }),
         )
       }
       this.#checks.set(key, check)
@@ -65,18 +68,26 @@ export class ServiceHealthServer implements AsyncDisposable {
     }
   }
 
-  #accept(key: string, check: OpenCheck, connection: Duplex): void {
-    if (check.connections >= connectionsMax) return void connection.destroy()
-    check.connections++
-    connection.once('close', () => void check.connections--)
+  #accept(connection: Duplex, { key, check, address }: Accepted): void {
+    const { connections } = check
+    const closed = connections.add(connection, { address, nowMs: this.#platform.clock.monotonicMs() })
+    closed?.destroy()
+    if (closed === connection) return
+    connection.once('close', () => connections.delete(connection))
     answer(connection, this.#platform.clock, () => responseTo(key, this.#wanted.get(key)))
   }
+}
+
+interface Accepted {
+  readonly key: string
+  readonly check: OpenCheck
+  readonly address: string
 }
 
 interface OpenCheck {
   readonly port: number
   readonly listeners: readonly Listener[]
-  connections: number
+  readonly connections: ConnectionPool<Duplex>
 }
 
 /** One response per connection, regardless of the request. */

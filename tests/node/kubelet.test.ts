@@ -188,11 +188,12 @@ test('missing images, secrets and programs are waiting reasons in the pod status
   await nothingIsLeft(node, before)
 })
 
-test('a static pod with the host network runs', { skip }, async t => {
+test('a static pod with the host network runs beside a FIFO in the static pod path', { skip }, async t => {
   const node = await TestNode.start(t)
   const before = await leftovers(node)
   const manifests = join(node.settings.rootDirectory, 'manifests')
   await mkdir(manifests, { recursive: true })
+  await node.containerd.linux.run(['mkfifo', join(manifests, 'fifo.json')])
   const spec = { hostNetwork: true, containers: [{ ...shell('it', patient), imagePullPolicy: 'Never' }] }
   const manifest = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'fixed' }, spec }
   await writeFile(join(manifests, 'fixed.json'), JSON.stringify(manifest))

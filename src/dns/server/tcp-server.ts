@@ -1,8 +1,9 @@
 import type { Duplex } from 'node:stream'
+import { ConnectionPool } from '#/base/connection-pool.ts'
 import type { Clock } from '#/platform/platform.ts'
 import { framed, FrameReader } from './tcp-frames.ts'
 
-/** Maximum number of connections; further ones are closed. */
+/** Maximum number of connections, see `ConnectionPool`. */
 const connectionsMax = 500
 
 /** Idle timeout of a connection. */
@@ -19,14 +20,17 @@ export class TcpServer {
   readonly #clock: Clock
   readonly #answer: (message: Uint8Array) => Promise<Uint8Array | undefined>
   readonly #connections = new Set<Duplex>()
+  readonly #pool = new ConnectionPool<Duplex>(connectionsMax)
 
   constructor(clock: Clock, answer: (message: Uint8Array) => Promise<Uint8Array | undefined>) {
     this.#clock = clock
     this.#answer = answer
   }
 
-  accept(connection: Duplex): void {
-    if (this.#connections.size >= connectionsMax) return void connection.destroy()
+  accept(connection: Duplex, address: string): void {
+    const closed = this.#pool.add(connection, { address, nowMs: this.#clock.monotonicMs() })
+    closed?.destroy()
+    if (closed === connection) return
     this.#connections.add(connection)
     connection.on('error', () => undefined)
     const frames = new FrameReader()
@@ -50,6 +54,7 @@ export class TcpServer {
     connection.once('close', () => {
       timer.cancel()
       this.#connections.delete(connection)
+      this.#pool.delete(connection)
     })
     connection.once('end', () => {
       hasEnded = true

@@ -489,7 +489,7 @@ test('floods of resets, pings, settings and pipelined requests close the connect
 })
 
 test('connections beyond the bound are closed', async t => {
-  const { port, rejected } = await start(t, hello, { connectionsMax: 2 })
+  const { port, rejected } = await start(t, hello, { pendingConnectionsMax: 2 })
   const kept = [session(t, port), session(t, port)]
   await Promise.all(kept.map(client => ask2(client)))
   await assert.rejects(ask1(port), /./)
@@ -497,6 +497,40 @@ test('connections beyond the bound are closed', async t => {
   kept[0]!.close()
   await closed(kept[0]!)
   assert.equal((await ask1(port)).status, 200)
+})
+
+test('idle connections without TLS do not prevent new ones', async t => {
+  const { server, port } = await start(t, hello, { pendingConnectionsMax: 3 })
+  for (let index = 0; index < 9; index++) {
+    const idle = connectTcp(port, '127.0.0.1').on('error', () => undefined)
+    t.after(() => idle.destroy())
+  }
+  await waitUntil(() => server.connectionCount === 3)
+  const isServed = async (): Promise<boolean> => {
+    return ask1(port).then(
+      ({ status }) => status === 200,
+      () => false,
+    )
+  }
+  await waitUntil(isServed)
+})
+
+test('connections of authenticated clients have a bound of their own', async t => {
+  const authenticated = (exchange: HttpExchange): void => {
+    if (exchange.target === '/login') exchange.connection.authenticated()
+    hello(exchange)
+  }
+  const { port, rejected } = await start(t, authenticated, { pendingConnectionsMax: 1, connectionsMax: 1 })
+  const known = session(t, port)
+  assert.equal((await ask2(known, { ':path': '/login' })).status, 200)
+  const unknown = session(t, port)
+  assert.equal((await ask2(unknown)).status, 200)
+  await assert.rejects(ask1(port), /./)
+  assert.equal((await ask2(known, { ':path': '/login' })).status, 200)
+  assert.deepEqual(rejected, ['connections'])
+  unknown.request({ ':path': '/login' }).on('error', () => undefined)
+  await closed(unknown)
+  assert.equal((await ask2(known)).status, 200)
 })
 
 test('an upgrade request hijacks the connection or gets a response', async t => {

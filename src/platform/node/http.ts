@@ -19,6 +19,7 @@ import {
   type HttpServerOptions,
   type HttpTls,
 } from '../http.ts'
+import { ConnectionPool } from '#/base/connection-pool.ts'
 import { http } from './builtin-http.ts'
 import { checkClientCertificate } from './http/client-certificate.ts'
 import { Connection, type Transport } from './http/connection.ts'
@@ -37,12 +38,15 @@ class NodeHttpServer implements HttpServer {
   readonly #onExchange: (exchange: HttpExchange) => void
   readonly #onRejected: (reason: HttpRejection) => void
   readonly #server: Http2SecureServer
-  /** TCP sockets, from accept on. */
-  readonly #sockets = new Set<Socket>()
-  /** The sockets with an unfinished TLS handshake, by client address and port. */
-  readonly #handshakes = new Map<string, Socket>()
+  /** Connections of clients that are not authenticated, which cannot displace those of `#established`. */
+  readonly #pending: ConnectionPool<Socket>
+  readonly #established: ConnectionPool<Socket>
+  /** TCP sockets, from accept on, by client address and port. */
+  readonly #sockets = new Map<string, Socket>()
+  /** The sockets with an unfinished TLS handshake. */
+  readonly #handshakes = new Set<Socket>()
   readonly #connections = new Set<Connection>()
-  /** By HTTP/2 session or HTTP/1.1 socket. */
+  /** By HTTP/2 session, HTTP/1.1 socket or TCP socket. */
   readonly #byOrigin = new WeakMap<object, Connection>()
   #clientCa: string
   #sweeping: NodeJS.Timeout | undefined
@@ -53,8 +57,9 @@ class NodeHttpServer implements HttpServer {
     this.#onExchange = onExchange
     this.#onRejected = onRejected
     this.#clientCa = tls.clientCa
+    this.#pending = new ConnectionPool(this.#limits.pendingConnectionsMax)
+    this.#established = new ConnectionPool(this.#limits.connectionsMax)
     this.#server = createSecureServer({ ...secureOptions(tls), ...protocolOptions(this.#limits) })
-    this.#server.maxConnections = this.#limits.connectionsMax
     // The only way to limit headers of HTTP/1.1; Node's types have it for HTTP/1.1 servers only.
     Object.assign(this.#server, { maxHeadersCount: this.#limits.headersMax + 1 })
     this.#attend(this.#server)
@@ -98,14 +103,14 @@ class NodeHttpServer implements HttpServer {
     const closed = once(this.#server, 'close')
     this.#server.close()
     for (const connection of this.#connections) connection.close()
-    for (const socket of this.#handshakes.values()) socket.destroy()
+    for (const socket of this.#handshakes) socket.destroy()
     await closed
     clearInterval(this.#sweeping)
   }
 
   #destroyAll(): void {
     for (const connection of this.#connections) connection.destroy()
-    for (const socket of this.#sockets) socket.destroy()
+    for (const socket of this.#sockets.values()) socket.destroy()
   }
 
   #sweep(): void {
@@ -114,20 +119,17 @@ class NodeHttpServer implements HttpServer {
   }
 
   #attend(server: Http2SecureServer): void {
+    // The listeners of Node start TLS, which a refused connection must not cost.
+    const startTls = server.listeners('connection') as ((socket: Socket) => void)[]
+    server.removeAllListeners('connection')
     server.on('connection', (socket: Socket) => {
-      const origin = originOf(socket)
-      this.#sockets.add(ignoringErrors(socket))
-      this.#handshakes.set(origin, socket)
-      socket.once('close', () => {
-        this.#sockets.delete(socket)
-        if (this.#handshakes.get(origin) === socket) this.#handshakes.delete(origin)
-      })
+      if (!this.#isAccepted(socket)) return
+      for (const start of startTls) start.call(server, socket)
     })
     server.on('secureConnection', (socket: TLSSocket) => {
-      this.#handshakes.delete(originOf(socket))
+      this.#handshakes.delete(this.#sockets.get(originOf(socket))!)
       if (socket.alpnProtocol !== 'h2') this.#onHttp1Socket(socket)
     })
-    server.on('drop', () => this.#onRejected('connections'))
     server.on('tlsClientError', (_error: Error, socket: TLSSocket) => {
       this.#onRejected('tls')
       ignoringErrors(socket).destroy()
@@ -159,6 +161,37 @@ class NodeHttpServer implements HttpServer {
       exchange.respond(431, {})
       exchange.end()
     })
+  }
+
+  #isAccepted(socket: Socket): boolean {
+    if (!this.#isAdded(socket, this.#pending)) return false
+    const origin = originOf(socket)
+    this.#sockets.set(origin, ignoringErrors(socket))
+    this.#handshakes.add(socket)
+    socket.once('close', () => {
+      if (this.#sockets.get(origin) === socket) this.#sockets.delete(origin)
+      this.#handshakes.delete(socket)
+      this.#pending.delete(socket)
+      this.#established.delete(socket)
+    })
+    return true
+  }
+
+  /** Closes a connection of the pool, or this one, if the pool is full. */
+  #isAdded(socket: Socket, pool: ConnectionPool<Socket>): boolean {
+    const closed = pool.add(socket, { address: socket.remoteAddress ?? '', nowMs: performance.now() })
+    if (closed === undefined) return true
+    this.#onRejected('connections')
+    const connection = this.#byOrigin.get(closed)
+    if (connection === undefined) closed.destroy()
+    else connection.destroy()
+    return closed !== socket
+  }
+
+  #establish(socket: Socket): void {
+    if (socket.destroyed) return
+    this.#pending.delete(socket)
+    this.#isAdded(socket, this.#established)
   }
 
   #attendHttp1(server: Http2SecureServer): void {
@@ -215,14 +248,18 @@ class NodeHttpServer implements HttpServer {
   }
 
   #connect(socket: TLSSocket, transport: Transport): Connection {
+    const tcpSocket = this.#sockets.get(originOf(socket))
     const connection = new Connection({
       address: socket.remoteAddress ?? '',
       ...checkClientCertificate(socket),
       limits: this.#limits,
       transport,
       onRejected: this.#onRejected,
+      onAuthenticated: () => tcpSocket && this.#establish(tcpSocket),
     })
     this.#connections.add(connection)
+    if (tcpSocket) this.#byOrigin.set(tcpSocket, connection)
+    if (connection.certificate !== undefined) connection.authenticated()
     return connection
   }
 

@@ -32,7 +32,7 @@ async function makeFifo() {
 test('a process with a blocked read ends at the deadline after SIGTERM', async () => {
   await using made = await makeFifo()
   using reader = startReader(made.fifo, 100)
-  await once(reader.stdout!, 'data')
+  await once(reader.stdout, 'data')
   reader.kill('SIGTERM')
   assert.deepEqual(await once(reader, 'exit'), [null, 'SIGKILL'])
 })
@@ -40,7 +40,7 @@ test('a process with a blocked read ends at the deadline after SIGTERM', async (
 test('a process with a blocked read ends immediately at the second signal', async () => {
   await using made = await makeFifo()
   using reader = startReader(made.fifo, 3_600_000)
-  await once(reader.stdout!, 'data')
+  await once(reader.stdout, 'data')
   reader.kill('SIGTERM')
   const again = setInterval(() => reader.kill('SIGTERM'), 20)
   assert.deepEqual(await once(reader, 'exit'), [null, 'SIGKILL'])

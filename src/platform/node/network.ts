@@ -3,7 +3,7 @@ import { unlink } from 'node:fs/promises'
 import { createConnection, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { once } from 'node:events'
 import type { Duplex } from 'node:stream'
-import type { DatagramSocket, Listener, Network, SocketAddress } from '../platform.ts'
+import type { DatagramSocket, Listener, Network, OnConnection, SocketAddress } from '../platform.ts'
 
 export function nodeNetwork(): Network {
   return { listen, connect, bindDatagram }
@@ -20,8 +20,10 @@ const socketOptions = {
   keepAliveInitialDelay: keepAliveDelayMs,
 }
 
-async function listen(address: SocketAddress, onConnection: (connection: Duplex) => void): Promise<Listener> {
-  const server = createServer(socketOptions, socket => onConnection(ignoringErrors(socket)))
+async function listen(address: SocketAddress, onConnection: OnConnection): Promise<Listener> {
+  const server = createServer(socketOptions, socket => {
+    onConnection(ignoringErrors(socket), socket.remoteAddress ?? '')
+  })
   try {
     await startListening(server, address)
   } catch (error) {

@@ -1,6 +1,6 @@
 /** The network as seen by one life on one host. */
 import type { Duplex } from 'node:stream'
-import type { DatagramSocket, Listener, Network, SocketAddress } from '../platform.ts'
+import type { DatagramSocket, Listener, Network, OnConnection, SocketAddress } from '../platform.ts'
 import { connectionPair } from './connection.ts'
 import type { Life } from './life.ts'
 import {
@@ -34,7 +34,7 @@ export class HostNetwork implements Network {
     this.#life = options.life
   }
 
-  listen(address: SocketAddress, onConnection: (connection: Duplex) => void): Promise<Listener> {
+  listen(address: SocketAddress, onConnection: OnConnection): Promise<Listener> {
     return this.#bind(address, this.#node.listeners, { life: this.#life, onConnection })
   }
 
@@ -109,7 +109,7 @@ export class HostNetwork implements Network {
     const client = { node: this.#node, life: this.#life }
     const [near, far] = connectionPair(wire, client, { node, life: listener.life })
     this.#world.trace.record(node.name, `accepted ${name}`)
-    listener.life.enter(() => listener.onConnection(far))
+    listener.life.enter(() => listener.onConnection(far, this.#node.address))
     this.#network.sendOrdered(node, this.#node, () =>
       this.#life.enter(() => {
         if (near.destroyed) answer.refused('ECONNRESET', 'reset at once')

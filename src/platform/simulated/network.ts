@@ -7,9 +7,8 @@
  * stream data until it heals, as with TCP retransmission; code that must not wait that long needs a timeout.
  * Loopback traffic has no faults.
  */
-import type { Duplex } from 'node:stream'
 import { assert } from '#/base/assert.ts'
-import type { SocketAddress } from '../platform.ts'
+import type { OnConnection, SocketAddress } from '../platform.ts'
 import { between, chance } from './labelled-random.ts'
 import type { Life } from './life.ts'
 import type { World } from './world.ts'
@@ -68,7 +67,7 @@ export interface NetworkNode {
 
 export interface BoundListener {
   readonly life: Life
-  readonly onConnection: (connection: Duplex) => void
+  readonly onConnection: OnConnection
 }
 
 export interface BoundSocket {

@@ -22,6 +22,8 @@ export interface ConnectionOptions extends CheckedCertificate {
   readonly limits: HttpLimits
   readonly transport: Transport
   readonly onRejected: (reason: HttpRejection) => void
+  /** Called once. */
+  readonly onAuthenticated: () => void
 }
 
 export class Connection implements HttpConnection {
@@ -39,6 +41,8 @@ export class Connection implements HttpConnection {
   #idleSinceMs = performance.now()
   /** Time since which the SETTINGS acknowledgement is pending; undefined once it has arrived. */
   #unsettledSinceMs: number | undefined
+  readonly #onAuthenticated: () => void
+  #isAuthenticated = false
   #isTaken = false
   #isRejected = false
   #isClosing = false
@@ -50,6 +54,7 @@ export class Connection implements HttpConnection {
     this.limits = options.limits
     this.#transport = options.transport
     this.#onRejected = options.onRejected
+    this.#onAuthenticated = options.onAuthenticated
     const { resetsBurst, resetsPerSecond, controlFramesBurst, controlFramesPerSecond } = options.limits
     this.#resets = new RateLimiter(resetsBurst, resetsPerSecond)
     this.#controlFrames = new RateLimiter(controlFramesBurst, controlFramesPerSecond)
@@ -62,6 +67,12 @@ export class Connection implements HttpConnection {
 
   get openCount(): number {
     return this.#open.size
+  }
+
+  authenticated(): void {
+    if (this.#isAuthenticated) return
+    this.#isAuthenticated = true
+    this.#onAuthenticated()
   }
 
   opened(exchange: OpenExchange): void {
