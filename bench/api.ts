@@ -82,10 +82,11 @@ async function measureForms(target: Target): Promise<void> {
   const asTable = await rate(target, { ...list, headers: { accept: table } })
   const protobuf = await rate(target, { ...list, headers: { accept: 'application/vnd.kubernetes.protobuf' } })
   const selected = await rate(target, { ...list, path: `${pods}?labelSelector=shard%3D7` })
+  const none = await rate(target, { ...list, path: `${pods}?labelSelector=shard%3Dnone`, requests: 2_000 })
   const paged = await rate(target, { ...list, path: `${pods}?limit=500`, requests: 200 })
   console.log(
     `LIST gzip ${format(gzip)}/s, Table ${format(asTable)}/s, protobuf ${format(protobuf)}/s,` +
-      ` label-selected ${format(selected)}/s, pages of 500 ${format(paged)}/s`,
+      ` label-selected ${format(selected)}/s, a label that no pod has ${format(none)}/s, pages of 500 ${format(paged)}/s`,
   )
 }
 

@@ -63,6 +63,47 @@ test('lists are filtered by label and field selectors', async t => {
   await check('labelSelector=parity=odd&limit=1', ['m1'])
 })
 
+test('indexed selectors select the same objects as the others, also after changes', async t => {
+  const { request } = await serverWith(t, 40)
+  const check = async (): Promise<void> => {
+    const all = (await request('GET', maps)).body['items'] as unknown as readonly LabelledObject[]
+    for (const [selector, matches] of selectors) {
+      const expected = all.filter(({ metadata: { labels = {} } }) => matches(labels))
+      const query = `labelSelector=${encodeURIComponent(selector)}`
+      assert.deepEqual(names(await request('GET', `${maps}?${query}`)), expected.map(nameOf), selector)
+      const page = await request('GET', `${maps}?${query}&limit=2`)
+      const token = meta(page)['continue'] as string | undefined
+      const rest = token && (await request('GET', `${maps}?${query}&continue=${token}`))
+      const paged = rest ? [...names(page), ...names(rest)] : names(page)
+      assert.deepEqual(paged, expected.map(nameOf), selector)
+    }
+  }
+  await check()
+  await request('DELETE', `${maps}/m7`)
+  await request('POST', maps, { metadata: { name: 'm77', labels: { number: '7' } } })
+  await request('PATCH', `${maps}/m9`, { metadata: { labels: { number: '7', parity: null } } }, mergePatch)
+  await check()
+})
+
+interface LabelledObject {
+  readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> }
+}
+
+const nameOf = ({ metadata }: LabelledObject): string => metadata.name
+
+const mergePatch = { 'content-type': 'application/merge-patch+json' }
+
+const selectors: readonly [string, (labels: Readonly<Record<string, string>>) => boolean][] = [
+  ['number=7', ({ number }) => number === '7'],
+  ['number in (3,7,11)', ({ number = '' }) => ['3', '7', '11'].includes(number)],
+  ['number=7,parity=odd', ({ number, parity }) => number === '7' && parity === 'odd'],
+  ['number in (4,7),!parity', ({ number = '', parity }) => ['4', '7'].includes(number) && !parity],
+  ['parity,number=8', ({ number, parity }) => number === '8' && parity !== undefined],
+  ['number>35', ({ number }) => Number(number) > 35],
+  ['number=none', () => false],
+  ['none', () => false],
+]
+
 test('resourceVersionMatch Exact lists that revision', async t => {
   const { request } = await serverWith(t, 2)
   const before = String(meta(await request('GET', maps))['resourceVersion'])

@@ -1,5 +1,6 @@
 /** Lists: served from the cache if it has the requested revision, and from the store for older revisions. */
 import { ApiError, badRequest, expired, isApiError } from '#/api/errors.ts'
+import { TimeSlices } from '#/platform/time-slices.ts'
 import { StoreError } from '#/store/store.ts'
 import { isConvertedOnRead, readObjects } from '../registry/convert-objects.ts'
 import type { StoredObject } from '../registry/stored-object.ts'
@@ -94,21 +95,15 @@ async function cachedPage(
   { prefix, after }: Position,
 ): Promise<ListPage> {
   const { cache } = scope.registry
-  const { revision } = cache
   const { selection } = options
-  const limit = options.limit || Infinity
-  const objects: StoredObject[] = []
-  let more = false
+  const { conditions } = selection
+  if (conditions.length > 0) await cache.prepareIndexes(prefixOf(scope.resource, ''), conditions)
+  // The objects are taken from the cache at once, at its revision.
+  const { revision } = cache
   const found = candidates(scope, options, { prefix, after })
-  const isRead = !selection.isAll && isConvertedOnRead(scope.resource)
-  for (const stored of isRead ? await readObjects(scope.resource, [...found]) : found) {
-    if (!selection.isAll && !selection.matches(stored)) continue
-    if (objects.length === limit) {
-      more = true
-      break
-    }
-    objects.push(stored)
-  }
+  const { objects, more } = selection.isAll
+    ? take(found, options.limit || Infinity)
+    : await matching(scope, options, [...found])
   const last = objects.at(-1)
   const remaining = more && selection.isAll && last ? cache.countAfter(prefix, last.key) : undefined
   const isWhole = selection.isAll && !more && after === undefined
@@ -117,6 +112,38 @@ async function cachedPage(
     meta: metaOf({ revision, prefix, last: more ? last : undefined, remaining }),
     ...(isWhole && { whole: { prefix, changedRevision: cache.lastChange(prefix) } }),
   }
+}
+
+interface Taken {
+  readonly objects: readonly StoredObject[]
+  /** True if there are more than the limit. */
+  readonly more: boolean
+}
+
+function take(found: Iterable<StoredObject>, limit: number): Taken {
+  const objects: StoredObject[] = []
+  for (const stored of found) {
+    if (objects.length === limit) return { objects, more: true }
+    objects.push(stored)
+  }
+  return { objects, more: false }
+}
+
+async function matching(
+  { resource, registry }: RequestScope,
+  { selection, limit }: ListOptions,
+  found: readonly StoredObject[],
+): Promise<Taken> {
+  const objects: StoredObject[] = []
+  const slices = new TimeSlices(registry.platform.clock)
+  for (const stored of isConvertedOnRead(resource) ? await readObjects(resource, found) : found) {
+    const pause = slices.pause()
+    if (pause) await pause
+    if (!selection.matches(stored)) continue
+    if (limit > 0 && objects.length === limit) return { objects, more: true }
+    objects.push(stored)
+  }
+  return { objects, more: false }
 }
 
 /** A field selector for metadata.name turns the list into a lookup. */
@@ -129,7 +156,9 @@ function candidates(
   const { cache } = registry
   const namespace = info.namespace || selection.namespace || ''
   if (selection.name === undefined || (resource.scope === 'Namespaced' && namespace === '')) {
-    return cache.list(namespace === info.namespace ? prefix : prefixOf(resource, namespace), after)
+    const range = { prefix: namespace === info.namespace ? prefix : prefixOf(resource, namespace), after }
+    const selected = cache.select(prefixOf(resource, ''), selection.conditions, range)
+    return selected ?? cache.list(range.prefix, after)
   }
   const stored = cache.get(keyOf(resource, namespace, selection.name))
   return stored === undefined || (after !== undefined && stored.key <= after) ? [] : [stored]

@@ -1,13 +1,14 @@
 /** Label and field selectors of a request. */
 import { badRequest } from '#/api/errors.ts'
 import { everyField, parseFieldSelector, type FieldSelector } from '#/api/selectors/field-selector.ts'
+import { labelOf } from '#/api/labels.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { parseSelector } from '#/api/selectors/parse-selector.ts'
-import { everything, type Selector } from '#/api/selectors/selector.ts'
+import { everything, type Requirement, type Selector } from '#/api/selectors/selector.ts'
 import { SelectorError } from '#/api/selectors/selector-error.ts'
 import { isConvertedOnRead } from '../registry/convert-objects.ts'
 import type { StoredObject } from '../registry/stored-object.ts'
-import type { FieldValue } from '../registry/subscribers.ts'
+import type { FieldCondition, FieldValue } from '../registry/object-index.ts'
 import type { RequestScope } from './request-scope.ts'
 
 export interface Selection {
@@ -16,7 +17,9 @@ export interface Selection {
   /** The metadata.name required by the field selector, if any. */
   readonly name: string | undefined
   readonly namespace: string | undefined
-  /** A required value of a kind-specific field, for subscription by index. */
+  /** Conditions for which the cache has indexes; none if objects are converted when read. */
+  readonly conditions: readonly FieldCondition[]
+  /** One of the conditions with a single value, for subscriptions. */
   readonly indexedField: FieldValue | undefined
   matches(object: StoredObject): boolean
 }
@@ -28,26 +31,43 @@ export function readSelection({ context, resource }: RequestScope): Selection {
   const selectable = (resource.rules?.selectableFields ?? {}) as Readonly<Record<string, FieldGetter>>
   for (const { field } of fields.requirements) checkField(field, selectable, resource.scope === 'Namespaced')
   const selectors: Selectors = { labels, fields, selectable }
+  // Indexes have the stored objects.
+  const conditions = isConvertedOnRead(resource)
+    ? []
+    : [...fieldConditions(selectors), ...labels.requirements.flatMap(labelCondition)]
   return {
     isAll: labels.isEmpty && fields.isEmpty,
     name: fields.requiresExact('metadata.name'),
     namespace: fields.requiresExact('metadata.namespace'),
-    // The index is over stored objects.
-    indexedField: isConvertedOnRead(resource) ? undefined : fieldValue(fields, selectable),
+    conditions,
+    indexedField: singleValue(conditions),
     matches: stored => matchesBoth(stored.object, selectors),
   }
 }
 
-type FieldGetter = FieldValue['field']
+type FieldGetter = (object: KubernetesObject) => string
 
-function fieldValue(
-  fields: FieldSelector,
-  selectable: Readonly<Record<string, FieldGetter>>,
-): FieldValue | undefined {
-  for (const { field: name } of fields.requirements) {
-    const field = selectable[name]
-    const value = fields.requiresExact(name)
-    if (field !== undefined && value !== undefined) return { field, value }
+function fieldConditions({ fields, selectable }: Selectors): readonly FieldCondition[] {
+  return fields.requirements.flatMap(({ field, operator, value }) => {
+    const valueOf = selectable[field]
+    return operator === '=' && valueOf ? [{ name: `field ${field}`, valueOf, values: [value] }] : []
+  })
+}
+
+function labelCondition({ key, operator, values }: Requirement): readonly FieldCondition[] {
+  const condition = { name: `label ${key}`, valueOf: labelGetter(key) }
+  if (operator === '=' || operator === '==' || operator === 'in') return [{ ...condition, values }]
+  const needsLabel = operator === 'exists' || operator === 'gt' || operator === 'lt'
+  return needsLabel ? [{ ...condition, values: undefined }] : []
+}
+
+function labelGetter(key: string): FieldCondition['valueOf'] {
+  return ({ metadata }) => labelOf(metadata.labels, key)
+}
+
+function singleValue(conditions: readonly FieldCondition[]): FieldValue | undefined {
+  for (const { name, valueOf, values = [] } of conditions) {
+    if (values.length === 1) return { name, valueOf, value: values[0]! }
   }
   return undefined
 }

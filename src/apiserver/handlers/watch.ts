@@ -37,6 +37,7 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
   readonly #options: ListOptions
   readonly #encoder: WatchEncoder
   readonly #prefix: string
+  readonly #resourcePrefix: string
   /** Unsent events and bookmarks, in order. */
   #backlog: (CacheEvent | Bookmark)[] = []
   #end: 'time' | ApiError | undefined
@@ -47,6 +48,7 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
     this.#options = options
     this.#encoder = encoder
     this.#prefix = watchedPrefix(scope, options)
+    this.#resourcePrefix = prefixOf(scope.resource, '')
   }
 
   onEvents(events: readonly CacheEvent[]): void {
@@ -67,7 +69,10 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
       registry: { cache },
       context: { request },
     } = this.#scope
-    const { indexedField } = this.#options.selection
+    const { indexedField, conditions } = this.#options.selection
+    if (this.#beginsWithState && conditions.length > 0) {
+      await cache.prepareIndexes(this.#resourcePrefix, conditions)
+    }
     const timers = this.#startTimers()
     const wake = (): void => this.#wake?.()
     request.signal.addEventListener('abort', wake)
@@ -96,18 +101,30 @@ class WatchSession implements AsyncIterable<readonly StreamChunk[]>, Subscriber 
   /** The initial events. The state is captured when this is called, not when it is iterated. */
   #begin(): AsyncIterable<readonly StreamChunk[]> {
     const { cache } = this.#scope.registry
-    const { resourceVersion, sendInitialEvents } = this.#options
-    if (sendInitialEvents || (sendInitialEvents === undefined && !resourceVersion)) {
+    const { resourceVersion } = this.#options
+    if (this.#beginsWithState) {
       const one = this.#prefix.endsWith('/')
         ? undefined
         : [cache.get(this.#prefix)].filter(stored => stored !== undefined)
-      return this.#initial(one ?? [...cache.list(this.#prefix)], cache.revision)
+      return this.#initial(one ?? this.#candidates(), cache.revision)
     }
     const after = resourceVersion || cache.revision
     const events = cache.eventsAfter(this.#prefix, after)
     if (events === undefined) return this.#replay(after, cache.revision)
     this.#backlog.unshift(...events)
     return nothing()
+  }
+
+  get #beginsWithState(): boolean {
+    const { resourceVersion, sendInitialEvents } = this.#options
+    return sendInitialEvents ?? !resourceVersion
+  }
+
+  #candidates(): readonly StoredObject[] {
+    const { cache } = this.#scope.registry
+    const { conditions } = this.#options.selection
+    const range = { prefix: this.#prefix }
+    return cache.select(this.#resourcePrefix, conditions, range) ?? [...cache.list(this.#prefix)]
   }
 
   async *#initial(

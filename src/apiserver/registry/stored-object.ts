@@ -40,8 +40,15 @@ export class StoredObject {
 
   /** In the storage version, with resourceVersion. Immutable. */
   get object(): Stored {
-    this.#object ??= withResourceVersion(objectOf(parseJson(this.#readable) as JsonObject), this.revision)
+    this.#object ??= this.peek()
     return this.#object
+  }
+
+  /** The same object, which is not kept in memory if it has to be decoded. */
+  peek(): Stored {
+    return (
+      this.#object ?? withResourceVersion(objectOf(parseJson(this.#readable) as JsonObject), this.revision)
+    )
   }
 
   /** JSON in the storage version, with resourceVersion. */

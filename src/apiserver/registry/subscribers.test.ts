@@ -5,7 +5,10 @@ import { CacheEvent } from './cache-event.ts'
 import { StoredObject } from './stored-object.ts'
 import { Subscribers, type Subscriber } from './subscribers.ts'
 
-const color = (object: KubernetesObject): string => object.metadata.labels?.['color'] ?? ''
+const color = (value: string) => {
+  const valueOf = (object: KubernetesObject): string => object.metadata.labels?.['color'] ?? ''
+  return { name: 'color', valueOf, value }
+}
 
 test('an event reaches all subscribers and those of its old or new field value', () => {
   const subscribers = new Subscribers()
@@ -13,10 +16,7 @@ test('an event reaches all subscribers and those of its old or new field value',
   for (const name of ['all', 'red', 'blue', 'none']) {
     const subscriber = { onEvents: () => undefined, onReset: () => undefined }
     named.set(subscriber, name)
-    subscribers.add(
-      subscriber,
-      name === 'all' ? undefined : { field: color, value: name.replace('none', '') },
-    )
+    subscribers.add(subscriber, name === 'all' ? undefined : color(name.replace('none', '')))
   }
   const check = (previous: string | undefined, current: string | undefined, expected: string): void => {
     const reached: string[] = []
@@ -40,10 +40,10 @@ test('an event reaches all subscribers and those of its old or new field value',
 test('unsubscribing removes all state', () => {
   const subscribers = new Subscribers()
   const subscriber = { onEvents: () => undefined, onReset: () => undefined }
-  subscribers.add(subscriber, { field: color, value: 'red' })
+  subscribers.add(subscriber, color('red'))
   subscribers.add(subscriber, undefined)
   assert.equal(subscribers.all().length, 2)
-  subscribers.delete(subscriber, { field: color, value: 'red' })
+  subscribers.delete(subscriber, color('red'))
   assert.equal(subscribers.isEmpty, false)
   subscribers.delete(subscriber, undefined)
   assert.equal(subscribers.isEmpty, true)

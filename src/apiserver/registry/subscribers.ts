@@ -1,5 +1,5 @@
-import type { KubernetesObject } from '#/api/metadata.ts'
 import type { CacheEvent } from './cache-event.ts'
+import type { FieldValue, IndexedField } from './object-index.ts'
 import type { StoredObject } from './stored-object.ts'
 
 export interface Subscriber {
@@ -9,19 +9,14 @@ export interface Subscriber {
   onReset(): void
 }
 
-/** Selects objects by the value of a field. Fields are compared by function identity. */
-export interface FieldValue {
-  readonly field: (object: KubernetesObject) => string
-  readonly value: string
-}
-
 /**
  * Subscribers of one prefix. Subscribers to a single field value, such as a kubelet watching the pods of its
  * node, are indexed by that value, so the cost of an event does not grow with the number of nodes.
  */
 export class Subscribers {
   readonly #everything = new Set<Subscriber>()
-  readonly #byField = new Map<FieldValue['field'], Map<string, Set<Subscriber>>>()
+  /** By the name of the field. */
+  readonly #byField = new Map<string, SubscribersOfField>()
 
   get isEmpty(): boolean {
     return this.#everything.size === 0 && this.#byField.size === 0
@@ -32,10 +27,11 @@ export class Subscribers {
       this.#everything.add(subscriber)
       return
     }
-    const byValue = this.#byField.get(indexedField.field) ?? new Map<string, Set<Subscriber>>()
-    this.#byField.set(indexedField.field, byValue)
-    const subscribers = byValue.get(indexedField.value) ?? new Set()
-    byValue.set(indexedField.value, subscribers.add(subscriber))
+    const { name, value } = indexedField
+    const { byValue } = this.#byField.getOrInsertComputed(name, () => {
+      return { field: indexedField, byValue: new Map<string, Set<Subscriber>>() }
+    })
+    byValue.getOrInsertComputed(value, () => new Set()).add(subscriber)
   }
 
   delete(subscriber: Subscriber, indexedField: FieldValue | undefined): void {
@@ -43,15 +39,16 @@ export class Subscribers {
       this.#everything.delete(subscriber)
       return
     }
-    const byValue = this.#byField.get(indexedField.field)
-    const subscribers = byValue?.get(indexedField.value)
+    const { name, value } = indexedField
+    const byValue = this.#byField.get(name)?.byValue
+    const subscribers = byValue?.get(value)
     subscribers?.delete(subscriber)
-    if (subscribers?.size === 0) byValue?.delete(indexedField.value)
-    if (byValue?.size === 0) this.#byField.delete(indexedField.field)
+    if (subscribers?.size === 0) byValue?.delete(value)
+    if (byValue?.size === 0) this.#byField.delete(name)
   }
 
   all(): readonly Subscriber[] {
-    const chosen = [...this.#byField.values()].flatMap(byValue => [...byValue.values()])
+    const chosen = [...this.#byField.values()].flatMap(({ byValue }) => [...byValue.values()])
     return [this.#everything, ...chosen].flatMap(each => [...each])
   }
 
@@ -61,7 +58,7 @@ export class Subscribers {
    */
   forEach({ current, previous }: CacheEvent, visit: (subscriber: Subscriber) => void): void {
     this.#everything.forEach(visit)
-    for (const [field, byValue] of this.#byField) {
+    for (const { field, byValue } of this.#byField.values()) {
       const now = valueOf(current, field)
       const before = valueOf(previous, field)
       if (now !== undefined) byValue.get(now)?.forEach(visit)
@@ -70,10 +67,15 @@ export class Subscribers {
   }
 }
 
+interface SubscribersOfField {
+  readonly field: IndexedField
+  readonly byValue: Map<string, Set<Subscriber>>
+}
+
 /** Undefined if the object cannot be decoded; reading it reports the error. */
-function valueOf(stored: StoredObject | undefined, field: FieldValue['field']): string | undefined {
+function valueOf(stored: StoredObject | undefined, field: IndexedField): string | undefined {
   try {
-    return stored && field(stored.object)
+    return stored && field.valueOf(stored.object)
   } catch {
     return undefined
   }

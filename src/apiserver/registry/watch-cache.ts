@@ -11,8 +11,10 @@ import { StoreError, type Entry, type Store, type StoreEvent, type Watch } from 
 import { CacheEvent } from './cache-event.ts'
 import { listAt, replay, type HistoryPage, type ListAtOptions, type ReplayOptions } from './history.ts'
 import { ListItemsCache } from './list-items-cache.ts'
+import type { FieldCondition, FieldValue, IndexedField, IndexRange } from './object-index.ts'
+import { ObjectIndexes } from './object-indexes.ts'
 import { StoredObject } from './stored-object.ts'
-import { Subscribers, type FieldValue, type Subscriber } from './subscribers.ts'
+import { Subscribers, type Subscriber } from './subscribers.ts'
 
 /** The interface of readers and writers; what only the owner of the cache may call is missing. */
 export type ObjectCache = Pick<
@@ -26,8 +28,10 @@ export type ObjectCache = Pick<
   | 'listAt'
   | 'listItems'
   | 'noteWrite'
+  | 'prepareIndexes'
   | 'replay'
   | 'revision'
+  | 'select'
   | 'subscribe'
   | 'unsubscribe'
   | 'waitFor'
@@ -45,6 +49,8 @@ export class WatchCache {
   readonly #options: WatchCacheOptions
   readonly #objects = new SortedMap<StoredObject>()
   readonly #subscribers = new Map<string, Subscribers>()
+  /** Indexes by prefix of the resource, which ends with a slash. */
+  readonly #indexes = new Map<string, ObjectIndexes>()
   /** The event window, oldest first, without gaps: every event after `#recentSince`. */
   readonly #recent = new Queue<CacheEvent>()
   #recentSince = 0
@@ -113,6 +119,31 @@ export class WatchCache {
       if (object.key >= end) return
       yield object
     }
+  }
+
+  /** Makes `select` use indexes of these fields. */
+  async prepareIndexes(resourcePrefix: string, fields: readonly IndexedField[]): Promise<void> {
+    const indexes = this.#indexes.getOrInsertComputed(resourcePrefix, () => {
+      return new ObjectIndexes({
+        clock: this.#options.platform.clock,
+        objects: () => [...this.list(resourcePrefix)],
+        count: () => this.countAfter(resourcePrefix, resourcePrefix),
+        isCurrent: stored => this.#objects.get(stored.key) === stored,
+      })
+    })
+    await indexes.prepare(fields)
+  }
+
+  /**
+   * Objects in a range in key order, of which those that fulfil all conditions are not missing. Undefined if no index
+   * reduces their number.
+   */
+  select(
+    resourcePrefix: string,
+    conditions: readonly FieldCondition[],
+    range: IndexRange,
+  ): readonly StoredObject[] | undefined {
+    return this.#indexes.get(resourcePrefix)?.select(conditions, range)
   }
 
   /** Number of objects under a prefix with keys greater than `after`. */
@@ -233,6 +264,7 @@ export class WatchCache {
             this.#objects.set(entry.key, this.#decode(entry))
         }
         for (const key of gone) this.#objects.delete(key)
+        this.#indexes.clear()
         this.#recent.take(this.#recent.length)
         this.#recentBytes = 0
         this.#recentSince = revision
@@ -312,11 +344,12 @@ export class WatchCache {
     return new StoredObject(entry, this.#written.get(entry.value))
   }
 
-  /** Records the change under every prefix of the key, and visits the subscribers of each. */
+  /** Records the change under every prefix of the key, and visits the indexes and subscribers of each. */
   #forSubscribers(event: CacheEvent, visit: (subscriber: Subscriber) => void): void {
     const { key, revision } = event
     forEachPrefix(key, prefix => {
       this.#lastChanges.set(prefix, revision)
+      this.#indexes.get(prefix)?.change(event.previous, event.current)
       this.#subscribers.get(prefix)?.forEach(event, visit)
     })
     if (!key.endsWith('/')) this.#subscribers.get(key)?.forEach(event, visit)

@@ -5,8 +5,9 @@
 import { CacheEvent } from '../../../registry/cache-event.ts'
 import type { HistoryPage, ListAtOptions, ReplayOptions } from '../../../registry/history.ts'
 import { ListItemsCache } from '../../../registry/list-items-cache.ts'
+import type { FieldCondition, FieldValue, IndexedField, IndexRange } from '../../../registry/object-index.ts'
 import type { StoredObject } from '../../../registry/stored-object.ts'
-import type { FieldValue, Subscriber } from '../../../registry/subscribers.ts'
+import type { Subscriber } from '../../../registry/subscribers.ts'
 import type { ObjectCache } from '../../../registry/watch-cache.ts'
 import { isUninitialized } from './initialization.ts'
 
@@ -33,6 +34,19 @@ export class InitializedView implements ObjectCache {
 
   *list(prefix: string, after?: string): Generator<StoredObject, void, undefined> {
     for (const stored of this.#cache.list(prefix, after)) if (this.#visibleObject(stored)) yield stored
+  }
+
+  prepareIndexes(resourcePrefix: string, fields: readonly IndexedField[]): Promise<void> {
+    return this.#cache.prepareIndexes(resourcePrefix, fields)
+  }
+
+  select(
+    resourcePrefix: string,
+    conditions: readonly FieldCondition[],
+    range: IndexRange,
+  ): readonly StoredObject[] | undefined {
+    const found = this.#cache.select(resourcePrefix, conditions, range)
+    return found?.filter(stored => this.#visibleObject(stored))
   }
 
   countAfter(prefix: string, after: string): number {
