@@ -86,7 +86,8 @@ async function measureForms(target: Target): Promise<void> {
   const paged = await rate(target, { ...list, path: `${pods}?limit=500`, requests: 200 })
   console.log(
     `LIST gzip ${format(gzip)}/s, Table ${format(asTable)}/s, protobuf ${format(protobuf)}/s,` +
-      ` label-selected ${format(selected)}/s, a label that no pod has ${format(none)}/s, pages of 500 ${format(paged)}/s`,
+      ` label-selected ${format(selected)}/s, a label that no pod has ${format(none)}/s,` +
+      ` pages of 500 ${format(paged)}/s`,
   )
 }
 

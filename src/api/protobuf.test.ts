@@ -7,7 +7,7 @@ import {
   decodeProtobuf,
   decodeProtobufWatchEvent,
   encodeProtobuf,
-  encodeProtobufList,
+  protobufListFrame,
   encodeProtobufWatchEvent,
   hasProtobuf,
   WatchFrames,
@@ -164,21 +164,26 @@ test('protobuf keeps the unions of JSONSchemaProps', () => {
   assert.deepEqual(decodeProtobuf(encodeProtobuf(definition)), definition)
 })
 
+function joinedList(list: Parameters<typeof protobufListFrame>[0], items: readonly Uint8Array[]): Buffer {
+  const { start, item, end } = protobufListFrame(list, items)
+  return Buffer.concat([start, ...items.flatMap(item), end])
+}
+
 test('a list of encoded items is the list encoded', () => {
   const names = ['a', 'b', 'c'.repeat(300)]
   const items = names.map(name => object('v1 ConfigMap', { metadata: { name }, data: { a: name } }))
   const head = { apiVersion: 'v1', kind: 'ConfigMapList', metadata: { resourceVersion: '7' } }
-  const joined = encodeProtobufList(head, items.map(encodeProtobuf))
-  assert.deepEqual(Buffer.from(joined), Buffer.from(encodeProtobuf({ ...head, items })))
+  const joined = joinedList(head, items.map(encodeProtobuf))
+  assert.deepEqual(joined, Buffer.from(encodeProtobuf({ ...head, items })))
   assert.deepEqual(
-    decodeProtobuf(encodeProtobufList({ apiVersion: 'v1', kind: 'PodList' }, [])),
+    decodeProtobuf(joinedList({ apiVersion: 'v1', kind: 'PodList' }, [])),
     object('v1 PodList', { items: [] }),
   )
   const metadata = { name: 'a' }
   const partial = object('meta.k8s.io/v1beta1 PartialObjectMetadata', { metadata })
   const partials = object('meta.k8s.io/v1beta1 PartialObjectMetadataList', { items: [{ metadata }] })
   const typeMeta = { apiVersion: 'meta.k8s.io/v1beta1', kind: 'PartialObjectMetadataList' }
-  assert.deepEqual(decodeProtobuf(encodeProtobufList(typeMeta, [encodeProtobuf(partial)])), partials)
+  assert.deepEqual(decodeProtobuf(joinedList(typeMeta, [encodeProtobuf(partial)])), partials)
 })
 
 test('a watch event frame is a length and a message that contains an enveloped object', () => {

@@ -15,8 +15,8 @@ import { ProtobufError, Reader } from '#/base/protobuf.ts'
 import { DecodeError } from './decoding/decode-error.ts'
 import { parseGroupVersion } from './group-version.ts'
 import type { JsonObject } from './text/json-object.ts'
-import { rawOf, readEnvelope, tail, writeHead } from './protobuf/envelope.ts'
-import { joinList } from './protobuf/join-list.ts'
+import { readEnvelope, tail, writeHead } from './protobuf/envelope.ts'
+import { listFrame, type ProtobufListFrame } from './protobuf/list-frame.ts'
 import { codecOfKind } from './protobuf/kinds.ts'
 import { depthMax, encodeWith } from './protobuf/spare-writer.ts'
 import { readWatchEvent, writeFrame } from './protobuf/watch-event.ts'
@@ -44,20 +44,14 @@ export function encodeProtobuf(object: object): Uint8Array {
   })
 }
 
-/** The same bytes as encoding the list with all its items, which are given in their envelopes. */
-export function encodeProtobufList(
+/** Joined, its parts are the same bytes as encoding the list with all its items, which are given in their envelopes. */
+export function protobufListFrame(
   list: TypeMeta & { readonly metadata?: object },
   items: readonly Uint8Array[],
-): Uint8Array {
+): ProtobufListFrame {
   const { apiVersion, kind, metadata } = list
-  return joinList(
-    { apiVersion, kind },
-    {
-      codec: requireCodec(list),
-      head: { metadata } as JsonObject,
-      items: items.map(rawOf),
-    },
-  )
+  const head = { metadata } as JsonObject
+  return listFrame({ typeMeta: { apiVersion, kind }, codec: requireCodec(list), head, items })
 }
 
 /**

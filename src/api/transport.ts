@@ -80,6 +80,8 @@ export interface ValueBody {
    * The value encoded in the media type. Chunks are sent in order; they are shared and must not be modified.
    */
   bytes(): readonly Uint8Array[]
+  /** Present for a large value: the same bytes, encoded in time slices, each piece when it is needed. */
+  readonly pieces?: (() => AsyncIterable<Uint8Array>) | undefined
 }
 
 export interface StreamBody {

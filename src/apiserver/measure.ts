@@ -65,10 +65,13 @@ class MeasuredBody implements ValueBody {
   readonly type = 'value'
   readonly #body: ValueBody
   readonly #sizes: HistogramSeries
+  readonly pieces: ValueBody['pieces']
 
   constructor(body: ValueBody, sizes: HistogramSeries) {
     this.#body = body
     this.#sizes = sizes
+    const { pieces } = body
+    if (pieces) this.pieces = () => this.#measured(pieces())
   }
 
   get mediaType(): string {
@@ -85,6 +88,15 @@ class MeasuredBody implements ValueBody {
     for (const piece of pieces) sizeBytes += piece.length
     this.#sizes.observe(sizeBytes)
     return pieces
+  }
+
+  async *#measured(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+    let sizeBytes = 0
+    for await (const piece of pieces) {
+      sizeBytes += piece.length
+      yield piece
+    }
+    this.#sizes.observe(sizeBytes)
   }
 }
 

@@ -18,7 +18,7 @@ import type { Handle } from './pipeline.ts'
 import type { ApiResponse, Peer } from './request.ts'
 import { HttpResponseWriter } from './server/http-response-writer.ts'
 import { clientDisconnected, HttpRequest } from './server/http-request.ts'
-import { ResponseMemoryBudget } from './server/response-memory-budget.ts'
+import { LargeResponses } from './server/large-responses.ts'
 
 export interface ServerOptions {
   readonly platform: Platform
@@ -35,7 +35,7 @@ export interface ServerOptions {
 export class Server {
   readonly #platform: Platform
   readonly #handle: Handle
-  readonly #budget: ResponseMemoryBudget
+  readonly #largeResponses: LargeResponses
   readonly #peers = new WeakMap<HttpConnection, Peer>()
   /** Streaming responses and upgraded connections, which are ended when the server stops. */
   readonly #lasting = new Set<Lasting>()
@@ -45,7 +45,7 @@ export class Server {
   private constructor({ platform, handle }: ServerOptions) {
     this.#platform = platform
     this.#handle = handle
-    this.#budget = new ResponseMemoryBudget({ clock: platform.clock, bytesMax: sendingBytesMax })
+    this.#largeResponses = new LargeResponses({ clock: platform.clock, sendingMax: largeResponsesMax })
   }
 
   /** Rejects if the address is in use or the certificate is invalid. */
@@ -91,7 +91,7 @@ export class Server {
     const reply = new HttpResponseWriter({
       exchange,
       request,
-      budget: this.#budget,
+      largeResponses: this.#largeResponses,
       random: this.#platform.random,
     })
     try {
@@ -149,8 +149,8 @@ interface Lasting {
   abort(reason: Error): void
 }
 
-/** Memory bound for large responses being sent; further ones wait. */
-const sendingBytesMax = 256 * 1024 * 1024
+/** Large responses being sent, of about half a megabyte of memory each; further ones wait. */
+const largeResponsesMax = 500
 
 const stopping = new Error('the server is stopping')
 

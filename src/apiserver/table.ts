@@ -5,16 +5,19 @@
  */
 import { badRequest } from '#/api/errors.ts'
 import { stringifyJson } from '#/api/text/json.ts'
+import type { JsonObject } from '#/api/text/json-object.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
 import { columnsOf } from '#/api/columns.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import type { KindColumns } from '#/api/table-columns.ts'
 import type { Clock } from '#/platform/platform.ts'
+import { JoinedBody } from './joined-body.ts'
 import type { ListContent, ListMeta } from './list-body.ts'
+import { jsonFrame, textFrame } from './list-frames.ts'
 import { mediaTypes } from './negotiation.ts'
 import type { StoredObject } from './registry/stored-object.ts'
 import type { RequestContext, ValueBody } from './request.ts'
-import { encodeValue, metadataOnly, type View } from './view.ts'
+import { metadataOnly, type View } from './view.ts'
 
 export interface TableRequest {
   readonly context: Pick<RequestContext, 'request'>
@@ -27,19 +30,19 @@ export function tableBody(view: View, { objects, meta }: ListContent, request: T
   const { format, pretty } = view.negotiated
   const options = rowOptions(view, request)
   const head = headOf(view, meta, options.kindColumns)
-  const value = (): object => ({ ...head, rows: objects.map(stored => rowOf(view, stored, options)) })
-  return {
-    type: 'value',
+  const value = (stored: StoredObject): object => rowOf(view, stored, options)
+  const isPlain = format === 'json' && !pretty && options.include !== 'Object'
+  const list = { head: head as unknown as JsonObject, name: 'rows', objects }
+  return new JoinedBody({
+    clock: request.registry.platform.clock,
     mediaType: mediaTypes[format],
-    get value() {
-      return value()
+    objects,
+    value: () => ({ ...head, rows: objects.map(value) }),
+    frame: () => {
+      if (isPlain) return jsonFrame(list, (stored, index) => [plainRow(view, stored, { ...options, index })])
+      return textFrame({ ...list, value: stored => value(stored) as JsonValue }, view.negotiated)
     },
-    bytes() {
-      if (format !== 'json' || pretty || options.include === 'Object')
-        return [encodeValue(value(), view.negotiated)]
-      return joinRows(view, objects, { ...options, head })
-    },
-  }
+  })
 }
 
 /** A Table with one row, for watches. */
@@ -86,36 +89,24 @@ function rowOf(view: View, stored: StoredObject, { kindColumns, include, nowMs }
   }
 }
 
-interface RowsOptions extends RowOptions {
-  readonly head: object
-}
-
 /**
  * Cells change with time and are rendered each time; the metadata, the largest part of a row, is encoded
  * once.
  */
-function joinRows(
+function plainRow(
   view: View,
-  objects: readonly StoredObject[],
-  { head, kindColumns, include, nowMs }: RowsOptions,
-): readonly Uint8Array[] {
+  stored: StoredObject,
+  options: RowOptions & { readonly index: number },
+): Uint8Array {
+  const { kindColumns, include, nowMs, index } = options
   const version = view.negotiated.transform?.version ?? 'v1'
-  const parts = [`${stringifyJson(head as JsonValue).slice(0, -1)},"rows":[`]
-  for (const [index, stored] of objects.entries()) {
-    const { object } = stored
-    const conditions = kindColumns.conditions?.(object) ?? []
-    parts.push(index > 0 ? ',{"cells":' : '{"cells":', JSON.stringify(kindColumns.cells(object, nowMs)))
-    if (conditions.length > 0) parts.push(`,"conditions":${JSON.stringify(conditions)}`)
-    if (include === 'Metadata') {
-      parts.push(
-        ',"object":',
-        stored.form(`metadata ${version}`, each => metadataText(each, version)),
-      )
-    }
-    parts.push('}')
-  }
-  parts.push(']}\n')
-  return [Buffer.from(parts.join(''))]
+  const { object } = stored
+  const conditions = kindColumns.conditions?.(object) ?? []
+  let row = `${index > 0 ? ',' : ''}{"cells":${JSON.stringify(kindColumns.cells(object, nowMs))}`
+  if (conditions.length > 0) row += `,"conditions":${JSON.stringify(conditions)}`
+  if (include === 'Metadata')
+    row += `,"object":${stored.form(`metadata ${version}`, each => metadataText(each, version))}`
+  return Buffer.from(`${row}}`)
 }
 
 function metadataText(object: KubernetesObject, version: 'v1' | 'v1beta1'): string {

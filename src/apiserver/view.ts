@@ -96,7 +96,7 @@ export function encodeValue(
   }
 }
 
-function prettyJson(value: JsonValue): string {
+export function prettyJson(value: JsonValue): string {
   return JSON.stringify(
     value,
     (_key, each: unknown) => (typeof each === 'bigint' ? JSON.rawJSON(String(each)) : each),

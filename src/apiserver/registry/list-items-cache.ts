@@ -1,40 +1,52 @@
 /**
- * Cache of the joined items of recent large lists. Many clients list all pods or all nodes, usually without
- * changes in between, so the bytes are joined once per change.
+ * Cache of the encoded items of large lists. Many clients list all pods or all nodes, usually without changes in
+ * between, so the items are encoded once per change.
  */
-import type { WholeList } from '../list-body.ts'
 
-export interface JoinedKey {
-  /** Undefined for partial or historical lists, which are not cached. */
-  readonly whole: WholeList | undefined
+/** All objects under a prefix, with the revision of their last change, which identifies the list's content. */
+export interface WholeList {
+  readonly prefix: string
+  readonly changedRevision: number
+}
+
+export interface SharedList extends WholeList {
   /** Name of the encoding of the items. */
   readonly form: string
 }
 
+type Items = readonly Uint8Array[]
+
 export class ListItemsCache {
   /** Least recently used first. */
-  readonly #lists = new Map<string, JoinedList>()
+  readonly #lists = new Map<string, CachedList>()
   #sizeBytes = 0
 
-  /** Returns the cached items, or calls `join` if they are missing or outdated. */
-  items({ whole, form }: JoinedKey, join: () => readonly Uint8Array[]): readonly Uint8Array[] {
-    if (whole === undefined) return join()
-    const key = `${whole.prefix} ${form}`
-    const known = this.#lists.get(key)
-    if (known) this.#forget(key, known)
-    if (known?.changedRevision === whole.changedRevision) {
-      this.#keep(key, known)
-      return known.items
-    }
-    const items = join()
-    const sizeBytes = items.reduce((sum, piece) => sum + piece.length, 0)
-    if (sizeBytes >= listBytesMin && sizeBytes <= listBytesMax) {
-      this.#keep(key, { changedRevision: whole.changedRevision, items, sizeBytes })
-    }
-    return items
+  /** Larger lists would evict all others. */
+  isCacheable(sizeBytes: number): boolean {
+    return sizeBytes <= listBytesMax
   }
 
-  #keep(key: string, list: JoinedList): void {
+  /** The items of the list, encoded by the first of concurrent requests. */
+  async share({ prefix, form, changedRevision }: SharedList, encode: () => Promise<Items>): Promise<Items> {
+    const key = `${prefix} ${form}`
+    const known = this.#lists.get(key)
+    if (known) this.#forget(key, known)
+    const isCurrent = known?.changedRevision === changedRevision
+    const list: CachedList = isCurrent ? known : { changedRevision, items: encode(), sizeBytes: 0 }
+    this.#keep(key, list)
+    if (isCurrent) return list.items
+    try {
+      const items = await list.items
+      const sizeBytes = items.reduce((sum, piece) => sum + piece.length, 0)
+      if (this.#lists.get(key) === list) this.#keep(key, { ...list, sizeBytes })
+      return items
+    } catch (error) {
+      if (this.#lists.get(key) === list) this.#forget(key, list)
+      throw error
+    }
+  }
+
+  #keep(key: string, list: CachedList): void {
     this.#lists.set(key, list)
     this.#sizeBytes += list.sizeBytes
     for (const [oldest, { sizeBytes }] of this.#lists) {
@@ -44,20 +56,19 @@ export class ListItemsCache {
     }
   }
 
-  #forget(key: string, { sizeBytes }: JoinedList): void {
+  #forget(key: string, { sizeBytes }: CachedList): void {
     this.#lists.delete(key)
     this.#sizeBytes -= sizeBytes
   }
 }
 
-interface JoinedList {
+interface CachedList {
   readonly changedRevision: number
-  readonly items: readonly Uint8Array[]
+  readonly items: Promise<Items>
+  /** 0 until they are encoded. */
   readonly sizeBytes: number
 }
 
-/** Size bounds of cached lists: smaller ones are fast to join, larger ones would evict all others. */
-const listBytesMin = 64 * 1024
 const listBytesMax = 32 * 1024 * 1024
 
 const keptBytesMax = 64 * 1024 * 1024

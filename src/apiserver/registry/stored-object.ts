@@ -38,6 +38,11 @@ export class StoredObject {
     return this.#stored.length
   }
 
+  /** The same; throws ApiError if the object cannot be decoded. */
+  get readableBytes(): number {
+    return this.#readable.length
+  }
+
   /** In the storage version, with resourceVersion. Immutable. */
   get object(): Stored {
     this.#object ??= this.peek()

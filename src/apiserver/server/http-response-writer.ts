@@ -8,26 +8,26 @@ import type { HttpExchange } from '#/platform/http.ts'
 import type { Random } from '#/platform/platform.ts'
 import type { ApiResponse, StreamBody, ValueBody } from '../request.ts'
 import type { HttpRequest } from './http-request.ts'
-import type { ResponseMemoryBudget } from './response-memory-budget.ts'
+import type { LargeResponses } from './large-responses.ts'
 
 export interface HttpResponseWriterOptions {
   readonly exchange: HttpExchange
   readonly request: HttpRequest
-  readonly budget: ResponseMemoryBudget
+  readonly largeResponses: LargeResponses
   readonly random: Random
 }
 
 export class HttpResponseWriter {
   readonly #exchange: HttpExchange
   readonly #request: HttpRequest
-  readonly #budget: ResponseMemoryBudget
+  readonly #largeResponses: LargeResponses
   readonly #random: Random
   #hasBegun = false
 
-  constructor({ exchange, request, budget, random }: HttpResponseWriterOptions) {
+  constructor({ exchange, request, largeResponses, random }: HttpResponseWriterOptions) {
     this.#exchange = exchange
     this.#request = request
-    this.#budget = budget
+    this.#largeResponses = largeResponses
     this.#random = random
   }
 
@@ -74,63 +74,47 @@ export class HttpResponseWriter {
   }
 
   #sendValue(response: SentResponse, body: ValueBody): Promise<void> | undefined {
+    const { mediaType } = body
+    if (body.pieces) return this.#sendLarge(response, { mediaType, pieces: body.pieces() })
     const pieces = body.bytes()
     const sizeBytes = sizeOf(pieces)
-    if (sizeBytes <= smallBytesMax || this.#isHead) {
-      this.#begin(response, { 'content-type': body.mediaType, 'content-length': String(sizeBytes) })
-      this.#exchange.end(this.#isHead ? [] : pieces)
-      return undefined
-    }
-    return this.#sendLarge(response, { body, pieces, sizeBytes })
+    if (sizeBytes > smallBytesMax && !this.#isHead)
+      return this.#sendLarge(response, { mediaType, pieces, sizeBytes })
+    this.#begin(response, { 'content-type': mediaType, 'content-length': String(sizeBytes) })
+    this.#exchange.end(this.#isHead ? [] : pieces)
+    return undefined
   }
 
-  async #sendLarge(response: SentResponse, { body, pieces, sizeBytes }: LargeValue): Promise<void> {
-    const budget = this.#budget
-    const hasRoom = budget.tryEnter(this.#exchange, sizeBytes)
-    // A waiting response does not hold its bytes; they are produced again when it is sent.
-    const current = hasRoom ? pieces : await this.#whenRoom(body, sizeBytes)
-    if (current === undefined) return
+  /** Pieces are produced no faster than the client reads them. */
+  async #sendLarge(response: SentResponse, { mediaType, pieces, sizeBytes }: LargeBody): Promise<void> {
+    const exchange = this.#exchange
+    if (this.#isHead) {
+      this.#begin(response, { 'content-type': mediaType })
+      return exchange.end()
+    }
+    const largeResponses = this.#largeResponses
+    if (!largeResponses.tryEnter(exchange)) {
+      const entered = await largeResponses.enter(exchange)
+      if (entered === 'full') throw tooManyRequests('too many large responses in progress', 1)
+      if (entered === 'closed') return
+    }
     try {
-      if (sizeBytes > gzipBytesMin && acceptsGzip(this.#request.headers['accept-encoding'])) {
-        const encoding = { 'content-encoding': 'gzip', 'vary': 'Accept-Encoding' }
-        this.#begin(response, { 'content-type': body.mediaType, ...encoding })
-        await this.#writeEach(gzipPieces(current))
-      } else {
-        this.#begin(response, { 'content-type': body.mediaType, 'content-length': String(sizeBytes) })
-        await this.#writeAll(current)
+      const isCompressed = acceptsGzip(this.#request.headers['accept-encoding'])
+      this.#begin(response, {
+        'content-type': mediaType,
+        ...(isCompressed && { 'content-encoding': 'gzip', 'vary': 'Accept-Encoding' }),
+        ...(!isCompressed && sizeBytes !== undefined && { 'content-length': String(sizeBytes) }),
+      })
+      for await (const piece of isCompressed ? gzipPieces(pieces) : pieces) {
+        if (exchange.closed) return
+        if (exchange.write([piece])) continue
+        await exchange.drained()
+        largeResponses.progressed(exchange)
       }
+      exchange.end()
     } finally {
-      budget.leave(this.#exchange)
+      largeResponses.leave(exchange)
     }
-  }
-
-  async #whenRoom(body: ValueBody, sizeBytes: number): Promise<readonly Uint8Array[] | undefined> {
-    const entered = await this.#budget.enter(this.#exchange, sizeBytes)
-    if (entered === 'full') throw tooManyRequests('too many large responses in progress', 1)
-    return entered === 'closed' ? undefined : body.bytes()
-  }
-
-  /** The chunks are already in memory, so they are written in groups and only backpressure is awaited. */
-  async #writeAll(pieces: readonly Uint8Array[]): Promise<void> {
-    const exchange = this.#exchange
-    for (let start = 0; start < pieces.length && !exchange.closed; start += piecesAtOnce) {
-      if (exchange.write(pieces.slice(start, start + piecesAtOnce))) continue
-      await exchange.drained()
-      this.#budget.progressed(exchange)
-    }
-    exchange.end()
-  }
-
-  /** Produces chunks no faster than the client reads them. */
-  async #writeEach(pieces: AsyncIterable<Uint8Array>): Promise<void> {
-    const exchange = this.#exchange
-    for await (const piece of pieces) {
-      if (exchange.closed) return
-      if (exchange.write([piece])) continue
-      await exchange.drained()
-      this.#budget.progressed(exchange)
-    }
-    exchange.end()
   }
 
   async #sendStream(response: SentResponse, body: StreamBody): Promise<void> {
@@ -152,22 +136,22 @@ export interface SentResponse extends Omit<ApiResponse, 'body'> {
   readonly body?: ValueBody | StreamBody | undefined
 }
 
-interface LargeValue {
-  readonly body: ValueBody
-  readonly pieces: readonly Uint8Array[]
-  readonly sizeBytes: number
+interface LargeBody {
+  readonly mediaType: string
+  readonly pieces: Pieces
+  /** Undefined if not known. */
+  readonly sizeBytes?: number
 }
+
+type Pieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
 
 const unexpected = internalError('failed to send response (details are in the server log)')
 
 /** Status codes without a body. */
 const noContent: ReadonlySet<number> = new Set([204, 304])
 
-/** Number of chunks written before checking for backpressure. */
-const piecesAtOnce = 8
-
-/** Responses up to this size are written at once, without backpressure. */
-const smallBytesMax = 64 * 1024
+/** Responses up to this size are written at once. Larger ones are compressed, as in Kubernetes. */
+const smallBytesMax = 128 * 1024
 
 /** Kubernetes' limit; longer ids are truncated. */
 const auditIdCharactersMax = 64
@@ -187,9 +171,6 @@ function sizeOf(pieces: readonly Uint8Array[]): number {
   return sizeBytes
 }
 
-/** Kubernetes' threshold; smaller responses are not compressed. */
-const gzipBytesMin = 128 * 1024
-
 /** Optimized for speed, as in Kubernetes. */
 const gzipLevel = 1
 
@@ -204,7 +185,7 @@ function acceptsGzip(acceptEncoding: string | undefined): boolean {
 }
 
 /** Compresses in Node's thread pool; the event loop only forwards chunks. */
-function gzipPieces(pieces: readonly Uint8Array[]): AsyncIterable<Uint8Array> {
+function gzipPieces(pieces: Pieces): AsyncIterable<Uint8Array> {
   const gzip = createGzip({ level: gzipLevel, chunkSize: gzipChunkBytes })
   // The reader receives errors; the listener only prevents an unhandled error if the reader is gone.
   gzip.on('error', () => undefined)
@@ -213,25 +194,26 @@ function gzipPieces(pieces: readonly Uint8Array[]): AsyncIterable<Uint8Array> {
 }
 
 /** Never rejects. */
-async function compress(gzip: Gzip, pieces: readonly Uint8Array[]): Promise<void> {
-  for (const block of joinSmall(pieces, Buffer.allocUnsafeSlow(gzipBlockBytes))) {
-    // The callback is called when the block has been read, so that its memory can be used again.
-    const error = await new Promise(resolve => gzip.write(block, resolve))
-    if (error) return
+async function compress(gzip: Gzip, pieces: Pieces): Promise<void> {
+  try {
+    for await (const block of joinSmall(pieces, Buffer.allocUnsafeSlow(gzipBlockBytes))) {
+      // The callback is called when the block has been read, so that its memory can be used again.
+      const error = await new Promise(resolve => gzip.write(block, resolve))
+      if (error) return
+    }
+    gzip.end()
+  } catch (error) {
+    gzip.destroy(error as Error)
   }
-  gzip.end()
 }
 
 /**
  * Joins small pieces in the buffer: every block is a job of the thread pool, which costs more than the compression of
  * a small one. A block must be used before the next one is taken.
  */
-function* joinSmall(
-  pieces: readonly Uint8Array[],
-  buffer: Uint8Array,
-): Generator<Uint8Array, void, undefined> {
+async function* joinSmall(pieces: Pieces, buffer: Uint8Array): AsyncGenerator<Uint8Array, void, undefined> {
   let length = 0
-  for (const piece of pieces) {
+  for await (const piece of pieces) {
     if (length > 0 && length + piece.length > buffer.length) {
       yield buffer.subarray(0, length)
       length = 0
