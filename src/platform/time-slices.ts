@@ -1,15 +1,20 @@
-/** Divides long work into slices, between which the event loop runs other work. */
+/**
+ * Divides long work into slices, between which the event loop runs other work. All long work of a process takes turns:
+ * in each turn of the event loop one of them has a slice, so that their number does not delay anything else.
+ */
 import type { Clock } from './platform.ts'
 
-/** Short enough that many concurrent long tasks do not delay other requests noticeably. */
+/** Short enough that other requests are not delayed noticeably. */
 const sliceMs = 4
 
 export class TimeSlices {
   readonly #clock: Clock
+  readonly #queue: SliceQueue
   #endMs: number
 
   constructor(clock: Clock) {
     this.#clock = clock
+    this.#queue = queues.getOrInsertComputed(clock, () => new SliceQueue(clock))
     this.#endMs = clock.monotonicMs() + sliceMs
   }
 
@@ -19,7 +24,36 @@ export class TimeSlices {
   }
 
   async #next(): Promise<void> {
-    await this.#clock.turn()
+    await this.#queue.next()
     this.#endMs = this.#clock.monotonicMs() + sliceMs
   }
 }
+
+class SliceQueue {
+  readonly #clock: Clock
+  readonly #waiting: (() => void)[] = []
+  #isRunning = false
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  next(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#waiting.push(resolve)
+    if (!this.#isRunning) void this.#run()
+    return promise
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true
+    while (this.#waiting.length > 0) {
+      await this.#clock.turn()
+      this.#waiting.shift()?.()
+    }
+    this.#isRunning = false
+  }
+}
+
+/** A process has one clock. */
+const queues = new WeakMap<Clock, SliceQueue>()
