@@ -39,7 +39,7 @@ import type { GrpcConnect } from '#/platform/grpc.ts'
 import type { ServeHttp } from '#/platform/http.ts'
 import type { HttpClientTls, HttpConnect } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
-import type { ProcessUsage } from '#/platform/process-usage.ts'
+import type { ProcessMemory, ProcessUsage } from '#/platform/process-usage.ts'
 import type { SchedulerConfiguration } from '#/scheduler/configuration.ts'
 import type { Store, StoreAlarms } from '#/store/store.ts'
 import type { ControlPlane, ControlPlaneComponent } from '#/cluster/control-plane.ts'
@@ -124,6 +124,8 @@ export interface ClusterMachine {
   readonly loadGrpc: () => Promise<GrpcConnect>
   readonly crypto: Crypto
   readonly usage: () => ProcessUsage
+  /** Absent if the cluster is not the main purpose of the process. */
+  readonly memory?: ProcessMemory
   /** PID of this process. */
   readonly pid: number
   readonly startedMs: number
@@ -370,6 +372,7 @@ export class Cluster implements AsyncDisposable {
       ...(audit && { audit }),
       observability: this.#observability,
       metrics: this.#metrics,
+      ...(machine.memory && { memory: machine.memory }),
     })
     this.#apiServer = apiServer
     this.#started.defer(() => apiServer.stop())

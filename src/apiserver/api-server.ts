@@ -9,6 +9,7 @@ import type { Resource } from '#/api/resource.ts'
 import { Scheme } from '#/api/scheme.ts'
 import type { HttpConnect } from '#/platform/http-client.ts'
 import type { Platform } from '#/platform/platform.ts'
+import type { ProcessMemory } from '#/platform/process-usage.ts'
 import { Compactor } from '#/store/compactor.ts'
 import { StoreError, type Store } from '#/store/store.ts'
 import type { AdmissionPluginFactory } from './admission.ts'
@@ -35,6 +36,7 @@ import { bootstrap, keepAuthenticationTrust } from './bootstrap.ts'
 import { Discovery } from './discovery.ts'
 import type { Build } from './discovery/server-version.ts'
 import { limitRequests, type RequestLimits } from './flow-control.ts'
+import { guardMemory } from './memory-guard.ts'
 import { reconcileDanglingConditions } from './flow-control/dangling-schemas.ts'
 import { OpenApi } from './openapi.ts'
 import { measure } from './measure.ts'
@@ -91,6 +93,8 @@ export interface ApiServerOptions {
   readonly audit?: Audit
   /** Serves health and metrics; see `observability.ts`. */
   readonly observability?: Stage
+  /** The memory of the process; unlimited when absent. */
+  readonly memory?: ProcessMemory
   /** Limits on concurrent requests; unlimited when absent. */
   readonly limits?: RequestLimits
   /** Timeout for requests that are not long-running. */
@@ -135,7 +139,9 @@ export class ApiServer {
     const { platform, store, build } = options
     const { address, port } = options.advertise ?? defaultAdvertise
     this.scheme = new Scheme(resourcesOf(options))
-    this.#cache = new WatchCache({ store, platform, prefix: storeRoot })
+    const { memory } = options
+    const decodedBytesMax = memory ? memory.heapBytesMax / decodedHeapShare : Infinity
+    this.#cache = new WatchCache({ store, platform, prefix: storeRoot, decodedBytesMax })
     const { nodePorts, connectHttp } = options
     const parts = { platform, store, scheme: this.scheme, hooks, ...(nodePorts && { nodePorts }) }
     const plugins = this.#createPlugins(options, parts)
@@ -287,7 +293,8 @@ export class ApiServer {
 
   /** The request pipeline, in order. */
   #stages(options: ApiServerOptions): readonly Stage[] {
-    const { platform, audit, limits, observability, requestTimeoutMs = defaultRequestTimeoutMs } = options
+    const { platform, audit, limits, memory, observability } = options
+    const { requestTimeoutMs = defaultRequestTimeoutMs } = options
     return [
       ...this.#measuring(options),
       requestTimeout(platform, requestTimeoutMs),
@@ -297,6 +304,7 @@ export class ApiServer {
       impersonate(this.authorizer),
       ...(limits ? [limitRequests(this.#registry, limits)] : []),
       authorize(this.authorizer),
+      ...(memory ? [guardMemory({ memory, release: () => this.#cache.releaseDecoded() })] : []),
       ...(observability ? [observability] : []),
       requireReady(() => this.#isReady),
     ]
@@ -370,6 +378,9 @@ const defaultAdvertise: Advertise = { address: '127.0.0.1', port: 6443 }
 const defaultServiceCidrs = ['10.96.0.0/16']
 
 const defaultRequestTimeoutMs = 60_000
+
+/** A decoded object takes up to this share's half of its stored size, so that decoded objects fill half of the heap. */
+const decodedHeapShare = 16
 
 /** The built-in resources, with the configured TTL for Events. */
 function resourcesOf(options: ApiServerOptions): readonly Resource[] {

@@ -63,6 +63,7 @@ export type TestServerOptions = Partial<
     | 'connectHttp'
     | 'eventTtlMs'
     | 'limits'
+    | 'memory'
     | 'metrics'
     | 'nodePorts'
     | 'observability'

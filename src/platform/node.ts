@@ -13,6 +13,7 @@ import { nodeRandom } from './node/random.ts'
 
 export type { Platform } from './platform.ts'
 export { collectGarbageWhenIdle } from './node/garbage-collection.ts'
+export { processMemory } from './node/process-memory.ts'
 export { isProcessAlive, signalProcess, startDetached } from './node/detached.ts'
 export { connectHttp } from './node/http-client.ts'
 export { serveHttp } from './node/http.ts'

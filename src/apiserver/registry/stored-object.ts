@@ -11,6 +11,7 @@ import { parseJson, stringifyJson } from '#/api/text/json.ts'
 import type { JsonValue } from '#/api/text/json-value.ts'
 import { objectOf, type KubernetesObject, type Stored } from '#/api/metadata.ts'
 import type { Entry } from '#/store/store.ts'
+import type { DecodedObjects } from './decoded-objects.ts'
 
 export class StoredObject {
   readonly key: string
@@ -22,15 +23,21 @@ export class StoredObject {
   #json: Uint8Array | undefined
   /** Other encodings (protobuf, table rows, other API versions), by name. */
   #forms: Map<string, unknown> | undefined
+  /** Set for an object in the cache. */
+  readonly #decodedObjects: DecodedObjects | undefined
+  #wasUsed = false
 
   constructor(
     { key, revision, value }: Pick<Entry, 'key' | 'revision' | 'value'>,
     object?: KubernetesObject,
+    decodedObjects?: DecodedObjects,
   ) {
     this.key = key
     this.revision = revision
     this.#stored = value
     this.#object = object && withResourceVersion(object, revision)
+    this.#decodedObjects = decodedObjects
+    if (object) decodedObjects?.add(this)
   }
 
   /** Size of the stored JSON. */
@@ -45,8 +52,18 @@ export class StoredObject {
 
   /** In the storage version, with resourceVersion. Immutable. */
   get object(): Stored {
-    this.#object ??= this.peek()
+    this.#wasUsed = true
+    if (this.#object) return this.#object
+    this.#object = this.peek()
+    this.#decodedObjects?.add(this)
     return this.#object
+  }
+
+  /** True if the object was used since the last call. */
+  takeUse(): boolean {
+    const wasUsed = this.#wasUsed
+    this.#wasUsed = false
+    return wasUsed
   }
 
   /** The same object, which is not kept in memory if it has to be decoded. */
@@ -58,7 +75,10 @@ export class StoredObject {
 
   /** JSON in the storage version, with resourceVersion. */
   get json(): Uint8Array {
-    this.#json ??= spliceResourceVersion(this.#readable, this.revision)
+    this.#wasUsed = true
+    if (this.#json) return this.#json
+    this.#json = spliceResourceVersion(this.#readable, this.revision)
+    this.#decodedObjects?.add(this)
     return this.#json
   }
 

@@ -9,6 +9,7 @@ import type { KubernetesObject } from '#/api/metadata.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { StoreError, type Entry, type Store, type StoreEvent, type Watch } from '#/store/store.ts'
 import { CacheEvent } from './cache-event.ts'
+import { DecodedObjects } from './decoded-objects.ts'
 import { listAt, replay, type HistoryPage, type ListAtOptions, type ReplayOptions } from './history.ts'
 import { ListItemsCache } from './list-items-cache.ts'
 import type { FieldCondition, FieldValue, IndexedField, IndexRange } from './object-index.ts'
@@ -43,6 +44,8 @@ export interface WatchCacheOptions {
   readonly platform: Platform
   /** Store prefix of everything cached. */
   readonly prefix: string
+  /** Bound on decoded objects, as the size of their stored form. */
+  readonly decodedBytesMax?: number
 }
 
 export class WatchCache {
@@ -72,8 +75,11 @@ export class WatchCache {
   readonly #written = new WeakMap<Uint8Array, KubernetesObject>()
   #latest: Promise<number> | undefined
 
+  readonly #decodedObjects: DecodedObjects
+
   constructor(options: WatchCacheOptions) {
     this.#options = options
+    this.#decodedObjects = new DecodedObjects(options.decodedBytesMax ?? Infinity)
   }
 
   /** Cache of encoded lists. */
@@ -331,6 +337,7 @@ export class WatchCache {
   #apply(event: StoreEvent): CacheEvent {
     const previous = this.#objects.get(event.key)
     const { key, revision } = event
+    if (previous) this.#decodedObjects.delete(previous)
     if (event.type === 'delete') {
       this.#objects.delete(key)
       return new CacheEvent({ revision, key, current: undefined, previous })
@@ -340,8 +347,16 @@ export class WatchCache {
     return new CacheEvent({ revision, key, current, previous })
   }
 
+  /** Memory is needed: objects are decoded again when they are used. */
+  releaseDecoded(): void {
+    this.#decodedObjects.releaseAll()
+  }
+
   #decode(entry: Entry): StoredObject {
-    return new StoredObject(entry, this.#written.get(entry.value))
+    const written = this.#written.get(entry.value)
+    // Otherwise the bytes would keep the object.
+    this.#written.delete(entry.value)
+    return new StoredObject(entry, written, this.#decodedObjects)
   }
 
   /** Records the change under every prefix of the key, and visits the indexes and subscribers of each. */

@@ -38,7 +38,7 @@ export function collectGarbageWhenIdle(clock: Clock): Disposable {
 }
 
 /** Runs one full garbage collection. */
-function collectGarbage(): void {
+export function collectGarbage(): void {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as (options: { readonly type: 'major' }) => void
   setFlagsFromString('--no-expose-gc')
