@@ -1,8 +1,8 @@
 import type { StoredObject } from './stored-object.ts'
 
 /**
- * Bounds the memory of decoded objects: the cache keeps the stored bytes of every object, and the decoded ones that were
- * used most recently.
+ * Bounds the memory of decoded objects: the cache keeps the stored bytes of every object, and only those decoded
+ * objects that were used most recently.
  */
 export class DecodedObjects {
   readonly #bytesMax: number
