@@ -19,6 +19,8 @@ export interface ConformanceOptions {
   readonly ttlMs?: number
   /** Number of random histories compared with the model. */
   readonly modelRuns?: number
+  /** Runs a test of a store in a simulation, where time passes only while it is run. */
+  readonly run?: (test: Promise<void>) => Promise<void>
 }
 
 /** `open` returns a new or a shared store; the test does not close it. */
@@ -31,7 +33,8 @@ export function storeConformance(
     title: string,
     body: (store: Store, prefix: string, t: TestContext) => Promise<void>,
   ): void => {
-    test(`${name}: ${title}`, async t => body(await open(t), uniquePrefix(), t))
+    const { run = (body: Promise<void>) => body } = options
+    test(`${name}: ${title}`, async t => run(body(await open(t), uniquePrefix(), t)))
   }
   writes(check)
   lists(check)

@@ -4,7 +4,7 @@ import { GrpcError, type GrpcCode } from '#/platform/grpc.ts'
 import { Simulation } from '#/platform/simulated.ts'
 import type { StoreErrorReason } from '../store.ts'
 import { EtcdClient, storeErrorOf } from './client.ts'
-import { AlarmResponse } from './messages.ts'
+import { AlarmResponse } from '../etcd-messages.ts'
 
 test("etcd's errors have the reason of the store", () => {
   const check = (code: GrpcCode, details: string, expected: StoreErrorReason): void => {

@@ -18,7 +18,7 @@ import {
   RangeResponse,
   TxnResponse,
   WatchRequest,
-} from './messages.ts'
+} from '../etcd-messages.ts'
 
 export interface ClientOptions {
   readonly platform: Platform

@@ -1,7 +1,7 @@
 import { StoreError } from '../store.ts'
 import { storeErrorOf, type EtcdClient } from './client.ts'
 import { firstKey } from './keys.ts'
-import { WatchResponse } from './messages.ts'
+import { WatchResponse } from '../etcd-messages.ts'
 
 /**
  * etcd reports its compacted revision only to a watch that starts before it. Therefore this first checks if

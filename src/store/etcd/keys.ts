@@ -1,7 +1,7 @@
 import { prefixEnd } from '#/base/key-path.ts'
 import { assert } from '#/base/assert.ts'
 import type { Entry, StoreEvent } from '../store.ts'
-import { deleteEvent, type Event, type KeyValue } from './messages.ts'
+import { deleteEvent, type Event, type KeyValue } from '../etcd-messages.ts'
 
 /** The start of a range over all keys; as the end of a range it means no end. No such key is written. */
 export const firstKey = Uint8Array.of(0)

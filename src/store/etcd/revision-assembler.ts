@@ -1,6 +1,6 @@
 import type { StoreEvent } from '../store.ts'
 import type { KeySpace } from './keys.ts'
-import type { Event } from './messages.ts'
+import type { Event } from '../etcd-messages.ts'
 
 /** All events of one revision; empty when it changed only keys outside of the store. */
 export interface Change {

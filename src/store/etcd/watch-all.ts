@@ -2,7 +2,7 @@ import { GrpcError, type GrpcStream } from '#/platform/grpc.ts'
 import { StoreError } from '../store.ts'
 import type { EtcdClient } from './client.ts'
 import { firstKey, type KeySpace } from './keys.ts'
-import { WatchResponse } from './messages.ts'
+import { WatchResponse } from '../etcd-messages.ts'
 import { RevisionAssembler, type Change } from './revision-assembler.ts'
 
 /**

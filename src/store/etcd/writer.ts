@@ -3,7 +3,7 @@ import { StoreError, type Entry, type ReadOptions, type WriteResult } from '../s
 import { wasNotExecuted, isLeaseMissing, isTransient, storeErrorOf, type EtcdClient } from './client.ts'
 import type { KeySpace } from './keys.ts'
 import { Leases } from './leases.ts'
-import { compareModRevision, TxnRequest } from './messages.ts'
+import { compareModRevision, TxnRequest } from '../etcd-messages.ts'
 
 export interface Write {
   readonly key: string

@@ -1,6 +1,6 @@
+/** The part of etcd's v3 API that is used here, with etcd's names and field numbers. */
 import { message, type MessageOf } from '#/base/protobuf.ts'
 
-/** The part of etcd's v3 API that is used here, with etcd's names and field numbers. */
 const ResponseHeader = message({ revision: [3, 'int53'] })
 
 const KeyValue = message({
