@@ -144,6 +144,7 @@ export class Member implements Voter, ConnectionServer {
   }
 
   endStreams(): void {
+    if (this.#held !== undefined) return
     for (const call of this.#watches.values()) call.close(etcdError('no leader'))
     this.#watches.clear()
   }
