@@ -50,7 +50,8 @@ export class Writer {
       } catch (error) {
         closing.throwIfAborted()
         if (isLeaseMissing(error) && write.ttlMs !== undefined) this.#leases.forget(write.ttlMs)
-        else if (!isTransient(error)) throw storeErrorOf(error)
+        // A rejection of this attempt says nothing about an earlier one.
+        else if (!isTransient(error)) throw doubt ? unknownOutcome(write.key, doubt) : storeErrorOf(error)
         else if (!wasNotExecuted(error)) doubt = error
         if (doubt && write.expectedRevision === 0) return this.#findCreation(write, doubt)
         if (clock.monotonicMs() >= deadline) throw storeErrorOf(error)
@@ -87,7 +88,7 @@ export class Writer {
     if (value === undefined) return { written: false, current }
     let successor = current
     for (let steps = 0; steps < successorsMax; steps++) {
-      const before = await this.#get(key, { revision: successor.revision - 1 })
+      const before = await this.#getAt(key, successor.revision - 1)
       if (before === undefined) break
       if (before.revision === expectedRevision) {
         const { revision } = successor
@@ -104,13 +105,23 @@ export class Writer {
       if (current) {
         const { createRevision } = current
         const isFirst = current.revision === createRevision
-        const first = isFirst ? current : await this.#get(key, { revision: createRevision })
+        const first = isFirst ? current : await this.#getAt(key, createRevision)
         if (first && value && isEqual(first.value, value)) return { written: true, revision: createRevision }
         break
       }
       await this.#client.backoff(looks)
     }
     throw unknownOutcome(key, doubt)
+  }
+
+  /** Undefined also when the revision has been compacted. */
+  async #getAt(key: string, revision: number): Promise<Entry | undefined> {
+    try {
+      return await this.#get(key, { revision })
+    } catch (error) {
+      if (error instanceof StoreError && error.reason === 'compacted') return undefined
+      throw error
+    }
   }
 }
 
