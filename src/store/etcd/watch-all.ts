@@ -38,6 +38,7 @@ export async function* watchAll(
       const fields = { revision: position, cause: String(error) }
       if (failures === 0) client.log.info('etcd watch failed', fields)
       if (error instanceof MissingRevision && ++missing > missingMax) throw compacted(position, error)
+      if (error instanceof SilentStream) await rejectCompacted(client, position)
     }
     await client.backoff(failures, signal)
   }
@@ -61,6 +62,9 @@ const patience = { firstMs: 1_000, mostMs: 30_000 }
 const missingMax = 2
 
 class MissingRevision extends Error {}
+
+/** Known revisions were not delivered: the member hangs, or has nothing to deliver. */
+class SilentStream extends Error {}
 
 /** As `follow`, until the connection breaks. */
 async function* connection(
@@ -103,6 +107,19 @@ async function assertNotCompacted(client: EtcdClient, revision: number): Promise
   await client.range({ key: firstKey, countOnly: true, revision })
 }
 
+/**
+ * If the newest revision is a deletion and has been compacted, a watch that starts there delivers nothing until the
+ * next write.
+ */
+async function rejectCompacted(client: EtcdClient, revision: number): Promise<void> {
+  try {
+    await assertNotCompacted(client, revision)
+  } catch (error) {
+    if (error instanceof StoreError && error.reason === 'unavailable') return
+    throw error
+  }
+}
+
 function compacted(revision: number, cause?: Error): StoreError {
   return new StoreError('compacted', `revision ${revision} has been compacted`, { cause })
 }
@@ -117,6 +134,7 @@ class Watchdog {
   readonly #patienceMs: number
   /** The newest revision known at the last check. */
   #expected = 0
+  #isAbandoned = false
 
   constructor(client: EtcdClient, stream: GrpcStream, patienceMs: number) {
     this.#client = client
@@ -135,6 +153,10 @@ class Watchdog {
         this.#expected = 0
         yield next.value
       }
+    } catch (error) {
+      throw this.#isAbandoned
+        ? new SilentStream('known revisions were not delivered', { cause: error })
+        : error
     } finally {
       this.#stream.cancel()
     }
@@ -142,7 +164,10 @@ class Watchdog {
 
   #watch(position: () => number): () => void {
     const look = (): void => {
-      if (position() < this.#expected) return this.#stream.abandonTarget()
+      if (position() < this.#expected) {
+        this.#isAbandoned = true
+        return this.#stream.abandonTarget()
+      }
       this.#expected = this.#client.knownRevision
       timer = this.#client.clock.setTimer(this.#patienceMs, look)
     }
