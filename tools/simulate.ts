@@ -1,11 +1,12 @@
 /**
- * Runs a simulation from seeds, in one process per CPU: that of the control plane, or that of the embedded store on
- * a disk with faults.
+ * Runs a simulation from seeds, in one process per CPU: that of the control plane, that of the embedded store on a
+ * disk with faults, or that of the etcd store on a cluster with faults.
  *
  *     npm run simulate -- --seed 17          one seed, with its trace
  *     npm run simulate -- --from 0 --count 1000
  *     npm run simulate -- --count 10000 --minutes 20
  *     npm run simulate -- --simulation store --count 10000
+ *     npm run simulate -- --simulation etcd-store --count 10000
  *
  * Prints each seed for which a checker found a violation, and exits with 1 if there was one.
  */
@@ -16,6 +17,7 @@ import { parseArgs } from 'node:util'
 import { controllersOf } from '#/controllers/controllers.ts'
 import { simulateControlPlane } from '#/simulation/control-plane.ts'
 import { simulateFaultyStore } from '#/simulation/durable-store.ts'
+import { simulateEtcdStore } from '#/simulation/etcd-store.ts'
 
 const { values } = parseArgs({
   options: {
@@ -31,6 +33,7 @@ const { values } = parseArgs({
 const simulations: Readonly<Record<string, (seed: number) => Promise<Verdict>>> = {
   'control-plane': seed => simulateControlPlane(seed, { controllers: controllersOf() }),
   'store': seed => simulateFaultyStore(seed),
+  'etcd-store': seed => simulateEtcdStore(seed),
 }
 
 interface Verdict {

@@ -114,11 +114,9 @@ export class Consensus {
     }
   }
 
-  /** Executes something without a client: an expired lease, an alarm. Returns false without a leader. */
-  proposeInternally(execute: () => void): boolean {
-    if (this.#leader === undefined) return false
-    this.#commit(execute)
-    return true
+  /** Executes a request of the leader itself, if there is one. */
+  proposeAsLeader(execute: () => void): void {
+    if (this.#leader) this.#commit(execute)
   }
 
   get #hasQuorum(): boolean {

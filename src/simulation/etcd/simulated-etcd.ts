@@ -8,7 +8,7 @@ import { alarmCorrupt, alarmNoSpace } from '#/store/etcd-messages.ts'
 import type { GrpcConnect } from '#/platform/grpc.ts'
 import type { Timer } from '#/platform/platform.ts'
 import type { SimulatedHost, Simulation } from '#/platform/simulated.ts'
-import type { StoreEvent, WatchBatch } from '#/store/store.ts'
+import type { Entry, StoreEvent, WatchBatch } from '#/store/store.ts'
 import { SimulatedChannel } from './channel.ts'
 import { Consensus } from './consensus.ts'
 import { noFaults, type EtcdFaults } from './etcd-faults.ts'
@@ -85,6 +85,26 @@ export class SimulatedEtcd {
       })
   }
 
+  get compactRevision(): number {
+    return this.#consensus.state.view.compactRevision
+  }
+
+  /** The keys with a prefix at any revision, also a compacted one: for checkers. */
+  entriesAt(prefix: string, revision: number): readonly Entry[] {
+    const found: Entry[] = []
+    for (const version of this.#consensus.state.history.range(prefix, undefined, revision)) {
+      if (!version.key.startsWith(prefix)) break
+      const event = storeEvent(version)
+      if (event.type === 'put') found.push(entryOf(event))
+    }
+    return found
+  }
+
+  /** The events of any revision: for checkers. */
+  eventsAt(revision: number): readonly StoreEvent[] {
+    return this.#consensus.state.history.changesOf(revision).map(storeEvent)
+  }
+
   /** All writes in their order, from the replicated log itself: for checkers. */
   async *watchAll(options: {
     afterRevision?: number
@@ -101,7 +121,7 @@ export class SimulatedEtcd {
           await changed.promise
           changed = Promise.withResolvers()
         }
-        const events = this.#consensus.state.history.changesOf(revision).map(storeEvent)
+        const events = this.eventsAt(revision)
         if (events.length > 0) yield { revision, events }
       }
     } finally {
@@ -177,15 +197,14 @@ export class SimulatedEtcd {
     for (const [name, member] of this.#members) member.resetConnections(this.#link(host, name))
   }
 
-  /** Needs a leader, as every write. */
   raiseAlarm(alarm: keyof typeof alarms): void {
-    const isDone = this.#consensus.proposeInternally(() => this.#consensus.state.alarms.add(alarms[alarm]))
-    assert(isDone, 'no leader')
+    this.#record(`alarm ${alarm} is raised`)
+    this.#consensus.state.alarms.add(alarms[alarm])
   }
 
   disarm(alarm: keyof typeof alarms): void {
-    const isDone = this.#consensus.proposeInternally(() => this.#consensus.state.alarms.delete(alarms[alarm]))
-    assert(isDone, 'no leader')
+    this.#record(`alarm ${alarm} is disarmed`)
+    this.#consensus.state.alarms.delete(alarms[alarm])
   }
 
   #scheduleExpiry(): void {
@@ -196,7 +215,7 @@ export class SimulatedEtcd {
     const { nextExpiryMs } = state
     if (nextExpiryMs === undefined) return
     this.#expiry = clock.setTimer(Math.max(expiryCheckMs, nextExpiryMs - clock.monotonicMs()), () => {
-      this.#consensus.proposeInternally(() => state.expireLeases(clock.monotonicMs()))
+      this.#consensus.proposeAsLeader(() => state.expireLeases(clock.monotonicMs()))
       this.#scheduleExpiry()
     })
   }
@@ -230,4 +249,8 @@ function storeEvent({ key, value, modRevision: revision, createRevision }: Versi
   const text = Buffer.from(key, 'latin1').toString()
   if (value === undefined) return { type: 'delete', key: text, revision }
   return { type: 'put', key: text, revision, createRevision, value }
+}
+
+function entryOf({ key, value, revision, createRevision }: Entry): Entry {
+  return { key, value, revision, createRevision }
 }
