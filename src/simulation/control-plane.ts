@@ -1,8 +1,8 @@
 /**
- * Simulates a whole control plane from a seed: an API server that crashes and restarts on its embedded store, two
- * controller managers with leader election, a scheduler, failing nodes and random users, connected by a
- * network that loses, delays and repeats messages and cuts connections. Checkers examine every store
- * revision, the controllers' decisions, and the settled state at the end.
+ * Simulates a whole control plane from a seed: an API server that crashes and restarts on its embedded store, or two
+ * on an etcd cluster whose members and connections fail, two controller managers with leader election, a scheduler,
+ * failing nodes and random users, connected by a network that loses, delays and repeats messages and cuts
+ * connections. Checkers examine every store revision, the controllers' decisions, and the settled state at the end.
  */
 import { isApiError } from '#/api/errors.ts'
 import { keyOf, type KubernetesObject } from '#/api/metadata.ts'

@@ -1,11 +1,13 @@
 import type { Random } from '#/platform/platform.ts'
 import type { Simulation } from '#/platform/simulated.ts'
+import { drawEtcdFault } from '../etcd/draw-etcd-fault.ts'
+import type { SimulatedEtcd } from '../etcd/simulated-etcd.ts'
 import { managers, nodeNames, type SimulatedCluster } from './simulated-cluster.ts'
 
-const victims = ['api', ...managers, 'scheduler', ...nodeNames]
+const clients = [...managers, 'scheduler', ...nodeNames]
 
 /** Maximum duration of a fault; some nodes stay away long enough for their pods to be evicted. */
-const lengthMs = { usual: 120_000, ofServer: 6_000, ofNodes: 400_000 }
+const lengthMs = { usual: 120_000, ofServer: 6_000, ofEtcd: 30_000, ofNodes: 400_000 }
 
 /** Injects faults and ends them after a while. */
 export class FaultSchedule {
@@ -27,7 +29,10 @@ export class FaultSchedule {
   /** Injects a random fault and returns its description. */
   inject(): string {
     const { random } = this.#simulation
-    const host = victims[random.integer('victim', victims.length)] ?? 'api'
+    const { names, etcd } = this.#cluster.servers
+    if (etcd && random.integer('trouble of etcd', 3) === 0) return this.#injectIntoEtcd(etcd, random)
+    const victims = [...names, ...clients]
+    const host = victims[random.integer('victim', victims.length)]!
     switch (random.integer('kind of trouble', 6)) {
       case 0: {
         const byMs = random.integer('jump', 600_000) - 300_000
@@ -36,7 +41,7 @@ export class FaultSchedule {
       }
       case 1:
       case 2:
-        return this.#disconnect(host === 'api' ? 'manager-1' : host, random)
+        return this.#disconnect(names.includes(host) ? 'manager-1' : host, random)
       default:
         return this.#crash(host, random)
     }
@@ -45,7 +50,7 @@ export class FaultSchedule {
   #crash(host: string, random: Random): string {
     return this.#start(host, {
       what: 'crashes',
-      lastsMs: lastsMs(host, random),
+      lastsMs: this.#lastsMs(host, random),
       begin: () => this.#cluster.crash(host),
       end: () => this.#cluster.restart(host),
     })
@@ -55,10 +60,25 @@ export class FaultSchedule {
     const mode = random.integer('silent cut', 2) === 0 ? 'silent' : 'refused'
     return this.#start(host, {
       what: `is disconnected, ${mode},`,
-      lastsMs: lastsMs(host, random),
+      lastsMs: this.#lastsMs(host, random),
       begin: () => this.#cluster.disconnect(host, mode),
       end: () => this.#cluster.reconnect(host),
     })
+  }
+
+  #injectIntoEtcd(etcd: SimulatedEtcd, random: Random): string {
+    const { subject, ...fault } = drawEtcdFault(etcd, this.#cluster.servers.names, random)
+    return this.#start(subject, {
+      ...fault,
+      lastsMs: 100 + random.integer('length of trouble', lengthMs.ofEtcd),
+    })
+  }
+
+  #lastsMs(host: string, random: Random): number {
+    const isLong = nodeNames.includes(host) && random.integer('long trouble', 3) === 0
+    const isServer = this.#cluster.servers.names.includes(host)
+    const most = isServer ? lengthMs.ofServer : isLong ? lengthMs.ofNodes : lengthMs.usual
+    return 100 + random.integer('length of trouble', most)
   }
 
   #start(host: string, { what, lastsMs, begin, end }: Fault): string {
@@ -80,10 +100,4 @@ interface Fault {
   readonly lastsMs: number
   readonly begin: () => void
   readonly end: () => void | Promise<void>
-}
-
-function lastsMs(host: string, random: Random): number {
-  const isLong = nodeNames.includes(host) && random.integer('long trouble', 3) === 0
-  const most = host === 'api' ? lengthMs.ofServer : isLong ? lengthMs.ofNodes : lengthMs.usual
-  return 100 + random.integer('length of trouble', most)
 }

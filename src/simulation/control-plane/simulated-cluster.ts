@@ -1,5 +1,3 @@
-import { readAdmission } from '#/apiserver/admission.ts'
-import { ApiServer } from '#/apiserver/api-server.ts'
 import type { KubernetesObject } from '#/api/metadata.ts'
 import { clientOf, type Client } from '#/client/client.ts'
 import { inProcessTransport } from '#/client/in-process.ts'
@@ -13,9 +11,9 @@ import type { SimulatedHost, Simulation } from '#/platform/simulated.ts'
 import { defaultProfiles } from '#/scheduler/default-profile.ts'
 import { Scheduler } from '#/scheduler/scheduler.ts'
 import { simulatedNode } from '#/cluster/simulated-nodes.ts'
-import { EmbeddedStore } from '#/store/embedded.ts'
 import type { Store, WatchBatch } from '#/store/store.ts'
 import { faultyTransport, type FaultOptions, type RequestFault } from '../faulty-transport.ts'
+import { ApiServers } from './api-servers.ts'
 import { checkShrinking } from './deployment-bounds.ts'
 import { UncertainWrites } from './uncertain-writes.ts'
 import { checkSequence } from './stateful-set-order.ts'
@@ -47,17 +45,13 @@ export interface SimulatedClusterOptions {
   readonly onViolation: (violation: string) => void
 }
 
+/** One in this many runs has two API servers on etcd, and the others one on its embedded store. */
+const etcdOneIn = 3
+
 /** The programs of a cluster, each on its own host, which may crash and restart. */
-interface OpenedStore {
-  readonly store: Store
-  readonly crash: AbortController
-}
-
-/** Small, so that segments are begun and rewritten. */
-const segmentBytesMax = 256 * 1024
-
 export class SimulatedCluster {
   readonly uncertainWrites: UncertainWrites
+  readonly servers: ApiServers
   readonly #options: SimulatedClusterOptions
   readonly #connections: SimulatedConnections
   readonly #stopping = new AbortController()
@@ -69,17 +63,17 @@ export class SimulatedCluster {
   readonly #leading = new Map<string, ControllerManager>()
   readonly #kubelets = new Map<string, HollowKubelet>()
   #scheduler: Scheduler | undefined
-  /** The store of the API server's process; replaced when the API server restarts. */
-  #opened = Promise.withResolvers<OpenedStore>()
-  #server: ApiServer | undefined
   #isFaultless = false
 
   constructor(options: SimulatedClusterOptions) {
     const { simulation, onViolation } = options
     this.#options = options
     const nowMs = (): number => simulation.nowMs
-    this.#connections = new SimulatedConnections({ server: () => this.#server?.handle, nowMs, onViolation })
-    this.uncertainWrites = new UncertainWrites(nowMs)
+    const usesEtcd = simulation.random.integer('store', etcdOneIn) === 0
+    this.servers = new ApiServers(simulation, usesEtcd ? 'etcd' : 'embedded')
+    const serverFor = (hostName: string): Handle | undefined => this.servers.handleFor(hostName)
+    this.#connections = new SimulatedConnections({ serverFor, nowMs, onViolation })
+    this.uncertainWrites = new UncertainWrites({ nowMs, isStoreUncertain: usesEtcd })
     this.#isEveryWriteCertain = simulation.random.integer('every write is certain', 2) === 0
   }
 
@@ -87,22 +81,12 @@ export class SimulatedCluster {
     return this.#stopping.signal
   }
 
-  /** The store of the running API server. */
-  async store(): Promise<Store> {
-    return (await this.#opened.promise).store
+  store(): Promise<Store> {
+    return this.servers.store()
   }
 
-  /** All writes, through restarts of the API server. */
-  async *writes(signal: AbortSignal): AsyncGenerator<WatchBatch, void, undefined> {
-    let afterRevision = 0
-    while (!signal.aborted) {
-      const { store, crash } = await this.#opened.promise
-      const either = AbortSignal.any([signal, crash.signal])
-      for await (const batch of store.watch({ prefix: '/registry/', afterRevision, signal: either })) {
-        afterRevision = batch.revision
-        yield batch
-      }
-    }
+  writes(signal: AbortSignal): AsyncGenerator<WatchBatch, void, undefined> {
+    return this.servers.writes(signal)
   }
 
   /** Acts as an administrator, without faults. */
@@ -134,7 +118,7 @@ export class SimulatedCluster {
   }
 
   async start(): Promise<void> {
-    await this.#startServer()
+    await this.servers.startAll()
     for (const name of managers) this.#startManager(name)
     this.#startScheduler()
     for (const name of nodeNames) this.#startNode(name)
@@ -142,11 +126,9 @@ export class SimulatedCluster {
 
   crash(name: string): void {
     this.#host(name).crash()
-    if (name === 'api') {
-      void this.#server?.stop()
-      this.#server = undefined
-      this.#closeStore()
-      this.#connections.resetAll()
+    if (this.servers.names.includes(name)) {
+      this.servers.crashed(name)
+      this.#connections.reset(this.servers.usersOf(name))
       return
     }
     this.#connections.disconnect(name, 'silent')
@@ -156,7 +138,7 @@ export class SimulatedCluster {
   async restart(name: string): Promise<void> {
     this.#host(name).restart()
     this.#connections.reconnect(name)
-    if (name === 'api') return this.#startServer()
+    if (this.servers.names.includes(name)) return this.servers.start(name)
     if (name === 'scheduler') return this.#startScheduler()
     return managers.includes(name) ? this.#startManager(name) : this.#startNode(name)
   }
@@ -178,30 +160,12 @@ export class SimulatedCluster {
   stopFaults(): void {
     this.#isFaultless = true
     for (const faults of this.#faults) faults.chance = 0
+    this.servers.stopFaults()
   }
 
   stop(): void {
     this.#stopping.abort()
-    void this.#server?.stop()
-  }
-
-  async #startServer(): Promise<void> {
-    const { platform } = lifeOf(this.#host('api'))
-    const admission = await readAdmission(platform.files, {
-      enable: ['NodeRestriction'],
-      disable: ['ServiceAccount'],
-    })
-    const build = { version: '0.0.0' }
-    const store = await EmbeddedStore.open({ platform, folder: '/store', segmentBytesMax })
-    this.#opened.resolve({ store, crash: new AbortController() })
-    this.#server = await ApiServer.start({ platform, store, admission, build })
-  }
-
-  /** The power fails: nothing more is written by the process. */
-  #closeStore(): void {
-    const { promise } = this.#opened
-    this.#opened = Promise.withResolvers()
-    void promise.then(({ crash }) => crash.abort())
+    this.servers.stop()
   }
 
   #startManager(name: string): void {

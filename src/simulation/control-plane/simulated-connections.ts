@@ -8,7 +8,8 @@ export type Handle = (request: ApiRequest) => Promise<ApiResponse>
 export type DisconnectMode = 'refused' | 'silent'
 
 export interface SimulatedConnectionsOptions {
-  readonly server: () => Handle | undefined
+  /** The API server that a host uses; undefined when none is up. */
+  readonly serverFor: (hostName: string) => Handle | undefined
   readonly nowMs: () => number
   readonly onViolation: (violation: string) => void
 }
@@ -53,11 +54,13 @@ export class SimulatedConnections {
     this.#links.delete(hostName)
   }
 
-  /** The API server has crashed: all connections are reset. */
-  resetAll(): void {
-    for (const [name, { mode }] of this.#links) {
+  /** The API server of these hosts has crashed: their connections are reset. */
+  reset(hostNames: readonly string[]): void {
+    for (const name of hostNames) {
+      const link = this.#links.get(name)
+      if (link === undefined) continue
       this.#break(name, reset())
-      this.#links.set(name, newLink(mode))
+      this.#links.set(name, newLink(link.mode))
     }
   }
 
@@ -78,7 +81,7 @@ export class SimulatedConnections {
   async #carry(hostName: string, request: ApiRequest): Promise<ApiResponse> {
     const link = this.#links.getOrInsertComputed(hostName, () => newLink(undefined))
     if (link.mode === 'silent' || this.#isTooMuch(hostName, request)) return never()
-    const handle = this.#options.server()
+    const handle = this.#options.serverFor(hostName)
     if (handle === undefined || link.mode === 'refused') {
       throw new TransportError('unreachable', 'connection refused', { sent: false })
     }

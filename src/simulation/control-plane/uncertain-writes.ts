@@ -2,6 +2,12 @@ import type { ApiRequest, ApiResponse } from '#/api/transport.ts'
 import { TransportError } from '#/client/transport.ts'
 import { staleMs } from './recent-history.ts'
 
+export interface UncertainWritesOptions {
+  readonly nowMs: () => number
+  /** True if the API server itself may not learn the outcome, since its store is remote. */
+  readonly isStoreUncertain: boolean
+}
+
 type Handle = (request: ApiRequest) => Promise<ApiResponse>
 
 /**
@@ -10,18 +16,18 @@ type Handle = (request: ApiRequest) => Promise<ApiResponse>
  * otherwise strict checkers tolerate it for a while.
  */
 export class UncertainWrites {
-  readonly #nowMs: () => number
+  readonly #options: UncertainWritesOptions
   readonly #lastMs = new Map<string, number>()
   #allMs = -Infinity
 
-  constructor(nowMs: () => number) {
-    this.#nowMs = nowMs
+  constructor(options: UncertainWritesOptions) {
+    this.#options = options
   }
 
   /** True if the outcome of a recent write of this account may still be unknown to it. */
   isUncertain(account: string): boolean {
     const lastMs = Math.max(this.#allMs, this.#lastMs.get(account) ?? -Infinity)
-    return this.#nowMs() - lastMs < staleMs
+    return this.#options.nowMs() - lastMs < staleMs
   }
 
   /** True if the outcome of any write of this account was ever unknown. */
@@ -31,17 +37,19 @@ export class UncertainWrites {
 
   /** A controller manager crashed with writes in progress. */
   markAll(): void {
-    this.#allMs = this.#nowMs()
+    this.#allMs = this.#options.nowMs()
   }
 
   /** Tracks the writes that an account sends through the handler. */
   track(account: string, handle: Handle): Handle {
-    const note = (): void => void this.#lastMs.set(account, this.#nowMs())
+    const note = (): void => void this.#lastMs.set(account, this.#options.nowMs())
     return async request => {
       if (request.method === 'GET') return handle(request)
       request.signal.addEventListener('abort', note, { once: true })
       try {
-        return await handle(request)
+        const response = await handle(request)
+        if (this.#options.isStoreUncertain && response.status >= 500) note()
+        return response
       } catch (error) {
         if (!(error instanceof TransportError) || error.sent) note()
         throw error

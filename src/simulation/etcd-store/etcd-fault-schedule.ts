@@ -1,5 +1,6 @@
 /** Faults of an etcd cluster and of the hosts that use it, drawn from the seed. Each ends after a while. */
 import type { Simulation } from '#/platform/simulated.ts'
+import { drawEtcdFault, type EtcdFault } from '../etcd/draw-etcd-fault.ts'
 import type { SimulatedEtcd } from '../etcd/simulated-etcd.ts'
 
 export interface EtcdFaultScheduleOptions {
@@ -11,17 +12,8 @@ export interface EtcdFaultScheduleOptions {
   readonly restarted: (host: string) => void
 }
 
-interface Fault {
-  /** What has the fault; it has only one at a time. */
-  readonly subject: string
-  readonly begin: () => void
-  readonly end: () => void
-}
-
 const faultMsMax = 12_000
 const pauseMs = 3_000
-
-const linkFaults = ['silent', 'responses-lost', 'refused'] as const
 
 export class EtcdFaultSchedule {
   readonly #options: EtcdFaultScheduleOptions
@@ -44,7 +36,7 @@ export class EtcdFaultSchedule {
     await Promise.all(this.#active.values())
   }
 
-  async #inject({ subject, begin, end }: Fault): Promise<void> {
+  async #inject({ subject, begin, end }: EtcdFault): Promise<void> {
     const { clock, random } = this.#options.simulation
     begin()
     await clock.sleep(1 + random.integer('length of a fault', faultMsMax))
@@ -52,50 +44,28 @@ export class EtcdFaultSchedule {
     this.#active.delete(subject)
   }
 
-  #draw(): Fault {
+  #draw(): EtcdFault {
     const { simulation, etcd, hosts, restarted } = this.#options
     const { random } = simulation
-    const pick = <T>(label: string, items: readonly T[]): T => items[random.integer(label, items.length)]!
-    const member = pick('member', etcd.memberNames)
-    const name = pick('host', hosts)
-    const [onMember, onHost] = [{ subject: member }, { subject: name }]
     switch (random.integer('kind of fault', 9)) {
       case 0:
-        return { ...onMember, begin: () => etcd.crash(member), end: () => etcd.restart(member) }
-      case 1:
-        return { ...onMember, begin: () => etcd.isolate(member), end: () => etcd.rejoin(member) }
-      case 2:
-        return { ...onMember, begin: () => etcd.stop(member), end: () => etcd.goOn(member) }
-      case 3: {
-        const lagMs = random.integer('lag', 2_000)
-        return { ...onMember, begin: () => etcd.setLag(member, lagMs), end: () => etcd.setLag(member, 0) }
-      }
-      case 4:
-        return { subject: 'leader', begin: () => etcd.changeLeader(), end: () => undefined }
-      case 5:
-      case 6: {
-        const members = random.integer('all members', 2) === 0 ? etcd.memberNames : [member]
-        const fault = pick('link fault', linkFaults)
-        return {
-          ...onHost,
-          begin: () => etcd.disconnect(name, fault, members),
-          end: () => etcd.reconnect(name),
-        }
-      }
-      case 7:
         return {
           subject: 'space',
+          what: 'runs out',
           begin: () => etcd.raiseAlarm('NOSPACE'),
           end: () => etcd.disarm('NOSPACE'),
         }
-      default: {
+      case 1: {
+        const name = hosts[random.integer('host', hosts.length)]!
         const host = simulation.host(name)
-        const restart = (): void => {
+        const end = (): void => {
           host.restart()
           restarted(name)
         }
-        return { ...onHost, begin: () => host.crash(), end: restart }
+        return { subject: name, what: 'crashes', begin: () => host.crash(), end }
       }
+      default:
+        return drawEtcdFault(etcd, hosts, random)
     }
   }
 }
