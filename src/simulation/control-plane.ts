@@ -11,6 +11,7 @@ import type { Informer } from '#/client/informer.ts'
 import { TransportError } from '#/client/transport.ts'
 import type { Controller } from '#/controllers/controller.ts'
 import { Simulation } from '#/platform/simulated.ts'
+import type { StoreKind } from './control-plane/api-servers.ts'
 import { checkSettledState } from './control-plane/settled-state.ts'
 import { Invariants } from './control-plane/invariants.ts'
 import { SimulatedCluster } from './control-plane/simulated-cluster.ts'
@@ -29,6 +30,8 @@ export interface ControlPlaneVerdict {
 
 export interface ControlPlaneOptions {
   readonly controllers: readonly Controller[]
+  /** Drawn from the seed when absent. */
+  readonly storeKind?: StoreKind
 }
 
 /** Number of steps; each one is a user action or a fault. */
@@ -45,13 +48,13 @@ const patientOneIn = 32
 
 export async function simulateControlPlane(
   seed: number,
-  { controllers }: ControlPlaneOptions,
+  options: ControlPlaneOptions,
 ): Promise<ControlPlaneVerdict> {
   const simulation = new Simulation({ seed })
   const violationsOfRequests: string[] = []
   const onViolation = (violation: string): void =>
     void violationsOfRequests.push(`at ${simulation.nowMs} ms: ${violation}`)
-  const cluster = new SimulatedCluster({ simulation, controllers, onViolation })
+  const cluster = new SimulatedCluster({ ...options, simulation, onViolation })
   await simulation.run(cluster.start())
   const { uncertainWrites } = cluster
   const revision = async (): Promise<number> => (await cluster.store()).revision()

@@ -19,6 +19,8 @@ const segmentBytesMax = 256 * 1024
 /** Probability of a fault per request to etcd or watch response, in half of the runs. */
 const etcdFaultChance = 0.01
 
+export type StoreKind = 'embedded' | 'etcd'
+
 export class ApiServers {
   /** Hosts of the API servers. */
   readonly names: readonly string[]
@@ -32,7 +34,7 @@ export class ApiServers {
   #opened = Promise.withResolvers<OpenedStore>()
   #checkedStore: Store | undefined
 
-  constructor(simulation: Simulation, storeKind: 'embedded' | 'etcd') {
+  constructor(simulation: Simulation, storeKind: StoreKind) {
     this.#simulation = simulation
     this.etcd = storeKind === 'etcd' ? new SimulatedEtcd({ simulation }) : undefined
     this.names = this.etcd ? ['api-1', 'api-2'] : ['api']

@@ -13,7 +13,7 @@ import { Scheduler } from '#/scheduler/scheduler.ts'
 import { simulatedNode } from '#/cluster/simulated-nodes.ts'
 import type { Store, WatchBatch } from '#/store/store.ts'
 import { faultyTransport, type FaultOptions, type RequestFault } from '../faulty-transport.ts'
-import { ApiServers } from './api-servers.ts'
+import { ApiServers, type StoreKind } from './api-servers.ts'
 import { checkShrinking } from './deployment-bounds.ts'
 import { UncertainWrites } from './uncertain-writes.ts'
 import { checkSequence } from './stateful-set-order.ts'
@@ -41,6 +41,8 @@ const decisions: Readonly<Record<string, typeof checkSequence>> = {
 export interface SimulatedClusterOptions {
   readonly simulation: Simulation
   readonly controllers: readonly Controller[]
+  /** Drawn from the seed when absent. */
+  readonly storeKind?: StoreKind
   /** Called with violations found in a controller's requests. */
   readonly onViolation: (violation: string) => void
 }
@@ -69,11 +71,11 @@ export class SimulatedCluster {
     const { simulation, onViolation } = options
     this.#options = options
     const nowMs = (): number => simulation.nowMs
-    const usesEtcd = simulation.random.integer('store', etcdOneIn) === 0
-    this.servers = new ApiServers(simulation, usesEtcd ? 'etcd' : 'embedded')
+    const drawnKind = simulation.random.integer('store', etcdOneIn) === 0 ? 'etcd' : 'embedded'
+    this.servers = new ApiServers(simulation, options.storeKind ?? drawnKind)
     const serverFor = (hostName: string): Handle | undefined => this.servers.handleFor(hostName)
     this.#connections = new SimulatedConnections({ serverFor, nowMs, onViolation })
-    this.uncertainWrites = new UncertainWrites({ nowMs, isStoreUncertain: usesEtcd })
+    this.uncertainWrites = new UncertainWrites({ nowMs, isStoreUncertain: this.servers.etcd !== undefined })
     this.#isEveryWriteCertain = simulation.random.integer('every write is certain', 2) === 0
   }
 
