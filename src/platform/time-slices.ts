@@ -9,12 +9,10 @@ const sliceMs = 4
 
 export class TimeSlices {
   readonly #clock: Clock
-  readonly #queue: SliceQueue
   #endMs: number
 
   constructor(clock: Clock) {
     this.#clock = clock
-    this.#queue = queues.getOrInsertComputed(clock, () => new SliceQueue(clock))
     this.#endMs = clock.monotonicMs() + sliceMs
   }
 
@@ -24,9 +22,14 @@ export class TimeSlices {
   }
 
   async #next(): Promise<void> {
-    await this.#queue.next()
+    await nextSlice(this.#clock)
     this.#endMs = this.#clock.monotonicMs() + sliceMs
   }
+}
+
+/** Resolves when it is the turn of this work, for work that cannot be divided. */
+export function nextSlice(clock: Clock): Promise<void> {
+  return queues.getOrInsertComputed(clock, () => new SliceQueue(clock)).next()
 }
 
 class SliceQueue {

@@ -9,6 +9,7 @@ import { quote } from '#/api/text/quote.ts'
 import { isCustomKind, type GroupVersionKind } from '#/api/resource.ts'
 import type { StructSchema } from '#/api/schema.ts'
 import { requestBytesMax, strictDecode, type FieldValidation } from '#/api/decoding/strict-decode.ts'
+import { nextSlice } from '#/platform/time-slices.ts'
 import { bodyFormat, mediaTypes } from '../negotiation.ts'
 import type { RequestScope } from './request-scope.ts'
 
@@ -22,8 +23,17 @@ export async function decodeBody(scope: RequestScope, expected: Expected): Promi
   const { request } = scope.context
   if (request.body.value !== undefined) return readValue(request.body.value as JsonValue, expected)
   const format = bodyFormat(request.headers['content-type'])
-  return decodeBytes(scope, await request.body.bytes(requestBytesMax), { ...expected, format })
+  const bytes = await request.body.bytes(requestBytesMax)
+  if (bytes.length < largeBytesMin) return decodeBytes(scope, bytes, { ...expected, format })
+  const { clock } = scope.registry.platform
+  await nextSlice(clock)
+  const object = decodeBytes(scope, bytes, { ...expected, format })
+  await nextSlice(clock)
+  return object
 }
+
+/** Decoding more takes milliseconds. */
+const largeBytesMin = 256 * 1024
 
 /**
  * For in-process callers: decoded like JSON, but without warnings about unknown fields, because the value is

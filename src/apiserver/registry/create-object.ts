@@ -4,6 +4,7 @@ import type { KubernetesObject } from '#/api/metadata.ts'
 import { generateName, subdomainNames } from '#/api/names.ts'
 import { qualifiedResourceName } from '#/api/resource.ts'
 import { validateMetadata } from '#/api/validate-metadata.ts'
+import { TimeSlices } from '#/platform/time-slices.ts'
 import type { AdmissionAttributes } from '../admission/admission-chain.ts'
 import { convertTo, internalVersionOf, markRead } from './convert-objects.ts'
 import type { Registry } from './registry.ts'
@@ -60,12 +61,15 @@ async function tryCreate(
 ): Promise<StoredObject | undefined> {
   const { resource } = request
   const rules = rulesOf(resource)
+  const slices = new TimeSlices(registry.platform.clock)
   const named = withoutSystemMetadata(withNames(request, sent))
   // A generated name is not part of the admission request.
   const { name = '' } = named.metadata
   const defaulted = await convertTo(resource, withDefaults(rules, named), internalVersionOf(resource))
+  await slices.pause()
   // Fields set by admission are not owned by the request's field manager.
   const owned = await withManagedFields(registry, request, { object: defaulted, oldObject: undefined })
+  await slices.pause()
   const attributes: AdmissionAttributes = {
     ...request,
     name,
@@ -74,6 +78,7 @@ async function tryCreate(
     oldObject: undefined,
   }
   const admitted = await runMutatingAdmission(registry, attributes)
+  await slices.pause()
   const identified = withUid(withChosenName(registry, withNames(request, admitted)), registry.platform)
   const statusless = withoutStatus(identified, resource)
   const stored = registry.scheme.byKind({ ...resource.storage, kind: resource.kind }) ?? resource
@@ -89,9 +94,11 @@ async function tryCreate(
     ...(rules.validate?.(object) ?? []),
     ...((await hooks?.validate?.(object, undefined, registry.platform.clock)) ?? []),
   ])
+  await slices.pause()
   for (const warning of rules.warnings?.(object, undefined) ?? []) request.warn(warning)
   await registry.admission.validate({ ...attributes, object })
   const key = keyOf(resource, object.metadata.namespace ?? '', object.metadata.name ?? '')
+  await slices.pause()
   // Fast path without a reservation; the create in the store is what guarantees uniqueness. The cache may have an
   // object that another API server has deleted.
   if (registry.cache.get(key) && (await readStore(registry, key))) return undefined

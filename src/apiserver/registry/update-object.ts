@@ -11,6 +11,7 @@ import { apiVersionOf, qualifiedResourceName, type Resource } from '#/api/resour
 import { equalJson } from '#/api/text/json-value.ts'
 import { formatTime } from '#/api/text/time.ts'
 import { validateMetadataUpdate } from '#/api/validate-metadata.ts'
+import { TimeSlices } from '#/platform/time-slices.ts'
 import { convertTo, internalVersionOf, markRead, readObject } from './convert-objects.ts'
 import { createIfAbsent } from './create-object.ts'
 import type { Registry } from './registry.ts'
@@ -112,7 +113,9 @@ async function tryUpdate(updating: Updating, current: StoredObject): Promise<Out
   const { object: oldObject } = await readObject(resource, current)
   const rules = rulesOf(resource)
   const seen = await convertTo(resource, oldObject, resource)
+  const slices = new TimeSlices(registry.platform.clock)
   const changed = await update.change(seen)
+  await slices.pause()
   const subject = subjectOf(request, request.name)
   checkVersion(request, changed, current)
   const identified = withObjectMetaOf(changed, oldObject, subject)
@@ -120,9 +123,12 @@ async function tryUpdate(updating: Updating, current: StoredObject): Promise<Out
   const now = formatTime(registry.platform.clock.now())
   const path = { resource, subresource, strategy: update.strategy, oldObject, now }
   const prepared = prepareForStrategy(path, defaulted)
+  await slices.pause()
   // Fields set by admission are not owned by the request's field manager.
   const owned = await withManagedFields(registry, request, { object: prepared, oldObject })
+  await slices.pause()
   const admitted = await admit(updating, owned, oldObject)
+  await slices.pause()
   const confined = admitted === owned ? owned : withinStrategy(path, admitted)
   const object = update.keepsGeneration ? confined : withGeneration(confined, oldObject, resource)
   const validate =
@@ -134,6 +140,7 @@ async function tryUpdate(updating: Updating, current: StoredObject): Promise<Out
     ...(validate?.(object, oldObject) ?? []),
     ...((await hooks?.validate?.(object, oldObject, registry.platform.clock)) ?? []),
   ])
+  await slices.pause()
   for (const warning of rules.warnings?.(object, oldObject) ?? []) request.warn(warning)
   const representationOf = update.representation?.of ?? itself
   await registry.admission.validate({
@@ -142,6 +149,7 @@ async function tryUpdate(updating: Updating, current: StoredObject): Promise<Out
     object: representationOf(object),
     oldObject: representationOf(oldObject),
   })
+  await slices.pause()
   return replace(updating, current, { object, oldObject })
 }
 
