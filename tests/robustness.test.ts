@@ -5,8 +5,9 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { checkHistory } from '../tools/robustness/check-history.ts'
-import { readHistory, type HistoryRecord } from '../tools/robustness/history.ts'
+import { checkHistory } from '#/simulation/history/check-history.ts'
+import type { HistoryRecord } from '#/simulation/history/history.ts'
+import { readHistory } from '../tools/robustness/history-file.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 const program = fileURLToPath(new URL('../tools/robustness.ts', import.meta.url))

@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks'
-import { HistoryWriter, type CallRecord, type HistoryRecord, type Operation } from './history.ts'
+import type { CallRecord, HistoryRecord, Operation } from '#/simulation/history/history.ts'
+import { HistoryWriter } from './history-file.ts'
 
 /** What has happened so far, for progress lines and the report. */
 export interface Tally {

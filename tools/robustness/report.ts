@@ -1,4 +1,4 @@
-import type { Verdict } from './check-history.ts'
+import type { Verdict } from '#/simulation/history/check-history.ts'
 import type { Tally } from './recorder.ts'
 
 export function describeProgress(

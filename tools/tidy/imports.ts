@@ -47,6 +47,7 @@ const publicFolders: ReadonlySet<string> = new Set([
   'src/api/net',
   'src/api/selectors',
   'src/api/text',
+  'src/simulation/history',
 ])
 
 /** Files at the top level of a component are public; other subfolders are private to their parent folder. */

@@ -1,6 +1,6 @@
 import * as k8s from '@kubernetes/client-node'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { InformerState, Outcome, WatchSession } from '../history.ts'
+import type { InformerState, Outcome, WatchSession } from '#/simulation/history/history.ts'
 import {
   dataOf,
   endsInitialEvents,

@@ -9,7 +9,7 @@ import { Informer } from '#/client/informer.ts'
 import { TransportError } from '#/client/transport.ts'
 import { loadKubeconfig, settingsOf } from '#/kubeconfig/kubeconfig.ts'
 import { connectHttp, nodePlatform, type Platform } from '#/platform/node.ts'
-import type { InformerState, Outcome, WatchSession } from '../history.ts'
+import type { InformerState, Outcome, WatchSession } from '#/simulation/history/history.ts'
 import { dataOf, endsInitialEvents, namespace, objectsOf, versionOf, watchedEventOf } from './config-maps.ts'
 import {
   outcomeOfError,

@@ -1,7 +1,7 @@
 /** A client that follows all objects with watches, resumes them where they ended, and records what it sees. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SeededRandom } from '#/base/seeded-random.ts'
-import type { Version, WatchedEvent } from '../history.ts'
+import type { Version, WatchedEvent } from '#/simulation/history/history.ts'
 import type { Recorder } from '../recorder.ts'
 import type { ObjectClient } from './object-client.ts'
 

@@ -1,7 +1,7 @@
 /** Reads and writes at random, but from a seed, that record themselves. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SeededRandom } from '#/base/seeded-random.ts'
-import type { Listing, Verb } from '../history.ts'
+import type { Listing, Verb } from '#/simulation/history/history.ts'
 import type { Recorder } from '../recorder.ts'
 import { keyOfNumber } from './config-maps.ts'
 import type { ListRequest, ObjectClient, ObjectRequest } from './object-client.ts'

@@ -3,14 +3,9 @@ import { appendFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { temporaryFolder } from '../../tests/temporary-folder.ts'
-import {
-  describeOperation,
-  HistoryWriter,
-  readHistory,
-  type HistoryRecord,
-  type Operation,
-} from './history.ts'
-import { historyOf } from './test-history.ts'
+import type { HistoryRecord } from '#/simulation/history/history.ts'
+import { historyOf } from '#/simulation/history/test-history.ts'
+import { HistoryWriter, readHistory } from './history-file.ts'
 
 const records: readonly HistoryRecord[] = [
   { type: 'run', target: 'embedded', seed: '1' },
@@ -44,14 +39,4 @@ test('a file that is no history is refused', async t => {
   await assert.rejects(readHistory(path), /line 2 is not JSON/)
   await writeFile(path, '{"a":1}\n')
   await assert.rejects(readHistory(path), /not a history of this tool/)
-})
-
-test('an operation is described in one line', () => {
-  const check = (line: string, expected: string): void => {
-    assert.equal(describeOperation(historyOf(line)[0] as Operation), expected)
-  }
-  check('0-1 a update k v2 if 5 = 6', 'a: update k value v2 if at 5 = v2 at 6 (0.0 to 1.0 ms)')
-  check('0-1 a delete k = ok', 'a: delete k = ok (0.0 to 1.0 ms)')
-  check('0-1 a get k = NotFound', 'a: get k = NotFound (0.0 to 1.0 ms)')
-  check('0-1 a create k v1 = ?', 'a: create k value v1 = unknown (timeout) (0.0 to 1.0 ms)')
 })
