@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks'
-import type { CallRecord, HistoryRecord, Operation } from '#/simulation/history/history.ts'
+import type { CallRecord, HistoryRecord, HistoryRecorder, Operation } from '#/simulation/history/history.ts'
 import { HistoryWriter } from './history-file.ts'
 
 /** What has happened so far, for progress lines and the report. */
@@ -14,7 +14,7 @@ export interface Tally {
 }
 
 /** Collects the records of all clients, with the times of one clock. */
-export class Recorder implements AsyncDisposable {
+export class Recorder implements HistoryRecorder, AsyncDisposable {
   readonly #writer: HistoryWriter
   readonly #faults: Record<string, number> = {}
   #operations = 0

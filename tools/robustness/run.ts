@@ -3,17 +3,18 @@ import { mkdir, mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isDeepStrictEqual } from 'node:util'
 import { UsageError } from '#/base/flags.ts'
 import { SeededRandom } from '#/base/seeded-random.ts'
+import { nodePlatform } from '#/platform/node.ts'
 import { checkHistory } from '#/simulation/history/check-history.ts'
-import type { Objects } from '#/simulation/history/history.ts'
+import {
+  NotRecovered,
+  RecordedClients,
+  type ClientsByRole,
+  type NamedClient,
+} from '#/simulation/recording/recorded-clients.ts'
 import { ClientNodeClient } from './clients/client-node-client.ts'
-import { markerKey } from './clients/config-maps.ts'
 import { K8tsClient } from './clients/k8ts-client.ts'
-import type { ObjectClient } from './clients/object-client.ts'
-import { Watcher } from './clients/watcher.ts'
-import { RecordingClient, runWorkload } from './clients/workload.ts'
 import { planFaults, type Fault } from './faults.ts'
 import { readHistory } from './history-file.ts'
 import { Recorder } from './recorder.ts'
@@ -68,16 +69,7 @@ async function startTarget(request: RunRequest, isIsolated: boolean): Promise<Ta
   return start({ folder, logFolder: request.report, isIsolated })
 }
 
-interface NamedClient {
-  readonly name: string
-  readonly client: ObjectClient
-}
-
-interface Clients extends AsyncDisposable {
-  readonly workers: readonly NamedClient[]
-  readonly watchers: readonly NamedClient[]
-  readonly informers: readonly NamedClient[]
-}
+interface Clients extends ClientsByRole, AsyncDisposable {}
 
 /** Clients are spread over the API servers; every fourth one, and one of each other kind, is client-node. */
 async function openClients({ clients }: RunRequest, { kubeconfigs }: Target): Promise<Clients> {
@@ -106,41 +98,32 @@ interface SessionOptions extends RunOptions {
   readonly recorder: Recorder
 }
 
-/** The cluster serves no request although all faults have ended: a violation, too. */
-class NotRecovered extends Error {}
-
 class Session {
   readonly #options: SessionOptions
-  readonly #watchers: readonly Watcher[]
+  readonly #recorded: RecordedClients
 
   constructor(options: SessionOptions) {
     this.#options = options
-    const { clients, recorder } = options
-    this.#watchers = clients.watchers.map(each => {
-      return new Watcher({ ...each, recorder, random: this.#random(each.name) })
-    })
+    const { clients, recorder, request } = options
+    const { seed, keys: keyCount, pauseMs } = request
+    const { clock } = nodePlatform({ log: { level: 'error', format: 'text' } })
+    this.#recorded = new RecordedClients({ clients, recorder, clock, seed, keyCount, pauseMs })
   }
 
   async run(): Promise<void> {
-    const { clients, target } = this.#options
+    const { target } = this.#options
     {
       await using administrator = await K8tsClient.open('administrator', target.kubeconfigs[0]!)
       await administrator.createNamespace()
     }
     const observing = new AbortController()
-    const watching = this.#watchers.map(watcher => watcher.run(observing.signal))
-    const informers = clients.informers.map(({ name, client }) => {
-      return { name, objects: client.startInformer(observing.signal) }
-    })
     try {
-      await this.#until(() => this.#watchers.every(watcher => watcher.hasStarted), 'watchers do not start')
+      await this.#recorded.observe(observing.signal)
       await this.#load()
-      await this.#comeToRest(watching)
-      const final = await this.#finalList()
-      for (const { name, objects } of informers) await this.#recordInformer(name, objects, final)
+      await this.#recorded.comeToRest()
     } finally {
       observing.abort()
-      await Promise.all(watching)
+      await this.#recorded.ended()
     }
   }
 
@@ -150,18 +133,14 @@ class Session {
 
   /** Returns when the time is over, all faults are healed, and all requests have returned. */
   async #load(): Promise<void> {
-    const { request, clients, recorder, print, signal } = this.#options
+    const { request, recorder, print, signal } = this.#options
     const failed = new AbortController()
     const over = AbortSignal.any([signal, failed.signal, AbortSignal.timeout(request.minutes * 60_000)])
     const startedMs = recorder.nowMs()
     const progress = setInterval(() => {
       print(describeProgress(recorder.nowMs() - startedMs, recorder.tally()))
     }, progressMs)
-    const { keys: keyCount, pauseMs } = request
-    const work = clients.workers.map(each => {
-      return runWorkload({ ...each, recorder, random: this.#random(each.name), keyCount, pauseMs }, over)
-    })
-    const all = [this.#injectFaults(over), ...work]
+    const all = [this.#injectFaults(over), this.#recorded.work(over)]
     try {
       await Promise.all(all)
     } finally {
@@ -186,69 +165,9 @@ class Session {
       recorder.write({ type: 'fault', kind: fault.kind, startMs, endMs: recorder.nowMs() })
     }
   }
-
-  /** All watchers see a last write. */
-  async #comeToRest(watching: readonly Promise<void>[]): Promise<void> {
-    const { clients, recorder } = this.#options
-    const client = new RecordingClient({ ...clients.workers[0]!, recorder })
-    const value = (attempt: number): string => `marker-${attempt}-0`
-    let attempt = 0
-    const isWritten = async (): Promise<boolean> => {
-      const request = { verb: 'apply', key: markerKey, value: value(attempt++) } as const
-      return (await client.perform(request, restTimeoutMs)) && client.revisionOf(markerKey) !== undefined
-    }
-    await this.#until(isWritten, 'no write is acknowledged after the last fault')
-    for (const watcher of this.#watchers) watcher.stopAt(client.revisionOf(markerKey)!)
-    // The check reports watchers that have not arrived.
-    await Promise.race([Promise.all(watching), sleep(restMsMax, undefined, { ref: false })])
-  }
-
-  async #finalList(): Promise<Objects> {
-    const { clients, recorder } = this.#options
-    const [{ name, client }] = clients.workers as [NamedClient]
-    let objects: Objects | undefined
-    const isListed = async (): Promise<boolean> => {
-      const callMs = recorder.nowMs()
-      const result = await client.list({ match: 'consistent' }, restTimeoutMs)
-      if (result === undefined) return false
-      const times = { callMs, returnMs: recorder.nowMs() }
-      recorder.write({ type: 'list', client: name, match: 'consistent', ...times, ...result, isFinal: true })
-      objects = result.objects
-      return true
-    }
-    await this.#until(isListed, 'no list is answered after the last fault')
-    return objects!
-  }
-
-  /** Waits until it is as expected, but records what it has in the end. */
-  async #recordInformer(client: string, current: () => Objects, expected: Objects): Promise<void> {
-    const { recorder } = this.#options
-    const deadlineMs = recorder.nowMs() + restMsMax
-    while (!isDeepStrictEqual(sorted(current()), sorted(expected)) && recorder.nowMs() < deadlineMs) {
-      await sleep(pollMs)
-    }
-    recorder.write({ type: 'informer', client, objects: current() })
-  }
-
-  async #until(condition: () => boolean | Promise<boolean>, failure: string): Promise<void> {
-    const deadlineMs = performance.now() + restMsMax
-    while (!(await condition())) {
-      if (performance.now() > deadlineMs) throw new NotRecovered(`${failure}, within ${restMsMax / 1_000} s`)
-      await sleep(pollMs)
-    }
-  }
 }
 
 const progressMs = 10_000
-
-/** Long enough for all backoffs of clients on a busy machine. */
-const restMsMax = 90_000
-const restTimeoutMs = 5_000
-const pollMs = 50
-
-function sorted(objects: Objects): unknown {
-  return Object.entries(objects).sort(([left], [right]) => (left < right ? -1 : 1))
-}
 
 function chooseFaults(
   target: Target,

@@ -48,6 +48,7 @@ const publicFolders: ReadonlySet<string> = new Set([
   'src/api/selectors',
   'src/api/text',
   'src/simulation/history',
+  'src/simulation/recording',
 ])
 
 /** Files at the top level of a component are public; other subfolders are private to their parent folder. */

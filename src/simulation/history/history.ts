@@ -29,6 +29,12 @@ export interface Operation extends Interval {
   readonly outcome: Outcome
 }
 
+/** Collects records, with the times of one clock. */
+export interface HistoryRecorder {
+  nowMs(): number
+  write(record: HistoryRecord | CallRecord): void
+}
+
 /** A write that has begun. Each client has one request at a time. */
 export type CallRecord = Omit<Operation, 'type' | 'returnMs' | 'outcome'> & { readonly type: 'call' }
 

@@ -9,7 +9,7 @@ import {
   versionOf,
   watchedEventOf,
   type ConfigMap,
-} from './config-maps.ts'
+} from '#/simulation/recording/config-maps.ts'
 import {
   outcomeOfError,
   type ListRequest,
@@ -17,7 +17,7 @@ import {
   type ObjectClient,
   type ObjectRequest,
   type WatchRequest,
-} from './object-client.ts'
+} from '#/simulation/recording/object-client.ts'
 
 const path = `/api/v1/namespaces/${namespace}/configmaps`
 const mergePatch = k8s.setHeaderOptions('Content-Type', k8s.PatchStrategy.MergePatch)

@@ -1,14 +1,14 @@
 /** A client that follows all objects with watches, resumes them where they ended, and records what it sees. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { SeededRandom } from '#/base/seeded-random.ts'
-import type { Version, WatchedEvent } from '#/simulation/history/history.ts'
-import type { Recorder } from '../recorder.ts'
+import type { Clock } from '#/platform/platform.ts'
+import type { HistoryRecorder, Version, WatchedEvent } from '../history/history.ts'
 import type { ObjectClient } from './object-client.ts'
 
 export interface WatcherOptions {
   readonly name: string
   readonly client: ObjectClient
-  readonly recorder: Recorder
+  readonly recorder: HistoryRecorder
+  readonly clock: Clock
   readonly random: SeededRandom
 }
 
@@ -37,11 +37,11 @@ export class Watcher {
 
   /** Until the revision of `stopAt` was seen, or aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    const { random } = this.#options
+    const { random, clock } = this.#options
     while (!signal.aborted && !this.#isDone) {
       const isList = this.#position === undefined && random.integer(2) === 0
       const hasProgress = isList ? await this.#list() : await this.#watch(signal)
-      if (!hasProgress) await sleep(retryPauseMs)
+      if (!hasProgress) await clock.sleep(retryPauseMs)
     }
   }
 

@@ -1,5 +1,5 @@
 /** ConfigMaps as the objects of a history. Other ConfigMaps of the namespace, such as its root CA, are left out. */
-import type { Objects, Version, WatchedEvent } from '#/simulation/history/history.ts'
+import type { Objects, Version, WatchedEvent } from '../history/history.ts'
 
 export const namespace = 'robustness'
 

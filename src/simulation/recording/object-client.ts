@@ -8,7 +8,7 @@ import type {
   Objects,
   WatchedEvent,
   WatchSession,
-} from '#/simulation/history/history.ts'
+} from '../history/history.ts'
 
 export interface ObjectClient {
   perform(request: ObjectRequest, timeoutMs: number): Promise<Outcome>

@@ -1,15 +1,15 @@
 /** Reads and writes at random, but from a seed, that record themselves. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { SeededRandom } from '#/base/seeded-random.ts'
-import type { Listing, Verb } from '#/simulation/history/history.ts'
-import type { Recorder } from '../recorder.ts'
+import type { Clock } from '#/platform/platform.ts'
+import type { HistoryRecorder, Listing, Verb } from '../history/history.ts'
 import { keyOfNumber } from './config-maps.ts'
 import type { ListRequest, ObjectClient, ObjectRequest } from './object-client.ts'
 
 export interface WorkloadOptions {
   readonly name: string
   readonly client: ObjectClient
-  readonly recorder: Recorder
+  readonly recorder: HistoryRecorder
+  readonly clock: Clock
   readonly random: SeededRandom
   /** The number of objects, which all clients share. */
   readonly keyCount: number
@@ -19,7 +19,7 @@ export interface WorkloadOptions {
 
 /** Resolves when the last request before the abort has returned. */
 export async function runWorkload(options: WorkloadOptions, signal: AbortSignal): Promise<void> {
-  const { name, random, pauseMs } = options
+  const { name, random, clock, pauseMs } = options
   const client = new RecordingClient(options)
   for (let number = 0; !signal.aborted; number++) {
     const isAnswered = isDrawn(random, listShare)
@@ -28,7 +28,7 @@ export async function runWorkload(options: WorkloadOptions, signal: AbortSignal)
           drawRequest({ ...options, value: `${name}-${number}` }, client),
           drawTimeoutMs(random),
         )
-    await sleep(isAnswered ? random.fraction() * 2 * pauseMs : retryPauseMs)
+    await clock.sleep(isAnswered ? random.fraction() * 2 * pauseMs : retryPauseMs)
   }
 }
 

@@ -1,0 +1,150 @@
+/**
+ * The clients of one run, which record what they do and see: workers that read and write, watchers and informers. After
+ * the last fault they come to rest, so that the end of the history shows what is left.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import { SeededRandom } from '#/base/seeded-random.ts'
+import type { Clock } from '#/platform/platform.ts'
+import type { HistoryRecorder, Objects } from '../history/history.ts'
+import { markerKey } from './config-maps.ts'
+import type { ObjectClient } from './object-client.ts'
+import { Watcher } from './watcher.ts'
+import { RecordingClient, runWorkload } from './workload.ts'
+
+export interface NamedClient {
+  readonly name: string
+  readonly client: ObjectClient
+}
+
+export interface ClientsByRole {
+  readonly workers: readonly NamedClient[]
+  readonly watchers: readonly NamedClient[]
+  readonly informers: readonly NamedClient[]
+}
+
+export interface RecordedClientsOptions {
+  readonly clients: ClientsByRole
+  readonly recorder: HistoryRecorder
+  readonly clock: Clock
+  readonly seed: string
+  /** The number of objects, which all workers share. */
+  readonly keyCount: number
+  /** Average pause of a worker between two requests. */
+  readonly pauseMs: number
+}
+
+/** The cluster serves no request although all faults have ended: a violation, too. */
+export class NotRecovered extends Error {}
+
+export class RecordedClients {
+  readonly #options: RecordedClientsOptions
+  readonly #watchers: readonly Watcher[]
+  #watching: Promise<unknown> = Promise.resolve()
+  #informers: readonly { readonly name: string; readonly objects: () => Objects }[] = []
+
+  constructor(options: RecordedClientsOptions) {
+    this.#options = options
+    const { clients, recorder, clock } = options
+    this.#watchers = clients.watchers.map(each => {
+      return new Watcher({ ...each, recorder, clock, random: this.#random(each.name) })
+    })
+  }
+
+  /** Starts watchers and informers. Resolves when all watchers have a position. */
+  async observe(signal: AbortSignal): Promise<void> {
+    const { informers } = this.#options.clients
+    this.#watching = Promise.all(this.#watchers.map(watcher => watcher.run(signal)))
+    this.#informers = informers.map(({ name, client }) => ({ name, objects: client.startInformer(signal) }))
+    await this.#until(() => this.#watchers.every(watcher => watcher.hasStarted), 'watchers do not start')
+  }
+
+  /** Resolves when the watchers have ended, after the abort of the signal. */
+  async ended(): Promise<void> {
+    await this.#watching
+  }
+
+  /** Reads and writes until aborted. Resolves when all requests have returned. */
+  async work(signal: AbortSignal): Promise<void> {
+    const { clients, recorder, clock, keyCount, pauseMs } = this.#options
+    const shared = { recorder, clock, keyCount, pauseMs }
+    const work = clients.workers.map(each => {
+      return runWorkload({ ...each, ...shared, random: this.#random(each.name) }, signal)
+    })
+    await Promise.all(work)
+  }
+
+  /** All watchers see a last write; then the end is recorded. Throws NotRecovered. */
+  async comeToRest(): Promise<void> {
+    const revision = await this.#writeMarker()
+    for (const watcher of this.#watchers) watcher.stopAt(revision)
+    // The check reports watchers that have not arrived.
+    const late = new AbortController()
+    const deadline = this.#options.clock.sleep(restMsMax, late.signal).catch(() => undefined)
+    await Promise.race([this.#watching, deadline])
+    late.abort()
+    const final = await this.#finalList()
+    for (const { name, objects } of this.#informers) await this.#recordInformer(name, objects, final)
+  }
+
+  #random(name: string): SeededRandom {
+    return new SeededRandom(`${this.#options.seed} ${name}`)
+  }
+
+  async #writeMarker(): Promise<number> {
+    const { clients, recorder } = this.#options
+    const client = new RecordingClient({ ...clients.workers[0]!, recorder })
+    const value = (attempt: number): string => `marker-${attempt}-0`
+    let attempt = 0
+    const isWritten = async (): Promise<boolean> => {
+      const request = { verb: 'apply', key: markerKey, value: value(attempt++) } as const
+      return (await client.perform(request, restTimeoutMs)) && client.revisionOf(markerKey) !== undefined
+    }
+    await this.#until(isWritten, 'no write is acknowledged after the last fault')
+    return client.revisionOf(markerKey)!
+  }
+
+  async #finalList(): Promise<Objects> {
+    const { clients, recorder } = this.#options
+    const [{ name, client }] = clients.workers as [NamedClient]
+    let objects: Objects | undefined
+    const isListed = async (): Promise<boolean> => {
+      const callMs = recorder.nowMs()
+      const result = await client.list({ match: 'consistent' }, restTimeoutMs)
+      if (result === undefined) return false
+      const times = { callMs, returnMs: recorder.nowMs() }
+      recorder.write({ type: 'list', client: name, match: 'consistent', ...times, ...result, isFinal: true })
+      objects = result.objects
+      return true
+    }
+    await this.#until(isListed, 'no list is answered after the last fault')
+    return objects!
+  }
+
+  /** Waits until it is as expected, but records what it has in the end. */
+  async #recordInformer(client: string, current: () => Objects, expected: Objects): Promise<void> {
+    const { recorder, clock } = this.#options
+    const deadlineMs = recorder.nowMs() + restMsMax
+    while (!isDeepStrictEqual(sorted(current()), sorted(expected)) && recorder.nowMs() < deadlineMs) {
+      await clock.sleep(pollMs)
+    }
+    recorder.write({ type: 'informer', client, objects: current() })
+  }
+
+  async #until(condition: () => boolean | Promise<boolean>, failure: string): Promise<void> {
+    const { recorder, clock } = this.#options
+    const deadlineMs = recorder.nowMs() + restMsMax
+    while (!(await condition())) {
+      if (recorder.nowMs() > deadlineMs) throw new NotRecovered(`${failure}, within ${restMsMax / 1_000} s`)
+      await clock.sleep(pollMs)
+    }
+  }
+}
+
+/** Long enough for all backoffs of clients on a busy machine. */
+const restMsMax = 90_000
+const restTimeoutMs = 5_000
+const pollMs = 50
+
+function sorted(objects: Objects): unknown {
+  return Object.entries(objects).sort(([left], [right]) => (left < right ? -1 : 1))
+}
