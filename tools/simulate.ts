@@ -1,12 +1,13 @@
 /**
- * Runs a simulation from seeds, in one process per CPU: that of the control plane, that of the embedded store on a
- * disk with faults, or that of the etcd store on a cluster with faults.
+ * Runs a simulation from seeds, in one process per CPU: that of the control plane, that of the embedded store on a disk
+ * with faults, that of the etcd store on a cluster with faults, or that of API servers whose clients record a history.
  *
  *     npm run simulate -- --seed 17          one seed, with its trace
  *     npm run simulate -- --from 0 --count 1000
  *     npm run simulate -- --count 10000 --minutes 20
  *     npm run simulate -- --simulation store --count 10000
  *     npm run simulate -- --simulation etcd-store --count 10000
+ *     npm run simulate -- --simulation history --count 1000
  *
  * Prints each seed for which a checker found a violation, and exits with 1 if there was one.
  */
@@ -15,6 +16,7 @@ import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { controllersOf } from '#/controllers/controllers.ts'
+import { simulateApiHistory } from '#/simulation/api-history.ts'
 import { simulateControlPlane } from '#/simulation/control-plane.ts'
 import { simulateFaultyStore } from '#/simulation/durable-store.ts'
 import { simulateEtcdStore } from '#/simulation/etcd-store.ts'
@@ -34,6 +36,7 @@ const simulations: Readonly<Record<string, (seed: number) => Promise<Verdict>>> 
   'control-plane': seed => simulateControlPlane(seed, { controllers: controllersOf() }),
   'store': seed => simulateFaultyStore(seed),
   'etcd-store': seed => simulateEtcdStore(seed),
+  'history': seed => simulateApiHistory(seed),
 }
 
 interface Verdict {

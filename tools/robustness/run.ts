@@ -107,7 +107,7 @@ class Session {
     const { clients, recorder, request } = options
     const { seed, keys: keyCount, pauseMs } = request
     const { clock } = nodePlatform({ log: { level: 'error', format: 'text' } })
-    this.#recorded = new RecordedClients({ clients, recorder, clock, seed, keyCount, pauseMs })
+    this.#recorded = new RecordedClients({ clients, recorder, clock, seed, keyCount, pauseMs, restMsMax })
   }
 
   async run(): Promise<void> {
@@ -168,6 +168,9 @@ class Session {
 }
 
 const progressMs = 10_000
+
+/** For a busy machine. */
+const restMsMax = 90_000
 
 function chooseFaults(
   target: Target,

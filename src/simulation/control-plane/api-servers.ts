@@ -11,7 +11,7 @@ import { EtcdStore } from '#/store/etcd.ts'
 import type { Store, WatchBatch } from '#/store/store.ts'
 import { etcdRequestFaults, etcdWatchFaults } from '../etcd/etcd-faults.ts'
 import { SimulatedEtcd } from '../etcd/simulated-etcd.ts'
-import type { Handle } from './simulated-connections.ts'
+import type { Handle } from '../simulated-connections.ts'
 
 /** Small, so that segments are begun and rewritten. */
 const segmentBytesMax = 256 * 1024

@@ -17,7 +17,7 @@ import { ApiServers, type StoreKind } from './api-servers.ts'
 import { checkShrinking } from './deployment-bounds.ts'
 import { UncertainWrites } from './uncertain-writes.ts'
 import { checkSequence } from './stateful-set-order.ts'
-import { SimulatedConnections, type DisconnectMode, type Handle } from './simulated-connections.ts'
+import { SimulatedConnections, type DisconnectMode, type Handle } from '../simulated-connections.ts'
 
 export const managers = ['manager-1', 'manager-2']
 export const nodeNames = ['node-1', 'node-2', 'node-3']

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Files, FileStep, FileWriter } from '#/platform/platform.ts'
-import type { Store, StoreEvent, WatchBatch, WriteResult } from '#/store/store.ts'
 import { simulateDurableStore, type PlantedBug } from '../durable-store.ts'
+import { storeBugs } from '../store-bugs.ts'
 
 const seedsMax = 200
 
@@ -63,81 +63,6 @@ const fileBugs: Readonly<Record<string, (files: Files) => Files>> = {
       }
     },
   }),
-}
-
-/** Bugs of the store itself. */
-const storeBugs: Readonly<Record<string, (store: Store) => Store>> = {
-  'updates ignore the expected revision': store =>
-    overriding(store, {
-      update: async (key, value, options) => {
-        for (;;) {
-          const { revision = 0 } = (await store.get(key)) ?? {}
-          const result = await store.update(key, value, { ...options, expectedRevision: revision })
-          if (result.written || revision === 0) return result
-        }
-      },
-    }),
-  'an update is acknowledged and not written': store =>
-    overriding(store, { update: async () => ({ written: true, revision: (await store.revision()) + 1 }) }),
-  'a creation is acknowledged and not written': store =>
-    overriding(store, { create: async () => ({ written: true, revision: (await store.revision()) + 1 }) }),
-  'a deletion is acknowledged and not written': store =>
-    overriding(store, { delete: async () => ({ written: true, revision: (await store.revision()) + 1 }) }),
-  'a write that happened is reported as lost': store =>
-    overriding(store, {
-      update: async (key, value, options) => {
-        await store.update(key, value, options)
-        return { written: false, current: undefined }
-      },
-    }),
-  'a revision is given twice': store =>
-    overriding(store, {
-      update: async (...args) => shifted(await store.update(...args), -1),
-      create: async (...args) => shifted(await store.create(...args), -1),
-    }),
-  'reads return the version before': store =>
-    overriding(store, {
-      get: async key => {
-        const entry = await store.get(key)
-        const compacted = await store.compactedRevision()
-        if (entry === undefined || entry.revision - 1 < compacted) return entry
-        return (await store.get(key, { revision: entry.revision - 1 })) ?? entry
-      },
-    }),
-  'deleted keys are read': store => {
-    const seen = new Map<string, Awaited<ReturnType<Store['get']>>>()
-    return overriding(store, {
-      get: async key => {
-        const entry = await store.get(key)
-        if (entry) seen.set(key, entry)
-        return entry ?? seen.get(key)
-      },
-    })
-  },
-  'a list misses its last entry': store =>
-    overriding(store, {
-      list: async options => {
-        const listing = await store.list(options)
-        return { ...listing, entries: listing.entries.slice(0, -1) }
-      },
-    }),
-  'a list has the value of another key': store =>
-    overriding(store, {
-      list: async options => {
-        const { entries, ...listing } = await store.list(options)
-        return { ...listing, entries: entries.map(entry => ({ ...entry, value: entries[0]!.value })) }
-      },
-    }),
-  'a watch misses an event': store => watching(store, events => events.slice(1)),
-  'a watch repeats an event': store => watching(store, events => [...events.slice(0, 1), ...events]),
-  'a watch delivers events in the wrong order': store => watching(store, events => events.toReversed()),
-  'a watch has the value of another event': store =>
-    watching(store, events => {
-      const first = events.find(event => event.type === 'put')
-      return events.map(event => (event.type === 'put' && first ? { ...event, value: first.value } : event))
-    }),
-  'the revision falls when the store is opened': store =>
-    overriding(store, { revision: async () => (await store.revision()) - 1 }),
 }
 
 const bugs: readonly (readonly [string, PlantedBug])[] = [
@@ -201,39 +126,4 @@ function flipped(step: WriteStep): WriteStep {
   const middle = bytes.length >>> 1
   bytes[middle]! ^= 1
   return { ...step, bytes }
-}
-
-function overriding(store: Store, overrides: Partial<Store>): Store {
-  return {
-    alarms: store.alarms,
-    revision: () => store.revision(),
-    compactedRevision: () => store.compactedRevision(),
-    get: (...args) => store.get(...args),
-    list: options => store.list(options),
-    create: (...args) => store.create(...args),
-    update: (...args) => store.update(...args),
-    delete: (...args) => store.delete(...args),
-    watch: options => store.watch(options),
-    compact: revision => store.compact(revision),
-    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
-    ...overrides,
-  }
-}
-
-function shifted(result: WriteResult, by: number): WriteResult {
-  return result.written ? { written: true, revision: result.revision + by } : result
-}
-
-function watching(store: Store, change: (events: readonly StoreEvent[]) => readonly StoreEvent[]): Store {
-  return overriding(store, {
-    watch: options => {
-      const watch = store.watch(options)
-      return {
-        requestProgress: () => watch.requestProgress(),
-        async *[Symbol.asyncIterator](): AsyncGenerator<WatchBatch, void, undefined> {
-          for await (const batch of watch) yield { ...batch, events: change(batch.events) }
-        },
-      }
-    },
-  })
 }

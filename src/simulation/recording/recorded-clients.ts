@@ -31,6 +31,8 @@ export interface RecordedClientsOptions {
   readonly keyCount: number
   /** Average pause of a worker between two requests. */
   readonly pauseMs: number
+  /** Time to recover after the last fault: longer than all backoffs and timeouts of clients. */
+  readonly restMsMax: number
 }
 
 /** The cluster serves no request although all faults have ended: a violation, too. */
@@ -75,11 +77,12 @@ export class RecordedClients {
 
   /** All watchers see a last write; then the end is recorded. Throws NotRecovered. */
   async comeToRest(): Promise<void> {
+    const { clock, restMsMax } = this.#options
     const revision = await this.#writeMarker()
     for (const watcher of this.#watchers) watcher.stopAt(revision)
     // The check reports watchers that have not arrived.
     const late = new AbortController()
-    const deadline = this.#options.clock.sleep(restMsMax, late.signal).catch(() => undefined)
+    const deadline = clock.sleep(restMsMax, late.signal).catch(() => undefined)
     await Promise.race([this.#watching, deadline])
     late.abort()
     const final = await this.#finalList()
@@ -122,7 +125,7 @@ export class RecordedClients {
 
   /** Waits until it is as expected, but records what it has in the end. */
   async #recordInformer(client: string, current: () => Objects, expected: Objects): Promise<void> {
-    const { recorder, clock } = this.#options
+    const { recorder, clock, restMsMax } = this.#options
     const deadlineMs = recorder.nowMs() + restMsMax
     while (!isDeepStrictEqual(sorted(current()), sorted(expected)) && recorder.nowMs() < deadlineMs) {
       await clock.sleep(pollMs)
@@ -131,7 +134,7 @@ export class RecordedClients {
   }
 
   async #until(condition: () => boolean | Promise<boolean>, failure: string): Promise<void> {
-    const { recorder, clock } = this.#options
+    const { recorder, clock, restMsMax } = this.#options
     const deadlineMs = recorder.nowMs() + restMsMax
     while (!(await condition())) {
       if (recorder.nowMs() > deadlineMs) throw new NotRecovered(`${failure}, within ${restMsMax / 1_000} s`)
@@ -140,8 +143,6 @@ export class RecordedClients {
   }
 }
 
-/** Long enough for all backoffs of clients on a busy machine. */
-const restMsMax = 90_000
 const restTimeoutMs = 5_000
 const pollMs = 50
 

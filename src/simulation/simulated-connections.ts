@@ -1,3 +1,4 @@
+/** Connections between simulated hosts and an API server, which break when either end crashes or a fault cuts them. */
 import type { ApiRequest, ApiResponse } from '#/api/transport.ts'
 import { abortable, abortableEach } from '#/base/abort.ts'
 import { TransportError } from '#/client/transport.ts'
@@ -20,7 +21,6 @@ export interface SimulatedConnectionsOptions {
  */
 const requestsAtOnceMax = 20_000
 
-/** Connections between hosts and the API server, which break when either end crashes or a fault cuts them. */
 export class SimulatedConnections {
   readonly #options: SimulatedConnectionsOptions
   readonly #links = new Map<string, Link>()
