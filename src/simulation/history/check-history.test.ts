@@ -313,3 +313,45 @@ test('watches that are resumed with a gap, after 410 without a list, or that sta
     /watcher w has not arrived at 9: it is at 5/,
   )
 })
+
+test('deletions that watches have not shown, of objects that are written no more', () => {
+  const later = `
+    0-1 a create k v1 = 5
+    10-11 b create m v2 = 9
+    12-13 c final = 9: m=v2@9`
+  check(`${later}
+    2-3 a delete k = ok
+    0-13 w watch 4: ADDED k v1@5, DELETED k v1@6, ADDED m v2@9`)
+  check(
+    `${later}
+    2-3 a delete k = ok
+    0-13 w watch 4: ADDED k v1@5, ADDED m v2@9`,
+    /list of c at 9 has k absent, but it was v1 at 5/,
+    unordered,
+  )
+  // Of an unknown outcome it may also be later than the watch.
+  check(`${later}
+    2-3 a delete k = ?
+    0-13 w watch 4: ADDED k v1@5
+    0-13 w watch 5: DELETED k v1@6, ADDED m v2@9`)
+})
+
+test('two deletions of one object', () => {
+  check(
+    `
+    0-1 a create k v1 = 5
+    2-3 a create k v3 = ?
+    4-5 a delete k = ok
+    6-7 b delete k = ok
+    8-9 b create m v2 = 9
+    0-9 w watch 4: ADDED k v1@5, DELETED k v1@6, ADDED m v2@9`,
+    unordered,
+  )
+})
+
+test('a watcher begins before its position again, also after 410 and a list', () => {
+  check(`${watched}
+    0-3 w watch 4: ADDED k v1@5 expired
+    8-9 w list = 9: k=v3@9
+    10-11 w watch 6: DELETED k v2@8, ADDED k v3@9`)
+})

@@ -9,9 +9,9 @@ import {
   type Version,
 } from './history.ts'
 import { linearize, type SearchBounds, type Stuck, type TimedOperation } from './linearizability.ts'
-import { objectModelOf } from './object-model.ts'
+import { objectModelOf, type PlacedOperation } from './object-model.ts'
 import { RevisionLog } from './revision-log.ts'
-import { UnknownOutcomes } from './unknown-outcomes.ts'
+import { WriteOrder } from './write-order.ts'
 
 export interface Verdict {
   /** One line or more for each. */
@@ -25,7 +25,7 @@ export function checkHistory(history: readonly HistoryRecord[], bounds?: SearchB
   const violations = [...checkRevisions(history, log), ...checkWatches(history, log)]
   const undecided: string[] = []
   for (const [key, operations] of operationsByKey(history, log)) {
-    const model = objectModelOf(revision => log.nextOf(key, revision))
+    const model = objectModelOf(revision => log.writesAfter(key, revision))
     const result = linearize(model, operations, bounds)
     if (result.type === 'violation') violations.push(describeStuck(key, result.stuck))
     if (result.type === 'undecided') undecided.push(key)
@@ -33,26 +33,28 @@ export function checkHistory(history: readonly HistoryRecord[], bounds?: SearchB
   return { violations, undecided }
 }
 
-type ByKey = ReadonlyMap<string, readonly TimedOperation<Operation>[]>
+type ByKey = ReadonlyMap<string, readonly TimedOperation<PlacedOperation>[]>
 
 /**
  * Operations on different objects are independent, so that each object is checked alone (locality of
  * linearizability). A consistent list is a read of every object.
  */
 function operationsByKey(history: readonly HistoryRecord[], log: RevisionLog): ByKey {
-  const byKey = new Map<string, TimedOperation<Operation>[]>()
-  const unknown = new UnknownOutcomes(history, log)
+  const byKey = new Map<string, TimedOperation<PlacedOperation>[]>()
+  const order = new WriteOrder(history, log)
   for (const record of history) {
     if (record.type !== 'operation' || record.isStale) continue
-    const timed = timedOperation(record, log, unknown)
+    const timed = timedOperation(record, log, order)
     if (timed !== undefined) byKey.getOrInsertComputed(record.key, () => []).push(timed)
   }
   for (const record of history) {
     if (record.type !== 'list' || record.match !== 'consistent') continue
-    const { client, callMs, returnMs, objects } = record
+    const { client, callMs, returnMs, revision, objects } = record
+    const revisionBelow = Math.min(revision + 1, order.revisionBelow(returnMs))
     for (const [key, ofKey] of byKey) {
       const version = Object.hasOwn(objects, key) ? objects[key] : undefined
-      const operation = readOperation({ client: `${client} (list)`, key, callMs, returnMs }, version)
+      const read = readOperation({ client: `${client} (list)`, key, callMs, returnMs }, version)
+      const operation = { ...read, revisionBelow, listRevision: revision }
       ofKey.push({ operation, callMs, returnMs, isOptional: false })
     }
   }
@@ -70,27 +72,31 @@ function readOperation(
 
 /**
  * Undefined for an operation without information. A write of unknown outcome that was seen has happened, with the
- * revision at which it was seen.
+ * revision at which it was seen. A deletion writes no value, so that one of unknown outcome explains any later deletion
+ * of its object, also one that no other client has requested: that is not detectable.
  */
 function timedOperation(
   operation: Operation,
   log: RevisionLog,
-  unknown: UnknownOutcomes,
-): TimedOperation<Operation> | undefined {
+  order: WriteOrder,
+): TimedOperation<PlacedOperation> | undefined {
   const { verb, key, value, outcome, callMs, returnMs } = operation
   if (outcome.type === 'failed' && outcome.reason === 'Rejected') return undefined
-  if (outcome.type !== 'unknown') return { operation, callMs, returnMs, isOptional: false }
+  if (outcome.type !== 'unknown') {
+    const placed = { ...operation, revisionBelow: order.revisionBelow(returnMs) }
+    return { operation: placed, callMs, returnMs, isOptional: false }
+  }
   if (verb === 'get') return undefined
   const seen = value === undefined ? undefined : log.ofValue(key, value)
   if (value === undefined || seen === undefined) {
-    return { operation, callMs: unknown.earliestMs(operation), returnMs: Infinity, isOptional: true }
+    return { operation, callMs: order.earliestMs(operation), returnMs: Infinity, isOptional: true }
   }
   const version = { value, revision: seen.revision }
   const known: Operation = { ...operation, outcome: { type: 'ok', version } }
   return { operation: known, callMs, returnMs: Infinity, isOptional: false }
 }
 
-function describeStuck(key: string, { length, last, state, next }: Stuck<Operation>): string {
+function describeStuck(key: string, { length, last, state, next }: Stuck<PlacedOperation>): string {
   const lines = [
     `${key} is not linearizable: after ${length} operations it is ${state}, and no order explains the next ones`,
     ...last.map(operation => `    before: ${describeOperation(operation)}`),

@@ -15,7 +15,7 @@ export function checkWatches(history: readonly HistoryRecord[], log: RevisionLog
       ...checkCompleteness(session, all),
       ...checkTypes(session, log),
     ]),
-    ...checkResumption(history, sessions),
+    ...checkResumption(history),
     ...checkProgress(history, sessions),
   ]
 }
@@ -73,27 +73,20 @@ function checkTypes(session: WatchSession, log: RevisionLog): string[] {
 }
 
 /** A watcher continues where it was or before, or after a list. */
-function checkResumption(history: readonly HistoryRecord[], sessions: readonly WatchSession[]): string[] {
-  const listed = new Map<string, Set<number>>()
+function checkResumption(history: readonly HistoryRecord[]): string[] {
+  const violations: string[] = []
+  const positions = new Map<string, { readonly revision: number; readonly isExpired: boolean }>()
   for (const record of history) {
-    if (record.type !== 'list') continue
-    listed.getOrInsertComputed(record.client, () => new Set<number>()).add(record.revision)
+    if (record.type === 'list') positions.set(record.client, { revision: record.revision, isExpired: false })
+    if (record.type !== 'watch') continue
+    const { client, afterRevision, end } = record
+    const { last } = rangeOf(record)
+    const { revision = last, isExpired = false } = positions.get(client) ?? {}
+    if (isExpired) violations.push(`${nameOf(record)} follows 410 without a list`)
+    if (afterRevision > revision) violations.push(`${nameOf(record)} leaves out what follows ${revision}`)
+    positions.set(client, { revision: Math.max(revision, last), isExpired: end === 'expired' })
   }
-  return [...Map.groupBy(sessions, ({ client }) => client)].flatMap(([client, own]) => {
-    let position = Infinity
-    let before: WatchSession | undefined
-    return own.flatMap(session => {
-      const violations: string[] = []
-      if (listed.get(client)?.has(session.afterRevision)) position = session.afterRevision
-      else if (before?.end === 'expired') violations.push(`${nameOf(session)} follows 410 without a list`)
-      if (session.afterRevision > position)
-        violations.push(`${nameOf(session)} leaves out what follows ${position}`)
-      const { last } = rangeOf(session)
-      position = before === undefined ? last : Math.max(position, last)
-      before = session
-      return violations
-    })
-  })
+  return violations
 }
 
 /** Only in a history with an end. */

@@ -9,37 +9,54 @@ import type { Model } from './linearizability.ts'
 export interface ObjectState {
   /** Undefined while the object does not exist. */
   readonly value: string | undefined
-  /** Undefined after a write whose response was lost, until the version is read. */
-  readonly revision: number | undefined
-  /** The highest resourceVersion that is known of this object; that of the next write is higher. */
+  /** The revision of the last write or deletion, or the lowest that it can have. */
   readonly revisionMin: number
+  /** False after a write whose response has no revision or was lost, until the version is read. */
+  readonly isExact: boolean
+  /** The revision up to which there is no other write; undefined while that of the last one is not known. */
+  readonly quietUntil: number | undefined
 }
 
-/** A write that is known to be the next one of the object, with its revision. */
-export interface NextWrite {
-  readonly revision: number
-  /** Undefined for a deletion. */
-  readonly value: string | undefined
+/** An operation with what other objects show about its place in the order of all writes. */
+export interface PlacedOperation extends Operation {
+  /** That of a write that began later: all that happened before has lower revisions. */
+  readonly revisionBelow?: number
+  /** That of a list: a read of the object exactly there. */
+  readonly listRevision?: number
+}
+
+/** What watches have shown of an object after a revision. */
+export interface KnownWrites {
+  /** The first write; its value is undefined for a deletion. */
+  readonly next?: { readonly revision: number; readonly value: string | undefined }
+  /** All writes up to this revision are known: without `next` there is none. */
+  readonly untilRevision: number
 }
 
 /**
- * `nextWriteAfter` returns the first write after a revision, where all are known from a watch: it decides which write
- * of several is the next. Without it the model is the same, but a search for an order has more choices.
+ * Watches decide which write of several is the next, and that there was none, which is the only way to see that a
+ * deletion is wrong whose object is written no more.
  */
 export function objectModelOf(
-  nextWriteAfter: (revision: number) => NextWrite | undefined,
-): Model<ObjectState, Operation> {
-  return { ...objectModel, step: (state, operation) => step(state, operation, nextWriteAfter) }
+  writesAfter: (revision: number) => KnownWrites,
+): Model<ObjectState, PlacedOperation> {
+  return {
+    ...objectModel,
+    step: (state, operation) => {
+      const { revisionBelow = Infinity, listRevision } = operation
+      const after = step(state, operation, writesAfter)
+      if (after === undefined || after.revisionMin >= revisionBelow) return undefined
+      return listRevision === undefined ? after : quiet(after, listRevision)
+    },
+  }
 }
 
-type NextWriteAfter = Parameters<typeof objectModelOf>[0]
-
-const objectModel: Omit<Model<ObjectState, Operation>, 'step'> = {
-  initial: { value: undefined, revision: undefined, revisionMin: 0 },
-  describe: ({ value, revision, revisionMin }) =>
-    value === undefined
-      ? `absent after ${revisionMin}`
-      : `${value} at ${revision ?? `more than ${revisionMin}`}`,
+const objectModel: Omit<Model<ObjectState, PlacedOperation>, 'step'> = {
+  initial: { value: undefined, revisionMin: 0, isExact: true, quietUntil: 0 },
+  describe: ({ value, revisionMin, isExact, quietUntil = 0 }) => {
+    const version = `${value ?? 'absent'} at ${revisionMin}${isExact ? '' : ' or later'}`
+    return quietUntil > revisionMin ? `${version}, until ${quietUntil}` : version
+  },
   // A read comes after the write of its version, so that both follow the resourceVersion.
   rank: ({ verb, outcome }) => {
     if (outcome.type !== 'ok' || outcome.version === undefined) return Infinity
@@ -50,49 +67,50 @@ const objectModel: Omit<Model<ObjectState, Operation>, 'step'> = {
 function step(
   state: ObjectState,
   operation: Operation,
-  nextWriteAfter: NextWriteAfter,
+  writesAfter: (revision: number) => KnownWrites,
 ): ObjectState | undefined {
   const { verb, outcome } = operation
   if (outcome.type === 'failed') return failed(state, operation, outcome.reason)
   const version = outcome.type === 'ok' ? outcome.version : undefined
   if (verb === 'get') return version && read(state, version)
-  const after = written(state, operation, version?.revision)
-  return after && asWatched(after, nextWriteAfter(state.revision ?? state.revisionMin))
-}
-
-/** The state after a write, if it is the one that a watch has shown. */
-function asWatched(state: ObjectState, next: NextWrite | undefined): ObjectState | undefined {
-  if (next === undefined) return state
-  const { value, revision } = next
-  if (state.value !== value) return undefined
-  return value === undefined ? { ...state, revisionMin: revision } : atRevision(state, revision)
+  const before = stateBefore(state, operation)
+  if (before === undefined) return undefined
+  const value = verb === 'delete' ? undefined : operation.value
+  const { quietUntil } = before
+  const after = written(before, value, quietUntil === undefined ? undefined : writesAfter(quietUntil))
+  return version === undefined ? after : after && atRevision(after, version.revision)
 }
 
 function read(state: ObjectState, { value, revision }: Version): ObjectState | undefined {
   return state.value === value ? atRevision(state, revision) : undefined
 }
 
-/** The state if the object has this resourceVersion. */
+/** The state if its last write has this revision. */
 function atRevision(state: ObjectState, revision: number): ObjectState | undefined {
-  if (state.value === undefined) return undefined
-  if (state.revision !== undefined) return state.revision === revision ? state : undefined
-  return revision > state.revisionMin ? { ...state, revision, revisionMin: revision } : undefined
+  const isPossible = state.isExact ? revision === state.revisionMin : revision >= state.revisionMin
+  return isPossible ? quiet({ ...state, revisionMin: revision, isExact: true }, revision) : undefined
 }
 
-/** The state after a write; `revision` is undefined if the response does not have it or was lost. */
-function written(
-  state: ObjectState,
-  { verb, value, expectedRevision }: Operation,
-  revision: number | undefined,
-): ObjectState | undefined {
+function quiet(state: ObjectState, untilRevision: number): ObjectState {
+  return { ...state, quietUntil: Math.max(untilRevision, state.quietUntil ?? 0) }
+}
+
+/** The state, if a write can succeed in it. */
+function stateBefore(state: ObjectState, { verb, expectedRevision }: Operation): ObjectState | undefined {
   const exists = state.value !== undefined
   if (verb === 'create' ? exists : verb !== 'apply' && !exists) return undefined
-  const before = expectedRevision === undefined ? state : atRevision(state, expectedRevision)
-  if (before === undefined) return undefined
-  const { revisionMin } = before
-  if (verb === 'delete') return { value: undefined, revision: undefined, revisionMin }
-  if (revision === undefined) return { value, revision, revisionMin }
-  return revision > revisionMin ? { value, revision, revisionMin: revision } : undefined
+  return expectedRevision === undefined ? state : atRevision(state, expectedRevision)
+}
+
+/** The state after a write, if it is the one that watches have shown. */
+function written(
+  before: ObjectState,
+  value: string | undefined,
+  { next, untilRevision }: KnownWrites = { untilRevision: before.revisionMin },
+): ObjectState | undefined {
+  const revisionMin = next?.revision ?? untilRevision + 1
+  if (next === undefined) return { value, revisionMin, isExact: false, quietUntil: undefined }
+  return next.value === value ? { value, revisionMin, isExact: true, quietUntil: revisionMin } : undefined
 }
 
 /** The state, if the failure is right in it. */
@@ -110,7 +128,7 @@ function failed(
     case 'Conflict':
       // Without a precondition the server gives up after many concurrent writes.
       if (expectedRevision === undefined) return state
-      return exists && state.revision !== expectedRevision ? state : undefined
+      return exists && !(state.isExact && state.revisionMin === expectedRevision) ? state : undefined
     default:
       return state
   }

@@ -3,6 +3,7 @@
  * has seen. Where two records disagree about a revision, one of them is wrong.
  */
 import type { HistoryRecord, Objects, WatchSession } from './history.ts'
+import type { KnownWrites } from './object-model.ts'
 
 export interface LoggedWrite {
   readonly revision: number
@@ -56,11 +57,12 @@ export class RevisionLog {
     return writes[firstIndexAfter(writes, revision) - 1]
   }
 
-  /** The first write of a key after this revision, if a watch has shown that there is none between. */
-  nextOf(key: string, revision: number): LoggedWrite | undefined {
+  /** What watches have shown of a key after this revision. */
+  writesAfter(key: string, revision: number): KnownWrites {
     const writes = this.ofKey(key)
     const next = writes[firstIndexAfter(writes, revision)]
-    return next !== undefined && this.isCovered(revision, next.revision) ? next : undefined
+    const untilRevision = this.coveredUntil(revision)
+    return next !== undefined && next.revision <= untilRevision ? { next, untilRevision } : { untilRevision }
   }
 
   /** True if a watch has shown all writes after `from` up to `to`, so that none is missing here. */

@@ -1,16 +1,19 @@
 /**
- * When writes of unknown outcome can have happened. Every one of them could explain any later state, so that without
- * bounds a search has too many choices. A write that happened while a watch was complete was seen by it.
+ * The order of all writes, of which the responses show the revision and the time: it bounds when operations without a
+ * revision can have happened. Every write of unknown outcome could explain any later state, so that without bounds a
+ * search has too many choices. A write that happened while a watch was complete was seen by it.
  */
 import type { HistoryRecord, Operation } from './history.ts'
 import type { RevisionLog } from './revision-log.ts'
 
-export class UnknownOutcomes {
+export class WriteOrder {
   readonly #log: RevisionLog
   /** The highest revision that was acknowledged by a time. */
   readonly #revisionsByReturn: readonly Step[]
   /** The last call of the writes up to a revision: all higher revisions came later. */
   readonly #callsByRevision: readonly Step[]
+  /** The lowest revision of the writes after a time; times and revisions are negated. */
+  readonly #revisionsByCall: readonly Step[]
 
   constructor(history: readonly HistoryRecord[], log: RevisionLog) {
     this.#log = log
@@ -19,12 +22,16 @@ export class UnknownOutcomes {
       const { version } = record.outcome
       return version === undefined ? [] : [{ ...record, revision: version.revision }]
     })
-    this.#revisionsByReturn = highestSoFar(
-      writes.map(({ returnMs, revision }) => ({ at: returnMs, value: revision })),
-    )
-    this.#callsByRevision = highestSoFar(
-      writes.map(({ revision, callMs }) => ({ at: revision, value: callMs })),
-    )
+    const steps = (step: (write: (typeof writes)[number]) => Step): readonly Step[] =>
+      highestSoFar(writes.map(step))
+    this.#revisionsByReturn = steps(({ returnMs, revision }) => ({ at: returnMs, value: revision }))
+    this.#callsByRevision = steps(({ revision, callMs }) => ({ at: revision, value: callMs }))
+    this.#revisionsByCall = steps(({ callMs, revision }) => ({ at: -callMs, value: -revision }))
+  }
+
+  /** Everything that happened up to this time has a lower revision. */
+  revisionBelow(returnMs: number): number {
+    return -(valueBefore(this.#revisionsByCall, -returnMs) ?? -Infinity)
   }
 
   /** The time before which a write that was not seen has not happened: that of its call, or later. */
