@@ -10,7 +10,7 @@ import { Simulation, type SimulatedHost } from '#/platform/simulated.ts'
 import { compaction, disconnections, injectFaults, serverFaults } from './api-history/faults.ts'
 import { HistoryLog } from './api-history/history-log.ts'
 import { SimulatedServer, type PlantedBug } from './api-history/simulated-server.ts'
-import { embeddedStores, type Stores } from './api-history/stores.ts'
+import { storeKinds, type StoreKind, type Stores } from './api-history/stores.ts'
 import { faultyTransport, type FaultOptions } from './faulty-transport.ts'
 import { checkHistory } from './history/check-history.ts'
 import type { HistoryRecord } from './history/history.ts'
@@ -19,6 +19,8 @@ import { NotRecovered, RecordedClients, type NamedClient } from './recording/rec
 import type { Handle } from './simulated-connections.ts'
 
 export interface ApiHistoryOptions {
+  /** Each kind in turn when absent. */
+  readonly store?: StoreKind
   readonly plantedBug?: PlantedBug
 }
 
@@ -55,7 +57,8 @@ export async function simulateApiHistory(
   options: ApiHistoryOptions = {},
 ): Promise<ApiHistoryVerdict> {
   const simulation = new Simulation({ seed })
-  const run = new ApiHistoryRun(simulation, embeddedStores, { seed, ...options })
+  const { store = seed % 2 === 0 ? 'embedded' : 'etcd', plantedBug = {} } = options
+  const run = new ApiHistoryRun(simulation, { seed, store, plantedBug })
   const violations = await simulation.run(run.run())
   const { records: history } = run.log
   return {
@@ -70,6 +73,10 @@ export async function simulateApiHistory(
 function check(history: readonly HistoryRecord[]): readonly string[] {
   const { violations, undecided } = checkHistory(history)
   return [...violations, ...undecided.map(key => `the search for a linearization of ${key} is not complete`)]
+}
+
+interface RunOptions extends Required<ApiHistoryOptions> {
+  readonly seed: number
 }
 
 interface Connected {
@@ -88,16 +95,12 @@ class ApiHistoryRun {
   readonly #faults: FaultOptions[] = []
   readonly #violations: string[] = []
 
-  constructor(
-    simulation: Simulation,
-    stores: Stores,
-    options: ApiHistoryOptions & { readonly seed: number },
-  ) {
+  constructor(simulation: Simulation, { store, plantedBug, seed }: RunOptions) {
+    const stores = storeKinds[store](simulation)
     this.log = new HistoryLog(simulation)
     this.#simulation = simulation
     this.#stores = stores
-    this.#seed = String(options.seed)
-    const { plantedBug = {} } = options
+    this.#seed = String(seed)
     const openStore = stores.open
     const onViolation = (violation: string): void => void this.#violations.push(violation)
     this.#servers = stores.serverNames.map(name => {

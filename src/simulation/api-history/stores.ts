@@ -1,8 +1,12 @@
 /** The store under the API servers of a simulation. */
 import type { Random } from '#/platform/platform.ts'
-import type { SimulatedHost } from '#/platform/simulated.ts'
+import type { SimulatedHost, Simulation } from '#/platform/simulated.ts'
 import { EmbeddedStore } from '#/store/embedded.ts'
+import { EtcdStore } from '#/store/etcd.ts'
 import type { Store } from '#/store/store.ts'
+import { etcdRequestFaults, etcdWatchFaults } from '../etcd/etcd-faults.ts'
+import type { LinkFault } from '../etcd/link.ts'
+import { SimulatedEtcd } from '../etcd/simulated-etcd.ts'
 import type { Fault } from './faults.ts'
 import type { SimulatedServer } from './simulated-server.ts'
 
@@ -22,14 +26,21 @@ const segmentBytesMax = 128 * 1024
 /** Small, so that values are read from the disk. */
 const cacheBytesMax = 64 * 1024
 
+/** Makes the stores of a simulation, by name. */
+export const storeKinds = { embedded: embeddedStores, etcd: etcdStores } as const
+
+export type StoreKind = keyof typeof storeKinds
+
 /** The embedded store belongs to one API server and is on its disk. */
-export const embeddedStores: Stores = {
-  serverNames: ['api'],
-  open: ({ clock, random, network, files, processes, log }) => {
-    const platform = { clock, random, network, files, processes, log }
-    return EmbeddedStore.open({ platform, folder, markCopy, segmentBytesMax, cacheBytesMax })
-  },
-  faultsOf: ([server], random) => diskFaults(server!, random),
+function embeddedStores(): Stores {
+  return {
+    serverNames: ['api'],
+    open: ({ clock, random, network, files, processes, log }) => {
+      const platform = { clock, random, network, files, processes, log }
+      return EmbeddedStore.open({ platform, folder, markCopy, segmentBytesMax, cacheBytesMax })
+    },
+    faultsOf: ([server], random) => diskFaults(server!, random),
+  }
 }
 
 function diskFaults(server: SimulatedServer, random: Random): readonly Fault[] {
@@ -59,4 +70,73 @@ function diskFaults(server: SimulatedServer, random: Random): readonly Fault[] {
       },
     },
   ]
+}
+
+/** Two API servers share an etcd of three members. */
+function etcdStores(simulation: Simulation): Stores {
+  const etcd = new SimulatedEtcd({ simulation, members: 3 })
+  return {
+    serverNames: ['api-1', 'api-2'],
+    open: async host => {
+      const { clock, random, network, files, processes, log } = host
+      const platform = { clock, random, network, files, processes, log }
+      return EtcdStore.open({ platform, connect: etcd.connect(host), endpoints: etcd.endpoints })
+    },
+    faultsOf: (servers, random) => [
+      ...memberFaults(etcd, random),
+      ...servers.map(({ host }) => partition(etcd, host, random)),
+    ],
+  }
+}
+
+function memberFaults(etcd: SimulatedEtcd, random: Random): readonly Fault[] {
+  const ofMember = (kind: string, begin: (member: string) => () => void): Fault => {
+    const { memberNames } = etcd
+    return { kind, begin: () => begin(memberNames[random.integer('member', memberNames.length)]!) }
+  }
+  return [
+    ofMember('etcd-crash', member => {
+      etcd.crash(member)
+      return () => etcd.restart(member)
+    }),
+    ofMember('etcd-stopped', member => {
+      etcd.stop(member)
+      return () => etcd.goOn(member)
+    }),
+    ofMember('etcd-isolated', member => {
+      etcd.isolate(member)
+      return () => etcd.rejoin(member)
+    }),
+    ofMember('etcd-lag', member => {
+      etcd.setLag(member, random.integer('lag', 2_000))
+      return () => etcd.setLag(member, 0)
+    }),
+    {
+      kind: 'etcd-leader-change',
+      begin: () => {
+        etcd.changeLeader()
+        return () => undefined
+      },
+    },
+    {
+      kind: 'etcd-requests',
+      begin: () => {
+        etcd.setFaults({ requestFaults: etcdRequestFaults, watchFaults: etcdWatchFaults, chance: 0.1 })
+        return () => etcd.setFaults({ chance: 0 })
+      },
+    },
+  ]
+}
+
+/** Cuts an API server from all members, or from all but one. */
+function partition(etcd: SimulatedEtcd, host: SimulatedHost, random: Random): Fault {
+  const modes: readonly LinkFault[] = ['silent', 'responses-lost', 'refused']
+  return {
+    kind: 'etcd-partition',
+    begin: () => {
+      const members = etcd.memberNames.slice(random.integer('reachable members', 2))
+      etcd.disconnect(host.name, modes[random.integer('kind of partition', modes.length)]!, members)
+      return () => etcd.reconnect(host.name, members)
+    },
+  }
 }
