@@ -1,26 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { simulateApiHistory } from './api-history.ts'
+import type { StoreKind } from './api-history/stores.ts'
 import type { HistoryRecord } from './history/history.ts'
 
-const seedCount = 30
+const seedsOfEach = 16
 
-test('clients of API servers with faults see correct histories', async t => {
-  const totals: Record<string, number> = { expiredPages: 0 }
-  for (let seed = 0; seed < seedCount; seed++) {
-    const { violations, history, expiredPages } = await simulateApiHistory(seed)
-    assert.deepEqual(violations, [], `seed ${seed}`)
-    totals['expiredPages']! += expiredPages
-    for (const record of history) for (const each of countsOf(record)) totals[each] = (totals[each] ?? 0) + 1
-  }
-  t.diagnostic(JSON.stringify(totals))
-  for (const each of expected) assert.ok((totals[each] ?? 0) > 0, `${each} has not happened`)
-  assert.ok(totals['acknowledged write']! > 100 * seedCount)
-})
-
-/** Otherwise the simulation would test less than it says. */
-const expected: readonly string[] = [
-  'expiredPages',
+/** What must happen in these seeds: otherwise the simulation would test less than it says. */
+const ofBoth = [
+  'expired page',
   'watch expired',
   'unknown outcome',
   'Conflict',
@@ -31,15 +19,41 @@ const expected: readonly string[] = [
   'BOOKMARK',
   'power-failure',
   'stop',
-  'disk-error',
-  'full-disk',
-  'slow-disk',
   'clock-jump',
   'watch-lag',
   'compaction',
   'connection-silent',
   'connection-refused',
 ]
+const expected: Readonly<Record<StoreKind, readonly string[]>> = {
+  embedded: [...ofBoth, 'disk-error', 'full-disk', 'slow-disk'],
+  etcd: [
+    ...ofBoth,
+    'etcd-crash',
+    'etcd-stopped',
+    'etcd-isolated',
+    'etcd-lag',
+    'etcd-leader-change',
+    'etcd-requests',
+    'etcd-partition',
+  ],
+}
+
+for (const store of ['embedded', 'etcd'] as const) {
+  test(`clients of API servers on ${store} see correct histories`, async t => {
+    const counts = new Map<string, number>()
+    const count = (what: string, times = 1): void => void counts.set(what, (counts.get(what) ?? 0) + times)
+    for (let seed = 0; seed < seedsOfEach; seed++) {
+      const { violations, history, expiredPages } = await simulateApiHistory(seed, { store })
+      assert.deepEqual(violations, [], `seed ${seed}`)
+      count('expired page', expiredPages)
+      for (const record of history) for (const each of countsOf(record)) count(each)
+    }
+    t.diagnostic([...counts].map(([what, times]) => `${what}: ${times}`).join(', '))
+    for (const each of expected[store]) assert.ok((counts.get(each) ?? 0) > 0, `${each} has not happened`)
+    assert.ok((counts.get('acknowledged write') ?? 0) > 100 * seedsOfEach)
+  })
+}
 
 function countsOf(record: HistoryRecord): readonly string[] {
   switch (record.type) {
@@ -62,7 +76,9 @@ function countsOf(record: HistoryRecord): readonly string[] {
 }
 
 test('a seed has one trace', async () => {
-  const [first, second] = [await simulateApiHistory(3), await simulateApiHistory(3)]
-  assert.equal(first.traceHash, second.traceHash)
-  assert.deepEqual(first.history, second.history)
+  for (const store of ['embedded', 'etcd'] as const) {
+    const [first, second] = [await simulateApiHistory(3, { store }), await simulateApiHistory(3, { store })]
+    assert.equal(first.traceHash, second.traceHash)
+    assert.deepEqual(first.history, second.history)
+  }
 })

@@ -50,7 +50,7 @@ const faultChance = 0.02
 const latencyMsMax = 25
 
 /** Maximum time that a client takes for a page of a list, so that its continue token expires sometimes. */
-const pagePauseMsMax = 500
+const pagePauseMsMax = 800
 
 export async function simulateApiHistory(
   seed: number,
@@ -158,7 +158,7 @@ class ApiHistoryRun {
     const compactions = [compaction(servers, random)]
     const working = [
       recorded.work(over.signal),
-      injectFaults({ ...shared, faults: ofServers, quietMsMax: 4_000, lengthMsMax: 4_000 }, over.signal),
+      injectFaults({ ...shared, faults: ofServers, quietMsMax: 6_000, lengthMsMax: 4_000 }, over.signal),
       injectFaults({ ...shared, faults: ofConnections, quietMsMax: 6_000, lengthMsMax: 8_000 }, over.signal),
       injectFaults({ ...shared, faults: compactions, quietMsMax: 3_000, lengthMsMax: 1 }, over.signal),
     ]

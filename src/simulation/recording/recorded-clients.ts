@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { SeededRandom } from '#/base/seeded-random.ts'
 import type { Clock } from '#/platform/platform.ts'
-import type { HistoryRecorder, Objects } from '../history/history.ts'
+import type { HistoryRecorder, Listing, Objects } from '../history/history.ts'
 import { markerKey } from './config-maps.ts'
 import type { ObjectClient } from './object-client.ts'
 import { Watcher } from './watcher.ts'
@@ -85,8 +85,7 @@ export class RecordedClients {
     const deadline = clock.sleep(restMsMax, late.signal).catch(() => undefined)
     await Promise.race([this.#watching, deadline])
     late.abort()
-    const final = await this.#finalList()
-    for (const { name, objects } of this.#informers) await this.#recordInformer(name, objects, final)
+    await this.#recordEnd()
   }
 
   #random(name: string): SeededRandom {
@@ -106,31 +105,39 @@ export class RecordedClients {
     return client.revisionOf(markerKey)!
   }
 
-  async #finalList(): Promise<Objects> {
+  /**
+   * Waits until all informers are as the server, but records what they have in the end. The server is asked again and
+   * again: a write of unknown outcome may be executed late.
+   */
+  async #recordEnd(): Promise<void> {
+    const { recorder, clock, restMsMax } = this.#options
+    const deadlineMs = recorder.nowMs() + restMsMax
+    let final = await this.#list()
+    const isCurrent = ({ objects }: { readonly objects: () => Objects }): boolean =>
+      isDeepStrictEqual(sorted(objects()), sorted(final.objects))
+    while (!this.#informers.every(isCurrent) && recorder.nowMs() < deadlineMs) {
+      await clock.sleep(pollMs)
+      final = await this.#list()
+    }
+    recorder.write({ ...final, isFinal: true })
+    for (const { name, objects } of this.#informers) {
+      recorder.write({ type: 'informer', client: name, objects: objects() })
+    }
+  }
+
+  async #list(): Promise<Listing> {
     const { clients, recorder } = this.#options
     const [{ name, client }] = clients.workers as [NamedClient]
-    let objects: Objects | undefined
+    let listing: Listing | undefined
     const isListed = async (): Promise<boolean> => {
       const callMs = recorder.nowMs()
       const result = await client.list({ match: 'consistent' }, restTimeoutMs)
-      if (result === undefined) return false
       const times = { callMs, returnMs: recorder.nowMs() }
-      recorder.write({ type: 'list', client: name, match: 'consistent', ...times, ...result, isFinal: true })
-      objects = result.objects
-      return true
+      listing = result && { type: 'list', client: name, match: 'consistent', ...times, ...result }
+      return listing !== undefined
     }
     await this.#until(isListed, 'no list is answered after the last fault')
-    return objects!
-  }
-
-  /** Waits until it is as expected, but records what it has in the end. */
-  async #recordInformer(client: string, current: () => Objects, expected: Objects): Promise<void> {
-    const { recorder, clock, restMsMax } = this.#options
-    const deadlineMs = recorder.nowMs() + restMsMax
-    while (!isDeepStrictEqual(sorted(current()), sorted(expected)) && recorder.nowMs() < deadlineMs) {
-      await clock.sleep(pollMs)
-    }
-    recorder.write({ type: 'informer', client, objects: current() })
+    return listing!
   }
 
   async #until(condition: () => boolean | Promise<boolean>, failure: string): Promise<void> {
@@ -144,7 +151,7 @@ export class RecordedClients {
 }
 
 const restTimeoutMs = 5_000
-const pollMs = 50
+const pollMs = 500
 
 function sorted(objects: Objects): unknown {
   return Object.entries(objects).sort(([left], [right]) => (left < right ? -1 : 1))
