@@ -7,7 +7,13 @@
 import { clientOf } from '#/client/client.ts'
 import { inProcessTransport } from '#/client/in-process.ts'
 import { Simulation, type SimulatedHost } from '#/platform/simulated.ts'
-import { compaction, disconnections, injectFaults, serverFaults } from './api-history/faults.ts'
+import {
+  compaction,
+  disconnections,
+  injectFaults,
+  serverFaults,
+  type FaultScheduleOptions,
+} from './api-history/faults.ts'
 import { HistoryLog } from './api-history/history-log.ts'
 import { SimulatedServer, type PlantedBug } from './api-history/simulated-server.ts'
 import { storeKinds, type StoreKind, type Stores } from './api-history/stores.ts'
@@ -78,6 +84,8 @@ function check(history: readonly HistoryRecord[]): readonly string[] {
 interface RunOptions extends Required<ApiHistoryOptions> {
   readonly seed: number
 }
+
+type Schedule = Pick<FaultScheduleOptions, 'faults' | 'quietMsMax' | 'lengthMsMax'>
 
 interface Connected {
   readonly host: SimulatedHost
@@ -150,17 +158,23 @@ class ApiHistoryRun {
     const over = new AbortController()
     const shared = { simulation: this.#simulation, recorder: this.log }
     const servers = this.#servers
-    const ofServers = [
-      ...servers.flatMap(server => serverFaults(server, random)),
-      ...this.#stores.faultsOf(servers, random),
+    const stores = this.#stores
+    const schedules: readonly Schedule[] = [
+      {
+        faults: servers.flatMap(server => [
+          ...serverFaults(server, random),
+          ...stores.fatalFaultsOf(server, random),
+        ]),
+        quietMsMax: 8_000,
+        lengthMsMax: 4_000,
+      },
+      { faults: stores.faultsOf(servers, random), quietMsMax: 8_000, lengthMsMax: 5_000 },
+      { faults: disconnections(this.#connected, random), quietMsMax: 6_000, lengthMsMax: 8_000 },
+      { faults: [compaction(servers, random)], quietMsMax: 3_000, lengthMsMax: 1 },
     ]
-    const ofConnections = disconnections(this.#connected, random)
-    const compactions = [compaction(servers, random)]
     const working = [
       recorded.work(over.signal),
-      injectFaults({ ...shared, faults: ofServers, quietMsMax: 6_000, lengthMsMax: 4_000 }, over.signal),
-      injectFaults({ ...shared, faults: ofConnections, quietMsMax: 6_000, lengthMsMax: 8_000 }, over.signal),
-      injectFaults({ ...shared, faults: compactions, quietMsMax: 3_000, lengthMsMax: 1 }, over.signal),
+      ...schedules.map(schedule => injectFaults({ ...shared, ...schedule }, over.signal)),
     ]
     await clock.sleep(loadMs)
     over.abort()

@@ -15,7 +15,10 @@ export interface Stores {
   readonly serverNames: readonly string[]
   /** Opens the store for a new process of an API server. */
   readonly open: (host: SimulatedHost) => Promise<Store>
+  /** Faults of the store that may come while an API server is down. */
   readonly faultsOf: (servers: readonly SimulatedServer[], random: Random) => readonly Fault[]
+  /** Faults of the store after which an API server restarts. */
+  readonly fatalFaultsOf: (server: SimulatedServer, random: Random) => readonly Fault[]
 }
 
 const folder = '/cluster/store'
@@ -40,6 +43,7 @@ function embeddedStores(): Stores {
       return EmbeddedStore.open({ platform, folder, markCopy, segmentBytesMax, cacheBytesMax })
     },
     faultsOf: ([server], random) => diskFaults(server!, random),
+    fatalFaultsOf: (server, random) => [diskError(server, random)],
   }
 }
 
@@ -61,15 +65,18 @@ function diskFaults(server: SimulatedServer, random: Random): readonly Fault[] {
         return () => disk.setFaults({ capacityBytes })
       },
     },
-    {
-      // The store is closed then, until the process is started again.
-      kind: 'disk-error',
-      begin: () => {
-        disk.failNext(random.integer('failing operation', 2) === 0 ? 'sync' : 'write-at', 'EIO')
-        return () => server.powerCycle()
-      },
-    },
   ]
+}
+
+/** The store is closed then, until the process is started again. */
+function diskError(server: SimulatedServer, random: Random): Fault {
+  return {
+    kind: 'disk-error',
+    begin: () => {
+      server.host.disk.failNext(random.integer('failing operation', 2) === 0 ? 'sync' : 'write-at', 'EIO')
+      return () => server.powerCycle()
+    },
+  }
 }
 
 /** Two API servers share an etcd of three members. */
@@ -86,6 +93,7 @@ function etcdStores(simulation: Simulation): Stores {
       ...memberFaults(etcd, random),
       ...servers.map(({ host }) => partition(etcd, host, random)),
     ],
+    fatalFaultsOf: () => [],
   }
 }
 

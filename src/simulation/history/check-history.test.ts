@@ -139,6 +139,18 @@ test('a revision that is given twice', () => {
   )
 })
 
+test('a write that is executed twice', () => {
+  check(
+    `
+    0-1 a create k v1 = 5
+    2-3 a update k v2 = ?
+    0-9 w watch 4: ADDED k v1@5, MODIFIED k v2@6, MODIFIED k v2@7
+  `,
+    /k v2 is written twice: at 6 by w \(MODIFIED\), at 7 by w/,
+    unordered,
+  )
+})
+
 test('revisions that contradict real time across objects', () => {
   check(
     `

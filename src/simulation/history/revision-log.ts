@@ -26,8 +26,10 @@ export class RevisionLog {
     const contradictions = new Set<string>()
     for (const write of writesIn(history)) {
       const known = this.#writes.get(write.revision)
-      if (known === undefined) this.#add(write)
-      else if (!isSame(known, write)) contradictions.add(describeContradiction(known, write))
+      if (known === undefined) {
+        const other = this.#add(write)
+        if (other !== undefined) contradictions.add(describeRepetition(other, write))
+      } else if (!isSame(known, write)) contradictions.add(describeContradiction(known, write))
     }
     for (const writes of this.#byKey.values()) writes.sort((left, right) => left.revision - right.revision)
     this.contradictions = [...contradictions]
@@ -75,10 +77,15 @@ export class RevisionLog {
     return this.#covered.find(({ after, last }) => after <= revision && revision < last)?.last ?? revision
   }
 
-  #add(write: LoggedWrite): void {
+  /** Returns a write of the same value at another revision, which no two operations write. */
+  #add(write: LoggedWrite): LoggedWrite | undefined {
     this.#writes.set(write.revision, write)
     this.#byKey.getOrInsertComputed(write.key, () => []).push(write)
-    if (write.value !== undefined) this.#byValue.set(`${write.key} ${write.value}`, write)
+    if (write.value === undefined) return undefined
+    const name = `${write.key} ${write.value}`
+    const other = this.#byValue.get(name)
+    this.#byValue.set(name, write)
+    return other
   }
 }
 
@@ -153,4 +160,10 @@ function describeContradiction(left: LoggedWrite, right: LoggedWrite): string {
   const describe = ({ key, value, source }: LoggedWrite): string =>
     `${key} ${value ?? 'deleted'} by ${source}`
   return `revision ${left.revision} is two different writes: ${describe(left)}, ${describe(right)}`
+}
+
+function describeRepetition(left: LoggedWrite, right: LoggedWrite): string {
+  const { key, value } = left
+  const places = [left, right].map(({ revision, source }) => `at ${revision} by ${source}`).sort()
+  return `${key} ${value} is written twice: ${places.join(', ')}`
 }
