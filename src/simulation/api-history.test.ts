@@ -27,16 +27,7 @@ const ofBoth = [
 ]
 const expected: Readonly<Record<StoreKind, readonly string[]>> = {
   embedded: [...ofBoth, 'disk-error', 'full-disk', 'slow-disk'],
-  etcd: [
-    ...ofBoth,
-    'etcd-crash',
-    'etcd-stopped',
-    'etcd-isolated',
-    'etcd-lag',
-    'etcd-leader-change',
-    'etcd-requests',
-    'etcd-partition',
-  ],
+  etcd: [...ofBoth, 'etcd', 'etcd-requests'],
 }
 
 for (const store of ['embedded', 'etcd'] as const) {

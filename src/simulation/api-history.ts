@@ -20,6 +20,7 @@ import { storeKinds, type StoreKind, type Stores } from './api-history/stores.ts
 import { faultyTransport, type FaultOptions } from './faulty-transport.ts'
 import { checkHistory } from './history/check-history.ts'
 import type { HistoryRecord } from './history/history.ts'
+import { platformOf } from './host-platform.ts'
 import { ConfigMapClient } from './recording/config-map-client.ts'
 import { NotRecovered, RecordedClients, type NamedClient } from './recording/recorded-clients.ts'
 import type { Handle } from './simulated-connections.ts'
@@ -186,8 +187,7 @@ class ApiHistoryRun {
     const server = this.#servers[number % this.#servers.length]!
     const host = this.#simulation.host(name)
     this.#connected.push({ host, server })
-    const { clock, random, network, files, processes, log } = host
-    const platform = { clock, random, network, files, processes, log }
+    const platform = platformOf(host)
     const user = { username: name, groups: ['system:masters', 'system:authenticated'] }
     const transport = inProcessTransport({ handle: this.#unreliable(host, server), user })
     const client = clientOf({ platform, transport, userAgent: name })

@@ -4,6 +4,7 @@ import { ApiServer } from '#/apiserver/api-server.ts'
 import type { Platform } from '#/platform/platform.ts'
 import type { SimulatedHost, Simulation } from '#/platform/simulated.ts'
 import { StoreError, type Store } from '#/store/store.ts'
+import { platformOf } from '../host-platform.ts'
 import { withChangedWatches } from '../overridden-store.ts'
 import { SimulatedConnections, type Handle } from '../simulated-connections.ts'
 
@@ -110,10 +111,9 @@ export class SimulatedServer {
 
   async #serve(opened: Store): Promise<Running> {
     const { plantedBug } = this.#options
-    const { clock, random, network, files, processes, log } = this.host
-    const platform = { clock, random, network, files, processes, log }
+    const platform = platformOf(this.host)
     const store = this.#lagging(plantedBug.store?.(opened) ?? opened, platform)
-    const admission = await readAdmission(files, { disable: ['ServiceAccount'] })
+    const admission = await readAdmission(platform.files, { disable: ['ServiceAccount'] })
     const server = await ApiServer.start({ platform, store, admission, build: { version: '0.0.0' } })
     return { server, store, handle: plantedBug.handle?.(server.handle) ?? server.handle }
   }

@@ -4,9 +4,10 @@ import type { SimulatedHost, Simulation } from '#/platform/simulated.ts'
 import { EmbeddedStore } from '#/store/embedded.ts'
 import { EtcdStore } from '#/store/etcd.ts'
 import type { Store } from '#/store/store.ts'
+import { drawEtcdFault } from '../etcd/draw-etcd-fault.ts'
 import { etcdRequestFaults, etcdWatchFaults } from '../etcd/etcd-faults.ts'
-import type { LinkFault } from '../etcd/link.ts'
 import { SimulatedEtcd } from '../etcd/simulated-etcd.ts'
+import { platformOf } from '../host-platform.ts'
 import type { Fault } from './faults.ts'
 import type { SimulatedServer } from './simulated-server.ts'
 
@@ -38,8 +39,8 @@ export type StoreKind = keyof typeof storeKinds
 function embeddedStores(): Stores {
   return {
     serverNames: ['api'],
-    open: ({ clock, random, network, files, processes, log }) => {
-      const platform = { clock, random, network, files, processes, log }
+    open: host => {
+      const platform = platformOf(host)
       return EmbeddedStore.open({ platform, folder, markCopy, segmentBytesMax, cacheBytesMax })
     },
     faultsOf: ([server], random) => diskFaults(server!, random),
@@ -85,66 +86,37 @@ function etcdStores(simulation: Simulation): Stores {
   return {
     serverNames: ['api-1', 'api-2'],
     open: async host => {
-      const { clock, random, network, files, processes, log } = host
-      const platform = { clock, random, network, files, processes, log }
+      const platform = platformOf(host)
       return EtcdStore.open({ platform, connect: etcd.connect(host), endpoints: etcd.endpoints })
     },
     faultsOf: (servers, random) => [
-      ...memberFaults(etcd, random),
-      ...servers.map(({ host }) => partition(etcd, host, random)),
+      etcdFault(etcd, servers, random),
+      etcdFault(etcd, servers, random),
+      failingRequests(etcd),
     ],
     fatalFaultsOf: () => [],
   }
 }
 
-function memberFaults(etcd: SimulatedEtcd, random: Random): readonly Fault[] {
-  const ofMember = (kind: string, begin: (member: string) => () => void): Fault => {
-    const { memberNames } = etcd
-    return { kind, begin: () => begin(memberNames[random.integer('member', memberNames.length)]!) }
+/** Of a member, of the leader, or of the connections of an API server. */
+function etcdFault(etcd: SimulatedEtcd, servers: readonly SimulatedServer[], random: Random): Fault {
+  const hosts = servers.map(({ host }) => host.name)
+  return {
+    kind: 'etcd',
+    begin: () => {
+      const { begin, end } = drawEtcdFault(etcd, hosts, random)
+      begin()
+      return end
+    },
   }
-  return [
-    ofMember('etcd-crash', member => {
-      etcd.crash(member)
-      return () => etcd.restart(member)
-    }),
-    ofMember('etcd-stopped', member => {
-      etcd.stop(member)
-      return () => etcd.goOn(member)
-    }),
-    ofMember('etcd-isolated', member => {
-      etcd.isolate(member)
-      return () => etcd.rejoin(member)
-    }),
-    ofMember('etcd-lag', member => {
-      etcd.setLag(member, random.integer('lag', 2_000))
-      return () => etcd.setLag(member, 0)
-    }),
-    {
-      kind: 'etcd-leader-change',
-      begin: () => {
-        etcd.changeLeader()
-        return () => undefined
-      },
-    },
-    {
-      kind: 'etcd-requests',
-      begin: () => {
-        etcd.setFaults({ requestFaults: etcdRequestFaults, watchFaults: etcdWatchFaults, chance: 0.1 })
-        return () => etcd.setFaults({ chance: 0 })
-      },
-    },
-  ]
 }
 
-/** Cuts an API server from all members, or from all but one. */
-function partition(etcd: SimulatedEtcd, host: SimulatedHost, random: Random): Fault {
-  const modes: readonly LinkFault[] = ['silent', 'responses-lost', 'refused']
+function failingRequests(etcd: SimulatedEtcd): Fault {
   return {
-    kind: 'etcd-partition',
+    kind: 'etcd-requests',
     begin: () => {
-      const members = etcd.memberNames.slice(random.integer('reachable members', 2))
-      etcd.disconnect(host.name, modes[random.integer('kind of partition', modes.length)]!, members)
-      return () => etcd.reconnect(host.name, members)
+      etcd.setFaults({ requestFaults: etcdRequestFaults, watchFaults: etcdWatchFaults, chance: 0.1 })
+      return () => etcd.setFaults({ chance: 0 })
     },
   }
 }

@@ -11,6 +11,7 @@ import { EtcdStore } from '#/store/etcd.ts'
 import type { Store, WatchBatch } from '#/store/store.ts'
 import { etcdRequestFaults, etcdWatchFaults } from '../etcd/etcd-faults.ts'
 import { SimulatedEtcd } from '../etcd/simulated-etcd.ts'
+import { platformOf } from '../host-platform.ts'
 import type { Handle } from '../simulated-connections.ts'
 
 /** Small, so that segments are begun and rewritten. */
@@ -130,9 +131,4 @@ function openEtcdStore(etcd: SimulatedEtcd, host: SimulatedHost): Store {
     connect: etcd.connect(host),
     endpoints: etcd.endpoints,
   })
-}
-
-/** What the host provides until it crashes. */
-function platformOf({ clock, random, network, files, processes, log }: SimulatedHost): Platform {
-  return { clock, random, network, files, processes, log }
 }
