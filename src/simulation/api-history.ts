@@ -57,7 +57,7 @@ const faultChance = 0.02
 const latencyMsMax = 25
 
 /** Maximum time that a client takes for a page of a list, so that its continue token expires sometimes. */
-const pagePauseMsMax = 800
+const pagePauseMsMax = 1_500
 
 export async function simulateApiHistory(
   seed: number,

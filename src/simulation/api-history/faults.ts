@@ -95,7 +95,7 @@ export function compaction(servers: readonly SimulatedServer[], random: Random):
   }
 }
 
-const historyKeptMax = 20
+const historyKeptMax = 8
 
 /** Cuts connections of clients. */
 export function disconnections(
