@@ -50,6 +50,9 @@ const pauseMs = 400
 /** A silently dead watch of an informer is detected after two and a half minutes. */
 const restMsMax = 400_000
 
+/** Far longer than load and rest together. */
+const runMsMax = 3_600_000
+
 /** Probability of a fault per request or watch batch. */
 const faultChance = 0.02
 
@@ -66,7 +69,8 @@ export async function simulateApiHistory(
   const simulation = new Simulation({ seed })
   const { store = seed % 2 === 0 ? 'embedded' : 'etcd', plantedBug = {} } = options
   const run = new ApiHistoryRun(simulation, { seed, store, plantedBug })
-  const violations = await simulation.run(run.run())
+  const late = simulation.clock.sleep(runMsMax).then(() => [`the run has not ended within ${runMsMax} ms`])
+  const violations = await simulation.run(Promise.race([run.run(), late]))
   const { records: history } = run.log
   return {
     traceHash: simulation.traceHash(),
