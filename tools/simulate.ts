@@ -2,13 +2,6 @@
  * Runs a simulation from seeds, in one process per CPU: that of the control plane, that of the embedded store on a disk
  * with faults, that of the etcd store on a cluster with faults, or that of API servers whose clients record a history.
  *
- *     npm run simulate -- --seed 17          one seed, with its trace
- *     npm run simulate -- --from 0 --count 1000
- *     npm run simulate -- --count 10000 --minutes 20
- *     npm run simulate -- --simulation store --count 10000
- *     npm run simulate -- --simulation etcd-store --count 10000
- *     npm run simulate -- --simulation history --count 1000
- *
  * Prints each seed for which a checker found a violation, and exits with 1 if there was one.
  */
 import { fork } from 'node:child_process'
@@ -29,8 +22,22 @@ const { values } = parseArgs({
     count: { type: 'string', default: '100' },
     minutes: { type: 'string', default: '1000000' },
     step: { type: 'string' },
+    help: { type: 'boolean', default: false },
   },
 })
+
+const usage = `usage: npm run simulate -- [flags]
+
+  --simulation NAME   control-plane (default), store, etcd-store or history
+  --seed N            one seed, with its trace
+  --from N --count N  seeds; 0 and 100 when absent
+  --minutes N         ends after this time
+
+examples:
+  npm run simulate -- --seed 17
+  npm run simulate -- --count 10000 --minutes 20
+  npm run simulate -- --simulation store --count 10000
+`
 
 const simulations: Readonly<Record<string, (seed: number) => Promise<Verdict>>> = {
   'control-plane': seed => simulateControlPlane(seed, { controllers: controllersOf() }),
@@ -51,7 +58,8 @@ if (simulate === undefined)
 
 const endMs = performance.now() + wholeNumber('minutes', values.minutes) * 60_000
 
-if (values.seed !== undefined) process.exitCode = (await replay(wholeNumber('seed', values.seed))) ? 0 : 1
+if (values.help) process.stdout.write(usage)
+else if (values.seed !== undefined) process.exitCode = (await replay(wholeNumber('seed', values.seed))) ? 0 : 1
 else if (values.step !== undefined) await runEach(wholeNumber('step', values.step))
 else process.exitCode = (await runInProcesses()) ? 0 : 1
 
@@ -75,7 +83,7 @@ async function runEach(step: number): Promise<void> {
   const count = wholeNumber('count', values.count)
   let [ran, failed] = [0, 0]
   for (let seed = from; seed < from + count && performance.now() < endMs; seed += step) {
-    const { violations } = await simulate!(seed)
+    const violations = await violationsOf(seed)
     ran++
     if (violations.length === 0) continue
     failed++
@@ -83,6 +91,15 @@ async function runEach(step: number): Promise<void> {
   }
   const tally: Tally = { ran, failed }
   process.send?.(tally)
+}
+
+/** A simulation that fails has found something, too. */
+async function violationsOf(seed: number): Promise<readonly string[]> {
+  try {
+    return (await simulate!(seed)).violations
+  } catch (error) {
+    return [error instanceof Error ? (error.stack ?? error.message) : String(error)]
+  }
 }
 
 async function runInProcesses(): Promise<boolean> {
