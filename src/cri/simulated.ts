@@ -53,6 +53,13 @@ export interface SimulatedRuntimeOptions {
   readonly images?: Readonly<Record<string, ImageScript>>
   /** Default behavior. */
   readonly defaultScript?: ContainerScript
+  /** Called after each change of a pod, also while events are lost. */
+  readonly onChange?: (podUid: string) => void
+}
+
+/** A sandbox with all its containers. */
+export interface InspectedSandbox extends SandboxStatus {
+  readonly containers: readonly ContainerStatus[]
 }
 
 export type ContainerScripts = ContainerScript | readonly ContainerScript[]
@@ -102,6 +109,13 @@ export class SimulatedRuntime implements ContainerRuntime {
   /** Kills a sandbox and its containers from outside, without a stop call. */
   killSandbox(id: string): void {
     this.#sandbox(id).end()
+  }
+
+  /** The state regardless of injected faults. */
+  inspect(filter: PodFilter = {}): readonly InspectedSandbox[] {
+    return this.#sandboxesOf(filter).map(sandbox => {
+      return { ...sandbox.status(), containers: [...sandbox.containers.values()].map(one => one.status()) }
+    })
   }
 
   version(signal?: AbortSignal): Promise<RuntimeVersion> {
@@ -308,6 +322,7 @@ export class SimulatedRuntime implements ContainerRuntime {
 
   #publish(podUid: string | undefined): void {
     if (this.faults.hasEvents) this.#changes.publish(podUid)
+    if (podUid !== undefined) this.#options.onChange?.(podUid)
   }
 
   #scriptFor(name: string, attempt: number, image: string): ContainerScript {

@@ -10,6 +10,7 @@ import type { Client } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
 import { TransportError } from '#/client/transport.ts'
 import type { Controller } from '#/controllers/controller.ts'
+import type { ContainerRuntime } from '#/cri/cri.ts'
 import { Simulation } from '#/platform/simulated.ts'
 import { checkSettledState } from './control-plane/settled-state.ts'
 import { Invariants } from './control-plane/invariants.ts'
@@ -29,6 +30,8 @@ export interface ControlPlaneVerdict {
 
 export interface ControlPlaneOptions {
   readonly controllers: readonly Controller[]
+  /** The container runtime as the kubelets see it; a test may plant a bug here. */
+  readonly seenRuntime?: (runtime: ContainerRuntime) => ContainerRuntime
 }
 
 /** Number of steps; each one is a user action or a fault. */
@@ -45,13 +48,13 @@ const patientOneIn = 32
 
 export async function simulateControlPlane(
   seed: number,
-  { controllers }: ControlPlaneOptions,
+  options: ControlPlaneOptions,
 ): Promise<ControlPlaneVerdict> {
   const simulation = new Simulation({ seed })
   const violationsOfRequests: string[] = []
   const onViolation = (violation: string): void =>
     void violationsOfRequests.push(`at ${simulation.nowMs} ms: ${violation}`)
-  const cluster = new SimulatedCluster({ simulation, controllers, onViolation })
+  const cluster = new SimulatedCluster({ ...options, simulation, onViolation })
   await simulation.run(cluster.start())
   const { uncertainWrites } = cluster
   const revision = async (): Promise<number> => (await cluster.store()).revision()
@@ -114,7 +117,8 @@ interface SettleOptions {
 
 async function check(cluster: SimulatedCluster): Promise<readonly string[]> {
   const { uncertainWrites } = cluster
-  const violations = await checkSettledState({ store: await cluster.store(), uncertainWrites })
+  const nodes = cluster.nodes.all()
+  const violations = await checkSettledState({ store: await cluster.store(), uncertainWrites, nodes })
   return violations.length > 0 ? violations : checkInformers(cluster.userClient, cluster.informers())
 }
 

@@ -1,6 +1,7 @@
 import type { Random } from '#/platform/platform.ts'
 import type { Simulation } from '#/platform/simulated.ts'
-import { managers, nodeNames, type SimulatedCluster } from './simulated-cluster.ts'
+import { nodeNames } from './nodes.ts'
+import { managers, type SimulatedCluster } from './simulated-cluster.ts'
 
 const victims = ['api', ...managers, 'scheduler', ...nodeNames]
 

@@ -7,22 +7,26 @@ import type { Informer } from '#/client/informer.ts'
 import { LeaderElector, newIdentity } from '#/client/leader-election.ts'
 import type { Controller } from '#/controllers/controller.ts'
 import { ControllerManager } from '#/controllers/controller-manager.ts'
-import { HollowKubelet } from '#/kubelet/hollow-kubelet.ts'
-import type { Platform } from '#/platform/platform.ts'
+import type { ContainerRuntime } from '#/cri/cri.ts'
 import type { SimulatedHost, Simulation } from '#/platform/simulated.ts'
 import { defaultProfiles } from '#/scheduler/default-profile.ts'
 import { Scheduler } from '#/scheduler/scheduler.ts'
-import { simulatedNode } from '#/cluster/simulated-nodes.ts'
 import { EmbeddedStore } from '#/store/embedded.ts'
 import type { Store, WatchBatch } from '#/store/store.ts'
 import { faultyTransport, type FaultOptions, type RequestFault } from '../faulty-transport.ts'
 import { checkShrinking } from './deployment-bounds.ts'
+import { nodeNames, SimulatedNodes } from './nodes.ts'
 import { UncertainWrites } from './uncertain-writes.ts'
 import { checkSequence } from './stateful-set-order.ts'
-import { SimulatedConnections, type DisconnectMode, type Handle } from './simulated-connections.ts'
+import {
+  lifeOf,
+  SimulatedConnections,
+  type DisconnectMode,
+  type Handle,
+  type Life,
+} from './simulated-connections.ts'
 
 export const managers = ['manager-1', 'manager-2']
-export const nodeNames = ['node-1', 'node-2', 'node-3']
 
 /** Probability of a fault per request or watch batch. */
 const faultChance = 0.02
@@ -43,6 +47,7 @@ const decisions: Readonly<Record<string, typeof checkSequence>> = {
 export interface SimulatedClusterOptions {
   readonly simulation: Simulation
   readonly controllers: readonly Controller[]
+  readonly seenRuntime?: (runtime: ContainerRuntime) => ContainerRuntime
   /** Called with violations found in a controller's requests. */
   readonly onViolation: (violation: string) => void
 }
@@ -67,7 +72,7 @@ export class SimulatedCluster {
    */
   readonly #isEveryWriteCertain: boolean
   readonly #leading = new Map<string, ControllerManager>()
-  readonly #kubelets = new Map<string, HollowKubelet>()
+  readonly nodes: SimulatedNodes
   #scheduler: Scheduler | undefined
   /** The store of the API server's process; replaced when the API server restarts. */
   #opened = Promise.withResolvers<OpenedStore>()
@@ -80,6 +85,11 @@ export class SimulatedCluster {
     const nowMs = (): number => simulation.nowMs
     this.#connections = new SimulatedConnections({ server: () => this.#server?.handle, nowMs, onViolation })
     this.uncertainWrites = new UncertainWrites(nowMs)
+    this.nodes = new SimulatedNodes({
+      ...options,
+      signal: this.signal,
+      clientFor: life => this.#clientOf(life, `system:node:${life.hostName}`, ['system:nodes']),
+    })
     this.#isEveryWriteCertain = simulation.random.integer('every write is certain', 2) === 0
   }
 
@@ -107,26 +117,22 @@ export class SimulatedCluster {
 
   /** Acts as an administrator, without faults. */
   get userClient(): Client {
-    const host = this.#host('user')
-    return client(
-      host,
-      { username: 'admin', groups: ['system:masters'] },
-      this.#connections.from('user', host.signal),
-    )
+    const life = this.#lifeOf('user')
+    return client(life, { username: 'admin', groups: ['system:masters'] }, this.#connections.from(life))
   }
 
   /** Informers by program. */
   informers(): ReadonlyMap<string, readonly Informer<KubernetesObject>[]> {
-    const followers = [...this.#leading, ...this.#kubelets, ['scheduler', this.#scheduler] as const]
-    return new Map(followers.map(([name, part]) => [name, part?.informers.all() ?? []]))
+    const nodes = this.nodes.all().map(node => [node.name, node] as const)
+    const followers = [...this.#leading, ...nodes, ['scheduler', this.#scheduler] as const]
+    return new Map(followers.map(([name, part]) => [name, part?.informers?.all() ?? []]))
   }
 
   /** Programs with pending work, and violations of leader election. */
   busy(): readonly string[] {
     const managing = [...this.#leading.values()].flatMap(manager => [...manager.busy().keys()])
-    const kubelets = [...this.#kubelets.values()].filter(({ isIdle }) => !isIdle).map(({ name }) => name)
     return [
-      ...[...managing, ...kubelets, ...(this.#scheduler?.isIdle ? [] : ['scheduler'])].map(
+      ...[...managing, ...(this.#scheduler?.isIdle ? [] : ['scheduler'])].map(
         name => `${name} has pending work`,
       ),
       ...(this.#leading.size === 1 ? [] : [`${this.#leading.size} leaders instead of one`]),
@@ -137,11 +143,12 @@ export class SimulatedCluster {
     await this.#startServer()
     for (const name of managers) this.#startManager(name)
     this.#startScheduler()
-    for (const name of nodeNames) this.#startNode(name)
+    for (const node of this.nodes.all()) void node.boot()
   }
 
   crash(name: string): void {
-    this.#host(name).crash()
+    if (nodeNames.includes(name)) this.nodes.get(name).crash()
+    else this.#host(name).crash()
     if (name === 'api') {
       void this.#server?.stop()
       this.#server = undefined
@@ -158,7 +165,7 @@ export class SimulatedCluster {
     this.#connections.reconnect(name)
     if (name === 'api') return this.#startServer()
     if (name === 'scheduler') return this.#startScheduler()
-    return managers.includes(name) ? this.#startManager(name) : this.#startNode(name)
+    return managers.includes(name) ? this.#startManager(name) : this.nodes.get(name).boot()
   }
 
   /** Disconnects the host from the API server while it keeps running. */
@@ -186,7 +193,7 @@ export class SimulatedCluster {
   }
 
   async #startServer(): Promise<void> {
-    const { platform } = lifeOf(this.#host('api'))
+    const { platform } = this.#lifeOf('api')
     const admission = await readAdmission(platform.files, {
       enable: ['NodeRestriction'],
       disable: ['ServiceAccount'],
@@ -205,8 +212,9 @@ export class SimulatedCluster {
   }
 
   #startManager(name: string): void {
-    const { platform, signal } = lifeOf(this.#host(name))
-    const controllerManager = this.#clientOf(name, 'system:kube-controller-manager')
+    const life = this.#lifeOf(name)
+    const { platform, signal } = life
+    const controllerManager = this.#clientOf(life, 'system:kube-controller-manager')
     const election = new LeaderElector({
       platform,
       client: controllerManager,
@@ -218,7 +226,7 @@ export class SimulatedCluster {
           platform,
           controllers: this.#options.controllers,
           client: controllerManager,
-          clientFor: account => this.#controllerClient(name, account, () => manager),
+          clientFor: account => this.#controllerClient(life, account, () => manager),
         })
         this.#leading.set(name, manager)
         await manager.run(leading)
@@ -228,54 +236,41 @@ export class SimulatedCluster {
     void election.run(AbortSignal.any([signal, this.signal]))
   }
 
-  #controllerClient(hostName: string, account: string, manager: () => ControllerManager): Client {
+  #controllerClient(life: Life, account: string, manager: () => ControllerManager): Client {
     const user = {
       username: `system:serviceaccount:kube-system:${account}`,
       groups: ['system:serviceaccounts'],
     }
-    const host = this.#host(hostName)
-    const handle = this.uncertainWrites.track(account, this.#unreliable(host))
+    const handle = this.uncertainWrites.track(account, this.#unreliable(life))
     const check = decisions[account]
-    if (check === undefined) return client(host, user, handle)
-    return client(host, user, request => {
+    if (check === undefined) return client(life, user, handle)
+    return client(life, user, request => {
       for (const violation of check(request, manager().informers)) this.#options.onViolation(violation)
       return handle(request)
     })
   }
 
   #startScheduler(): void {
-    const { platform, signal } = lifeOf(this.#host('scheduler'))
+    const life = this.#lifeOf('scheduler')
+    const { platform, signal } = life
     this.#scheduler = new Scheduler({
       platform,
-      client: this.#clientOf('scheduler', 'system:kube-scheduler'),
+      client: this.#clientOf(life, 'system:kube-scheduler'),
       profiles: defaultProfiles,
     })
     void this.#scheduler.run(AbortSignal.any([signal, this.signal]))
   }
 
-  #startNode(name: string): void {
-    const { platform, signal } = lifeOf(this.#host(name))
-    const node = simulatedNode(nodeNames.indexOf(name), { name })
-    const kubelet = new HollowKubelet({
-      platform,
-      client: this.#clientOf(name, `system:node:${name}`, ['system:nodes']),
-      node,
-    })
-    this.#kubelets.set(name, kubelet)
-    void kubelet.run(AbortSignal.any([signal, this.signal]))
+  #clientOf(life: Life, username: string, groups: readonly string[] = []): Client {
+    return client(life, { username, groups }, this.#unreliable(life))
   }
 
-  #clientOf(hostName: string, username: string, groups: readonly string[] = []): Client {
-    const host = this.#host(hostName)
-    return client(host, { username, groups }, this.#unreliable(host))
-  }
-
-  /** Connection from a host to the API server with random faults. */
-  #unreliable(host: SimulatedHost): Handle {
-    const handle = this.#connections.from(host.name, host.signal)
+  /** Connection to the API server with random faults. */
+  #unreliable(life: Life): Handle {
+    const handle = this.#connections.from(life)
     const faultsOf = (faults: readonly RequestFault[]): FaultOptions => ({
-      clock: host.clock,
-      random: host.random,
+      clock: life.platform.clock,
+      random: life.platform.random,
       requestFaults: faults,
       streamFaults: ['end', 'break', 'stall', 'repeat', 'old', 'delay', 'gone'],
       chance: this.#isFaultless ? 0 : faultChance,
@@ -285,6 +280,10 @@ export class SimulatedCluster {
     this.#faults.add(reading).add(writing)
     const [read, write] = [faultyTransport(handle, reading), faultyTransport(handle, writing)]
     return request => (request.method === 'GET' ? read : write)(request)
+  }
+
+  #lifeOf(name: string): Life {
+    return lifeOf(this.#host(name))
   }
 
   #host(name: string): SimulatedHost {
@@ -297,17 +296,7 @@ interface Identity {
   readonly groups: readonly string[]
 }
 
-function client(host: SimulatedHost, { username, groups }: Identity, handle: Handle): Client {
+function client({ platform }: Life, { username, groups }: Identity, handle: Handle): Client {
   const user = { username, groups: [...groups, 'system:authenticated'] }
-  const { platform } = lifeOf(host)
   return clientOf({ platform, transport: inProcessTransport({ handle, user }), userAgent: username })
-}
-
-/**
- * Captures the host's resources until it crashes; after a restart the host has new ones, which old code must
- * not use.
- */
-function lifeOf(host: SimulatedHost): { readonly platform: Platform; readonly signal: AbortSignal } {
-  const { clock, random, network, files, processes, log, signal } = host
-  return { platform: { clock, random, network, files, processes, log }, signal }
 }
