@@ -55,6 +55,8 @@ export async function simulateControlPlane(
   const onViolation = (violation: string): void =>
     void violationsOfRequests.push(`at ${simulation.nowMs} ms: ${violation}`)
   const cluster = new SimulatedCluster({ ...options, simulation, onViolation })
+  const faultSchedule = new FaultSchedule(simulation, cluster)
+  faultSchedule.skewClocks()
   await simulation.run(cluster.start())
   const { uncertainWrites } = cluster
   const revision = async (): Promise<number> => (await cluster.store()).revision()
@@ -66,7 +68,6 @@ export async function simulateControlPlane(
     record: text => simulation.record(text),
   })
   const watching = invariants.run(cluster.signal)
-  const faultSchedule = new FaultSchedule(simulation, cluster)
   await simulation.run(play(simulation, cluster, faultSchedule))
   const unsettled = await settle({ simulation, cluster, faultSchedule, invariants })
   const violations = [...invariants.violations, ...violationsOfRequests, ...unsettled]

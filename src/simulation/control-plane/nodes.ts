@@ -8,6 +8,7 @@ import { kubeletConfiguration } from '#/kubelet/kubelet-configuration.ts'
 import { SimulatedMachine } from '#/kubelet/simulated-machine.ts'
 import type { Process } from '#/platform/platform.ts'
 import type { Simulation } from '#/platform/simulated.ts'
+import { faultyRuntime, type RuntimeFaultOptions } from '../faulty-runtime.ts'
 import { checkPodInRuntime } from './node-invariants.ts'
 import { lifeOf, type Life } from './simulated-connections.ts'
 
@@ -22,6 +23,9 @@ export interface SimulatedNodesOptions {
   readonly signal: AbortSignal
   readonly onViolation: (violation: string) => void
 }
+
+/** Probability of a fault per call of the runtime. */
+const faultChance = 0.02
 
 /** The nodes of a cluster: the real kubelet, on a simulated machine with a simulated container runtime. */
 export class SimulatedNodes {
@@ -41,6 +45,10 @@ export class SimulatedNodes {
     return node
   }
 
+  stopFaults(): void {
+    for (const node of this.#nodes.values()) node.stopFaults()
+  }
+
   all(): readonly SimulatedNode[] {
     return [...this.#nodes.values()]
   }
@@ -52,6 +60,8 @@ export class SimulatedNode {
   #machine: SimulatedMachine | undefined
   #process: Process | undefined
   #kubelet: Kubelet | undefined
+  #faults: RuntimeFaultOptions | undefined
+  #isFaultless = false
 
   constructor(name: string, options: SimulatedNodesOptions) {
     this.name = name
@@ -113,11 +123,23 @@ export class SimulatedNode {
     this.#process?.kill('SIGCONT')
   }
 
+  /** Calls of the runtime succeed from now on. */
+  stopFaults(): void {
+    this.#isFaultless = true
+    if (this.#faults !== undefined) this.#faults.chance = 0
+  }
+
   async runKubelet(life: Life): Promise<void> {
-    const { clientFor, seenRuntime, signal } = this.#options
+    const { clientFor, seenRuntime = runtime => runtime, signal } = this.#options
     if (this.#machine === undefined) throw new Error(`${this.name} has not booted`)
-    const client = clientFor(life)
-    this.#kubelet = this.#machine.kubelet({ ...life, client, ...(seenRuntime && { seenRuntime }) })
+    const { clock, random } = life.platform
+    const faults = { clock, random, chance: this.#isFaultless ? 0 : faultChance }
+    this.#faults = faults
+    this.#kubelet = this.#machine.kubelet({
+      ...life,
+      client: clientFor(life),
+      seenRuntime: runtime => seenRuntime(faultyRuntime(runtime, faults)),
+    })
     await this.#kubelet.run(AbortSignal.any([life.signal, signal]))
   }
 }

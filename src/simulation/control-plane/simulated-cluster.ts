@@ -83,7 +83,7 @@ export class SimulatedCluster {
     const { simulation, onViolation } = options
     this.#options = options
     const nowMs = (): number => simulation.nowMs
-    this.#connections = new SimulatedConnections({ server: () => this.#server?.handle, nowMs, onViolation })
+    this.#connections = new SimulatedConnections({ server: () => this.#serverHandle(), nowMs, onViolation })
     this.uncertainWrites = new UncertainWrites(nowMs)
     this.nodes = new SimulatedNodes({
       ...options,
@@ -177,6 +177,17 @@ export class SimulatedCluster {
     this.#connections.reconnect(name)
   }
 
+  /** Nothing runs on the host until `resume`. */
+  stall(name: string): void {
+    this.#host(name).stall()
+  }
+
+  /** A controller manager that was stalled writes until it notices that it does not lead anymore. */
+  resume(name: string): void {
+    this.#host(name).resume()
+    if (this.#leading.has(name)) this.uncertainWrites.markAll()
+  }
+
   jumpClock(name: string, byMs: number): void {
     this.#host(name).jumpClock(byMs)
   }
@@ -185,6 +196,7 @@ export class SimulatedCluster {
   stopFaults(): void {
     this.#isFaultless = true
     for (const faults of this.#faults) faults.chance = 0
+    this.nodes.stopFaults()
   }
 
   stop(): void {
@@ -202,6 +214,12 @@ export class SimulatedCluster {
     const store = await EmbeddedStore.open({ platform, folder: '/store', segmentBytesMax })
     this.#opened.resolve({ store, crash: new AbortController() })
     this.#server = await ApiServer.start({ platform, store, admission, build })
+  }
+
+  /** A request arrives in a turn of the API server's event loop, and therefore not while it stalls. */
+  #serverHandle(): Handle | undefined {
+    const [handle, { clock }] = [this.#server?.handle, this.#host('api')]
+    return handle && (request => clock.turn().then(() => handle(request)))
   }
 
   /** The power fails: nothing more is written by the process. */
