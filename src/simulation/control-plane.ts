@@ -35,7 +35,7 @@ export interface ControlPlaneOptions {
 }
 
 /** Number of steps; each one is a user action or a fault. */
-const userSteps = 25
+const userSteps = 28
 
 /** Virtual time within which the cluster must settle after the last fault has ended. */
 const settleMs = 1_800_000
@@ -86,8 +86,8 @@ async function play(
   const { clock, random } = simulation
   const users = new Users(cluster.userClient, random)
   for (let step = 0; step < userSteps; step++) {
-    const act = random.integer('what happens', 3)
-    simulation.record(act < 2 ? await users.act() : faultSchedule.inject())
+    const isFault = random.integer('what happens', 5) < 2
+    simulation.record(isFault ? faultSchedule.inject() : await users.act())
     await clock.sleep(random.integer('time between', 20_000))
   }
   cluster.stopFaults()

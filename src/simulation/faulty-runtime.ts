@@ -9,6 +9,13 @@ export interface RuntimeFaultOptions {
   readonly random: Random
   /** Probability of a fault per call; mutable during a test. */
   chance: number
+  /** The same for calls that change the runtime, which are rarer and whose outcome matters. */
+  chanceOfChanges: number
+}
+
+/** True if the method changes sandboxes, containers or images. */
+export function isChange(method: string): boolean {
+  return /^(run|stop|remove|create|start|pull)[A-Z]/.test(method)
 }
 
 const delayMsMax = 4_000
@@ -21,7 +28,9 @@ export function faultyRuntime(runtime: ContainerRuntime, faults: RuntimeFaultOpt
       return (...parameters: unknown[]) => {
         const call = (): Promise<unknown> => Reflect.apply(value, own, parameters) as Promise<unknown>
         // Lost events are injected by the runtime itself, since it has to tell of the reconnection.
-        return name === 'containerEvents' ? call() : performed(call, faults)
+        if (name === 'containerEvents') return call()
+        const chance = isChange(String(name)) ? faults.chanceOfChanges : faults.chance
+        return faults.random.fraction('runtime call') < chance ? performed(call, faults) : call()
       }
     },
   })
@@ -29,9 +38,8 @@ export function faultyRuntime(runtime: ContainerRuntime, faults: RuntimeFaultOpt
 
 async function performed(
   call: () => Promise<unknown>,
-  { clock, random, chance }: RuntimeFaultOptions,
+  { clock, random }: RuntimeFaultOptions,
 ): Promise<unknown> {
-  if (random.fraction('runtime call') >= chance) return call()
   switch (runtimeFaults[random.integer('kind of runtime call', runtimeFaults.length)]) {
     case 'refuse':
       throw new CriError('unavailable', 'connection refused')

@@ -24,8 +24,8 @@ export interface SimulatedNodesOptions {
   readonly onViolation: (violation: string) => void
 }
 
-/** Probability of a fault per call of the runtime. */
-const faultChance = 0.02
+const faultChances = { chance: 0.02, chanceOfChanges: 0.1 }
+const noFaults = { chance: 0, chanceOfChanges: 0 }
 
 /** The nodes of a cluster: the real kubelet, on a simulated machine with a simulated container runtime. */
 export class SimulatedNodes {
@@ -126,14 +126,14 @@ export class SimulatedNode {
   /** Calls of the runtime succeed from now on. */
   stopFaults(): void {
     this.#isFaultless = true
-    if (this.#faults !== undefined) this.#faults.chance = 0
+    if (this.#faults !== undefined) Object.assign(this.#faults, noFaults)
   }
 
   async runKubelet(life: Life): Promise<void> {
     const { clientFor, seenRuntime = runtime => runtime, signal } = this.#options
     if (this.#machine === undefined) throw new Error(`${this.name} has not booted`)
     const { clock, random } = life.platform
-    const faults = { clock, random, chance: this.#isFaultless ? 0 : faultChance }
+    const faults = { clock, random, ...(this.#isFaultless ? noFaults : faultChances) }
     this.#faults = faults
     this.#kubelet = this.#machine.kubelet({
       ...life,

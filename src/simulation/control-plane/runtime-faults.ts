@@ -1,6 +1,7 @@
 import { CriError, type ContainerRuntime, type CriErrorReason } from '#/cri/cri.ts'
 import type { SimulatedRuntime } from '#/cri/simulated.ts'
 import type { Random } from '#/platform/platform.ts'
+import { isChange } from '../faulty-runtime.ts'
 
 export interface RuntimeFault {
   readonly what: string
@@ -28,9 +29,7 @@ const methods: readonly Method[] = [
 ]
 
 /** Methods that change the runtime. */
-const changing: readonly Method[] = methods.filter(method =>
-  /^(run|stop|remove|create|start|pull)/.test(method),
-)
+const changing: readonly Method[] = methods.filter(isChange)
 
 const reasons: readonly CriErrorReason[] = ['unavailable', 'timeout', 'failed']
 
@@ -72,7 +71,10 @@ export function drawRuntimeFault(runtime: SimulatedRuntime, random: Random): Run
       return { what: `answers ${times} calls of ${method} with ${error.reason} after success`, begin, end }
     }
     case 5: {
-      const begin = (): void => faults.disconnectEvents()
+      const begin = (): void => {
+        faults.disconnectEvents()
+        endSomeContainer(runtime, random)
+      }
       return { what: 'loses its events', begin, end: () => faults.reconnectEvents() }
     }
     default: {
