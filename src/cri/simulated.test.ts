@@ -291,7 +291,7 @@ test('the simulated runtime reports faults while its containers keep running', a
   assert.deepEqual(heard, [undefined, undefined])
 })
 
-test('a disconnected simulated runtime fails calls in progress, and one whose answer is lost performs them', async () => {
+test('calls in progress fail when the simulated runtime disconnects; a call without answer is performed', async () => {
   const world = new World()
   const { runtime } = world
   const id = await world.start('it')
@@ -310,7 +310,7 @@ test('a disconnected simulated runtime fails calls in progress, and one whose an
   assert.equal((await world.do(runtime.containerStatus(id))).state, 'exited')
 })
 
-test('a simulated runtime without its event stream tells of a possible change when the stream is back', async () => {
+test('a simulated runtime tells of possible changes when its event stream is back', async () => {
   const world = new World()
   const { runtime } = world
   const heard: (string | undefined)[] = []

@@ -6,10 +6,10 @@ import { simulateControlPlane } from './control-plane.ts'
 const controllers = controllersOf()
 
 /** `npm run simulate` runs any number of seeds. */
-const seedsOfEach = 40
+const seedsOfEach = 30
 
 for (const from of [0, 1_000, 2_000]) {
-  test(`forty seeds from ${from} without violations`, async () => {
+  test(`thirty seeds from ${from} without violations`, async () => {
     const hashes = new Set<string>()
     for (let seed = from; seed < from + seedsOfEach; seed++) {
       const { violations, traceHash } = await simulateControlPlane(seed, { controllers })

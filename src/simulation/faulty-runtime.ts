@@ -51,8 +51,10 @@ async function performed(
     case 'hang':
       await clock.sleep(runtimeRequestTimeoutMs)
       throw new CriError('timeout', 'context deadline exceeded')
-    default:
-      await clock.sleep(random.integer('delay of a runtime call', delayMsMax))
-      return call()
+    case 'delay':
+    case undefined:
+      break
   }
+  await clock.sleep(random.integer('delay of a runtime call', delayMsMax))
+  return call()
 }

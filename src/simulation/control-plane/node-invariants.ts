@@ -70,8 +70,7 @@ function checkFinished(sandboxes: readonly InspectedSandbox[]): readonly string[
 }
 
 function checkRunning({ spec, status }: Pod, sandboxes: readonly InspectedSandbox[]): readonly string[] {
-  const ready = sandboxes.filter(({ state }) => state === 'ready')
-  const [sandbox] = ready
+  const sandbox = sandboxes.find(({ state }) => state === 'ready')
   if (sandbox === undefined) return ['has no running sandbox']
   const [address] = sandbox.addresses
   return [
