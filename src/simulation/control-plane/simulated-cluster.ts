@@ -143,7 +143,7 @@ export class SimulatedCluster {
     await this.#startServer()
     for (const name of managers) this.#startManager(name)
     this.#startScheduler()
-    for (const node of this.nodes.all()) void node.boot()
+    await Promise.all(this.nodes.all().map(node => node.boot()))
   }
 
   crash(name: string): void {
