@@ -12,7 +12,7 @@ import type { CommandOptions, CommandProcess } from '#/streams/streams.ts'
 import { followContainerEvents } from './containerd/container-events.ts'
 import { podUidLabel } from './containerd/common-messages.ts'
 import { containerRequest } from './containerd/container-request.ts'
-import { CriChannel, runtimeRequestTimeoutMs } from './containerd/cri-channel.ts'
+import { CriChannel } from './containerd/cri-channel.ts'
 import { methods } from './containerd/methods.ts'
 import {
   containerStatsOf,
@@ -29,6 +29,7 @@ import { Streaming } from './containerd/streaming.ts'
 import { isExitLost, TaskExits, withExit } from './containerd/task-exits.ts'
 import {
   CriError,
+  runtimeRequestTimeoutMs,
   type CallOptions,
   type ContainerRuntime,
   type ContainerStats,

@@ -78,6 +78,9 @@ export interface CallOptions {
   readonly timeoutMs?: number
 }
 
+/** The kubelet's default runtime request timeout. */
+export const runtimeRequestTimeoutMs = 120_000
+
 export type CriErrorReason =
   | 'not-found'
   /** The runtime cannot be reached. */

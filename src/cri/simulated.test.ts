@@ -287,7 +287,45 @@ test('the simulated runtime reports faults while its containers keep running', a
   assert.equal((await world.do(runtime.listImages())).length, 1)
   controller.abort()
   await world.do(listening)
-  assert.deepEqual(heard, [undefined, 'u0', undefined])
+  // The exit happened while the runtime was away, so that only the reconnection tells of it.
+  assert.deepEqual(heard, [undefined, undefined])
+})
+
+test('calls in progress fail when the simulated runtime disconnects; a call without answer is performed', async () => {
+  const world = new World()
+  const { runtime } = world
+  const id = await world.start('it')
+  runtime.faults.delay('stopContainer', 5_000)
+  const stopping = runtime.stopContainer(id, 1)
+  const outcome = assert.rejects(stopping, { reason: 'unavailable' })
+  await world.simulation.advance(1_000)
+  runtime.faults.disconnect()
+  await world.do(outcome)
+  runtime.faults.reconnect()
+  await world.simulation.advance(10_000)
+  assert.equal((await world.do(runtime.containerStatus(id))).state, 'running')
+  runtime.faults.clear()
+  runtime.faults.loseAnswers('stopContainer', new CriError('timeout', 'late'))
+  await assert.rejects(world.do(runtime.stopContainer(id, 1)), { message: 'late' })
+  assert.equal((await world.do(runtime.containerStatus(id))).state, 'exited')
+})
+
+test('a simulated runtime tells of possible changes when its event stream is back', async () => {
+  const world = new World()
+  const { runtime } = world
+  const heard: (string | undefined)[] = []
+  const controller = new AbortController()
+  const listening = (async () => {
+    for await (const uid of runtime.containerEvents(controller.signal)) heard.push(uid)
+  })()
+  runtime.faults.disconnectEvents()
+  await world.start('it')
+  assert.deepEqual(heard, [undefined])
+  runtime.faults.reconnectEvents()
+  await world.simulation.advance(1)
+  controller.abort()
+  await world.do(listening)
+  assert.deepEqual(heard, [undefined, undefined])
 })
 
 test('killing a simulated sandbox ends its containers and releases its address', async () => {

@@ -9,6 +9,7 @@ import type { Platform } from '#/platform/platform.ts'
 import type { CommandOptions, CommandProcess } from '#/streams/streams.ts'
 import {
   CriError,
+  runtimeRequestTimeoutMs,
   type CallOptions,
   type ContainerRuntime,
   type ContainerStats,
@@ -52,6 +53,13 @@ export interface SimulatedRuntimeOptions {
   readonly images?: Readonly<Record<string, ImageScript>>
   /** Default behavior. */
   readonly defaultScript?: ContainerScript
+  /** Called after each change of a pod, also while events are lost. */
+  readonly onChange?: (podUid: string) => void
+}
+
+/** A sandbox with all its containers. */
+export interface InspectedSandbox extends SandboxStatus {
+  readonly containers: readonly ContainerStatus[]
 }
 
 export type ContainerScripts = ContainerScript | readonly ContainerScript[]
@@ -78,7 +86,7 @@ export class SimulatedRuntime implements ContainerRuntime {
     this.#images = new ImageStore(options.images ?? {})
     this.#pools = options.podCidrs.map(cidr => new AddressPool(cidr))
     this.podNetwork = new PodNetwork(options.platform.clock, address => this.#byAddress.get(address))
-    this.faults = new FaultInjection(() => this.#changes.publish(undefined))
+    this.faults = new FaultInjection(() => this.#publish(undefined))
   }
 
   /**
@@ -101,6 +109,13 @@ export class SimulatedRuntime implements ContainerRuntime {
   /** Kills a sandbox and its containers from outside, without a stop call. */
   killSandbox(id: string): void {
     this.#sandbox(id).end()
+  }
+
+  /** The state regardless of injected faults. */
+  inspect(filter: PodFilter = {}): readonly InspectedSandbox[] {
+    return this.#sandboxesOf(filter).map(sandbox => {
+      return { ...sandbox.status(), containers: [...sandbox.containers.values()].map(one => one.status()) }
+    })
   }
 
   version(signal?: AbortSignal): Promise<RuntimeVersion> {
@@ -126,12 +141,12 @@ export class SimulatedRuntime implements ContainerRuntime {
         id: this.#newId('id of a sandbox'),
         config,
         pools: this.#pools,
-        onChange: () => this.#changes.publish(uid),
+        onChange: () => this.#publish(uid),
       })
       this.#byPod.set(uid, ofPod.add(sandbox))
       this.#sandboxes.set(sandbox.id, sandbox)
       for (const address of sandbox.addresses) this.#byAddress.set(address, sandbox)
-      this.#changes.publish(uid)
+      this.#publish(uid)
       return sandbox.id
     })
   }
@@ -154,7 +169,7 @@ export class SimulatedRuntime implements ContainerRuntime {
       const ofPod = this.#byPod.get(uid)
       ofPod?.delete(sandbox)
       if (ofPod?.size === 0) this.#byPod.delete(uid)
-      this.#changes.publish(uid)
+      this.#publish(uid)
     })
   }
 
@@ -179,7 +194,7 @@ export class SimulatedRuntime implements ContainerRuntime {
         throw new CriError('not-found', `failed to get image "${config.image}": not found`)
       const { platform } = this.#options
       const id = this.#newId('id of a container')
-      const onChange = (): void => this.#changes.publish(sandbox.metadata.uid)
+      const onChange = (): void => this.#publish(sandbox.metadata.uid)
       const made = { platform, id, sandboxId, sandbox, config, image, script, onChange }
       const container = new SimulatedContainer(made)
       parent.containers.set(id, container)
@@ -200,9 +215,9 @@ export class SimulatedRuntime implements ContainerRuntime {
   }
 
   stopContainer(id: string, graceSeconds: number, options?: CallOptions): Promise<void> {
-    return this.#call('stopContainer', options, time =>
-      this.#containers.get(id)?.stop(graceSeconds * 1_000, time),
-    )
+    const graceMs = graceSeconds * 1_000
+    const patient = { timeoutMs: graceMs + runtimeRequestTimeoutMs, ...options }
+    return this.#call('stopContainer', patient, time => this.#containers.get(id)?.stop(graceMs, time))
   }
 
   removeContainer(id: string, options?: CallOptions): Promise<void> {
@@ -300,9 +315,14 @@ export class SimulatedRuntime implements ContainerRuntime {
     options: CallOptions | undefined,
     work: (time: CallDeadline) => T | Promise<T>,
   ): Promise<T> {
-    const time = new CallDeadline(this.#options.platform.clock, options)
-    await this.faults.apply(method, time)
-    return work(time)
+    const timeoutMs = unlimitedMethods.has(method) ? Infinity : runtimeRequestTimeoutMs
+    const time = new CallDeadline(this.#options.platform.clock, { timeoutMs, ...options })
+    return this.faults.perform(method, time, () => work(time))
+  }
+
+  #publish(podUid: string | undefined): void {
+    if (this.faults.hasEvents) this.#changes.publish(podUid)
+    if (podUid !== undefined) this.#options.onChange?.(podUid)
   }
 
   #scriptFor(name: string, attempt: number, image: string): ContainerScript {
@@ -340,6 +360,15 @@ export class SimulatedRuntime implements ContainerRuntime {
     return Buffer.from(this.#options.platform.random.bytes(label, 32)).toString('hex')
   }
 }
+
+/** Methods without a default deadline. */
+const unlimitedMethods: ReadonlySet<RuntimeMethod> = new Set([
+  'pullImage',
+  'execSync',
+  'exec',
+  'attach',
+  'portForward',
+])
 
 interface PodFilter {
   readonly podUid?: string

@@ -4,13 +4,10 @@
  * follows from its command (`container-script.ts`). All state is in the API, so it can restart at any time.
  */
 import { isApiError } from '#/api/errors.ts'
-import type { Lease } from '#/api/generated/coordination/v1.ts'
-import { leases } from '#/api/generated/coordination/v1-resources.ts'
 import type { Node, NodeCondition, Pod, Taint } from '#/api/generated/core/v1.ts'
 import { nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import { equalJson } from '#/api/text/json-value.ts'
 import { isBeingDeleted, parseKey, type Stored } from '#/api/metadata.ts'
-import { formatMicroTime } from '#/api/text/time.ts'
 import type { Client } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
 import { Informers } from '#/client/informers.ts'
@@ -18,6 +15,7 @@ import { WorkQueue, type ReconcileResult } from '#/client/workqueue.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { readyNode, registeredNode } from './hollow-kubelet/node-object.ts'
 import { planPod, stoppedPod } from './hollow-kubelet/plan-pod.ts'
+import { NodeLease, renewalMs } from './node-status/node-lease.ts'
 
 export interface HollowKubeletOptions {
   readonly platform: Platform
@@ -37,10 +35,6 @@ export interface NodeShape {
   readonly capacity?: Readonly<Record<string, string>>
 }
 
-/** The kubelet's `nodeLeaseDurationSeconds` and a quarter of it, which is also the timeout of a heartbeat. */
-const leaseSeconds = 40
-const heartbeatMs = 10_000
-
 /** Retry delay after a failed heartbeat. */
 const retryMs = 1_000
 
@@ -57,9 +51,9 @@ export class HollowKubelet {
   readonly #queue: WorkQueue
   readonly #pods: Informer<Pod>
   readonly #addresses: PodAddresses
-  #lease: Stored<Lease> | undefined
+  readonly #lease: NodeLease
   #node: Stored<Node> | undefined
-  /** True if the node lifecycle controller has marked the node as not ready. */
+  /** True if the node lifecycle controller has marked the node as not ready, or the node was deleted. */
   #isGivenUp = false
 
   constructor(options: HollowKubeletOptions) {
@@ -67,6 +61,7 @@ export class HollowKubelet {
     this.name = node.name
     this.#options = options
     this.#addresses = new PodAddresses(node.podCidr)
+    this.#lease = new NodeLease({ client, clock: platform.clock, name: node.name })
     this.#queue = new WorkQueue({ platform, name: `kubelet ${node.name}` })
     this.informers = new Informers({ platform, client })
     this.#pods = this.informers.of(pods, { fieldSelector: `spec.nodeName=${node.name}` })
@@ -77,7 +72,7 @@ export class HollowKubelet {
     this.informers
       .of(nodes, { fieldSelector: `metadata.name=${node.name}` })
       .addEventHandler((_, { newObject }) => {
-        this.#isGivenUp = !(newObject?.status?.conditions ?? []).every(isWell)
+        this.#isGivenUp = newObject === undefined || !(newObject.status?.conditions ?? []).every(isWell)
       })
   }
 
@@ -111,24 +106,23 @@ export class HollowKubelet {
     } = this.#options
     let reportedMs = -Infinity
     while (!signal.aborted) {
+      let waitMs = renewalMs
       try {
         if (clock.monotonicMs() - reportedMs >= statusMs || this.#isGivenUp) {
           await this.#reportNode(signal)
           reportedMs = clock.monotonicMs()
         }
-        await this.#renewLease(signal)
+        await this.#lease.renew(this.#node, signal)
       } catch (error) {
         if (!signal.aborted) log.info('Failed to update node lease or status', { node: this.name, error })
-        this.#lease = undefined
-        reportedMs = isApiError(error, 'NotFound') ? -Infinity : reportedMs
+        waitMs = retryMs
       }
-      const waitMs = this.#lease === undefined ? retryMs : heartbeatMs
       await clock.sleep(waitMs, signal).catch(() => undefined)
     }
   }
 
   async #reportNode(signal: AbortSignal): Promise<void> {
-    const options = { signal, timeoutMs: heartbeatMs }
+    const options = { signal, timeoutMs: renewalMs }
     const {
       client,
       node,
@@ -140,32 +134,6 @@ export class HollowKubelet {
     const { status } = readyNode(registered, node, clock.now())
     const at = { name: this.name, subresource: 'status' }
     this.#node = await client.patch(nodes, at, { type: 'strategic', patch: { status } }, options)
-  }
-
-  async #renewLease(signal: AbortSignal): Promise<void> {
-    const options = { signal, timeoutMs: heartbeatMs }
-    const { client, platform } = this.#options
-    const at = { namespace: 'kube-node-lease', name: this.name }
-    this.#lease ??= await client.find(leases, at, options)
-    const { uid } = this.#node?.metadata ?? {}
-    const ownerReferences =
-      uid === undefined ? [] : [{ apiVersion: 'v1', kind: 'Node', name: this.name, uid }]
-    const wanted: Lease = {
-      ...this.#lease,
-      metadata: {
-        ...at,
-        ownerReferences,
-        ...this.#lease?.metadata,
-      },
-      spec: {
-        holderIdentity: this.name,
-        leaseDurationSeconds: leaseSeconds,
-        renewTime: formatMicroTime(platform.clock.now()),
-      },
-    }
-    this.#lease = await (this.#lease === undefined
-      ? client.create(leases, wanted, options)
-      : client.update(leases, wanted, options))
   }
 
   async #syncPod(key: string, signal: AbortSignal): Promise<void | ReconcileResult> {

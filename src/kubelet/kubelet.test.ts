@@ -345,6 +345,23 @@ test('a pod deleted during its start leaves nothing', async t => {
   }
 })
 
+test('the latest container and sandbox are found although the clock of the node has jumped back', async t => {
+  const node = await TestKubelet.start(t, present)
+  await node.create('p', { containers: [local] })
+  const { simulation } = node.plane
+  simulation.host('node').jumpClock(-10_000)
+  node.runtime.endContainer(await node.runningId('web'), 1)
+  await node.advance(15)
+  assert.equal(await node.see('p'), 'Running ready web=running*1')
+  assert.equal(await node.runtimeState(), '1/1 web#0 exited web#1 running')
+  simulation.host('node').jumpClock(-60_000)
+  const [sandbox] = await node.plane.run(node.runtime.listPodSandbox())
+  node.runtime.killSandbox(sandbox?.id ?? '')
+  await node.advance(90)
+  assert.equal(await node.see('p'), 'Running ready web=running*2')
+  assert.match(await node.runtimeState(), /^1\/\d .*web#2 running$/)
+})
+
 test('an unavailable runtime causes no restart and no status change', async t => {
   const node = await TestKubelet.start(t, present)
   await node.create('p', { containers: [local] })

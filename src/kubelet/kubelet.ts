@@ -5,6 +5,7 @@
  */
 import { keyOf } from '#/api/metadata.ts'
 import type { Client } from '#/client/client.ts'
+import type { Informers } from '#/client/informers.ts'
 import type { ContainerRuntime, RuntimeHandler, RuntimeVersion } from '#/cri/cri.ts'
 import type { GrpcConnect } from '#/platform/grpc.ts'
 import type { HttpConnect } from '#/platform/http-client.ts'
@@ -78,6 +79,11 @@ export class Kubelet implements KubeletView {
     await Promise.all(running)
     components.classes.stop()
     components.probes[Symbol.dispose]()
+  }
+
+  /** Informers for the pods of the node and for services; undefined before `run`. */
+  get informers(): Informers | undefined {
+    return this.#components?.informers
   }
 
   pods(): readonly KubeletPod[] {

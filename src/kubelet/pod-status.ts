@@ -42,7 +42,7 @@ export interface PodFailure {
 }
 
 export function podStatus(input: StatusInput): PodStatus {
-  const { pod, previous, stage, failure, nowMs } = input
+  const { pod, previous, stage, nowMs } = input
   const ofContainers =
     stage === 'terminated' ? terminatedStatuses(input, containerStatuses(input)) : containerStatuses(input)
   const phase = phaseOf(input, ofContainers)
@@ -62,7 +62,6 @@ export function podStatus(input: StatusInput): PodStatus {
     previous,
     status,
     hasSandbox: canStartContainers(input),
-    isFailed: failure !== undefined,
     observed: input.observed,
     nowMs,
   })

@@ -5,11 +5,12 @@ import { events, nodes, pods } from '#/api/generated/core/v1-resources.ts'
 import type { Client } from '#/client/client.ts'
 import { TransportError } from '#/client/transport.ts'
 import { startTestControlPlane, type TestControlPlane } from '#/controllers/test-control-plane.ts'
-import { SimulatedRuntime, type SimulatedRuntimeOptions } from '#/cri/simulated.ts'
+import type { SimulatedRuntime, SimulatedRuntimeOptions } from '#/cri/simulated.ts'
 import type { Platform } from '#/platform/platform.ts'
-import { SimulatedLinux } from '#/platform/simulated.ts'
-import { Kubelet } from './kubelet.ts'
+import type { SimulatedLinux } from '#/platform/simulated.ts'
+import type { Kubelet } from './kubelet.ts'
 import { kubeletConfiguration, type KubeletConfiguration } from './kubelet-configuration.ts'
+import { calledBy, SimulatedMachine } from './simulated-machine.ts'
 
 export interface TestKubeletOptions extends Partial<SimulatedRuntimeOptions> {
   /** Starts with an unavailable API server. */
@@ -22,15 +23,15 @@ const namespace = 'default'
 
 export class TestKubelet {
   readonly plane: TestControlPlane
-  readonly runtime: SimulatedRuntime
-  readonly linux: SimulatedLinux
   readonly settings: KubeletConfiguration
   readonly platform: Platform
   kubelet: Kubelet
+  readonly #machine: SimulatedMachine
   readonly #client: Client
   /** True if the API server is unavailable to the kubelet. */
   isApiAway: boolean
-  #life: Life = { callsLeft: Infinity, isOver: false }
+  #crash = new AbortController()
+  #callsLeft = Infinity
   #stopping = new AbortController()
   #running: Promise<void> = Promise.resolve()
 
@@ -47,18 +48,26 @@ export class TestKubelet {
       clusterDNS: ['10.96.0.10'],
       ...options.settings,
     })
-    this.linux = new SimulatedLinux({ files: platform.files })
-    this.runtime = new SimulatedRuntime({ platform, podCidrs: ['10.244.0.0/24'], ...options })
+    const node = this.settings
+    this.#machine = new SimulatedMachine({ platform, node, podCidrs: ['10.244.0.0/24'], ...options })
     this.isApiAway = options.isApiAway ?? false
     const client = plane.clientAs(`system:node:${nodeName}`, ['system:nodes'])
     this.#client = unreliable(client, () => this.isApiAway)
     this.kubelet = this.#make()
   }
 
+  get runtime(): SimulatedRuntime {
+    return this.#machine.runtime
+  }
+
+  get linux(): SimulatedLinux {
+    return this.#machine.linux
+  }
+
   static async start(t: Pick<TestContext, 'after'>, options: TestKubeletOptions = {}): Promise<TestKubelet> {
     const plane = await startTestControlPlane(t, [])
     const test = new TestKubelet(plane, options)
-    await plane.run(test.#prepareMachine())
+    await plane.run(test.#machine.boot())
     test.begin()
     t.after(() => test.stop())
     await plane.settle()
@@ -82,12 +91,12 @@ export class TestKubelet {
    * answer, and no further call is executed.
    */
   dieAfter(calls: number): void {
-    this.#life.callsLeft = calls
+    this.#callsLeft = calls
   }
 
   /** True if it has crashed. */
   get isDead(): boolean {
-    return this.#life.isOver
+    return this.#crash.signal.aborted
   }
 
   async restart(): Promise<void> {
@@ -180,33 +189,15 @@ export class TestKubelet {
     await this.plane.settle()
   }
 
-  /** Creates the files that simulated machines lack. */
-  async #prepareMachine(): Promise<void> {
-    const { files } = this.platform
-    await files.makeFolder('/proc/self')
-    await files.write('/proc/self/mountinfo', '')
-    await files.makeFolder('/etc')
-    await files.write('/etc/resolv.conf', 'nameserver 192.0.2.53\n')
-    await files.write('/etc/hosts', '127.0.0.1 localhost\n')
-  }
-
   #make(): Kubelet {
-    const life: Life = { callsLeft: Infinity, isOver: false }
-    this.#life = life
-    return new Kubelet({
-      platform: this.platform,
-      linux: this.linux,
-      runtime: mortal(this.runtime, life),
-      client: mortal(this.#client, life),
-      node: this.settings,
-      version: 'v1.36.4+k8ts.0.0.0',
-      connectHttp: () => {
-        throw new Error('there is no network')
-      },
-      connectGrpc: async () => {
-        throw new Error('there is no network')
-      },
-    })
+    this.#crash = new AbortController()
+    this.#callsLeft = Infinity
+    const { signal } = this.#crash
+    const onCall = (): void => {
+      if (--this.#callsLeft < 0) this.#crash.abort()
+    }
+    const process = { platform: this.platform, signal, onCall }
+    return this.#machine.kubelet({ ...process, client: calledBy(process, this.#client) })
   }
 }
 
@@ -228,28 +219,6 @@ function unreliable(client: Client, isAway: () => boolean): Client {
 
 function failing(reason: Error): AsyncIterable<never> {
   return { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(reason) }) }
-}
-
-interface Life {
-  callsLeft: number
-  isOver: boolean
-}
-
-/** Calls after the crash are not executed and never answered. */
-function mortal<T extends object>(target: T, life: Life): T {
-  return new Proxy(target, {
-    get: (own, name) => {
-      const value: unknown = Reflect.get(own, name, own)
-      if (typeof value !== 'function') return value
-      return (...parameters: unknown[]) => {
-        if (life.isOver) return new Promise(() => undefined)
-        life.callsLeft--
-        life.isOver = life.callsLeft < 0
-        const answer: unknown = Reflect.apply(value, own, parameters)
-        return life.isOver ? new Promise(() => undefined) : answer
-      }
-    },
-  })
 }
 
 /** Status of the node's Ready condition in the API. */

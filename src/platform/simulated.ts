@@ -9,7 +9,7 @@
 import { assert } from '#/base/assert.ts'
 import type { Clock, Random } from './platform.ts'
 import { turn } from './node/turn.ts'
-import { SimulatedClock } from './simulated/clock.ts'
+import { HostTime, SimulatedClock } from './simulated/clock.ts'
 import type { DiskFaults } from './simulated/disk-faults.ts'
 import { SimulatedHost } from './simulated/host.ts'
 import { LabelledRandom } from './simulated/labelled-random.ts'
@@ -62,7 +62,7 @@ export class Simulation {
     this.#diskFaults = options.disk ?? {}
     this.#network = new SimulatedNetwork(this.#world, options.network ?? {})
     this.network = this.#network
-    this.clock = new SimulatedClock(this.#world, new Life('script', time), () => 0)
+    this.clock = new SimulatedClock(this.#world, new Life('script', time), new HostTime(time))
     this.random = new LabelledRandom(seed, 'script')
   }
 

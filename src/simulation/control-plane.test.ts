@@ -6,7 +6,7 @@ import { simulateControlPlane } from './control-plane.ts'
 const controllers = controllersOf()
 
 /** `npm run simulate` runs any number of seeds. */
-const seedsOfEach = 34
+const seedsOfEach = 16
 
 for (const from of [0, 1_000, 2_000]) {
   test(`${seedsOfEach} seeds from ${from} without violations`, async () => {
@@ -19,16 +19,6 @@ for (const from of [0, 1_000, 2_000]) {
     assert.equal(hashes.size, seedsOfEach)
   })
 }
-
-/** Regression seeds: each one revealed a bug that the others did not, with the embedded store. */
-const seedsOfOld = [1_287, 1_369, 2_085, 5_306, 6_065]
-
-test('seeds of earlier violations give no violation', async () => {
-  for (const seed of seedsOfOld) {
-    const { violations } = await simulateControlPlane(seed, { controllers, storeKind: 'embedded' })
-    assert.deepEqual(violations, [], `npm run simulate -- --seed ${seed}`)
-  }
-})
 
 test('a seed gives the same trace twice', async () => {
   for (const seed of [7, 9]) {

@@ -10,8 +10,8 @@ import type { Client } from '#/client/client.ts'
 import type { Informer } from '#/client/informer.ts'
 import { TransportError } from '#/client/transport.ts'
 import type { Controller } from '#/controllers/controller.ts'
+import type { ContainerRuntime } from '#/cri/cri.ts'
 import { Simulation } from '#/platform/simulated.ts'
-import type { StoreKind } from './control-plane/api-servers.ts'
 import { checkSettledState } from './control-plane/settled-state.ts'
 import { Invariants } from './control-plane/invariants.ts'
 import { SimulatedCluster } from './control-plane/simulated-cluster.ts'
@@ -30,12 +30,12 @@ export interface ControlPlaneVerdict {
 
 export interface ControlPlaneOptions {
   readonly controllers: readonly Controller[]
-  /** Drawn from the seed when absent. */
-  readonly storeKind?: StoreKind
+  /** The container runtime as the kubelets see it; a test may plant a bug here. */
+  readonly seenRuntime?: (runtime: ContainerRuntime) => ContainerRuntime
 }
 
 /** Number of steps; each one is a user action or a fault. */
-const userSteps = 25
+const userSteps = 28
 
 /** Virtual time within which the cluster must settle after the last fault has ended. */
 const settleMs = 1_800_000
@@ -55,6 +55,8 @@ export async function simulateControlPlane(
   const onViolation = (violation: string): void =>
     void violationsOfRequests.push(`at ${simulation.nowMs} ms: ${violation}`)
   const cluster = new SimulatedCluster({ ...options, simulation, onViolation })
+  const faultSchedule = new FaultSchedule(simulation, cluster)
+  faultSchedule.skewClocks()
   await simulation.run(cluster.start())
   const { uncertainWrites } = cluster
   const revision = async (): Promise<number> => (await cluster.store()).revision()
@@ -66,7 +68,6 @@ export async function simulateControlPlane(
     record: text => simulation.record(text),
   })
   const watching = invariants.run(cluster.signal)
-  const faultSchedule = new FaultSchedule(simulation, cluster)
   await simulation.run(play(simulation, cluster, faultSchedule))
   const unsettled = await settle({ simulation, cluster, faultSchedule, invariants })
   const violations = [...invariants.violations, ...violationsOfRequests, ...unsettled]
@@ -85,8 +86,8 @@ async function play(
   const { clock, random } = simulation
   const users = new Users(cluster.userClient, random)
   for (let step = 0; step < userSteps; step++) {
-    const act = random.integer('what happens', 3)
-    simulation.record(act < 2 ? await users.act() : faultSchedule.inject())
+    const isFault = random.integer('what happens', 5) < 2
+    simulation.record(isFault ? faultSchedule.inject() : await users.act())
     await clock.sleep(random.integer('time between', 20_000))
   }
   cluster.stopFaults()
@@ -117,7 +118,8 @@ interface SettleOptions {
 
 async function check(cluster: SimulatedCluster): Promise<readonly string[]> {
   const { uncertainWrites } = cluster
-  const violations = await checkSettledState({ store: await cluster.store(), uncertainWrites })
+  const nodes = cluster.nodes.all()
+  const violations = await checkSettledState({ store: await cluster.store(), uncertainWrites, nodes })
   return violations.length > 0 ? violations : checkInformers(cluster.userClient, cluster.informers())
 }
 

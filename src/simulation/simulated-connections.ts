@@ -2,11 +2,30 @@
 import type { ApiRequest, ApiResponse } from '#/api/transport.ts'
 import { abortable, abortableEach } from '#/base/abort.ts'
 import { TransportError } from '#/client/transport.ts'
+import type { Clock, Platform } from '#/platform/platform.ts'
+import type { SimulatedHost } from '#/platform/simulated.ts'
+import { platformOf } from './host-platform.ts'
 
 export type Handle = (request: ApiRequest) => Promise<ApiResponse>
 
 /** How a disconnected host fails: connections are refused, or requests are never answered. */
 export type DisconnectMode = 'refused' | 'silent'
+
+/** What runs on a host, the host itself or a process, until it ends. */
+export interface Life {
+  readonly hostName: string
+  readonly platform: Platform
+  /** Aborted at the end. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * The current life of the host; after a restart it has a new one, whose resources the code of the old one must
+ * not use.
+ */
+export function lifeOf(host: SimulatedHost): Life {
+  return { hostName: host.name, platform: platformOf(host), signal: host.signal }
+}
 
 export interface SimulatedConnectionsOptions {
   /** The API server that a host uses; undefined when none is up. */
@@ -32,14 +51,20 @@ export class SimulatedConnections {
   }
 
   /**
-   * A handler bound to the current life of a host: after a crash it neither sends requests nor receives
-   * responses.
+   * A handler of requests from this life: after its end, it neither sends requests nor receives responses. A
+   * response arrives in a turn of its event loop, and therefore not while it stalls.
    */
-  from(hostName: string, life: AbortSignal): Handle {
+  from({ hostName, platform: { clock }, signal }: Life): Handle {
     return async request => {
-      if (life.aborted) return never()
-      const response = await this.#carry(hostName, request)
-      return life.aborted ? never() : response
+      if (signal.aborted) return never()
+      try {
+        const response = await this.#carry(hostName, request)
+        if (response.body?.type !== 'stream') return response
+        const chunks = inTurns(response.body.chunks, clock)
+        return { ...response, body: { ...response.body, chunks } }
+      } finally {
+        await clock.turn()
+      }
     }
   }
 
@@ -101,6 +126,17 @@ async function* carried<T>(
   } catch (error) {
     if (error === silence) await never()
     throw error
+  }
+}
+
+async function* inTurns<T>(chunks: AsyncIterable<T>, clock: Clock): AsyncGenerator<T, void, undefined> {
+  try {
+    for await (const chunk of chunks) {
+      await clock.turn()
+      yield chunk
+    }
+  } finally {
+    await clock.turn()
   }
 }
 

@@ -1,6 +1,6 @@
 import { ProtobufError } from '#/base/protobuf.ts'
 import { GrpcError, type GrpcChannel, type GrpcCode } from '#/platform/grpc.ts'
-import { CriError, type CallOptions, type CriErrorReason } from '../cri.ts'
+import { CriError, runtimeRequestTimeoutMs, type CallOptions, type CriErrorReason } from '../cri.ts'
 import type { Method } from './methods.ts'
 
 /** Typed CRI calls. They reject with CriError or with the abort reason of the caller's signal. */
@@ -35,9 +35,6 @@ export class CriChannel {
     }
   }
 }
-
-/** The kubelet's default runtime request timeout. */
-export const runtimeRequestTimeoutMs = 120_000
 
 function criErrorOf(error: unknown, method: string): unknown {
   if (error instanceof ProtobufError)

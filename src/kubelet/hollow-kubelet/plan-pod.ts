@@ -8,7 +8,9 @@ import {
   parseSimulatedCommand,
   type CommandOutcome,
 } from '#/cri/simulated-command.ts'
-import { isTerminal, podConditions } from './pod-conditions.ts'
+import { nothingObserved } from '../observed-pod.ts'
+import { isTerminal } from '../pod-status.ts'
+import { podConditions } from '../pod-status/conditions.ts'
 
 export interface PodSyncInput {
   readonly nowMs: number
@@ -45,8 +47,7 @@ export function planPod(pod: Stored<Pod>, input: PodSyncInput): PodPlan {
     }),
     containerStatuses,
   }
-  const conditions = podConditions({ ...pod, status: next }, progress.isInitialized, input.nowMs)
-  const planned = { status: { ...next, conditions, ...observed(pod) } }
+  const planned = { status: { ...next, conditions: conditionsOf(pod, next, input.nowMs), ...observed(pod) } }
   return progress.nextMs === Infinity || spec === undefined
     ? planned
     : { ...planned, requeueAfterMs: Math.max(1, progress.nextMs - input.nowMs) }
@@ -69,7 +70,20 @@ export function stoppedPod(pod: Stored<Pod>, nowMs: number): Stored<Pod> {
     ...(initContainerStatuses && { initContainerStatuses }),
     ...(containerStatuses && { containerStatuses }),
   }
-  return { ...pod, status: { ...next, conditions: podConditions({ ...pod, status: next }, true, nowMs) } }
+  return { ...pod, status: { ...next, conditions: conditionsOf(pod, next, nowMs) } }
+}
+
+function conditionsOf(pod: Stored<Pod>, status: PodStatus, nowMs: number): PodStatus['conditions'] {
+  const hasSandbox = !isTerminal(status.phase)
+  const previous = pod.status ?? {}
+  return podConditions({
+    pod,
+    previous,
+    status,
+    hasSandbox,
+    observed: nothingObserved,
+    nowMs,
+  })
 }
 
 /** 128 + SIGTERM. */
@@ -105,10 +119,9 @@ class PodProgress {
         script: initScriptOf(this.#pod, container),
         restartPolicy: initRestarts(this.#pod),
       })
-      if (after.state?.terminated?.exitCode !== 0) {
-        this.isInitialized = false
-        this.hasInitFailed ||= after.state?.terminated !== undefined
-      }
+      if (after.state?.terminated?.exitCode === 0) return { ...after, ready: true }
+      this.isInitialized = false
+      this.hasInitFailed ||= after.state?.terminated !== undefined
       return after
     })
   }

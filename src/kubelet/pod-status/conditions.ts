@@ -12,7 +12,6 @@ export interface ConditionsInput {
   /** The status without conditions. */
   readonly status: PodStatus
   readonly hasSandbox: boolean
-  readonly isFailed: boolean
   readonly observed: ObservedPod
   readonly nowMs: number
 }

@@ -35,8 +35,9 @@ export class PodObserver {
       runtime.listPodSandbox({ podUid: uid }, { signal }),
       runtime.listContainers({ podUid: uid }, { signal }),
     ])
+    const newestSandboxes = listed.toSorted((a, b) => newestFirst(attemptOf(a), attemptOf(b)))
     const [sandboxes, containers] = await Promise.all([
-      Promise.all(listed.toSorted(newestFirst).map(sandbox => this.#sandbox(sandbox, signal))),
+      Promise.all(newestSandboxes.map(sandbox => this.#sandbox(sandbox, signal))),
       Promise.all(summaries.toSorted(newestFirst).map(summary => this.#container(summary, signal))),
     ])
     keepOnly(this.#known, summaries)
@@ -100,7 +101,21 @@ function toMs(nanoseconds: bigint): number {
   return Number(nanoseconds / 1_000_000n)
 }
 
-function newestFirst(a: { readonly createdAt: bigint }, b: { readonly createdAt: bigint }): number {
+interface Attempt {
+  readonly attempt: number
+  readonly createdAt: bigint
+}
+
+function attemptOf({ metadata: { attempt }, createdAt }: SandboxSummary): Attempt {
+  return { attempt, createdAt }
+}
+
+/**
+ * Attempts are counted per pod, or per container name. The time decides only between equal ones: the clock of the
+ * node may have jumped back between two attempts.
+ */
+function newestFirst(a: Attempt, b: Attempt): number {
+  if (a.attempt !== b.attempt) return b.attempt - a.attempt
   return a.createdAt > b.createdAt ? -1 : a.createdAt < b.createdAt ? 1 : 0
 }
 

@@ -4,7 +4,7 @@
  */
 import { assert } from '#/base/assert.ts'
 import type { Clock, Files, Log, Network, Platform, Processes, Random } from '../platform.ts'
-import { SimulatedClock } from './clock.ts'
+import { HostTime, SimulatedClock } from './clock.ts'
 import { Disk } from './disk.ts'
 import type { DiskControl, DiskFaults } from './disk-faults.ts'
 import { SimulatedFiles } from './files.ts'
@@ -39,7 +39,7 @@ export class SimulatedHost implements Platform {
   readonly #node: NetworkNode
   readonly #disk: Disk
   readonly #table: ProcessTable
-  #skewMs = 0
+  readonly #time: HostTime
   #nextPort = firstFreePort
   #life: Life
   #platform: Platform
@@ -51,6 +51,7 @@ export class SimulatedHost implements Platform {
     this.address = options.address
     this.random = new LabelledRandom(world.seed, `host/${name}`)
     this.#world = world
+    this.#time = new HostTime(world.time)
     this.#network = network
     this.#disk = new Disk({ world, host: name, faults: options.diskFaults })
     this.#node = {
@@ -108,8 +109,31 @@ export class SimulatedHost implements Platform {
 
   /** Moves the wall clock forwards or, with a negative number, back. Timers are not affected. */
   jumpClock(byMs: number): void {
-    this.#skewMs += byMs
+    this.#time.skewMs += byMs
     this.#world.trace.record(this.name, `clock jumps by ${byMs} ms`)
+  }
+
+  /** Lets the clocks and timers of the host run faster or slower than virtual time, such as at 1.0001. */
+  setClockRate(rate: number): void {
+    assert(rate > 0, `not a clock rate: ${rate}`)
+    this.#time.rate = rate
+    this.#world.trace.record(this.name, `clock runs at rate ${rate}`)
+  }
+
+  /**
+   * Stops the execution of everything on the host until `resume`, as a paused virtual machine or, for a single
+   * program, SIGSTOP or a long garbage collection do. Timers that expire, messages that arrive and operations of
+   * the disk that complete are noticed afterwards. The clock goes on.
+   */
+  stall(): void {
+    assert(this.up, `${this.name} is down`)
+    this.#world.trace.record(this.name, 'stalls')
+    for (const life of this.#lives()) life.stop()
+  }
+
+  resume(): void {
+    this.#world.trace.record(this.name, 'resumes')
+    for (const life of this.#lives()) life.goOn()
   }
 
   /**
@@ -121,9 +145,8 @@ export class SimulatedHost implements Platform {
     assert(this.up, `${this.name} is down already`)
     this.#world.trace.record(this.name, 'crash')
     this.#crashTurn = this.#world.time.turns
-    for (const life of this.#table.lives) life.end('crash')
+    for (const life of this.#lives()) life.end('crash')
     this.#table.lives.clear()
-    this.#life.end('crash')
     this.#disk.crash()
   }
 
@@ -138,9 +161,14 @@ export class SimulatedHost implements Platform {
     this.#world.trace.record(this.name, 'restart')
   }
 
+  /** Of the processes, and of the host. */
+  #lives(): readonly Life[] {
+    return [...this.#table.lives, this.#life]
+  }
+
   #platformFor(life: Life): Platform {
     const world = this.#world
-    const clock = new SimulatedClock(world, life, () => this.#skewMs)
+    const clock = new SimulatedClock(world, life, this.#time)
     return {
       clock,
       random: this.random,

@@ -39,6 +39,33 @@ test('a resumed life gets its pending callbacks in order, except cancelled ones'
   assert.deepEqual([heard, life.heldCount], [['message', 'timer'], 0])
 })
 
+test('an event that arrives while held ones are delivered comes after them', () => {
+  const { time, life, heard } = start()
+  life.stop()
+  life.enter(() => void heard.push('held'))
+  life.goOn()
+  life.enter(() => void heard.push('new'))
+  while (time.nextMs !== undefined) time.fireNext()
+  life.enter(() => void heard.push('at once'))
+  assert.deepEqual(heard, ['held', 'new', 'at once'])
+})
+
+test('a life stopped again while held events are delivered keeps the others', () => {
+  const { time, life, heard } = start()
+  life.stop()
+  life.enter(() => {
+    heard.push('first')
+    life.stop()
+  })
+  life.enter(() => void heard.push('second'))
+  life.goOn()
+  while (time.nextMs !== undefined) time.fireNext()
+  assert.deepEqual([heard, life.heldCount], [['first'], 1])
+  life.goOn()
+  while (time.nextMs !== undefined) time.fireNext()
+  assert.deepEqual(heard, ['first', 'second'])
+})
+
 test('ending a stopped life drops its pending callbacks', () => {
   const { time, life, heard } = start()
   life.stop()

@@ -17,8 +17,9 @@ export class Life {
   readonly #timers = new Set<Timer>()
   /** In the order of registration, which is the order of release. */
   readonly #releases = new Set<(ending: Ending) => void>()
-  /** Events received while stopped; undefined while running. */
+  /** Events received while stopped, and until the ones before them were delivered; undefined while running. */
   #held: (() => void)[] | undefined
+  #isStopped = false
   #ended = false
 
   constructor(name: string, time: VirtualTime) {
@@ -74,13 +75,26 @@ export class Life {
   }
 
   stop(): void {
-    if (!this.#ended) this.#held ??= []
+    if (this.#ended) return
+    this.#isStopped = true
+    this.#held ??= []
   }
 
+  /** Delivers the held events in their order, each in a turn of its own. */
   goOn(): void {
-    const held = this.#held ?? []
-    this.#held = undefined
-    for (const callback of held) this.later(0, callback)
+    if (this.#ended || !this.#isStopped) return
+    this.#isStopped = false
+    this.#time.schedule(0, () => this.#deliver())
+  }
+
+  #deliver(): void {
+    if (this.#isStopped || this.#held === undefined) return
+    const next = this.#held.shift()
+    if (next === undefined) this.#held = undefined
+    else {
+      this.#time.schedule(0, () => this.#deliver())
+      next()
+    }
   }
 
   end(ending: Ending): void {

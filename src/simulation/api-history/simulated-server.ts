@@ -6,7 +6,7 @@ import type { SimulatedHost, Simulation } from '#/platform/simulated.ts'
 import { StoreError, type Store } from '#/store/store.ts'
 import { platformOf } from '../host-platform.ts'
 import { withChangedWatches } from '../overridden-store.ts'
-import { SimulatedConnections, type Handle } from '../simulated-connections.ts'
+import { lifeOf, SimulatedConnections, type Handle } from '../simulated-connections.ts'
 
 export interface SimulatedServerOptions {
   readonly name: string
@@ -56,9 +56,9 @@ export class SimulatedServer {
   }
 
   /** A connection of a client. */
-  connect({ name, signal }: SimulatedHost): Handle {
-    this.#clients.push(name)
-    return this.connections.from(name, signal)
+  connect(host: SimulatedHost): Handle {
+    this.#clients.push(host.name)
+    return this.connections.from(lifeOf(host))
   }
 
   /** Resolves when the server is ready. Repeats while the disk or the connection to the store fails. */

@@ -20,8 +20,6 @@ const segmentBytesMax = 256 * 1024
 /** Probability of a fault per request to etcd or watch response, in half of the runs. */
 const etcdFaultChance = 0.01
 
-export type StoreKind = 'embedded' | 'etcd'
-
 export class ApiServers {
   /** Hosts of the API servers. */
   readonly names: readonly string[]
@@ -35,7 +33,7 @@ export class ApiServers {
   #opened = Promise.withResolvers<OpenedStore>()
   #checkedStore: Store | undefined
 
-  constructor(simulation: Simulation, storeKind: StoreKind) {
+  constructor(simulation: Simulation, storeKind: 'embedded' | 'etcd') {
     this.#simulation = simulation
     this.etcd = storeKind === 'etcd' ? new SimulatedEtcd({ simulation }) : undefined
     this.names = this.etcd ? ['api-1', 'api-2'] : ['api']
@@ -71,7 +69,9 @@ export class ApiServers {
     const name = this.#running.has(used) ? used : this.names.find(each => this.#running.has(each))
     if (name === undefined) return undefined
     this.#used.set(hostName, name)
-    return this.#running.get(name)?.handle
+    const [handle, { clock }] = [this.#running.get(name)!.handle, this.#simulation.host(name)]
+    // A request arrives in a turn of the API server's event loop, and therefore not while it stalls.
+    return request => clock.turn().then(() => handle(request))
   }
 
   /** Hosts that use an API server. */

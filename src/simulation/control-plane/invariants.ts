@@ -2,6 +2,7 @@ import type { KubernetesObject } from '#/api/metadata.ts'
 import type { StoreEvent, WatchBatch } from '#/store/store.ts'
 import { SurgeBounds } from './deployment-bounds.ts'
 import type { UncertainWrites } from './uncertain-writes.ts'
+import { checkPodStatusOrder } from './node-invariants.ts'
 import { JobCounts } from './job-counts.ts'
 import { PodCounts } from './pod-counts.ts'
 import { QuotaBounds } from './quota-bounds.ts'
@@ -70,6 +71,7 @@ export class Invariants {
       ...this.#jobs.check(changed),
       ...this.#order.check(changed),
       ...this.#quotas.check(changed),
+      ...checkPodStatusOrder(changed),
     ]
     for (const violation of found)
       this.violations.push(`revision ${event.revision} at ${nowMs} ms: ${violation}`)

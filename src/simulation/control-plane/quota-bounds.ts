@@ -3,10 +3,13 @@ import type { Stored } from '#/api/metadata.ts'
 import { isPodActive } from '#/controllers/pods.ts'
 import type { Changed, World } from './world.ts'
 
+/** Maximum time between the admission of a pod and its storage. */
+const inFlightMs = 1_000
+
 /**
  * Checks that a namespace never has more pods than its quota allows. A quota takes effect when its status has
- * `hard`; pods created before do not count. Pods past their grace period do not count either, and since
- * clocks may jump, all terminating pods are ignored.
+ * `hard`; pods created before, or admitted before and stored shortly afterwards, do not count. Pods past their
+ * grace period do not count either, and since clocks may jump, all terminating pods are ignored.
  */
 export class QuotaBounds {
   readonly #world: World
@@ -34,7 +37,9 @@ export class QuotaBounds {
     const most = Number(status?.hard?.['pods'] ?? Infinity)
     const counted = this.#world.of('pods').filter(pod => {
       const madeMs = this.#madeMs.get(pod.metadata.uid) ?? 0
-      return pod.metadata.namespace === metadata.namespace && isPodActive(pod) && madeMs > sinceMs
+      return (
+        pod.metadata.namespace === metadata.namespace && isPodActive(pod) && madeMs > sinceMs + inFlightMs
+      )
     })
     if (counted.length <= most) return []
     return [`${counted.length} pods in namespace ${metadata.namespace}, quota ${most}`]

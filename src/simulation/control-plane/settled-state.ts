@@ -4,6 +4,7 @@ import type { Pod, PodSpec, ResourceQuota } from '#/api/generated/core/v1.ts'
 import { keyOf, isBeingDeleted, isControlledBy, type KubernetesObject, type Stored } from '#/api/metadata.ts'
 import { isPodTerminal } from '#/controllers/pods.ts'
 import type { Store } from '#/store/store.ts'
+import { checkSettledNode, type SettledNode } from './node-invariants.ts'
 import { checkServices } from './settled-services.ts'
 import type { UncertainWrites } from './uncertain-writes.ts'
 import { World } from './world.ts'
@@ -11,12 +12,14 @@ import { World } from './world.ts'
 export interface SettledCluster {
   readonly store: Store
   readonly uncertainWrites: UncertainWrites
+  readonly nodes: readonly SettledNode[]
 }
 
 /** Checks that the settled state matches the desired state. */
 export async function checkSettledState({
   store,
   uncertainWrites,
+  nodes,
 }: SettledCluster): Promise<readonly string[]> {
   const world = new World()
   const { entries } = await store.list({ prefix: '/registry/' })
@@ -33,6 +36,7 @@ export async function checkSettledState({
     }),
     ...world.of('jobs').flatMap(job => checkJob(job, world, uncertainWrites)),
     ...world.of('resourcequotas').flatMap(quota => checkQuota(quota, world)),
+    ...nodes.flatMap(node => checkSettledNode(node, world.of('pods'))),
     ...checkServices(world),
     ...checkAddresses(world.of('pods')),
     ...world.all().flatMap(object => checkPlace(object, world)),

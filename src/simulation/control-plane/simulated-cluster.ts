@@ -5,22 +5,26 @@ import type { Informer } from '#/client/informer.ts'
 import { LeaderElector, newIdentity } from '#/client/leader-election.ts'
 import type { Controller } from '#/controllers/controller.ts'
 import { ControllerManager } from '#/controllers/controller-manager.ts'
-import { HollowKubelet } from '#/kubelet/hollow-kubelet.ts'
-import type { Platform } from '#/platform/platform.ts'
+import type { ContainerRuntime } from '#/cri/cri.ts'
 import type { SimulatedHost, Simulation } from '#/platform/simulated.ts'
 import { defaultProfiles } from '#/scheduler/default-profile.ts'
 import { Scheduler } from '#/scheduler/scheduler.ts'
-import { simulatedNode } from '#/cluster/simulated-nodes.ts'
 import type { Store, WatchBatch } from '#/store/store.ts'
 import { faultyTransport, type FaultOptions, type RequestFault } from '../faulty-transport.ts'
-import { ApiServers, type StoreKind } from './api-servers.ts'
+import { ApiServers } from './api-servers.ts'
 import { checkShrinking } from './deployment-bounds.ts'
+import { nodeNames, SimulatedNodes } from './nodes.ts'
 import { UncertainWrites } from './uncertain-writes.ts'
 import { checkSequence } from './stateful-set-order.ts'
-import { SimulatedConnections, type DisconnectMode, type Handle } from '../simulated-connections.ts'
+import {
+  lifeOf,
+  SimulatedConnections,
+  type DisconnectMode,
+  type Handle,
+  type Life,
+} from '../simulated-connections.ts'
 
 export const managers = ['manager-1', 'manager-2']
-export const nodeNames = ['node-1', 'node-2', 'node-3']
 
 /** Probability of a fault per request or watch batch. */
 const faultChance = 0.02
@@ -41,8 +45,7 @@ const decisions: Readonly<Record<string, typeof checkSequence>> = {
 export interface SimulatedClusterOptions {
   readonly simulation: Simulation
   readonly controllers: readonly Controller[]
-  /** Drawn from the seed when absent. */
-  readonly storeKind?: StoreKind
+  readonly seenRuntime?: (runtime: ContainerRuntime) => ContainerRuntime
   /** Called with violations found in a controller's requests. */
   readonly onViolation: (violation: string) => void
 }
@@ -63,7 +66,7 @@ export class SimulatedCluster {
    */
   readonly #isEveryWriteCertain: boolean
   readonly #leading = new Map<string, ControllerManager>()
-  readonly #kubelets = new Map<string, HollowKubelet>()
+  readonly nodes: SimulatedNodes
   #scheduler: Scheduler | undefined
   #isFaultless = false
 
@@ -71,11 +74,16 @@ export class SimulatedCluster {
     const { simulation, onViolation } = options
     this.#options = options
     const nowMs = (): number => simulation.nowMs
-    const drawnKind = simulation.random.integer('store', etcdOneIn) === 0 ? 'etcd' : 'embedded'
-    this.servers = new ApiServers(simulation, options.storeKind ?? drawnKind)
+    const isOnEtcd = simulation.random.integer('store', etcdOneIn) === 0
+    this.servers = new ApiServers(simulation, isOnEtcd ? 'etcd' : 'embedded')
     const serverFor = (hostName: string): Handle | undefined => this.servers.handleFor(hostName)
     this.#connections = new SimulatedConnections({ serverFor, nowMs, onViolation })
     this.uncertainWrites = new UncertainWrites({ nowMs, isStoreUncertain: this.servers.etcd !== undefined })
+    this.nodes = new SimulatedNodes({
+      ...options,
+      signal: this.signal,
+      clientFor: life => this.#clientOf(life, `system:node:${life.hostName}`, ['system:nodes']),
+    })
     this.#isEveryWriteCertain = simulation.random.integer('every write is certain', 2) === 0
   }
 
@@ -93,26 +101,22 @@ export class SimulatedCluster {
 
   /** Acts as an administrator, without faults. */
   get userClient(): Client {
-    const host = this.#host('user')
-    return client(
-      host,
-      { username: 'admin', groups: ['system:masters'] },
-      this.#connections.from('user', host.signal),
-    )
+    const life = this.#lifeOf('user')
+    return client(life, { username: 'admin', groups: ['system:masters'] }, this.#connections.from(life))
   }
 
   /** Informers by program. */
   informers(): ReadonlyMap<string, readonly Informer<KubernetesObject>[]> {
-    const followers = [...this.#leading, ...this.#kubelets, ['scheduler', this.#scheduler] as const]
-    return new Map(followers.map(([name, part]) => [name, part?.informers.all() ?? []]))
+    const nodes = this.nodes.all().map(node => [node.name, node] as const)
+    const followers = [...this.#leading, ...nodes, ['scheduler', this.#scheduler] as const]
+    return new Map(followers.map(([name, part]) => [name, part?.informers?.all() ?? []]))
   }
 
   /** Programs with pending work, and violations of leader election. */
   busy(): readonly string[] {
     const managing = [...this.#leading.values()].flatMap(manager => [...manager.busy().keys()])
-    const kubelets = [...this.#kubelets.values()].filter(({ isIdle }) => !isIdle).map(({ name }) => name)
     return [
-      ...[...managing, ...kubelets, ...(this.#scheduler?.isIdle ? [] : ['scheduler'])].map(
+      ...[...managing, ...(this.#scheduler?.isIdle ? [] : ['scheduler'])].map(
         name => `${name} has pending work`,
       ),
       ...(this.#leading.size === 1 ? [] : [`${this.#leading.size} leaders instead of one`]),
@@ -123,11 +127,12 @@ export class SimulatedCluster {
     await this.servers.startAll()
     for (const name of managers) this.#startManager(name)
     this.#startScheduler()
-    for (const name of nodeNames) this.#startNode(name)
+    await Promise.all(this.nodes.all().map(node => node.boot()))
   }
 
   crash(name: string): void {
-    this.#host(name).crash()
+    if (nodeNames.includes(name)) this.nodes.get(name).crash()
+    else this.#host(name).crash()
     if (this.servers.names.includes(name)) {
       this.servers.crashed(name)
       this.#connections.reset(this.servers.usersOf(name))
@@ -142,7 +147,7 @@ export class SimulatedCluster {
     this.#connections.reconnect(name)
     if (this.servers.names.includes(name)) return this.servers.start(name)
     if (name === 'scheduler') return this.#startScheduler()
-    return managers.includes(name) ? this.#startManager(name) : this.#startNode(name)
+    return managers.includes(name) ? this.#startManager(name) : this.nodes.get(name).boot()
   }
 
   /** Disconnects the host from the API server while it keeps running. */
@@ -154,6 +159,17 @@ export class SimulatedCluster {
     this.#connections.reconnect(name)
   }
 
+  /** Nothing runs on the host until `resume`. */
+  stall(name: string): void {
+    this.#host(name).stall()
+  }
+
+  /** A controller manager that was stalled writes until it notices that it does not lead anymore. */
+  resume(name: string): void {
+    this.#host(name).resume()
+    if (this.#leading.has(name)) this.uncertainWrites.markAll()
+  }
+
   jumpClock(name: string, byMs: number): void {
     this.#host(name).jumpClock(byMs)
   }
@@ -163,6 +179,7 @@ export class SimulatedCluster {
     this.#isFaultless = true
     for (const faults of this.#faults) faults.chance = 0
     this.servers.stopFaults()
+    this.nodes.stopFaults()
   }
 
   stop(): void {
@@ -171,8 +188,9 @@ export class SimulatedCluster {
   }
 
   #startManager(name: string): void {
-    const { platform, signal } = lifeOf(this.#host(name))
-    const controllerManager = this.#clientOf(name, 'system:kube-controller-manager')
+    const life = this.#lifeOf(name)
+    const { platform, signal } = life
+    const controllerManager = this.#clientOf(life, 'system:kube-controller-manager')
     const election = new LeaderElector({
       platform,
       client: controllerManager,
@@ -184,7 +202,7 @@ export class SimulatedCluster {
           platform,
           controllers: this.#options.controllers,
           client: controllerManager,
-          clientFor: account => this.#controllerClient(name, account, () => manager),
+          clientFor: account => this.#controllerClient(life, account, () => manager),
         })
         this.#leading.set(name, manager)
         await manager.run(leading)
@@ -194,54 +212,41 @@ export class SimulatedCluster {
     void election.run(AbortSignal.any([signal, this.signal]))
   }
 
-  #controllerClient(hostName: string, account: string, manager: () => ControllerManager): Client {
+  #controllerClient(life: Life, account: string, manager: () => ControllerManager): Client {
     const user = {
       username: `system:serviceaccount:kube-system:${account}`,
       groups: ['system:serviceaccounts'],
     }
-    const host = this.#host(hostName)
-    const handle = this.uncertainWrites.track(account, this.#unreliable(host))
+    const handle = this.uncertainWrites.track(account, this.#unreliable(life))
     const check = decisions[account]
-    if (check === undefined) return client(host, user, handle)
-    return client(host, user, request => {
+    if (check === undefined) return client(life, user, handle)
+    return client(life, user, request => {
       for (const violation of check(request, manager().informers)) this.#options.onViolation(violation)
       return handle(request)
     })
   }
 
   #startScheduler(): void {
-    const { platform, signal } = lifeOf(this.#host('scheduler'))
+    const life = this.#lifeOf('scheduler')
+    const { platform, signal } = life
     this.#scheduler = new Scheduler({
       platform,
-      client: this.#clientOf('scheduler', 'system:kube-scheduler'),
+      client: this.#clientOf(life, 'system:kube-scheduler'),
       profiles: defaultProfiles,
     })
     void this.#scheduler.run(AbortSignal.any([signal, this.signal]))
   }
 
-  #startNode(name: string): void {
-    const { platform, signal } = lifeOf(this.#host(name))
-    const node = simulatedNode(nodeNames.indexOf(name), { name })
-    const kubelet = new HollowKubelet({
-      platform,
-      client: this.#clientOf(name, `system:node:${name}`, ['system:nodes']),
-      node,
-    })
-    this.#kubelets.set(name, kubelet)
-    void kubelet.run(AbortSignal.any([signal, this.signal]))
+  #clientOf(life: Life, username: string, groups: readonly string[] = []): Client {
+    return client(life, { username, groups }, this.#unreliable(life))
   }
 
-  #clientOf(hostName: string, username: string, groups: readonly string[] = []): Client {
-    const host = this.#host(hostName)
-    return client(host, { username, groups }, this.#unreliable(host))
-  }
-
-  /** Connection from a host to the API server with random faults. */
-  #unreliable(host: SimulatedHost): Handle {
-    const handle = this.#connections.from(host.name, host.signal)
+  /** Connection to the API server with random faults. */
+  #unreliable(life: Life): Handle {
+    const handle = this.#connections.from(life)
     const faultsOf = (faults: readonly RequestFault[]): FaultOptions => ({
-      clock: host.clock,
-      random: host.random,
+      clock: life.platform.clock,
+      random: life.platform.random,
       requestFaults: faults,
       streamFaults: ['end', 'break', 'stall', 'repeat', 'old', 'delay', 'gone'],
       chance: this.#isFaultless ? 0 : faultChance,
@@ -251,6 +256,10 @@ export class SimulatedCluster {
     this.#faults.add(reading).add(writing)
     const [read, write] = [faultyTransport(handle, reading), faultyTransport(handle, writing)]
     return request => (request.method === 'GET' ? read : write)(request)
+  }
+
+  #lifeOf(name: string): Life {
+    return lifeOf(this.#host(name))
   }
 
   #host(name: string): SimulatedHost {
@@ -263,17 +272,7 @@ interface Identity {
   readonly groups: readonly string[]
 }
 
-function client(host: SimulatedHost, { username, groups }: Identity, handle: Handle): Client {
+function client({ platform }: Life, { username, groups }: Identity, handle: Handle): Client {
   const user = { username, groups: [...groups, 'system:authenticated'] }
-  const { platform } = lifeOf(host)
   return clientOf({ platform, transport: inProcessTransport({ handle, user }), userAgent: username })
-}
-
-/**
- * Captures the host's resources until it crashes; after a restart the host has new ones, which old code must
- * not use.
- */
-function lifeOf(host: SimulatedHost): { readonly platform: Platform; readonly signal: AbortSignal } {
-  const { clock, random, network, files, processes, log, signal } = host
-  return { platform: { clock, random, network, files, processes, log }, signal }
 }

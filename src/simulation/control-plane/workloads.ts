@@ -20,6 +20,7 @@ export function workloadOf(
 }
 
 const containers = [{ name: 'main', image: 'image-0' }]
+const completing = [{ name: 'main', image: 'image-0', command: ['sleep', '1'] }]
 
 function specOf({ plural }: Resource, name: string, random: Random): object {
   const replicas = random.integer('replicas', 6)
@@ -47,10 +48,11 @@ function jobSpec(labels: Readonly<Record<string, string>>, random: Random): obje
   return {
     completions: 1 + random.integer('replicas', 6),
     parallelism: 1 + random.integer('parallelism', 3),
-    ...(fails && { backoffLimit: 1 }),
+    // Containers die in faults, too.
+    backoffLimit: fails ? 1 : 1_000,
     template: {
       metadata: { labels, ...(fails && { annotations }) },
-      spec: { containers, restartPolicy: 'Never' },
+      spec: { containers: completing, restartPolicy: 'Never' },
     },
   }
 }
