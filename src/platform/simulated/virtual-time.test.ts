@@ -67,3 +67,10 @@ test('a NaN delay is rejected and an infinite one is bounded', () => {
   time.fireNext()
   assert(time.nowMs > 3e12 && Number.isSafeInteger(time.nowMs * 1_000))
 })
+
+test('a virtual timer with the least delay takes time', () => {
+  const time = new VirtualTime()
+  time.schedule(1e-11, () => undefined)
+  time.fireNext()
+  assert.equal(time.nowMs, 0.001)
+})

@@ -63,9 +63,13 @@ export class VirtualTime {
   }
 }
 
-/** Rounded up, since a timer must not fire early; fractions below a nanosecond are floating-point noise. */
+/**
+ * Rounded up, since a timer must not fire early; fractions below a nanosecond are floating-point noise. A delay of
+ * nothing but noise still takes time: otherwise the rest of a time that has not quite passed would never pass.
+ */
 function microseconds(delayMs: number): number {
-  return delayMs > 1e9 ? Math.ceil(delayMs * 1e3) : Math.ceil(Math.round(delayMs * 1e6) / 1e3)
+  if (delayMs > 1e9) return Math.ceil(delayMs * 1e3)
+  return Math.max(delayMs > 0 ? 1 : 0, Math.ceil(Math.round(delayMs * 1e6) / 1e3))
 }
 
 function byTime(left: PendingTimer, right: PendingTimer): number {
