@@ -109,6 +109,8 @@ export interface ApiServerOptions {
   readonly nodePorts?: PortRange
   /** TTL of Events. */
   readonly eventTtlMs?: number
+  /** Time until old revisions of the store are compacted; 0 never. */
+  readonly compactionIntervalMs?: number
 }
 
 export interface Advertise {
@@ -222,19 +224,15 @@ export class ApiServer {
   }
 
   async #start(options: ApiServerOptions): Promise<void> {
-    const { platform, store, advertise, serviceCidrs, limits, authentication = {} } = options
+    const { platform, advertise, serviceCidrs, limits, authentication = {} } = options
     const { signal } = this.#stopping
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const compactor = new Compactor({ store, clock: platform.clock, log: platform.log, keepMs: historyMs })
     const cacheRun = this.#cache.run(signal, resolve).catch((error: unknown) => {
       this.#isReady = false
       if (!signal.aborted) platform.log.error('watch cache stopped: lost connection to the store', { error })
       reject(error)
     })
-    const compactorRun = compactor.run(signal).catch((error: unknown) => {
-      if (!signal.aborted) platform.log.error('compaction stopped', { error })
-    })
-    this.#running = Promise.all([cacheRun, compactorRun]).then(() => undefined)
+    this.#running = Promise.all([cacheRun, this.#runCompactor(options)]).then(() => undefined)
     await promise
     await this.#registry.admission.start()
     // Bootstrap writes bypass admission; otherwise a failing webhook could prevent startup and could not be
@@ -269,6 +267,18 @@ export class ApiServer {
       sayingRun,
     ]).then(() => undefined)
     this.#isReady = true
+  }
+
+  async #runCompactor(options: ApiServerOptions): Promise<void> {
+    const { platform, store, compactionIntervalMs: keepMs = defaultCompactionIntervalMs } = options
+    const { clock, log } = platform
+    const { signal } = this.#stopping
+    if (keepMs === 0) return
+    try {
+      await new Compactor({ store, clock, log, keepMs }).run(signal)
+    } catch (error) {
+      if (!signal.aborted) log.error('compaction stopped', { error })
+    }
   }
 
   #createPlugins(
@@ -414,8 +424,7 @@ const hooks: ReadonlyMap<string, ResourceHooks> = new Map([
   ['validatingwebhookconfigurations.admissionregistration.k8s.io', webhookConfigurationHooks],
 ])
 
-/** Time until old revisions are compacted. */
-const historyMs = 300_000
+const defaultCompactionIntervalMs = 300_000
 
 /** Retries while the store is unavailable, e.g. during a leader election. `work` must be idempotent. */
 async function whenAvailable(

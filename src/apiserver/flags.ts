@@ -110,6 +110,7 @@ const storage = {
   'encryption-provider-config': file('EncryptionConfiguration file'),
   'encryption-provider-config-automatic-reload': boolFlag('reload the EncryptionConfiguration on change'),
   'event-ttl': duration('TTL of Events (1h)'),
+  'etcd-compaction-interval': duration('time until old revisions of the store are compacted (5m); 0 never'),
 }
 
 const auditModes = ['batch', 'blocking', 'blocking-strict'] as const

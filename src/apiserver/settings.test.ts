@@ -81,6 +81,7 @@ test("without flags the settings are kube-apiserver's defaults", async () => {
     tolerationSeconds: { notReady: 300, unreachable: 300 },
     limits: { fairness: 'priority and fairness', readOnly: 400, mutating: 200 },
     requestTimeoutMs: 60_000,
+    compactionIntervalMs: 300_000,
   })
 })
 
@@ -200,8 +201,9 @@ test('flags and files configure auditing, encryption, limits and services', asyn
     nodePorts: { from: 100, to: 120 },
   })
   await check('--advertise-address 192.0.2.1', { advertiseAddress: '192.0.2.1' })
-  await check('--event-ttl 1s --default-not-ready-toleration-seconds 5', {
+  await check('--event-ttl 1s --etcd-compaction-interval 30s --default-not-ready-toleration-seconds 5', {
     eventTtlMs: 1_000,
+    compactionIntervalMs: 30_000,
     tolerationSeconds: { notReady: 5, unreachable: 300 },
   })
 })

@@ -35,6 +35,7 @@ export interface ApiServerSettings {
   readonly limits: RequestLimits
   readonly requestTimeoutMs: number
   readonly eventTtlMs?: number
+  readonly compactionIntervalMs: number
   readonly advertiseAddress?: string
   readonly serviceCidrs?: readonly string[]
   readonly nodePorts?: PortRange
@@ -82,6 +83,7 @@ export async function readApiServerSettings(
     limits: limitsOf(flags),
     requestTimeoutMs: timeoutOf(flags),
     ...(flags['event-ttl'] && { eventTtlMs: flags['event-ttl'] }),
+    compactionIntervalMs: flags['etcd-compaction-interval'] ?? 300_000,
     ...(flags['advertise-address'] && { advertiseAddress: flags['advertise-address'] }),
     ...(serviceCidrs && { serviceCidrs }),
     ...(flags['service-node-port-range'] && { nodePorts: flags['service-node-port-range'] }),

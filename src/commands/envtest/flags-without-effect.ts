@@ -38,7 +38,6 @@ const names = [
   'endpoint-reconciler-type',
   'etcd-cafile',
   'etcd-certfile',
-  'etcd-compaction-interval',
   'etcd-count-metric-poll-period',
   'etcd-db-metric-poll-interval',
   'etcd-healthcheck-timeout',
