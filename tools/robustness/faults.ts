@@ -1,13 +1,10 @@
 /** Faults that a target offers, and the order in which a run injects them, drawn from its seed. */
 import type { SeededRandom } from '#/base/seeded-random.ts'
 
-/**
- * Damage of the store's files between two starts belongs here as soon as the embedded store recognizes it: until then
- * it would be reported as lost writes, which it is.
- */
 export const faultKinds = {
   'kill': 'SIGKILL for the API server, started again',
   'stop': 'SIGSTOP for the API server, continued after seconds',
+  'damage': 'files of the embedded store are damaged after SIGKILL',
   'full-disk': 'no space left on the disk of the cluster (root)',
   'sync-error': 'fsync and fdatasync of the store fail with EIO (strace)',
   'slow-sync': 'fsync and fdatasync of the store take long (strace)',
@@ -20,9 +17,13 @@ export type FaultKind = keyof typeof faultKinds
 
 export interface Fault {
   readonly kind: FaultKind
+  /** What it controls: two faults at the same time have no part in common. */
+  readonly parts: readonly TargetPart[]
   /** Resolves, when the fault is there, with the function that ends it. */
   readonly inject: (random: SeededRandom) => Promise<Heal>
 }
+
+export type TargetPart = 'api-server' | 'member' | 'syncs' | 'disk' | 'network'
 
 /** Resolves when everything runs again. */
 export type Heal = () => Promise<void>
@@ -33,28 +34,59 @@ export interface MissingFault {
   readonly reason: string
 }
 
+/** Faults that overlap. */
+export interface FaultGroup {
+  /** Before the first fault, without any. */
+  readonly quietMs: number
+  readonly faults: readonly PlannedFault[]
+}
+
 export interface PlannedFault {
   readonly fault: Fault
-  /** Before the fault, without any. */
-  readonly quietMs: number
+  /** After the first fault of the group, and before its end. */
+  readonly delayMs: number
   readonly lengthMs: number
 }
 
-/**
- * Endless. Each kind comes once before one comes again, so that short runs have all of them.
- */
+/** Endless. Each kind comes once before one comes again, so that short runs have all of them. */
 export function* planFaults(
   faults: readonly Fault[],
   random: SeededRandom,
-): Generator<PlannedFault, void, undefined> {
+): Generator<FaultGroup, void, undefined> {
   for (;;) {
-    for (const fault of shuffle(faults, random)) {
-      const quietMs = quietMsMin + random.integer(quietMsMax - quietMsMin)
-      // Short ones show what is lost in flight, long ones exceed the timeouts of clients and elections.
-      const lengthMs = random.integer(3) === 0 ? random.integer(lengthMsMax) : random.integer(1_000)
-      yield { fault, quietMs, lengthMs }
-    }
+    const waiting = shuffle(faults, random)
+    while (waiting.length > 0) yield planGroup(waiting, random)
   }
+}
+
+/** Takes the faults of a group from `waiting`. */
+function planGroup(waiting: Fault[], random: SeededRandom): FaultGroup {
+  const quietMs = quietMsMin + random.integer(quietMsMax - quietMsMin)
+  const size = groupSizes[random.integer(groupSizes.length)]!
+  const first: PlannedFault = { fault: waiting.shift()!, delayMs: 0, lengthMs: drawLengthMs(random) }
+  const group = [first]
+  for (let index = 0; index < waiting.length && group.length < size;) {
+    const fault = waiting[index]!
+    if (group.some(other => sharesPart(other.fault, fault))) {
+      index++
+      continue
+    }
+    waiting.splice(index, 1)
+    group.push({ fault, delayMs: random.integer(first.lengthMs), lengthMs: drawLengthMs(random) })
+  }
+  return { quietMs, faults: group }
+}
+
+/** Half of all faults come alone: what they cause is easier to explain. */
+const groupSizes = [1, 1, 1, 2, 2, 3]
+
+function sharesPart(left: Fault, right: Fault): boolean {
+  return left.parts.some(part => right.parts.includes(part))
+}
+
+/** Short ones show what is lost in flight, long ones exceed the timeouts of clients and elections. */
+function drawLengthMs(random: SeededRandom): number {
+  return 1 + (random.integer(3) === 0 ? random.integer(lengthMsMax) : random.integer(1_000))
 }
 
 const quietMsMin = 500

@@ -15,7 +15,7 @@ import {
 } from '#/simulation/recording/recorded-clients.ts'
 import { ClientNodeClient } from './clients/client-node-client.ts'
 import { K8tsClient } from './clients/k8ts-client.ts'
-import { planFaults, type Fault } from './faults.ts'
+import { planFaults, type Fault, type PlannedFault } from './faults.ts'
 import { readHistory } from './history-file.ts'
 import { Recorder } from './recorder.ts'
 import { describeProgress, describeReport } from './report.ts'
@@ -101,6 +101,7 @@ interface SessionOptions extends RunOptions {
 class Session {
   readonly #options: SessionOptions
   readonly #recorded: RecordedClients
+  #faultCount = 0
 
   constructor(options: SessionOptions) {
     this.#options = options
@@ -151,19 +152,27 @@ class Session {
   }
 
   async #injectFaults(over: AbortSignal): Promise<void> {
-    const { target, request, recorder, print } = this.#options
+    const { target, request, print } = this.#options
     const faults = chooseFaults(target, request, print)
     if (faults.length === 0) return
     const random = this.#random('faults')
-    for (const { fault, quietMs, lengthMs } of planFaults(faults, random)) {
-      await sleepUntilAborted(quietMs, over)
+    for (const group of planFaults(faults, random)) {
+      await sleepUntilAborted(group.quietMs, over)
       if (over.aborted) return
-      const startMs = recorder.nowMs()
-      const heal = await fault.inject(random)
-      await sleepUntilAborted(lengthMs, over)
-      await heal()
-      recorder.write({ type: 'fault', kind: fault.kind, startMs, endMs: recorder.nowMs() })
+      await Promise.all(group.faults.map(planned => this.#injectFault(planned, over)))
     }
+  }
+
+  async #injectFault({ fault, delayMs, lengthMs }: PlannedFault, over: AbortSignal): Promise<void> {
+    const { recorder } = this.#options
+    // Of its own, since the order in which overlapping faults draw depends on time.
+    const random = this.#random(`${fault.kind} ${this.#faultCount++}`)
+    await sleepUntilAborted(delayMs, over)
+    const startMs = recorder.nowMs()
+    const heal = await fault.inject(random)
+    await sleepUntilAborted(lengthMs, over)
+    await heal()
+    recorder.write({ type: 'fault', kind: fault.kind, startMs, endMs: recorder.nowMs() })
   }
 }
 

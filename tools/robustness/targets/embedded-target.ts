@@ -44,7 +44,7 @@ export async function startEmbeddedTarget(options: TargetOptions): Promise<Targe
       killFault('kill', [server]),
       stopFault('stop', [server]),
       ...(isIsolated ? [fullDisk(disk, kubeconfigOf(dataFolder))] : []),
-      ...syncFaults([server]),
+      ...syncFaults('api-server', [server]),
     ],
     missingFaults: [...(isIsolated ? [] : [missingDisk]), ...missingSyncFaults()],
     [Symbol.asyncDispose]: () => started.disposeAsync(),
@@ -60,6 +60,7 @@ const missingDisk: MissingFault = { kind: 'full-disk', reason: 'a disk of its ow
 function fullDisk(disk: string, kubeconfig: string): Fault {
   return {
     kind: 'full-disk',
+    parts: ['disk'],
     inject: async () => {
       for (let attempt = 1; !isShrunk(disk); attempt++) {
         if (attempt === shrinkAttemptsMax) throw new Error(`${disk} cannot be made smaller`)

@@ -71,7 +71,7 @@ export async function startEtcdTarget(options: TargetOptions): Promise<Target> {
       killFault('kill-member', members),
       stopFault('stop-member', members),
       ...(network ? [partition(network, { memberHosts, serverHosts })] : []),
-      ...syncFaults(members),
+      ...syncFaults('member', members),
     ],
     missingFaults: [missingDisk, ...(isIsolated ? [] : [missingPartition]), ...missingSyncFaults()],
     [Symbol.asyncDispose]: () => started.disposeAsync(),
@@ -138,6 +138,7 @@ interface Groups {
 function partition(network: HostNetwork, { memberHosts, serverHosts }: Groups): Fault {
   return {
     kind: 'partition',
+    parts: ['network'],
     inject: async random => {
       const member = draw(memberHosts, random)
       const server = draw(serverHosts, random)

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { openSync, closeSync } from 'node:fs'
+import { closeSync, existsSync, openSync, statSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface ServerProcessOptions {
@@ -11,6 +12,12 @@ export interface ServerProcessOptions {
   readonly logFile: string
   /** Polled after a start until it is true. */
   readonly isReady: () => Promise<boolean>
+}
+
+export interface ProcessEnd {
+  /** Undefined when it was killed by a signal. */
+  readonly code: number | undefined
+  readonly output: string
 }
 
 /** A program that is killed and started again. It is terminated with this process in any case. */
@@ -32,16 +39,21 @@ export class ServerProcess implements AsyncDisposable {
     return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null
   }
 
+  /** Resolves with the id of the process, as soon as there is one. */
+  async running(): Promise<number> {
+    while (!this.isRunning) await sleep(pollMs)
+    return this.pid
+  }
+
   /** Starts it, and again if it exits before it is ready. */
   async start(): Promise<void> {
-    const { name, isReady, logFile } = this.#options
     const deadlineMs = performance.now() + startMsMax
-    this.#spawn()
-    while (!(await isReady())) {
-      if (performance.now() > deadlineMs) throw new Error(`${name} does not become ready: see ${logFile}`)
-      await sleep(pollMs)
-      if (!this.isRunning) this.#spawn()
-    }
+    while ((await this.#startUntil(deadlineMs)) !== undefined) await sleep(pollMs)
+  }
+
+  /** Starts it once. Resolves when it is ready, or with its end if it exits before. */
+  startOnce(): Promise<ProcessEnd | undefined> {
+    return this.#startUntil(performance.now() + startMsMax)
   }
 
   async kill(): Promise<void> {
@@ -63,6 +75,20 @@ export class ServerProcess implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.kill()
+  }
+
+  async #startUntil(deadlineMs: number): Promise<ProcessEnd | undefined> {
+    const { name, isReady, logFile } = this.#options
+    const outputAt = existsSync(logFile) ? statSync(logFile).size : 0
+    this.#spawn()
+    while (!(await isReady())) {
+      if (performance.now() > deadlineMs) throw new Error(`${name} does not become ready: see ${logFile}`)
+      await sleep(pollMs)
+      if (this.isRunning) continue
+      const output = (await readFile(logFile)).subarray(outputAt).toString()
+      return { code: this.#child?.exitCode ?? undefined, output }
+    }
+    return undefined
   }
 
   #spawn(): void {
