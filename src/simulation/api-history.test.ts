@@ -60,8 +60,12 @@ function countsOf(record: HistoryRecord): readonly string[] {
       return [`watch ${record.end}`, ...record.events.map(({ type }) => type)]
     case 'fault':
       return [record.kind]
+    case 'expired-list':
+      return ['list expired']
     case 'run':
     case 'informer':
+    case 'epoch':
+    case 'violation':
       return []
   }
 }

@@ -43,9 +43,13 @@ function describeRecord(record: HistoryRecord): string | undefined {
       const { client, afterRevision, end, events } = record
       return `${client}: watch after ${afterRevision} ${end} at ${events.at(-1)?.revision ?? afterRevision}`
     }
+    case 'expired-list':
+      return `${record.client}: list expired`
     case 'run':
     case 'informer':
     case 'fault':
+    case 'epoch':
+    case 'violation':
       return undefined
   }
 }

@@ -367,3 +367,110 @@ test('a watcher begins before its position again, also after 410 and a list', ()
     8-9 w list = 9: k=v3@9
     10-11 w watch 6: DELETED k v2@8, ADDED k v3@9`)
 })
+
+const repaired = `
+    0-1 a create k v1 = 5
+    0-1 b create m w1 = 6
+    2-3 a update k v2 = 7
+    4-5 b delete m = ok
+    0-6 w watch 4: ADDED k v1@5, ADDED m w1@6, MODIFIED k v2@7
+`
+
+test('a repaired store may have lost what is reported, and continues with what is left', () => {
+  check(`
+    ${repaired}
+    6-7 a update k v3 if 7 = ?
+    8-31 b create m w2 = ?
+    epoch 30 = 1000: k=v1@5 m=w1@6 lost 7-8
+    29-33 c get k = v1@5
+    34-35 c list = 1000: k=v1@5 m=w1@6
+    34-36 w watch 7: expired
+    36-37 w list = 1000: k=v1@5 m=w1@6
+    38-39 a update k v4 if 7 = Conflict
+    40-41 a update k v5 if 5 = 1001
+    42-43 b delete m = ok
+    44-45 b create m w3 = 1003
+    46-47 c final = 1003: k=v5@1001 m=w3@1003
+    37-48 w watch 1000: MODIFIED k v5@1001, DELETED m w1@1002, ADDED m w3@1003
+    informer i: k=v5@1001 m=w3@1003
+  `)
+})
+
+test('a restored snapshot has the objects of its revision', () => {
+  const end = '40-41 c final = 1000: k=v1@5 m=w1@6\n 42-43 w list = 1000: k=v1@5 m=w1@6'
+  check(`${repaired}\n epoch 30 of 6 = 1000: k=v1@5 m=w1@6 lost 7-1000\n ${end}`)
+  const other = end.replaceAll(' m=w1@6', '')
+  check(
+    `${repaired}\n epoch 30 of 6 = 1000: k=v1@5 lost 7-1000\n ${other}`,
+    /list of the snapshot at 6 has m absent/,
+  )
+})
+
+test('a repaired store that has lost more than is reported', () => {
+  const reported = /has less than is reported: acknowledged write is lost: k is/
+  const end = (objects: string): string => `40-41 c final = 1000:${objects}\n 42-43 w list = 1000:${objects}`
+  check(`${repaired}\n epoch 30 = 1000: k=v1@5 lost 6-6\n ${end(' k=v1@5')}`, reported)
+  check(`${repaired}\n epoch 30 = 1000: lost 6-7\n ${end('')}`, reported)
+  check(`${repaired}\n epoch 30 = 1000: lost 5-7\n ${end('')}`)
+})
+
+test('a loss after a repair is not excused by it', () => {
+  check(
+    `
+    ${repaired}
+    epoch 30 = 1000: k=v1@5 lost 7-7
+    31-32 a update k v3 = 1001
+    33-34 b get k = v1@5
+    40-41 c final = 1001: k=v1@5
+    42-43 w list = 1001: k=v1@5
+  `,
+    unordered,
+    /list of \w at 1001 has k v1 at 5/,
+    /^acknowledged write is lost: k is v1 at 5 at the end/,
+  )
+})
+
+test('an object appears that neither the repaired store has nor a later write', () => {
+  check(
+    `
+    ${repaired}
+    epoch 30 = 1000: k=v1@5 lost 7-7
+    31-32 b get k = v2@7
+    33-34 b list = 1000: k=v1@5 m=w1@6
+  `,
+    unordered,
+    /list of b at 1000 has m w1 at 6, but it was absent/,
+  )
+})
+
+test('a repaired store that gives revisions again', () => {
+  check(
+    `
+    ${repaired}
+    epoch 30 = 6: k=v1@5 lost 7-7
+    31-32 a update k v3 = 7
+  `,
+    /gives revisions again/,
+    /revision 7 is two different writes/,
+    /revisions contradict real time/,
+    unordered,
+    /watch of w after 4/,
+  )
+})
+
+test('a watch that goes on across a repair', () => {
+  const later = '31-32 a update k v3 = 1001'
+  const goesOn = /watch of w after 7 goes on after the store was replaced at 1000/
+  check(
+    `${repaired}\n epoch 30 = 1000: k=v1@5 lost 7-7\n ${later}\n 31-40 w watch 7: MODIFIED k v3@1001`,
+    goesOn,
+    // The watch has not shown the deletion that was lost.
+    unordered,
+  )
+  check(`${repaired}\n epoch 30 = 1000: k=v1@5 lost 7-7\n ${later}\n 31-40 w watch 7:`, goesOn)
+})
+
+test('what the tool itself has seen', () => {
+  const text = 'the start was refused without a reason'
+  assert.deepEqual(checkHistory([{ type: 'violation', text }]).violations, [text])
+})

@@ -1,6 +1,7 @@
 /** Checks a whole history: revisions, watches, and linearizability for each object. */
 import { checkRevisions } from './check-revisions.ts'
 import { checkWatches } from './check-watches.ts'
+import type { Epoch, Epochs } from './epochs.ts'
 import {
   describeOperation,
   type HistoryRecord,
@@ -22,43 +23,65 @@ export interface Verdict {
 
 export function checkHistory(history: readonly HistoryRecord[], bounds?: SearchBounds): Verdict {
   const log = new RevisionLog(history)
-  const violations = [...checkRevisions(history, log), ...checkWatches(history, log)]
-  const undecided: string[] = []
-  for (const [key, operations] of operationsByKey(history, log)) {
-    const model = objectModelOf(revision => log.writesAfter(key, revision))
-    const result = linearize(model, operations, bounds)
-    if (result.type === 'violation') violations.push(describeStuck(key, result.stuck))
-    if (result.type === 'undecided') undecided.push(key)
+  const reported = history.flatMap(record => (record.type === 'violation' ? [record.text] : []))
+  const violations = [...reported, ...checkRevisions(history, log), ...checkWatches(history, log)]
+  const undecided = new Set<string>()
+  for (const [{ revision, objects }, byKey] of operationsByEpoch(history, log)) {
+    for (const [key, operations] of byKey) {
+      const version = Object.hasOwn(objects, key) ? objects[key] : undefined
+      const model = objectModelOf(after => log.writesAfter(key, after), { version, revision })
+      const result = linearize(model, operations, bounds)
+      if (result.type === 'violation') violations.push(describeStuck(key, result.stuck))
+      if (result.type === 'undecided') undecided.add(key)
+    }
   }
-  return { violations, undecided }
+  return { violations, undecided: [...undecided] }
 }
 
-type ByKey = ReadonlyMap<string, readonly TimedOperation<PlacedOperation>[]>
+type OperationsByKey = Map<string, TimedOperation<PlacedOperation>[]>
 
 /**
  * Operations on different objects are independent, so that each object is checked alone (locality of
  * linearizability). A consistent list is a read of every object.
  */
-function operationsByKey(history: readonly HistoryRecord[], log: RevisionLog): ByKey {
-  const byKey = new Map<string, TimedOperation<PlacedOperation>[]>()
+function operationsByEpoch(
+  history: readonly HistoryRecord[],
+  log: RevisionLog,
+): ReadonlyMap<Epoch, OperationsByKey> {
+  const { epochs } = log
+  const byEpoch = new Map<Epoch, OperationsByKey>(epochs.all.map(epoch => [epoch, new Map()]))
   const order = new WriteOrder(history, log)
+  const keys = new Set<string>()
   for (const record of history) {
     if (record.type !== 'operation' || record.isStale) continue
+    keys.add(record.key)
     const timed = timedOperation(record, log, order)
-    if (timed !== undefined) byKey.getOrInsertComputed(record.key, () => []).push(timed)
+    for (const epoch of timed === undefined ? [] : epochsOf(timed, epochs))
+      byEpoch
+        .get(epoch)!
+        .getOrInsertComputed(record.key, () => [])
+        .push(timed!)
   }
   for (const record of history) {
     if (record.type !== 'list' || record.match !== 'consistent') continue
     const { client, callMs, returnMs, revision, objects } = record
     const revisionBelow = Math.min(revision + 1, order.revisionBelow(returnMs))
-    for (const [key, ofKey] of byKey) {
+    const byKey = byEpoch.get(epochs.ofReturn(returnMs))!
+    for (const key of keys) {
       const version = Object.hasOwn(objects, key) ? objects[key] : undefined
       const read = readOperation({ client: `${client} (list)`, key, callMs, returnMs }, version)
       const operation = { ...read, revisionBelow, listRevision: revision }
-      ofKey.push({ operation, callMs, returnMs, isOptional: false })
+      byKey.getOrInsertComputed(key, () => []).push({ operation, callMs, returnMs, isOptional: false })
     }
   }
-  return byKey
+  return byEpoch
+}
+
+function epochsOf({ operation, isOptional }: TimedOperation<Operation>, epochs: Epochs): readonly Epoch[] {
+  if (isOptional) return epochs.ofUnknown(operation)
+  const { verb, outcome, returnMs } = operation
+  const isWrite = verb !== 'get' && outcome.type === 'ok' && outcome.version !== undefined
+  return [isWrite ? epochs.ofRevision(outcome.version.revision) : epochs.ofReturn(returnMs)]
 }
 
 function readOperation(

@@ -5,6 +5,7 @@
 import {
   describeOperation,
   describeVersion,
+  type EpochRecord,
   type HistoryRecord,
   type Listing,
   type Objects,
@@ -17,13 +18,53 @@ import type { LoggedWrite, RevisionLog } from './revision-log.ts'
 export function checkRevisions(history: readonly HistoryRecord[], log: RevisionLog): string[] {
   const operations = history.filter(record => record.type === 'operation')
   const listings = history.filter(record => record.type === 'list')
+  const answered = operations.filter(({ returnMs }) => returnMs > log.epochs.last.startMs)
   return [
     ...log.contradictions,
     ...checkValues(operations, log),
     ...checkRealTime(operations, listings),
     ...listings.flatMap(listing => checkListing(listing, log)),
-    ...listings.filter(({ isFinal }) => isFinal).flatMap(final => checkFinal(final, operations)),
+    ...listings.filter(({ isFinal }) => isFinal).flatMap(final => checkFinal(final, answered)),
+    ...log.epochs.all.flatMap(({ record }) => (record ? checkEpoch(record, operations, log) : [])),
     ...checkInformers(history),
+  ]
+}
+
+/** Nothing is lost that is not reported as lost, and no revision is given again. */
+function checkEpoch(record: EpochRecord, operations: readonly Operation[], log: RevisionLog): string[] {
+  const { startMs, revision, objects, lost, snapshotRevision } = record
+  const { all } = log.epochs
+  const before = all[all.findIndex(epoch => epoch.record === record) - 1]!
+  const isLost = (operation: Operation): boolean =>
+    lost.some(({ after, last }) => after < revisionOf(operation) && revisionOf(operation) <= last)
+  const earlier = operations.filter(({ callMs, returnMs, outcome }) => {
+    return returnMs < startMs || (outcome.type === 'unknown' && callMs < startMs)
+  })
+  const again = earlier.filter(each => revisionOf(each) > revision)
+  const kept = earlier.filter(each => each.returnMs > before.startMs && !isLost(each))
+  const name = `the store that continues at ${revision}`
+  const losses = [...Map.groupBy(kept, ({ key }) => key)].flatMap(([key, ofKey]) => {
+    const version = Object.hasOwn(objects, key) ? objects[key] : undefined
+    return version === undefined ? checkAbsent(key, ofKey) : checkNewest(key, version, ofKey)
+  })
+  const restored: Listing[] =
+    snapshotRevision === undefined
+      ? []
+      : [
+          {
+            type: 'list',
+            client: 'the snapshot',
+            match: 'any',
+            callMs: startMs,
+            returnMs: startMs,
+            revision: snapshotRevision,
+            objects,
+          },
+        ]
+  return [
+    ...again.map(each => `${name} gives revisions again: ${describeOperation(each)}`),
+    ...losses.map(each => `${name} has less than is reported: ${each}`),
+    ...restored.flatMap(listing => checkListing(listing, log)),
   ]
 }
 
@@ -136,13 +177,15 @@ function checkAbsent(key: string, operations: readonly Operation[]): string[] {
     : [`acknowledged write is lost: ${key} is absent at the end: ${describeOperation(last)}`]
 }
 
-function checkPresent(key: string, version: Version, operations: readonly Operation[]): string[] {
-  const violations: string[] = []
+function checkNewest(key: string, version: Version, operations: readonly Operation[]): string[] {
   const last = lastAcknowledged(operations)
-  if (last !== undefined && revisionOf(last) > version.revision) {
-    const end = `${key} is ${describeVersion(version)} at the end`
-    violations.push(`acknowledged write is lost: ${end}: ${describeOperation(last)}`)
-  }
+  if (last === undefined || revisionOf(last) <= version.revision) return []
+  const end = `${key} is ${describeVersion(version)} at the end`
+  return [`acknowledged write is lost: ${end}: ${describeOperation(last)}`]
+}
+
+function checkPresent(key: string, version: Version, operations: readonly Operation[]): string[] {
+  const violations = checkNewest(key, version, operations)
   const writer = operations.find(({ value }) => value === version.value)
   const deletion = operations.find(
     ({ verb, outcome, callMs }) =>

@@ -14,6 +14,7 @@ export function checkWatches(history: readonly HistoryRecord[], log: RevisionLog
       ...checkOrder(session),
       ...checkCompleteness(session, all),
       ...checkTypes(session, log),
+      ...checkEpochs(session, log),
     ]),
     ...checkResumption(history),
     ...checkProgress(history, sessions),
@@ -69,6 +70,18 @@ function checkTypes(session: WatchSession, log: RevisionLog): string[] {
     return [
       `${nameOf(session)} has ${describeEvent(event)} of an object that was ${state} at ${before.revision}`,
     ]
+  })
+}
+
+/** The server tells a watcher to list again when it may have lost writes that the watcher has seen. */
+function checkEpochs(session: WatchSession, log: RevisionLog): string[] {
+  const { after, last } = rangeOf(session)
+  return log.epochs.all.flatMap(({ startMs, revision }) => {
+    const isAcross = after < revision && last > revision
+    const isAccepted = after < revision && session.callMs > startMs && session.end === 'closed'
+    return isAcross || isAccepted
+      ? [`${nameOf(session)} goes on after the store was replaced at ${revision}`]
+      : []
   })
 }
 

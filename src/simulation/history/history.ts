@@ -3,7 +3,16 @@
  * milliseconds of one monotonic clock, revisions are resourceVersions. Histories of real processes
  * (`npm run robustness`) and of simulated ones have the same format and the same checks.
  */
-export type HistoryRecord = RunRecord | Operation | Listing | WatchSession | InformerState | FaultRecord
+export type HistoryRecord =
+  | RunRecord
+  | Operation
+  | Listing
+  | ExpiredList
+  | WatchSession
+  | InformerState
+  | FaultRecord
+  | EpochRecord
+  | ViolationRecord
 
 export interface RunRecord {
   readonly type: 'run'
@@ -74,6 +83,12 @@ export interface Listing extends Interval {
 
 export type Objects = Readonly<Record<string, Version>>
 
+/** A list, or one of its pages, that was answered with 410: its revision is compacted. */
+export interface ExpiredList extends Interval {
+  readonly type: 'expired-list'
+  readonly client: string
+}
+
 /** One watch request. A watcher that continues begins the next one after the last revision of this one. */
 export interface WatchSession {
   readonly type: 'watch'
@@ -102,6 +117,33 @@ export interface FaultRecord {
   readonly kind: string
   readonly startMs: number
   readonly endMs: number
+}
+
+/** The store was replaced while no server ran: by a repair of what was damaged, or from a snapshot. */
+export interface EpochRecord {
+  readonly type: 'epoch'
+  /** Before the server was started again. */
+  readonly startMs: number
+  /** The store continues after this revision. */
+  readonly revision: number
+  /** The objects with which it continues. */
+  readonly objects: Objects
+  /** Acknowledged writes that are reported as lost, or may be so. */
+  readonly lost: readonly RevisionRange[]
+  /** The objects are those of a snapshot of this revision. */
+  readonly snapshotRevision?: number
+}
+
+/** Revisions after `after`, up to `last`. */
+export interface RevisionRange {
+  readonly after: number
+  readonly last: number
+}
+
+/** Something that the tool itself has seen and that must not happen. */
+export interface ViolationRecord {
+  readonly type: 'violation'
+  readonly text: string
 }
 
 /** One line for messages. */

@@ -39,9 +39,12 @@ export interface KnownWrites {
  */
 export function objectModelOf(
   writesAfter: (revision: number) => KnownWrites,
+  { version, revision }: FirstState = { version: undefined, revision: 0 },
 ): Model<ObjectState, PlacedOperation> {
+  const { value, revision: revisionMin = 0 } = version ?? {}
   return {
     ...objectModel,
+    initial: { value, revisionMin, isExact: true, quietUntil: revision },
     step: (state, operation) => {
       const { revisionBelow = Infinity, listRevision } = operation
       const after = step(state, operation, writesAfter)
@@ -51,8 +54,14 @@ export function objectModelOf(
   }
 }
 
-const objectModel: Omit<Model<ObjectState, PlacedOperation>, 'step'> = {
-  initial: { value: undefined, revisionMin: 0, isExact: true, quietUntil: 0 },
+/** The object before the first operation. */
+export interface FirstState {
+  readonly version: Version | undefined
+  /** All writes have a higher revision. */
+  readonly revision: number
+}
+
+const objectModel: Omit<Model<ObjectState, PlacedOperation>, 'initial' | 'step'> = {
   describe: ({ value, revisionMin, isExact, quietUntil = 0 }) => {
     const version = `${value ?? 'absent'} at ${revisionMin}${isExact ? '' : ' or later'}`
     return quietUntil > revisionMin ? `${version}, until ${quietUntil}` : version

@@ -2,7 +2,8 @@
  * All writes that a history shows, by their revision: those that were acknowledged, and those that a read or a watch
  * has seen. Where two records disagree about a revision, one of them is wrong.
  */
-import type { HistoryRecord, Objects, WatchSession } from './history.ts'
+import { Epochs } from './epochs.ts'
+import type { HistoryRecord, Objects, RevisionRange, WatchSession } from './history.ts'
 import type { KnownWrites } from './object-model.ts'
 
 export interface LoggedWrite {
@@ -19,10 +20,12 @@ export class RevisionLog {
   readonly #byKey = new Map<string, LoggedWrite[]>()
   readonly #byValue = new Map<string, LoggedWrite>()
   readonly #covered: readonly RevisionRange[]
+  readonly epochs: Epochs
   /** Records that contradict each other. */
   readonly contradictions: readonly string[]
 
   constructor(history: readonly HistoryRecord[]) {
+    this.epochs = new Epochs(history)
     const contradictions = new Set<string>()
     for (const write of writesIn(history)) {
       const known = this.#writes.get(write.revision)
@@ -53,10 +56,14 @@ export class RevisionLog {
     return this.#byValue.get(`${key} ${value}`)
   }
 
-  /** The last write of a key up to this revision. */
+  /** The last write of a key up to this revision, without those that were lost before the epoch of the revision. */
   lastOf(key: string, revision: number): LoggedWrite | undefined {
     const writes = this.ofKey(key)
-    return writes[firstIndexAfter(writes, revision) - 1]
+    const last = writes[firstIndexAfter(writes, revision) - 1]
+    const epoch = this.epochs.ofRevision(revision)
+    if (last !== undefined && last.revision > epoch.revision) return last
+    if (!Object.hasOwn(epoch.objects, key)) return undefined
+    return { ...epoch.objects[key]!, key, source: epochSource }
   }
 
   /** What watches have shown of a key after this revision. */
@@ -69,7 +76,9 @@ export class RevisionLog {
 
   /** True if a watch has shown all writes after `from` up to `to`, so that none is missing here. */
   isCovered(from: number, to: number): boolean {
-    return from >= to || this.#covered.some(range => range.after <= from && to <= range.last)
+    // All objects are known with which an epoch begins.
+    const after = Math.max(from, this.epochs.ofRevision(to).revision)
+    return after >= to || this.#covered.some(range => range.after <= after && to <= range.last)
   }
 
   /** The revision up to which watches have shown all writes after this one. */
@@ -98,12 +107,6 @@ export function firstIndexAfter(writes: readonly LoggedWrite[], revision: number
     else high = middle
   }
   return low
-}
-
-/** Revisions after `after`, up to `last`. */
-export interface RevisionRange {
-  readonly after: number
-  readonly last: number
 }
 
 /** What a watch has shown completely. */
@@ -141,12 +144,19 @@ function* writesIn(history: readonly HistoryRecord[]): Generator<LoggedWrite, vo
           yield { key, revision, value: event.type === 'DELETED' ? undefined : value, source }
         }
         break
+      case 'epoch':
+        yield* objectsOf(record.objects, epochSource)
+        break
       case 'run':
       case 'fault':
+      case 'expired-list':
+      case 'violation':
         break
     }
   }
 }
+
+const epochSource = 'the replaced store'
 
 function* objectsOf(objects: Objects, source: string): Generator<LoggedWrite, void, undefined> {
   for (const [key, version] of Object.entries(objects)) yield { ...version, key, source }

@@ -8,6 +8,8 @@
  *     0-10 a list = 7: k=v1@5 m=v2@6       `list any`, `list exact 7`, `list not-older-than 7`, `final`
  *     0-10 w watch 4: ADDED k v1@5, BOOKMARK 9     with ` expired` at the end if it ended so
  *     informer i: k=v1@5
+ *     epoch 20 = 1000: k=v1@5 lost 6-9     a repair before time 20; the store continues at 1000
+ *     epoch 20 of 5 = 1000: k=v1@5 lost 6-1000     a snapshot of revision 5 was restored
  */
 import assert from 'node:assert/strict'
 import type {
@@ -16,6 +18,7 @@ import type {
   Listing,
   Objects,
   Outcome,
+  RevisionRange,
   Verb,
   Version,
   WatchedEvent,
@@ -32,6 +35,18 @@ export function historyOf(text: string): HistoryRecord[] {
 function recordOf(line: string): HistoryRecord {
   const informer = /^informer (\w+):(.*)$/.exec(line)
   if (informer) return { type: 'informer', client: informer[1]!, objects: objectsOf(informer[2]!) }
+  const epoch = /^epoch (\d+)(?: of (\d+))? = (\d+):(.*?)(?: lost (.*))?$/.exec(line)
+  if (epoch) {
+    const [, start, snapshot, revision, objects = '', lost = ''] = epoch
+    return {
+      type: 'epoch',
+      startMs: Number(start),
+      revision: Number(revision),
+      objects: objectsOf(objects),
+      lost: words(lost, ',').map(rangeOf),
+      ...(snapshot !== undefined && { snapshotRevision: Number(snapshot) }),
+    }
+  }
   const [, call, end, client = '', rest = ''] = /^(\d+)-(\d+) (\w+) (.*)$/.exec(line) ?? []
   assert.ok(call !== undefined && end !== undefined, line)
   const at = { client, callMs: Number(call), returnMs: Number(end) }
@@ -67,6 +82,11 @@ function recordOf(line: string): HistoryRecord {
     ...(expected !== undefined && { expectedRevision: Number(expected) }),
     outcome: outcomeOf(outcome, value),
   }
+}
+
+function rangeOf(text: string): RevisionRange {
+  const [first, last] = text.split('-')
+  return { after: Number(first) - 1, last: Number(last) }
 }
 
 function outcomeOf(text: string, value: string | undefined): Outcome {
