@@ -112,7 +112,7 @@ ${repaired.keptIn ? `the damaged store is in ${repaired.keptIn}\n` : ''}`)
   return 0
 }
 
-function describeLoss({ revisions, keys, keptCount }: Loss): string {
+function describeLoss({ revisions, keys, compacted, keptCount }: Loss): string {
   const lines = revisions.map(({ first, last }) =>
     first === last ? `lost: revision ${first}\n` : `lost: revisions ${first} to ${last}\n`,
   )
@@ -121,8 +121,8 @@ function describeLoss({ revisions, keys, keptCount }: Loss): string {
       newestIntact === undefined ? 'no other revision is left' : `revision ${newestIntact} is left`
     lines.push(`lost: ${key} at revision ${revision}; ${instead}\n`)
   }
-  if (lines.length === 0)
-    lines.push('lost: nothing that is known; losses before the last compaction leave no trace\n')
+  if (lines.length === 0) lines.push('lost: nothing that is known\n')
+  if (compacted > 0) lines.push(`losses up to revision ${compacted}, which was compacted, leave no trace\n`)
   return `${lines.join('')}intact: ${keptCount} keys\n`
 }
 

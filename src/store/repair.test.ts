@@ -39,6 +39,7 @@ test('the loss of a repair is the gaps in the revisions and the keys of damaged 
       ({ key, revision, newestIntact }) => `${key}@${revision}<${newestIntact ?? 'none'}`,
     )
     assert.equal([...gaps, ...keys, `kept ${loss.keptCount}`].join(' '), expected, found)
+    assert.equal(loss.compacted, compacted)
   }
   check('2a 3b 4c', { mark: 4 }, 'kept 3')
   check('2a 3b 4c', { mark: 9 }, '5-9 kept 3')

@@ -14,6 +14,8 @@ export interface Loss {
   readonly revisions: readonly RevisionRange[]
   /** Keys of damaged records. */
   readonly keys: readonly LostKey[]
+  /** Lost revisions up to this one leave no trace but damaged records. */
+  readonly compacted: number
   /** Number of objects that are intact. */
   readonly keptCount: number
 }
@@ -79,7 +81,7 @@ async function inspect(
   return { damages: view.log.damages, isMissing: view.log.storeId === undefined }
 }
 
-/** `log` is what was salvaged. Losses before the compacted revision have no trace but damaged records. */
+/** `log` is what was salvaged. */
 export function assessLoss(
   log: Pick<LogContent, 'versions' | 'compacted' | 'mark' | 'damagedRecords'>,
 ): Loss {
@@ -91,7 +93,7 @@ export function assessLoss(
     .filter(({ revision }) => !found.has(revision))
     .map(({ key, revision }) => ({ key, revision, newestIntact: newest.get(key) }))
   const revisions = gapsIn(found, { after: Math.max(compacted, 1), until: mark?.revision ?? 0 })
-  return { revisions, keys, keptCount: kept.length }
+  return { revisions, keys, compacted, keptCount: kept.length }
 }
 
 function gapsIn(
