@@ -26,7 +26,14 @@ export interface Fault {
 export type TargetPart = 'api-server' | 'member' | 'syncs' | 'disk' | 'network'
 
 /** Resolves when everything runs again. */
-export type Heal = () => Promise<void>
+export type Heal = () => Promise<FaultDetails | void>
+
+export interface FaultDetails {
+  /** What exactly was done. */
+  readonly what: string
+  /** How it ended, in a word or two. */
+  readonly outcome: string
+}
 
 /** A fault that this machine or target cannot have. */
 export interface MissingFault {
@@ -93,7 +100,7 @@ const quietMsMin = 500
 const quietMsMax = 3_000
 const lengthMsMax = 6_000
 
-function shuffle<T>(items: readonly T[], random: SeededRandom): T[] {
+export function shuffle<T>(items: readonly T[], random: SeededRandom): T[] {
   const shuffled = [...items]
   for (let last = shuffled.length - 1; last > 0; last--) {
     const drawn = random.integer(last + 1)

@@ -10,6 +10,9 @@ export interface Tally {
   readonly watchedEvents: number
   /** Longest time in which no write was acknowledged. */
   readonly longestUnavailableMs: number
+  readonly expiredWatches: number
+  readonly expiredLists: number
+  /** By kind, and by outcome if there are several. */
   readonly faults: Readonly<Record<string, number>>
 }
 
@@ -21,6 +24,8 @@ export class Recorder implements HistoryRecorder, AsyncDisposable {
   #acknowledgedWrites = 0
   #unknownOutcomes = 0
   #watchedEvents = 0
+  #expiredWatches = 0
+  #expiredLists = 0
   #lastAcknowledgedMs: number | undefined
   #longestUnavailableMs = 0
 
@@ -34,9 +39,24 @@ export class Recorder implements HistoryRecorder, AsyncDisposable {
 
   write(record: HistoryRecord | CallRecord): void {
     this.#writer.write(record)
-    if (record.type === 'operation') this.#count(record)
-    if (record.type === 'watch') this.#watchedEvents += record.events.length
-    if (record.type === 'fault') this.#faults[record.kind] = (this.#faults[record.kind] ?? 0) + 1
+    switch (record.type) {
+      case 'operation':
+        this.#count(record)
+        break
+      case 'watch':
+        this.#watchedEvents += record.events.length
+        if (record.end === 'expired') this.#expiredWatches++
+        break
+      case 'expired-list':
+        this.#expiredLists++
+        break
+      case 'fault': {
+        const { kind, outcome } = record
+        const name = outcome === undefined ? kind : `${kind} (${outcome})`
+        this.#faults[name] = (this.#faults[name] ?? 0) + 1
+        break
+      }
+    }
   }
 
   tally(): Tally {
@@ -45,6 +65,8 @@ export class Recorder implements HistoryRecorder, AsyncDisposable {
       acknowledgedWrites: this.#acknowledgedWrites,
       unknownOutcomes: this.#unknownOutcomes,
       watchedEvents: this.#watchedEvents,
+      expiredWatches: this.#expiredWatches,
+      expiredLists: this.#expiredLists,
       longestUnavailableMs: this.#longestUnavailableMs,
       faults: this.#faults,
     }

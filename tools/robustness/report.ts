@@ -26,11 +26,13 @@ export interface Report {
 
 export function describeReport({ tally, verdict, checkMs, historyFile }: Report): string[] {
   const { operations, acknowledgedWrites, unknownOutcomes, watchedEvents, longestUnavailableMs } = tally
+  const { expiredWatches, expiredLists } = tally
   const total = Object.values(tally.faults).reduce((sum, each) => sum + each, 0)
   return [
     `operations            ${operations}, ${unknownOutcomes} of unknown outcome`,
     `acknowledged writes   ${acknowledgedWrites}`,
     `watched events        ${watchedEvents}`,
+    `expired (410)         ${expiredWatches} watches, ${expiredLists} lists`,
     `faults                ${total} (${describeFaults(tally.faults)})`,
     `longest unavailable   ${(longestUnavailableMs / 1_000).toFixed(1)} s`,
     `checked in            ${(checkMs / 1_000).toFixed(1)} s`,

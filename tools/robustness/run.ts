@@ -7,6 +7,7 @@ import { UsageError } from '#/base/flags.ts'
 import { SeededRandom } from '#/base/seeded-random.ts'
 import { nodePlatform } from '#/platform/node.ts'
 import { checkHistory } from '#/simulation/history/check-history.ts'
+import type { HistoryRecorder } from '#/simulation/history/history.ts'
 import {
   NotRecovered,
   RecordedClients,
@@ -42,7 +43,7 @@ export async function run(request: RunRequest, options: RunOptions): Promise<num
   recorder.write({ type: 'run', target: request.target, seed: request.seed })
   print(`target ${request.target}, seed ${request.seed}, ${request.minutes} minutes of load`)
   {
-    await using target = await startTarget(request, options.isIsolated)
+    await using target = await startTarget(request, options.isIsolated, recorder)
     await using clients = await openClients(request, target)
     try {
       await new Session({ request, target, clients, recorder, ...options }).run()
@@ -60,13 +61,17 @@ export async function run(request: RunRequest, options: RunOptions): Promise<num
   return verdict.violations.length + undecided.length === 0 ? 0 : 1
 }
 
-async function startTarget(request: RunRequest, isIsolated: boolean): Promise<Target> {
+async function startTarget(
+  request: RunRequest,
+  isIsolated: boolean,
+  recorder: HistoryRecorder,
+): Promise<Target> {
   if (request.target === 'etcd' && !isEtcdInstalled()) {
     throw new UsageError('--target etcd needs etcd and etcdctl (Debian packages etcd-server and etcd-client)')
   }
   const folder = await mkdtemp(join(tmpdir(), 'k8ts-robustness-'))
   const start = request.target === 'etcd' ? startEtcdTarget : startEmbeddedTarget
-  return start({ folder, logFolder: request.report, isIsolated })
+  return start({ folder, logFolder: request.report, isIsolated, recorder })
 }
 
 interface Clients extends ClientsByRole, AsyncDisposable {}
@@ -171,8 +176,8 @@ class Session {
     const startMs = recorder.nowMs()
     const heal = await fault.inject(random)
     await sleepUntilAborted(lengthMs, over)
-    await heal()
-    recorder.write({ type: 'fault', kind: fault.kind, startMs, endMs: recorder.nowMs() })
+    const details = await heal()
+    recorder.write({ type: 'fault', kind: fault.kind, startMs, endMs: recorder.nowMs(), ...details })
   }
 }
 

@@ -117,6 +117,10 @@ export interface FaultRecord {
   readonly kind: string
   readonly startMs: number
   readonly endMs: number
+  /** What exactly was done. */
+  readonly what?: string
+  /** How it ended, in a word or two. */
+  readonly outcome?: string
 }
 
 /** The store was replaced while no server ran: by a repair of what was damaged, or from a snapshot. */

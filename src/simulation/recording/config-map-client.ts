@@ -2,7 +2,7 @@ import { ApiError, isApiError } from '#/api/errors.ts'
 import { configMaps, namespaces } from '#/api/generated/core/v1-resources.ts'
 import type { ConfigMap } from '#/api/generated/core/v1.ts'
 import type { Stored } from '#/api/metadata.ts'
-import type { Client, ListOptions } from '#/client/client.ts'
+import type { Client, ListOptions, ObjectList } from '#/client/client.ts'
 import { Informer } from '#/client/informer.ts'
 import { TransportError } from '#/client/transport.ts'
 import type { Platform } from '#/platform/platform.ts'
@@ -35,8 +35,13 @@ export class ConfigMapClient implements ObjectClient {
     this.#platform = platform
   }
 
+  /** Unless it exists. */
   async createNamespace(): Promise<void> {
-    await this.#client.create(namespaces, { metadata: { name: namespace } })
+    try {
+      await this.#client.create(namespaces, { metadata: { name: namespace } })
+    } catch (error) {
+      if (!isApiError(error, 'AlreadyExists')) throw error
+    }
   }
 
   async perform(request: ObjectRequest, timeoutMs: number): Promise<Outcome> {
@@ -44,21 +49,17 @@ export class ConfigMapClient implements ObjectClient {
       const object = await this.#within(timeoutMs, signal => this.#send(request, signal))
       return object === undefined ? { type: 'ok' } : { type: 'ok', version: versionOf(object) }
     } catch (error) {
-      if (error instanceof ApiError) return outcomeOfError(error.code, error.reason)
+      if (error instanceof ApiError) return outcomeOfError(request.verb, error)
       if (error instanceof TransportError && !error.sent) return { type: 'failed', reason: 'Rejected' }
       return { type: 'unknown', reason: error instanceof Error ? error.message : String(error) }
     }
   }
 
-  async list(request: ListRequest, timeoutMs: number): Promise<ListResult | undefined> {
-    const options = { namespace, ...listOptions(request) }
+  async list(request: ListRequest, timeoutMs: number): Promise<ListResult | 'expired' | undefined> {
     try {
-      const { items, metadata } = await this.#within(timeoutMs, signal => {
-        return this.#client.listAll(configMaps, { ...options, signal })
-      })
-      return { revision: Number(metadata.resourceVersion), objects: objectsOf(items) }
-    } catch {
-      return undefined
+      return await this.#listPages(request, timeoutMs)
+    } catch (error) {
+      return isExpired(error) ? 'expired' : undefined
     }
   }
 
@@ -79,7 +80,7 @@ export class ConfigMapClient implements ObjectClient {
       }
       return 'closed'
     } catch (error) {
-      return isApiError(error, 'Expired') || isApiError(error, 'Gone') ? 'expired' : 'failed'
+      return isExpired(error) ? 'expired' : 'failed'
     }
   }
 
@@ -92,6 +93,22 @@ export class ConfigMapClient implements ObjectClient {
     })
     void informer.run(signal)
     return () => objectsOf(informer.list())
+  }
+
+  async #listPages(request: ListRequest, timeoutMs: number): Promise<ListResult> {
+    const options = { namespace, ...listOptions(request) }
+    const page = (of: ListOptions): Promise<ObjectList<ConfigMap>> =>
+      this.#within(timeoutMs, signal => this.#client.list(configMaps, { ...of, signal }))
+    const first = await page(options)
+    const items = [...first.items]
+    for (let next = first.metadata.continue; next;) {
+      if (request.pagePauseMs) await this.#platform.clock.sleep(request.pagePauseMs)
+      const { limit } = request
+      const following = await page({ namespace, continue: next, ...(limit !== undefined && { limit }) })
+      items.push(...following.items)
+      next = following.metadata.continue
+    }
+    return { revision: Number(first.metadata.resourceVersion), objects: objectsOf(items) }
   }
 
   async #within<T>(timeoutMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
@@ -133,6 +150,10 @@ export class ConfigMapClient implements ObjectClient {
         })
     }
   }
+}
+
+function isExpired(error: unknown): boolean {
+  return isApiError(error, 'Expired') || isApiError(error, 'Gone')
 }
 
 /** A watch that is silent this long after its timeout has lost its server. */

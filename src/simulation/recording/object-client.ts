@@ -6,14 +6,15 @@ import type {
   Operation,
   Outcome,
   Objects,
+  Verb,
   WatchedEvent,
   WatchSession,
 } from '../history/history.ts'
 
 export interface ObjectClient {
   perform(request: ObjectRequest, timeoutMs: number): Promise<Outcome>
-  /** Undefined when it failed. */
-  list(request: ListRequest, timeoutMs: number): Promise<ListResult | undefined>
+  /** Undefined when it failed. The timeout is that of each page. */
+  list(request: ListRequest, timeoutMs: number): Promise<ListResult | 'expired' | undefined>
   /** Resolves with the end of the watch. */
   watch(request: WatchRequest): Promise<WatchSession['end']>
   /** Follows the objects until aborted. */
@@ -25,6 +26,8 @@ export type ObjectRequest = Pick<Operation, 'verb' | 'key' | 'value' | 'expected
 export type ListRequest = Pick<Listing, 'match' | 'requestedRevision'> & {
   /** The size of a page. */
   readonly limit?: number
+  /** Between two pages. */
+  readonly pagePauseMs?: number
 }
 
 export interface ListResult {
@@ -44,7 +47,13 @@ export interface WatchRequest {
 const failureReasons: ReadonlySet<string> = new Set(['NotFound', 'AlreadyExists', 'Conflict'])
 
 /** The outcome that an error response of the API shows. After a server error, a write may have happened. */
-export function outcomeOfError(code: number, reason: string): Outcome {
+export function outcomeOfError(
+  verb: Verb,
+  { code, reason }: { readonly code: number; readonly reason: string },
+): Outcome {
   if (code >= 500) return { type: 'unknown', reason: `${code} ${reason}` }
-  return { type: 'failed', reason: failureReasons.has(reason) ? (reason as FailureReason) : 'Rejected' }
+  // The namespace may be lost with a damaged store.
+  const isNamespaceMissing = reason === 'NotFound' && (verb === 'create' || verb === 'apply')
+  const isOfObject = failureReasons.has(reason) && !isNamespaceMissing
+  return { type: 'failed', reason: isOfObject ? (reason as FailureReason) : 'Rejected' }
 }

@@ -132,9 +132,10 @@ export class RecordedClients {
     const isListed = async (): Promise<boolean> => {
       const callMs = recorder.nowMs()
       const result = await client.list({ match: 'consistent' }, restTimeoutMs)
+      if (result === undefined || result === 'expired') return false
       const times = { callMs, returnMs: recorder.nowMs() }
-      listing = result && { type: 'list', client: name, match: 'consistent', ...times, ...result }
-      return listing !== undefined
+      listing = { type: 'list', client: name, match: 'consistent', ...times, ...result }
+      return true
     }
     await this.#until(isListed, 'no list is answered after the last fault')
     return listing!

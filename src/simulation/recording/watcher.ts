@@ -42,6 +42,7 @@ export class Watcher {
       const isList = this.#position === undefined && random.integer(2) === 0
       const hasProgress = isList ? await this.#list() : await this.#watch(signal)
       if (!hasProgress) await clock.sleep(retryPauseMs)
+      else if (random.integer(lateEvery) === 0) await clock.sleep(random.integer(lateMsMax))
     }
   }
 
@@ -53,7 +54,7 @@ export class Watcher {
     const { name, client, recorder } = this.#options
     const callMs = recorder.nowMs()
     const result = await client.list({ match: 'consistent' }, listTimeoutMs)
-    if (result === undefined) return false
+    if (result === undefined || result === 'expired') return false
     const returnMs = recorder.nowMs()
     recorder.write({ type: 'list', client: name, match: 'consistent', callMs, returnMs, ...result })
     this.#begin(result.revision)
@@ -128,6 +129,10 @@ const timeoutsSeconds = [3, 20, 90]
 /** Every fifth watch begins up to this many revisions before the position. */
 const replayEvery = 5
 const replayedMax = 2_000
+
+/** Every eighth watch is resumed late, when its position may be compacted. */
+const lateEvery = 8
+const lateMsMax = 8_000
 
 const listTimeoutMs = 5_000
 const retryPauseMs = 200

@@ -74,8 +74,15 @@ export class RecordingClient {
     const callMs = recorder.nowMs()
     const result = await client.list(request, timeoutMs)
     if (result === undefined) return false
-    const { limit: _limit, ...match } = request
-    recorder.write({ type: 'list', client: name, callMs, returnMs: recorder.nowMs(), ...match, ...result })
+    const returnMs = recorder.nowMs()
+    if (result === 'expired') {
+      recorder.write({ type: 'expired-list', client: name, callMs, returnMs })
+      // As Kubernetes' pager does: all at once, at the newest revision.
+      return this.list({ match: 'consistent' }, timeoutMs)
+    }
+    const { match, requestedRevision } = request
+    const requested = requestedRevision === undefined ? {} : { requestedRevision }
+    recorder.write({ type: 'list', client: name, callMs, returnMs, match, ...requested, ...result })
     for (const [key, { revision }] of Object.entries(result.objects)) this.#revisions.set(key, revision)
     this.#lastRevision = Math.max(this.#lastRevision, result.revision)
     return true
@@ -99,12 +106,27 @@ function isDrawn(random: SeededRandom, share: number): boolean {
 function drawList(random: SeededRandom, lastRevision: number): ListRequest {
   const matches: readonly Listing['match'][] = ['consistent', 'consistent', 'any', 'not-older-than', 'exact']
   const drawn = matches[random.integer(matches.length)]!
-  const limit = isDrawn(random, 0.3) ? { limit: 1 + random.integer(5) } : {}
+  const limit = isDrawn(random, 0.3) ? drawPages(random) : {}
   const needsRevision = drawn === 'not-older-than' || drawn === 'exact'
   if (!needsRevision) return { match: drawn, ...limit }
   if (lastRevision === 0) return { match: 'consistent', ...limit }
-  return { match: drawn, requestedRevision: lastRevision, ...limit }
+  const requestedRevision =
+    drawn === 'exact' ? Math.max(1, lastRevision - random.integer(exactAgeMax)) : lastRevision
+  return { match: drawn, requestedRevision, ...limit }
 }
+
+/** Revisions before the last one that is known: some of them are compacted. */
+const exactAgeMax = 300
+
+/** Some clients need so long for a page that the revision of the list is compacted. */
+function drawPages(random: SeededRandom): Pick<ListRequest, 'limit' | 'pagePauseMs'> {
+  return {
+    limit: 1 + random.integer(5),
+    pagePauseMs: isDrawn(random, 0.2) ? random.integer(pagePauseMsMax) : 0,
+  }
+}
+
+const pagePauseMsMax = 2_000
 
 type DrawOptions = Pick<WorkloadOptions, 'random' | 'keyCount'> & { readonly value: string }
 

@@ -1,6 +1,6 @@
 import * as k8s from '@kubernetes/client-node'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { InformerState, Outcome, WatchSession } from '#/simulation/history/history.ts'
+import type { InformerState, Outcome, Verb, WatchSession } from '#/simulation/history/history.ts'
 import {
   dataOf,
   endsInitialEvents,
@@ -41,15 +41,15 @@ export class ClientNodeClient implements ObjectClient {
       // The response of a deletion is a Status.
       return request.verb === 'delete' ? { type: 'ok' } : { type: 'ok', version: versionOf(object) }
     } catch (error) {
-      return outcomeOfFailure(error)
+      return outcomeOfFailure(request.verb, error)
     }
   }
 
-  async list(request: ListRequest, timeoutMs: number): Promise<ListResult | undefined> {
+  async list(request: ListRequest, timeoutMs: number): Promise<ListResult | 'expired' | undefined> {
     try {
-      return await withTimeout(this.#listPages(request), timeoutMs)
-    } catch {
-      return undefined
+      return await this.#listPages(request, timeoutMs)
+    } catch (error) {
+      return error instanceof k8s.ApiException && error.code === 410 ? 'expired' : undefined
     }
   }
 
@@ -104,7 +104,8 @@ export class ClientNodeClient implements ObjectClient {
     return () => objectsOf(informer.list(namespace))
   }
 
-  async #listPages({ match, requestedRevision, limit }: ListRequest): Promise<ListResult> {
+  async #listPages(request: ListRequest, timeoutMs: number): Promise<ListResult> {
+    const { match, requestedRevision, limit, pagePauseMs = 0 } = request
     const matches = { 'not-older-than': 'NotOlderThan', 'exact': 'Exact' } as const
     const options =
       match === 'consistent'
@@ -113,12 +114,15 @@ export class ClientNodeClient implements ObjectClient {
           ? { resourceVersion: '0' }
           : { resourceVersion: String(requestedRevision), resourceVersionMatch: matches[match] }
     const limited = limit === undefined ? {} : { limit }
-    const first = await this.#core.listNamespacedConfigMap({ namespace, ...options, ...limited })
+    const page = (of: object): Promise<k8s.V1ConfigMapList> =>
+      withTimeout(this.#core.listNamespacedConfigMap({ namespace, ...of, ...limited }), timeoutMs)
+    const first = await page(options)
     const items = [...first.items]
     for (let next = first.metadata?._continue; next;) {
-      const page = await this.#core.listNamespacedConfigMap({ namespace, _continue: next, ...limited })
-      items.push(...page.items)
-      next = page.metadata?._continue
+      await sleep(pagePauseMs)
+      const following = await page({ _continue: next })
+      items.push(...following.items)
+      next = following.metadata?._continue
     }
     return { revision: Number(first.metadata?.resourceVersion), objects: objectsOf(items) }
   }
@@ -158,8 +162,9 @@ export class ClientNodeClient implements ObjectClient {
 /** Delay before an informer that failed is started again, as the package's documentation shows it. */
 const restartMs = 500
 
-function outcomeOfFailure(error: unknown): Outcome {
-  if (error instanceof k8s.ApiException) return outcomeOfError(error.code, reasonOf(error.body))
+function outcomeOfFailure(verb: Verb, error: unknown): Outcome {
+  if (error instanceof k8s.ApiException)
+    return outcomeOfError(verb, { code: error.code, reason: reasonOf(error.body) })
   const { cause, message } = error as Error
   // No connection was made.
   if ((cause as { readonly code?: unknown } | undefined)?.code === 'ECONNREFUSED') {

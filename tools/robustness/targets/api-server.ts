@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { K8tsClient } from '../clients/k8ts-client.ts'
 import { ServerProcess } from './server-process.ts'
 
-const program = fileURLToPath(new URL('../../../k8ts', import.meta.url))
+export const program = fileURLToPath(new URL('../../../k8ts', import.meta.url))
 
 export interface ApiServerOptions {
   readonly name: string
@@ -18,6 +18,8 @@ export interface ApiServerOptions {
   readonly store: string
   /** Runs the command on a host. */
   readonly prefix: readonly string[]
+  /** More flags. */
+  readonly flags?: readonly string[]
 }
 
 /** `k8ts up` without nodes, or `k8ts apiserver`, as a process. */
@@ -25,13 +27,17 @@ export function apiServerProcess(options: ApiServerOptions): ServerProcess {
   const { name, command, folder, logFolder, address, port, store, prefix } = options
   const kubeconfig = kubeconfigOf(folder)
   const flags = ['--data-dir', folder, '--bind', address, '--port', String(port), '--store', store]
+  const more = [...historyFlags, ...(options.flags ?? [])]
   return new ServerProcess({
     name,
-    command: [...prefix, program, command, ...(command === 'up' ? ['--no-node'] : []), ...flags],
+    command: [...prefix, program, command, ...(command === 'up' ? ['--no-node'] : []), ...flags, ...more],
     logFile: join(logFolder, `${name}.log`),
     isReady: async () => existsSync(kubeconfig) && isServing(kubeconfig),
   })
 }
+
+/** So short that watches and lists at older revisions expire. */
+const historyFlags = ['--etcd-compaction-interval', '3s']
 
 export function kubeconfigOf(folder: string): string {
   return join(folder, 'admin.conf')

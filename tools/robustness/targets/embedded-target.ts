@@ -6,12 +6,14 @@ import { join } from 'node:path'
 import { K8tsClient } from '../clients/k8ts-client.ts'
 import type { Fault, MissingFault } from '../faults.ts'
 import { apiServerProcess, kubeconfigOf } from './api-server.ts'
+import { ClusterFiles } from './damage/cluster-files.ts'
+import { damageFault } from './damage/damage-fault.ts'
 import { freePorts } from './free-ports.ts'
 import { killFault, missingSyncFaults, stopFault, syncFaults } from './process-faults.ts'
 import type { Target, TargetOptions } from './target.ts'
 
 export async function startEmbeddedTarget(options: TargetOptions): Promise<Target> {
-  const { folder, logFolder, isIsolated } = options
+  const { folder, logFolder, isIsolated, recorder } = options
   await using stack = new AsyncDisposableStack()
   stack.defer(() => rm(folder, { recursive: true, force: true }))
   const disk = join(folder, 'disk')
@@ -34,6 +36,7 @@ export async function startEmbeddedTarget(options: TargetOptions): Promise<Targe
       port,
       store: 'embedded',
       prefix: [],
+      flags: snapshotFlags,
     }),
   )
   await server.start()
@@ -43,12 +46,26 @@ export async function startEmbeddedTarget(options: TargetOptions): Promise<Targe
     faults: [
       killFault('kill', [server]),
       stopFault('stop', [server]),
+      damageFault({
+        server,
+        files: new ClusterFiles({ folder: dataFolder, copiesFolder: join(folder, 'copies') }),
+        recorder,
+        ensureNamespace: () => ensureNamespace(kubeconfigOf(dataFolder)),
+      }),
       ...(isIsolated ? [fullDisk(disk, kubeconfigOf(dataFolder))] : []),
       ...syncFaults('api-server', [server]),
     ],
     missingFaults: [...(isIsolated ? [] : [missingDisk]), ...missingSyncFaults()],
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   }
+}
+
+/** A few, which are often older than a repair. */
+const snapshotFlags = ['--snapshot-interval', '7s', '--snapshot-retention', '3']
+
+async function ensureNamespace(kubeconfig: string): Promise<void> {
+  await using client = await K8tsClient.open('administrator', kubeconfig)
+  await client.createNamespace()
 }
 
 /** More than a long run needs. */

@@ -1,3 +1,4 @@
+import type { HistoryRecorder } from '#/simulation/history/history.ts'
 import type { Fault, MissingFault } from '../faults.ts'
 
 /** A cluster of real processes. Disposing ends and removes all of them. */
@@ -13,6 +14,8 @@ export interface TargetOptions {
   readonly folder: string
   /** For the output of the processes. */
   readonly logFolder: string
+  /** For what the faults of the target see. */
+  readonly recorder: HistoryRecorder
   /** True in namespaces of its own, where the tool may mount and configure networks. */
   readonly isIsolated: boolean
 }
