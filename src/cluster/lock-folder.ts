@@ -11,6 +11,8 @@ import type { StoreAlarm } from '#/store/store.ts'
 /** The process that holds the lock, and its state. */
 export interface LockHolder {
   readonly pid: number
+  /** A command for a stopped cluster, such as `k8ts snapshot save`; absent if the process is the cluster. */
+  readonly command?: string
   /** The URL of the API server, once it listens. */
   readonly url?: string
   readonly isReady: boolean
@@ -20,27 +22,39 @@ export interface LockHolder {
   readonly alarms?: readonly StoreAlarm[]
 }
 
+/** Waits a while for a command that has the lock, since most of them end soon. */
 export async function lockFolder(
-  { network }: Platform,
+  platform: Platform,
   folder: string,
   describe: () => LockHolder,
 ): Promise<Listener> {
-  try {
-    return await network.listen({ path: socketPath(folder) }, connection => {
-      // A client that disconnects early must not crash this process.
-      connection.on('error', () => connection.destroy())
-      connection.end(JSON.stringify(describe()))
-    })
-  } catch (cause) {
-    const isTaken = (cause as NodeJS.ErrnoException).code === 'EADDRINUSE'
-    const wayOut = 'stop it, or set --data-dir'
-    throw new Error(
-      isTaken ? `${folder} is in use by another k8ts process: ${wayOut}` : `cannot lock ${folder}`,
-      {
-        cause,
-      },
-    )
+  const { network, clock } = platform
+  const endMs = clock.monotonicMs() + commandWaitMs
+  for (;;) {
+    try {
+      return await network.listen({ path: socketPath(folder) }, connection => {
+        // A client that disconnects early must not crash this process.
+        connection.on('error', () => connection.destroy())
+        connection.end(JSON.stringify(describe()))
+      })
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code !== 'EADDRINUSE')
+        throw new Error(`cannot lock ${folder}`, { cause })
+      const holder = await readLockHolder(platform, folder)
+      const isTemporary = holder === undefined || holder.command !== undefined
+      if (!isTemporary || clock.monotonicMs() > endMs) throw inUseError(folder, holder, cause)
+      await clock.sleep(askAgainMs)
+    }
   }
+}
+
+function inUseError(folder: string, holder: LockHolder | undefined, cause: unknown): Error {
+  const { command, pid } = holder ?? {}
+  const message =
+    command === undefined
+      ? `${folder} is in use by another k8ts process: stop it, or set --data-dir`
+      : `${folder} is in use by ${command}, process ${pid}: wait until it has ended, or set --data-dir`
+  return new Error(message, { cause })
 }
 
 /** Undefined when no process holds the lock. */
@@ -89,3 +103,5 @@ const socketPathBytesMax = 100
 /** The response is one line, sent immediately. */
 const answerTimeoutMs = 5_000
 const askAgainMs = 50
+
+const commandWaitMs = 10_000

@@ -1,5 +1,5 @@
 /** Shared by the commands that read or write a store without running a cluster. */
-import { lockFolder } from '#/cluster/lock-folder.ts'
+import { lockFolder, readLockHolder } from '#/cluster/lock-folder.ts'
 import { UsageError } from '#/base/flags.ts'
 import type { StoreSettings } from '#/cluster/open-store.ts'
 import { loadGrpc, processId, type Platform } from '#/platform/node.ts'
@@ -23,11 +23,26 @@ export function etcdEndpoints(store: StoreSettings | undefined): readonly string
   return store?.type === 'etcd' ? store.endpoints : undefined
 }
 
-/** Prevents the start of the cluster; rejects when it is running. */
-export async function lockCluster(platform: Platform, folder: string): Promise<AsyncDisposable> {
+/** Prevents the start of the cluster during a command; rejects when it is running. */
+export async function lockCluster(
+  platform: Platform,
+  folder: string,
+  command: string,
+): Promise<AsyncDisposable> {
   const startedMs = platform.clock.now()
   await platform.files.makeFolder(folder, { mode: 0o700 })
-  return lockFolder(platform, folder, () => ({ pid: processId(), isReady: false, startedMs }))
+  return lockFolder(platform, folder, () => ({ pid: processId(), command, isReady: false, startedMs }))
+}
+
+/** As `lockCluster`, for a command that only reads: it needs no lock while the cluster is running. */
+export async function lockStoppedCluster(
+  platform: Platform,
+  folder: string,
+  command: string,
+): Promise<AsyncDisposable> {
+  const exists = (await platform.files.stat(folder)) !== undefined
+  const isLocked = exists && (await readLockHolder(platform, folder)) !== undefined
+  return exists && !isLocked ? lockCluster(platform, folder, command) : new AsyncDisposableStack()
 }
 
 export function formatBytes(bytes: number): string {

@@ -15,7 +15,14 @@ import {
   SnapshotDamagedError,
 } from '#/store/snapshot.ts'
 import { dataFolder, dataFolderFlag } from './data-folder.ts'
-import { etcdEndpoints, formatBytes, lockCluster, openEtcdStore, storeFlag } from './opened-store.ts'
+import {
+  etcdEndpoints,
+  formatBytes,
+  lockCluster,
+  lockStoppedCluster,
+  openEtcdStore,
+  storeFlag,
+} from './opened-store.ts'
 import { commandWithVerbs, type Invocation } from './verbs.ts'
 
 const flags = {
@@ -70,9 +77,11 @@ async function save({ platform, terminal, words, flags }: Given): Promise<number
   lowerPriority()
   const endpoints = etcdEndpoints(flags.store)
   await using etcd = endpoints && (await openEtcdStore(platform, endpoints))
+  const folder = dataFolder(flags)
+  await using _ = etcd ? undefined : await lockStoppedCluster(platform, folder, 'k8ts snapshot save')
   await using content = etcd
     ? await etcd.readContent()
-    : await openEmbeddedContent(platform, embeddedStorePlace(dataFolder(flags)))
+    : await openEmbeddedContent(platform, embeddedStorePlace(folder))
   const { revision, keyCount, sizeBytes, hash } = await saveSnapshot(platform, content, path)
   terminal.write(
     `saved ${keyCount} keys at revision ${revision} to ${path}, ${formatBytes(sizeBytes)}\nhash ${hash}\n`,
@@ -91,7 +100,7 @@ async function restore({ platform, terminal, words, flags }: Given): Promise<num
     return 0
   }
   const folder = dataFolder(flags)
-  await using _ = await lockCluster(platform, folder)
+  await using _ = await lockCluster(platform, folder, 'k8ts snapshot restore')
   const place = embeddedStorePlace(folder)
   const restored = await restoreSnapshot({ platform, snapshot, place, force: flags.force ?? false })
   const { keyCount, revision, keptIn, hash } = restored

@@ -35,6 +35,12 @@ export const command: Command = {
       terminal.write(`no cluster is running in ${folder}: start it with k8ts up\n`)
       return 1
     }
+    if (owner.command !== undefined) {
+      terminal.write(
+        `no cluster is running in ${folder}, which ${owner.command} uses, process ${owner.pid}\n`,
+      )
+      return 1
+    }
     const { alarms = [] } = owner
     terminal.write(describeOwner(owner, platform.clock.now()))
     for (const { type, message } of alarms) terminal.write(`store alarm ${type}: ${message}\n`)

@@ -7,7 +7,14 @@ import { migrateToEmbedded, writeToEtcd } from '#/store/migrate.ts'
 import { repairStore, type Loss } from '#/store/repair.ts'
 import { describeDamage, openEmbeddedContent } from '#/store/snapshot.ts'
 import { dataFolder, dataFolderFlag } from './data-folder.ts'
-import { etcdEndpoints, formatBytes, lockCluster, openEtcdStore, storeFlag } from './opened-store.ts'
+import {
+  etcdEndpoints,
+  formatBytes,
+  lockCluster,
+  lockStoppedCluster,
+  openEtcdStore,
+  storeFlag,
+} from './opened-store.ts'
 import { commandWithVerbs, type Invocation } from './verbs.ts'
 
 const flags = {
@@ -57,7 +64,9 @@ type Given = Invocation<typeof flags>
 
 async function check({ platform, terminal, flags }: Given): Promise<number> {
   lowerPriority()
-  const place = embeddedStorePlace(dataFolder(flags))
+  const folder = dataFolder(flags)
+  await using _ = await lockStoppedCluster(platform, folder, 'k8ts store check')
+  const place = embeddedStorePlace(folder)
   const { storeId, revision, compacted, segments, content, damages } = await checkStore(platform, place)
   if (storeId === undefined && damages.length === 0) throw missing(place.folder)
   for (const segment of segments) terminal.write(describeSegment(segment))
@@ -89,7 +98,7 @@ function describeSegment({ name, fileBytes, liveBytes, garbageBytes, revisions }
 async function repair({ platform, terminal, flags }: Given): Promise<number> {
   const folder = dataFolder(flags)
   const place = embeddedStorePlace(folder)
-  await using _ = await lockCluster(platform, folder)
+  await using _ = await lockCluster(platform, folder, 'k8ts store repair')
   const acceptsLoss = flags['accept-loss'] ?? false
   const result = await repairStore({ platform, place, acceptsLoss })
   if (result.state === 'missing') throw missing(place.folder)
@@ -133,7 +142,7 @@ async function migrate({ platform, terminal, flags }: Given): Promise<number> {
     throw new UsageError('--from and --to must be one embedded store and one etcd')
   const folder = dataFolder(flags)
   const place = embeddedStorePlace(folder)
-  await using _ = await lockCluster(platform, folder)
+  await using _ = await lockCluster(platform, folder, 'k8ts store migrate')
   await using etcd = await openEtcdStore(platform, from ?? to!)
   if (to) {
     await using content = await openEmbeddedContent(platform, place)
