@@ -44,7 +44,8 @@ import type { SchedulerConfiguration } from '#/scheduler/configuration.ts'
 import type { Store, StoreAlarms } from '#/store/store.ts'
 import type { ControlPlane, ControlPlaneComponent } from '#/cluster/control-plane.ts'
 import type { ContainerNode, ContainerNodeSettings } from '#/cluster/container-node.ts'
-import { lockFolder, type LockHolder } from '#/cluster/lock-folder.ts'
+import { lockFolder, type LockHolder, type SlowSync } from '#/cluster/lock-folder.ts'
+import type { ScheduledSnapshots } from '#/cluster/scheduled-snapshots.ts'
 import { waitForNodesReady } from '#/cluster/wait-for-nodes-ready.ts'
 import type { SchedulerFiles } from '#/cluster/read-scheduler.ts'
 import {
@@ -58,7 +59,6 @@ import {
   describeStore,
   encryptStore,
   openStore,
-  startSnapshots,
   type EncryptedStore,
   type StoreSettings,
 } from '#/cluster/open-store.ts'
@@ -145,6 +145,8 @@ export class Cluster implements AsyncDisposable {
   /** A second listener at the node's address, by which pods reach the API server. */
   #nodeServer: Server | undefined
   #alarms: StoreAlarms | undefined
+  #slowSync: SlowSync | undefined
+  #snapshots: ScheduledSnapshots | undefined
   #apiServer: ApiServer | undefined
   #controlPlane: ControlPlane | undefined
   /** Client TLS of the API server for its connections to kubelets. */
@@ -221,7 +223,7 @@ export class Cluster implements AsyncDisposable {
     onProgress(`store: ${describeStore(this.#options.store)}`)
     await this.#startApiServer({ store: opened.store, settings, certificates, audit, node })
     this.#runEncryptionMaintenance(opened, settings)
-    this.#started.use(await startSnapshots(this.#options))
+    await this.#startSnapshots()
     await this.#startControlPlane({ certificates, settings, scheduler, node })
     void this.#keepCertificates(certificates, settings, node)
     this.#isReady = true
@@ -230,8 +232,16 @@ export class Cluster implements AsyncDisposable {
   /** Reported to other processes on the machine by the lock socket. */
   #describe(): LockHolder {
     const { pid, startedMs } = this.#options.machine
-    const url = this.#server && { url: this.url }
-    return { pid, startedMs, isReady: this.#isReady, ...url, alarms: this.#alarms?.current ?? [] }
+    const failure = this.#snapshots?.failure
+    return {
+      pid,
+      startedMs,
+      isReady: this.#isReady,
+      ...(this.#server && { url: this.url }),
+      alarms: this.#alarms?.current ?? [],
+      ...(this.#slowSync && { slowSync: this.#slowSync }),
+      ...(failure !== undefined && { snapshotFailure: failure }),
+    }
   }
 
   /** Runs first because it is slow: sets up the network and begins to start the container runtime. */
@@ -321,7 +331,15 @@ export class Cluster implements AsyncDisposable {
   async #openStore({ encryption: settings }: ApiServerSettings): Promise<EncryptedStore> {
     const { platform, folder, machine } = this.#options
     const { loadGrpc } = machine
-    const opened = await openStore({ ...this.#options, loadGrpc, metrics: this.#metrics.storage })
+    const onSlowSync = (tookMs: number): void => {
+      this.#slowSync = { tookMs, endedMs: platform.clock.now() }
+    }
+    const opened = await openStore({
+      ...this.#options,
+      loadGrpc,
+      metrics: this.#metrics.storage,
+      onSlowSync,
+    })
     this.#alarms = opened.alarms
     const store = this.#started.use(measuredStore(opened, this.#metrics, platform.clock))
     this.#health.add({
@@ -377,6 +395,20 @@ export class Cluster implements AsyncDisposable {
     this.#apiServer = apiServer
     this.#started.defer(() => apiServer.stop())
     await ensureRoleBindings(this.#clientOf('k8ts'), platform.log)
+  }
+
+  async #startSnapshots(): Promise<void> {
+    const { platform, folder, store } = this.#options
+    if (store.type !== 'embedded' || store.snapshots === undefined) return
+    const { ScheduledSnapshots } = await import('#/cluster/scheduled-snapshots.ts')
+    const client = this.#clientOf('k8ts')
+    this.#snapshots = new ScheduledSnapshots({ ...store.snapshots, platform, client, folder })
+    const stopping = new AbortController()
+    const running = this.#snapshots.run(stopping.signal)
+    this.#started.defer(async () => {
+      stopping.abort()
+      await running
+    })
   }
 
   /** Resolves when every node is ready. */

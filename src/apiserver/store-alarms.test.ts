@@ -110,7 +110,8 @@ test('a sealed segment that rots is found by the scrubber', async t => {
 })
 
 test('a sync that takes long is logged, measured, and fails readyz while it hangs', async t => {
-  const world = await startOnDisk(t)
+  const slowSyncs: number[] = []
+  const world = await startOnDisk(t, { onSlowSync: tookMs => void slowSyncs.push(tookMs) })
   await world.simulation.advance(minuteMs)
   world.host.disk.setFaults({ stallRate: 1, stallMs: 30_000 })
   const creating = world.send('POST', configMaps, configMapOf('slow', 10))
@@ -123,6 +124,7 @@ test('a sync that takes long is logged, measured, and fails readyz while it hang
   assert.equal((await world.simulation.run(creating)).code, 201)
   await world.checkCleared('stall', 'STALL')
   assert.ok(world.warnings.includes('slow fdatasync'))
+  assert.ok(slowSyncs.length === 1 && slowSyncs[0]! >= 30_000, `${slowSyncs}`)
   const { text } = await world.request('GET', '/metrics')
   assert.match(text, /etcd_disk_wal_fsync_duration_seconds_bucket\{le="8\.192"\} \d+/)
   const [, atMost8, all] =

@@ -20,6 +20,16 @@ export interface LockHolder {
   readonly startedMs: number
   /** Absent in the answer of earlier versions. */
   readonly alarms?: readonly StoreAlarm[]
+  /** The last sync of the store that took long. */
+  readonly slowSync?: SlowSync
+  /** Why the last scheduled snapshot has failed; absent when it was taken. */
+  readonly snapshotFailure?: string
+}
+
+export interface SlowSync {
+  /** Wall time in milliseconds since 1970. */
+  readonly endedMs: number
+  readonly tookMs: number
 }
 
 /** Waits a while for a command that has the lock, since most of them end soon. */

@@ -22,7 +22,7 @@ export interface EmbeddedStoreSettings {
   readonly snapshots?: SnapshotSettings
 }
 
-interface SnapshotSettings {
+export interface SnapshotSettings {
   readonly intervalMs: number
   /** Number of snapshots that are kept. */
   readonly retention: number
@@ -35,6 +35,8 @@ export interface OpenStoreOptions {
   readonly store: StoreSettings
   readonly loadGrpc: () => Promise<GrpcConnect>
   readonly metrics: Metrics['storage']
+  /** Called with the duration of each sync of the embedded store that took long. */
+  readonly onSlowSync: (tookMs: number) => void
 }
 
 export async function openStore(options: OpenStoreOptions): Promise<Store> {
@@ -43,7 +45,8 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
   return opened
 }
 
-async function openBackend({ platform, folder, store, loadGrpc, metrics }: OpenStoreOptions): Promise<Store> {
+async function openBackend(options: OpenStoreOptions): Promise<Store> {
+  const { platform, folder, store, loadGrpc, metrics, onSlowSync } = options
   switch (store.type) {
     case 'embedded': {
       const { EmbeddedStore } = await import('#/store/embedded.ts')
@@ -52,6 +55,7 @@ async function openBackend({ platform, folder, store, loadGrpc, metrics }: OpenS
         ...embeddedStorePlace(folder),
         quotaBytes: store.quotaBytes ?? defaultQuotaBytes,
         onSync: metrics.observeSync,
+        onSlowSync,
       })
       metrics.readSpace(embedded.space)
       return embedded
@@ -78,30 +82,6 @@ export function snapshotsFolder(folder: string): string {
   return join(folder, 'snapshots')
 }
 
-/** Takes snapshots of an embedded store until disposed. */
-export async function startSnapshots(
-  options: Pick<OpenStoreOptions, 'platform' | 'folder' | 'store'>,
-): Promise<AsyncDisposable> {
-  const { platform, folder, store } = options
-  const started = new AsyncDisposableStack()
-  if (store.type !== 'embedded' || store.snapshots === undefined) return started
-  const { SnapshotSchedule } = await import('#/store/snapshot-schedule.ts')
-  const place = embeddedStorePlace(folder)
-  const schedule = new SnapshotSchedule({
-    ...store.snapshots,
-    platform,
-    place,
-    folder: snapshotsFolder(folder),
-  })
-  const stopping = new AbortController()
-  const running = schedule.run(stopping.signal)
-  started.defer(async () => {
-    stopping.abort()
-    await running
-  })
-  return started
-}
-
 export function describeStore(choice: StoreSettings): string {
   return choice.type === 'etcd' ? `etcd at ${choice.endpoints.join(', ')}` : choice.type
 }
@@ -111,7 +91,7 @@ export interface EncryptedStore {
   readonly encryption: ResourceCiphers
 }
 
-export interface EncryptStoreOptions extends Omit<OpenStoreOptions, 'store' | 'metrics'> {
+export interface EncryptStoreOptions extends Omit<OpenStoreOptions, 'store' | 'metrics' | 'onSlowSync'> {
   /** Undefined unless the administrator configures encryption. */
   readonly settings: ApiServerSettings['encryption']
   readonly signal: AbortSignal

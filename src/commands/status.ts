@@ -16,8 +16,8 @@ import { adminKubeconfig, dataFolder, dataFolderFlag } from './data-folder.ts'
 
 const help = `Usage: k8ts status [--data-dir DIR]
 
-Shows the state of the cluster in this folder: the URL of the API server, alarms of the store, nodes and pods. Exits
-with 0 if the cluster is ready and there are no alarms, otherwise with 1.
+Shows the state of the cluster in this folder: the URL of the API server, alarms of the store, a failed snapshot, a slow
+disk, nodes and pods. Exits with 0 if the cluster is ready and there are no alarms, otherwise with 1.
 
 ${describeFlags(dataFolderFlag)}
 Examples:
@@ -44,6 +44,7 @@ export const command: Command = {
     const { alarms = [] } = owner
     terminal.write(describeOwner(owner, platform.clock.now()))
     for (const { type, message } of alarms) terminal.write(`store alarm ${type}: ${message}\n`)
+    terminal.write(describeStoreTroubles(owner, platform.clock.now()))
     if (!owner.isReady) return 1
     const objects = await readObjects(folder)
     terminal.write(describeNodes(objects.nodes))
@@ -70,10 +71,25 @@ async function readObjects(
 }
 
 function describeOwner({ pid, url, isReady: ready, startedMs }: LockHolder, nowMs: number): string {
-  const minutes = Math.floor((nowMs - startedMs) / 60_000)
   const state = ready ? `ready at ${url}` : 'starting'
-  return `${state}, process ${pid}, for ${minutes < 1 ? 'less than a minute' : `${minutes} min`}\n`
+  return `${state}, process ${pid}, for ${describeMinutes(nowMs - startedMs)}\n`
 }
+
+function describeMinutes(durationMs: number): string {
+  const minutes = Math.floor(durationMs / 60_000)
+  return minutes < 1 ? 'less than a minute' : `${minutes} min`
+}
+
+function describeStoreTroubles({ slowSync, snapshotFailure }: LockHolder, nowMs: number): string {
+  const failed = snapshotFailure === undefined ? '' : `the last snapshot failed: ${snapshotFailure}\n`
+  const agoMs = slowSync ? nowMs - slowSync.endedMs : Infinity
+  if (slowSync === undefined || agoMs > slowSyncShownMs) return failed
+  const took = (slowSync.tookMs / 1_000).toFixed(1)
+  return `${failed}slow disk: a sync of the store took ${took} s, ${describeMinutes(agoMs)} ago\n`
+}
+
+/** A disk that was slow long ago does not explain what is slow now. */
+const slowSyncShownMs = 3_600_000
 
 function describeNodes(all: readonly Node[]): string {
   if (all.length === 0) return 'no nodes\n'
@@ -98,8 +114,7 @@ function describePods(all: readonly Pod[]): string {
 function describeSnapshots(snapshots: readonly Snapshot[], nowMs: number): string {
   const last = snapshots.at(-1)
   if (last === undefined) return ''
-  const minutes = Math.floor((nowMs - last.savedMs) / 60_000)
-  return `snapshots: ${snapshots.length}, the last ${minutes < 1 ? 'less than a minute' : `${minutes} min`} ago\n`
+  return `snapshots: ${snapshots.length}, the last ${describeMinutes(nowMs - last.savedMs)} ago\n`
 }
 
 function isReady({ status }: Node): boolean {

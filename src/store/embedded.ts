@@ -38,6 +38,8 @@ export interface EmbeddedStoreOptions {
   readonly scrubMs?: number
   /** Called with the duration of each sync of the log. */
   readonly onSync?: (seconds: number) => void
+  /** Called with the duration of each sync that took long. */
+  readonly onSlowSync?: (tookMs: number) => void
 }
 
 export class EmbeddedStore extends LocalStore {
@@ -98,8 +100,14 @@ export class EmbeddedStore extends LocalStore {
       alarms.raise('CORRUPT', text)
     }
     const storeId = content.storeId ?? random.uuid('store id')
-    const { onSync, quotaBytes = 0, scrubMs = defaultScrubMs } = options
-    const watchdog = new SyncWatchdog({ clock, log, alarms, ...(onSync && { onSync }) })
+    const { onSync, onSlowSync, quotaBytes = 0, scrubMs = defaultScrubMs } = options
+    const watchdog = new SyncWatchdog({
+      clock,
+      log,
+      alarms,
+      ...(onSync && { onSync }),
+      ...(onSlowSync && { onSlowSync }),
+    })
     const journal = await SegmentJournal.open(
       { files, clock, log, folder, storeId, marks, segmentBytesMax, find, onDamage, watchdog },
       content,

@@ -17,6 +17,8 @@ export interface SnapshotScheduleOptions {
   readonly intervalMs: number
   /** Number of snapshots that are kept. */
   readonly retention: number
+  /** Called after each snapshot, with the error of one that failed. */
+  readonly onResult?: (error: unknown) => void
 }
 
 export class SnapshotSchedule {
@@ -28,7 +30,7 @@ export class SnapshotSchedule {
 
   /** A restart does not begin a new interval. A failed snapshot is repeated soon. */
   async run(signal: AbortSignal): Promise<void> {
-    const { platform, folder, intervalMs } = this.#options
+    const { platform, folder, intervalMs, onResult } = this.#options
     const { clock, log } = platform
     let delayMs: number | undefined
     while (!signal.aborted) {
@@ -36,10 +38,12 @@ export class SnapshotSchedule {
         await clock.sleep(delayMs ?? (await this.#untilDueMs()), signal)
         await this.step()
         delayMs = intervalMs
+        onResult?.(undefined)
       } catch (error) {
         if (signal.aborted) return
         log.warn('Snapshot of the store failed, retrying', { folder, error })
         delayMs = Math.min(intervalMs, retryMs)
+        onResult?.(error)
       }
     }
   }

@@ -12,6 +12,8 @@ export interface SyncWatchdogOptions {
   readonly alarms: Alarms
   /** Called with the duration of each sync. */
   readonly onSync?: (seconds: number) => void
+  /** Called with the duration of each sync that took long. */
+  readonly onSlowSync?: (tookMs: number) => void
 }
 
 export class SyncWatchdog implements Disposable {
@@ -52,11 +54,12 @@ export class SyncWatchdog implements Disposable {
   }
 
   #end(tookMs: number): void {
-    const { alarms, onSync } = this.#options
+    const { alarms, onSync, onSlowSync } = this.#options
     this.#startMs = undefined
     onSync?.(tookMs / 1_000)
     if (tookMs < slowSyncMs) return
     this.#isReported = false
+    onSlowSync?.(tookMs)
     this.#log.warn('slow', 'slow fdatasync', { tookMs, expectedMs: slowSyncMs })
     alarms.clear('STALL')
   }
