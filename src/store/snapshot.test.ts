@@ -64,6 +64,26 @@ test('a snapshot has one revision of the store while segments are written and re
   }
 })
 
+test('a snapshot from before a restore does not give revisions again, also without the marks', async () => {
+  for (const hasMarks of [true, false]) {
+    const simulation = new Simulation({ seed: 1 })
+    const host = simulation.host('a')
+    await simulation.run(saveAndWriteMore(host))
+    await simulation.run(restore(host))
+    const store = await simulation.run(EmbeddedStore.open({ platform: host, ...place }))
+    const given = await simulation.run(store.create('/registry/new', Buffer.from('x')))
+    await simulation.run(store[Symbol.asyncDispose]())
+    if (!hasMarks) {
+      await simulation.run(host.files.remove(place.markCopy))
+      await simulation.run(host.files.remove(`${place.folder}/mark`))
+    }
+    await simulation.run(restore(host))
+    const again = await simulation.run(EmbeddedStore.open({ platform: host, ...place }))
+    assert.ok(given.written && (await again.revision()) > given.revision)
+    await simulation.run(again[Symbol.asyncDispose]())
+  }
+})
+
 /** The snapshot has ten objects, the store twenty. Returns the revision of the store. */
 async function saveAndWriteMore(platform: SimulatedHost): Promise<number> {
   const store = await EmbeddedStore.open({ platform, ...place })

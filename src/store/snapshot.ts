@@ -124,14 +124,22 @@ export async function restoreSnapshot(options: RestoreOptions): Promise<Replaced
   await using _ = await lockStore(platform, place)
   const mark = await readMark(platform.files, markPaths(place))
   if (!force) await assertReplaceable(options, mark?.storeId)
+  const lastRevision = mark?.revision ?? (await salvagedRevision(platform, place))
   return await replaceStore({
     platform,
     place,
     storeId: snapshot.storeId,
     entries: snapshot.entries(),
-    revision: revisionAfter(snapshot.revision, mark?.revision ?? 0),
+    revision: revisionAfter(snapshot.revision, lastRevision),
     reason: 'replaced',
   })
+}
+
+/** The last revision that is left in the log: the snapshot may be older than an earlier jump of the revision. */
+async function salvagedRevision({ files, clock }: Platform, place: StorePlace): Promise<number> {
+  const { folder } = place
+  await using view = await LogView.open({ files, clock, folder, marks: markPaths(place), salvages: true })
+  return view.revision
 }
 
 async function assertReplaceable(

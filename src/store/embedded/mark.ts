@@ -82,12 +82,12 @@ function newestMark(marks: readonly (StoredMark | undefined)[]): StoredMark | un
   return marks.reduce((newest, mark) => (isNewer(mark, newest) ? mark : newest), undefined)
 }
 
+/** A repair begins again with the first segment, at a much higher revision. */
 function isNewer(mark: StoredMark | undefined, than: StoredMark | undefined): boolean {
   if (mark === undefined || than === undefined) return mark !== undefined
-  return (
-    mark.segment - than.segment > 0 ||
-    (mark.segment === than.segment && mark.positionBytes > than.positionBytes)
-  )
+  const difference =
+    mark.revision - than.revision || mark.segment - than.segment || mark.positionBytes - than.positionBytes
+  return difference > 0
 }
 
 function decodeSlot(content: Uint8Array, slot: number): StoredMark | undefined {
