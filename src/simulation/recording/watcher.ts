@@ -16,7 +16,7 @@ export class Watcher {
   readonly #options: WatcherOptions
   /** The revision up to which everything was seen; undefined when a list is needed. */
   #position: number | undefined
-  /** The first position: older revisions are not of interest. */
+  /** The first position after the last list: older revisions may be compacted, or of a store that was replaced. */
   #firstPosition = 0
   #untilRevision = Infinity
   #session: AbortController | undefined
@@ -63,7 +63,7 @@ export class Watcher {
 
   #begin(revision: number): void {
     this.#position = revision
-    this.#firstPosition ||= revision
+    this.#firstPosition = revision
   }
 
   /** Where it was, or a while before, so that events are replayed. */

@@ -29,7 +29,7 @@ export type FileDamage = { readonly name: string } & (
  * can recognize; a swap counts as two.
  */
 export function planDamages(files: readonly DamageableFile[], random: SeededRandom): FileDamage[] {
-  const drawn = shuffle(files, random)
+  const drawn = drawFiles(files, random)
   const [file, other] = drawn
   if (file === undefined) return []
   if (other === undefined) return [planDamage(file, random)]
@@ -39,6 +39,14 @@ export function planDamages(files: readonly DamageableFile[], random: SeededRand
 }
 
 const swapEvery = 10
+
+/** Half of all damage begins with the log: most other files are marks, of which one is enough. */
+function drawFiles(files: readonly DamageableFile[], random: SeededRandom): DamageableFile[] {
+  const shuffled = shuffle(files, random)
+  if (random.integer(2) === 0) return shuffled
+  const segment = shuffled.find(({ name }) => name.endsWith('.log'))
+  return segment === undefined ? shuffled : [segment, ...shuffled.filter(file => file !== segment)]
+}
 
 function planDamage({ name, usedBytes, hasOlderCopy }: DamageableFile, random: SeededRandom): FileDamage {
   const types = ['flip-bit', 'flip-bit', 'zero', 'truncate', 'append', 'delete', 'roll-back'] as const
