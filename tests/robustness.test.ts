@@ -15,9 +15,9 @@ const program = fileURLToPath(new URL('../tools/robustness.ts', import.meta.url)
 test('the history of a run with faults is correct, and a planted error is found', async t => {
   const report = await temporaryFolder(t)
   const load = ['--minutes', '0.33', '--clients', '4', '--pause', '100', '--seed', 'test']
-  const { code, output } = await robustness([...load, '--faults', 'kill,stop', '--report', report])
+  const { code, output } = await robustness([...load, '--faults', 'kill,damage', '--report', report])
   assert.equal(code, 0, output)
-  assert.match(output, /^faults: kill, stop$/m)
+  assert.match(output, /^faults: kill, damage$/m)
   assert.match(output, /^violations +0$/m)
   const acknowledged = Number(/^acknowledged writes +(\d+)$/m.exec(output)?.[1])
   assert.ok(acknowledged > 0, output)

@@ -49,7 +49,7 @@ export class ConfigMapClient implements ObjectClient {
       const object = await this.#within(timeoutMs, signal => this.#send(request, signal))
       return object === undefined ? { type: 'ok' } : { type: 'ok', version: versionOf(object) }
     } catch (error) {
-      if (error instanceof ApiError) return outcomeOfError(request.verb, error)
+      if (error instanceof ApiError) return outcomeOfError(error.status)
       if (error instanceof TransportError && !error.sent) return { type: 'failed', reason: 'Rejected' }
       return { type: 'unknown', reason: error instanceof Error ? error.message : String(error) }
     }

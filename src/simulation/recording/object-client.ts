@@ -6,7 +6,6 @@ import type {
   Operation,
   Outcome,
   Objects,
-  Verb,
   WatchedEvent,
   WatchSession,
 } from '../history/history.ts'
@@ -47,13 +46,16 @@ export interface WatchRequest {
 const failureReasons: ReadonlySet<string> = new Set(['NotFound', 'AlreadyExists', 'Conflict'])
 
 /** The outcome that an error response of the API shows. After a server error, a write may have happened. */
-export function outcomeOfError(
-  verb: Verb,
-  { code, reason }: { readonly code: number; readonly reason: string },
-): Outcome {
+export function outcomeOfError({ code = 500, reason = '', details }: ErrorStatus): Outcome {
   if (code >= 500) return { type: 'unknown', reason: `${code} ${reason}` }
-  // The namespace may be lost with a damaged store.
-  const isNamespaceMissing = reason === 'NotFound' && (verb === 'create' || verb === 'apply')
-  const isOfObject = failureReasons.has(reason) && !isNamespaceMissing
+  // The namespace can be lost with a damaged store.
+  const isOfObject = failureReasons.has(reason) && details?.kind !== 'namespaces'
   return { type: 'failed', reason: isOfObject ? (reason as FailureReason) : 'Rejected' }
+}
+
+/** Of a Status. */
+export interface ErrorStatus {
+  readonly code?: number | undefined
+  readonly reason?: string | undefined
+  readonly details?: { readonly kind?: string | undefined } | undefined
 }

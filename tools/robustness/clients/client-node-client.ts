@@ -1,6 +1,6 @@
 import * as k8s from '@kubernetes/client-node'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { InformerState, Outcome, Verb, WatchSession } from '#/simulation/history/history.ts'
+import type { InformerState, Outcome, WatchSession } from '#/simulation/history/history.ts'
 import {
   dataOf,
   endsInitialEvents,
@@ -12,6 +12,7 @@ import {
 } from '#/simulation/recording/config-maps.ts'
 import {
   outcomeOfError,
+  type ErrorStatus,
   type ListRequest,
   type ListResult,
   type ObjectClient,
@@ -41,7 +42,7 @@ export class ClientNodeClient implements ObjectClient {
       // The response of a deletion is a Status.
       return request.verb === 'delete' ? { type: 'ok' } : { type: 'ok', version: versionOf(object) }
     } catch (error) {
-      return outcomeOfFailure(request.verb, error)
+      return outcomeOfFailure(error)
     }
   }
 
@@ -162,9 +163,8 @@ export class ClientNodeClient implements ObjectClient {
 /** Delay before an informer that failed is started again, as the package's documentation shows it. */
 const restartMs = 500
 
-function outcomeOfFailure(verb: Verb, error: unknown): Outcome {
-  if (error instanceof k8s.ApiException)
-    return outcomeOfError(verb, { code: error.code, reason: reasonOf(error.body) })
+function outcomeOfFailure(error: unknown): Outcome {
+  if (error instanceof k8s.ApiException) return outcomeOfError({ ...statusOf(error.body), code: error.code })
   const { cause, message } = error as Error
   // No connection was made.
   if ((cause as { readonly code?: unknown } | undefined)?.code === 'ECONNREFUSED') {
@@ -173,12 +173,11 @@ function outcomeOfFailure(verb: Verb, error: unknown): Outcome {
   return { type: 'unknown', reason: message }
 }
 
-function reasonOf(body: unknown): string {
+function statusOf(body: unknown): ErrorStatus {
   try {
-    const status = (typeof body === 'string' ? JSON.parse(body) : body) as { readonly reason?: string }
-    return status.reason ?? ''
+    return (typeof body === 'string' ? JSON.parse(body) : body) as ErrorStatus
   } catch {
-    return ''
+    return {}
   }
 }
 

@@ -61,7 +61,7 @@ export async function startEmbeddedTarget(options: TargetOptions): Promise<Targe
 }
 
 /** A few, which are often older than a repair. */
-const snapshotFlags = ['--snapshot-interval', '7s', '--snapshot-retention', '3']
+const snapshotFlags = ['--snapshot-interval', '2s', '--snapshot-retention', '3']
 
 async function ensureNamespace(kubeconfig: string): Promise<void> {
   await using client = await K8tsClient.open('administrator', kubeconfig)

@@ -69,11 +69,12 @@ function planDamage({ name, usedBytes, hasOlderCopy }: DamageableFile, random: S
 
 /** Anywhere, or near the end, where the last writes are. */
 function drawPosition(usedBytes: number, random: SeededRandom): number {
-  const fromBytes = random.integer(2) === 0 ? 0 : Math.max(0, usedBytes - endBytes)
+  const lastBytes = lastPartsBytes[random.integer(lastPartsBytes.length)]!
+  const fromBytes = Math.max(0, usedBytes - lastBytes)
   return fromBytes + random.integer(Math.max(1, usedBytes - fromBytes))
 }
 
-const endBytes = 4_096
+const lastPartsBytes = [Infinity, 100_000, 4_000, 100]
 
 /** A few bytes, or pages of a disk. */
 function drawSize(random: SeededRandom): number {
