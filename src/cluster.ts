@@ -44,7 +44,7 @@ import type { SchedulerConfiguration } from '#/scheduler/configuration.ts'
 import type { Store, StoreAlarms } from '#/store/store.ts'
 import type { ControlPlane, ControlPlaneComponent } from '#/cluster/control-plane.ts'
 import type { ContainerNode, ContainerNodeSettings } from '#/cluster/container-node.ts'
-import { lockFolder, type LockHolder, type SlowSync } from '#/cluster/lock-folder.ts'
+import { lockFolder, type LockHolder } from '#/cluster/lock-folder.ts'
 import type { ScheduledSnapshots } from '#/cluster/scheduled-snapshots.ts'
 import { waitForNodesReady } from '#/cluster/wait-for-nodes-ready.ts'
 import type { SchedulerFiles } from '#/cluster/read-scheduler.ts'
@@ -145,7 +145,7 @@ export class Cluster implements AsyncDisposable {
   /** A second listener at the node's address, by which pods reach the API server. */
   #nodeServer: Server | undefined
   #alarms: StoreAlarms | undefined
-  #slowSync: SlowSync | undefined
+  #slowSync: Pick<LockHolder, 'slowSync'> = {}
   #snapshots: ScheduledSnapshots | undefined
   #apiServer: ApiServer | undefined
   #controlPlane: ControlPlane | undefined
@@ -232,16 +232,9 @@ export class Cluster implements AsyncDisposable {
   /** Reported to other processes on the machine by the lock socket. */
   #describe(): LockHolder {
     const { pid, startedMs } = this.#options.machine
-    const failure = this.#snapshots?.failure
-    return {
-      pid,
-      startedMs,
-      isReady: this.#isReady,
-      ...(this.#server && { url: this.url }),
-      alarms: this.#alarms?.current ?? [],
-      ...(this.#slowSync && { slowSync: this.#slowSync }),
-      ...(failure !== undefined && { snapshotFailure: failure }),
-    }
+    const url = this.#server && { url: this.url }
+    const store = { alarms: this.#alarms?.current ?? [], ...this.#slowSync, ...this.#snapshots?.status }
+    return { pid, startedMs, isReady: this.#isReady, ...url, ...store }
   }
 
   /** Runs first because it is slow: sets up the network and begins to start the container runtime. */
@@ -253,17 +246,8 @@ export class Cluster implements AsyncDisposable {
     const version = gitVersion(build)
     const choice = { ...(podCidrs && { podCidrs }), ...(serviceCidrs && { serviceCidrs }) }
     const { ContainerNode } = await import('#/cluster/container-node.ts')
-    const node = await ContainerNode.prepare({
-      platform,
-      machine,
-      linux,
-      folder,
-      choice,
-      registryMirrors,
-      version,
-      onProgress,
-    })
-    return this.#started.use(node)
+    const options = { platform, machine, linux, folder, choice, registryMirrors, version, onProgress }
+    return this.#started.use(await ContainerNode.prepare(options))
   }
 
   #readSettings(): Promise<ApiServerSettings> {
@@ -276,12 +260,7 @@ export class Cluster implements AsyncDisposable {
     const { platform, machine } = this.#options
     if (settings === undefined) return undefined
     const audit = openAudit(settings, { platform, connectHttp: machine.connectHttp })
-    const stopping = new AbortController()
-    const running = audit.run(stopping.signal)
-    this.#started.defer(async () => {
-      stopping.abort()
-      await running
-    })
+    this.#runUntilStopped(signal => audit.run(signal))
     return audit
   }
 
@@ -332,14 +311,10 @@ export class Cluster implements AsyncDisposable {
     const { platform, folder, machine } = this.#options
     const { loadGrpc } = machine
     const onSlowSync = (tookMs: number): void => {
-      this.#slowSync = { tookMs, endedMs: platform.clock.now() }
+      this.#slowSync = { slowSync: { tookMs, endedMs: platform.clock.now() } }
     }
-    const opened = await openStore({
-      ...this.#options,
-      loadGrpc,
-      metrics: this.#metrics.storage,
-      onSlowSync,
-    })
+    const metrics = this.#metrics.storage
+    const opened = await openStore({ ...this.#options, loadGrpc, metrics, onSlowSync })
     this.#alarms = opened.alarms
     const store = this.#started.use(measuredStore(opened, this.#metrics, platform.clock))
     this.#health.add({
@@ -362,8 +337,13 @@ export class Cluster implements AsyncDisposable {
     const { platform } = this.#options
     const file = settings?.reloads ? settings : undefined
     const options = { platform, store, encryption, ...(file && { file }) }
+    this.#runUntilStopped(signal => runEncryptionMaintenance(options, signal))
+  }
+
+  /** Stopped in its turn, after all that was started later. */
+  #runUntilStopped(run: (signal: AbortSignal) => Promise<void>): void {
     const stopping = new AbortController()
-    const running = runEncryptionMaintenance(options, stopping.signal)
+    const running = run(stopping.signal)
     this.#started.defer(async () => {
       stopping.abort()
       await running
@@ -402,13 +382,9 @@ export class Cluster implements AsyncDisposable {
     if (store.type !== 'embedded' || store.snapshots === undefined) return
     const { ScheduledSnapshots } = await import('#/cluster/scheduled-snapshots.ts')
     const client = this.#clientOf('k8ts')
-    this.#snapshots = new ScheduledSnapshots({ ...store.snapshots, platform, client, folder })
-    const stopping = new AbortController()
-    const running = this.#snapshots.run(stopping.signal)
-    this.#started.defer(async () => {
-      stopping.abort()
-      await running
-    })
+    const snapshots = new ScheduledSnapshots({ ...store.snapshots, platform, client, folder })
+    this.#runUntilStopped(signal => snapshots.run(signal))
+    this.#snapshots = snapshots
   }
 
   /** Resolves when every node is ready. */
@@ -470,13 +446,10 @@ export class Cluster implements AsyncDisposable {
   }
 
   async #writeKubeconfig({ ca }: ClusterCertificates): Promise<void> {
-    const {
-      platform,
-      isFolderShared,
-      machine: { crypto },
-    } = this.#options
+    const { platform, isFolderShared, machine } = this.#options
     if (isFolderShared) return
-    await ensureAdminKubeconfig({ platform, crypto, path: this.kubeconfig, ca: ca, server: this.url })
+    const { crypto } = machine
+    await ensureAdminKubeconfig({ platform, crypto, path: this.kubeconfig, ca, server: this.url })
   }
 
   /** Renews certificates while the cluster runs. */
@@ -514,18 +487,12 @@ interface ApiServerParts {
   readonly node: ContainerNode | undefined
 }
 
-interface ControlPlaneParts {
-  readonly certificates: ClusterCertificates
-  readonly settings: ApiServerSettings
+interface ControlPlaneParts extends Omit<ApiServerParts, 'store' | 'audit'> {
   readonly scheduler: SchedulerConfiguration | undefined
-  readonly node: ContainerNode | undefined
 }
 
 /** Defaults that flags override. */
-const defaults = {
-  serviceAccountIssuer,
-  enabledPlugins: ['NodeRestriction'],
-}
+const defaults = { serviceAccountIssuer, enabledPlugins: ['NodeRestriction'] }
 
 /** `/debug/scheduling/NAMESPACE/POD` */
 const schedulingPath = /^\/debug\/scheduling\/([^/]+\/[^/]+)$/

@@ -22,18 +22,18 @@ test('a failed snapshot is shown and recorded as an Event until one is taken aga
     return ours.map(({ type, involvedObject, message }) => `${type} ${involvedObject?.name} ${message}`)
   }
   await simulation.advance(11 * minuteMs)
-  assert.equal(snapshots.failure, undefined)
+  assert.deepEqual(snapshots.status, {})
   assert.deepEqual(await warnings(), [])
   // Without a change there would be no snapshot.
   await simulation.run(client.create(namespaces, { metadata: { name: 'added' } }))
   host.disk.failNext('link', 'ENOSPC')
   await simulation.advance(11 * minuteMs)
-  assert.match(snapshots.failure!, /ENOSPC/)
+  assert.match(snapshots.status.snapshotFailure!, /ENOSPC/)
   const [warning, ...others] = await warnings()
   assert.match(warning!, /^Warning kube-system a scheduled snapshot of the store failed: .*ENOSPC/)
   assert.deepEqual(others, [])
   await simulation.advance(6 * minuteMs)
-  assert.equal(snapshots.failure, undefined)
+  assert.deepEqual(snapshots.status, {})
 })
 
 async function start(t: TestContext) {

@@ -6,6 +6,7 @@ import type { Client } from '#/client/client.ts'
 import { EventRecorder } from '#/client/event-recorder.ts'
 import type { Platform } from '#/platform/platform.ts'
 import { SnapshotSchedule } from '#/store/snapshot-schedule.ts'
+import type { LockHolder } from './lock-folder.ts'
 import { embeddedStorePlace, snapshotsFolder, type SnapshotSettings } from './open-store.ts'
 
 export interface ScheduledSnapshotsOptions extends SnapshotSettings {
@@ -26,9 +27,9 @@ export class ScheduledSnapshots {
     this.#recorder = new EventRecorder({ ...options, component: 'k8ts-apiserver' })
   }
 
-  /** Why the last snapshot has failed; undefined when it was taken. */
-  get failure(): string | undefined {
-    return this.#failure
+  /** For `k8ts status`. */
+  get status(): Pick<LockHolder, 'snapshotFailure'> {
+    return this.#failure === undefined ? {} : { snapshotFailure: this.#failure }
   }
 
   async run(signal: AbortSignal): Promise<void> {

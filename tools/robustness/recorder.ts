@@ -1,5 +1,12 @@
 import { performance } from 'node:perf_hooks'
-import type { CallRecord, HistoryRecord, HistoryRecorder, Operation } from '#/simulation/history/history.ts'
+import type {
+  CallRecord,
+  FaultRecord,
+  HistoryRecord,
+  HistoryRecorder,
+  Operation,
+  WatchSession,
+} from '#/simulation/history/history.ts'
 import { HistoryWriter } from './history-file.ts'
 
 /** What has happened so far, for progress lines and the report. */
@@ -39,24 +46,10 @@ export class Recorder implements HistoryRecorder, AsyncDisposable {
 
   write(record: HistoryRecord | CallRecord): void {
     this.#writer.write(record)
-    switch (record.type) {
-      case 'operation':
-        this.#count(record)
-        break
-      case 'watch':
-        this.#watchedEvents += record.events.length
-        if (record.end === 'expired') this.#expiredWatches++
-        break
-      case 'expired-list':
-        this.#expiredLists++
-        break
-      case 'fault': {
-        const { kind, outcome } = record
-        const name = outcome === undefined ? kind : `${kind} (${outcome})`
-        this.#faults[name] = (this.#faults[name] ?? 0) + 1
-        break
-      }
-    }
+    if (record.type === 'operation') this.#countOperation(record)
+    if (record.type === 'watch') this.#countWatch(record)
+    if (record.type === 'expired-list') this.#expiredLists++
+    if (record.type === 'fault') this.#countFault(record)
   }
 
   tally(): Tally {
@@ -76,7 +69,17 @@ export class Recorder implements HistoryRecorder, AsyncDisposable {
     await this.#writer[Symbol.asyncDispose]()
   }
 
-  #count({ verb, outcome, returnMs }: Operation): void {
+  #countWatch({ events, end }: WatchSession): void {
+    this.#watchedEvents += events.length
+    if (end === 'expired') this.#expiredWatches++
+  }
+
+  #countFault({ kind, outcome }: FaultRecord): void {
+    const name = outcome === undefined ? kind : `${kind} (${outcome})`
+    this.#faults[name] = (this.#faults[name] ?? 0) + 1
+  }
+
+  #countOperation({ verb, outcome, returnMs }: Operation): void {
     this.#operations++
     if (outcome.type === 'unknown') this.#unknownOutcomes++
     if (verb === 'get' || outcome.type !== 'ok') return

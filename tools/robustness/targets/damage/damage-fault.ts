@@ -139,8 +139,11 @@ class Recovery {
 const outputShownMax = 2_000
 
 /** What is affected, and how to go on. */
-const refusal =
-  /the store in \S+ is damaged: .+: .+ Restore a snapshot with "k8ts snapshot restore", or .*"k8ts store repair --accept-loss"/u
+const refusal = new RegExp(
+  'the store in \\S+ is damaged: .+: .+ Restore a snapshot with "k8ts snapshot restore", ' +
+    'or .* with "k8ts store repair --accept-loss"',
+  'u',
+)
 
 /** From the report of a repair. */
 function lossesIn(output: string): RevisionRange[] {
