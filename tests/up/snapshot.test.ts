@@ -104,6 +104,18 @@ test('a cluster takes snapshots by schedule, which are listed, verified and rest
   assert.match(k8ts(data, 'snapshot', 'ls').stderr, /snapshots\/broken is no snapshot, or damaged: see/u)
 })
 
+test('a scheduled snapshot that fails is shown by k8ts status and by an Event', async t => {
+  const data = await temporaryFolder(t)
+  // Not a folder, so that no snapshot can be taken.
+  await writeFile(join(data, 'snapshots'), 'x')
+  const running = await up(t, data, '--snapshot-interval 1s')
+  await waitUntil(() => /^the last snapshot failed: E/mu.test(k8ts(data, 'status').stdout))
+  const hasEvent = async (): Promise<boolean> =>
+    (await running.ask('/api/v1/namespaces/default/events')).text.includes('"reason":"StoreSnapshotFailed"')
+  await waitUntil(hasEvent)
+  await stop(running, 'SIGTERM')
+})
+
 test('mistakes in the commands of snapshots and stores are explained', () => {
   const cases: readonly (readonly [string, RegExp])[] = [
     ['snapshot', /usage: k8ts snapshot save\|restore\|status\|ls/u],
