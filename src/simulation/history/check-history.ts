@@ -55,12 +55,12 @@ function operationsByEpoch(
   for (const record of history) {
     if (record.type !== 'operation' || record.isStale) continue
     keys.add(record.key)
-    const timed = timedOperation(record, log, order)
-    for (const epoch of timed === undefined ? [] : epochsOf(timed, epochs))
-      byEpoch
-        .get(epoch)!
-        .getOrInsertComputed(record.key, () => [])
-        .push(timed!)
+    for (const timed of timedOperations(record, log, order)) {
+      for (const epoch of epochsOf(timed, epochs)) {
+        const byKey = byEpoch.get(epoch)!
+        byKey.getOrInsertComputed(record.key, () => []).push(timed)
+      }
+    }
   }
   for (const record of history) {
     if (record.type !== 'list' || record.match !== 'consistent') continue
@@ -94,29 +94,30 @@ function readOperation(
 }
 
 /**
- * Undefined for an operation without information. A write of unknown outcome that was seen has happened, with the
- * revision at which it was seen. A deletion writes no value, so that one of unknown outcome explains any later deletion
- * of its object, also one that no other client has requested: that is not detectable.
+ * None for an operation without information, two if there are two intervals in which it can have happened. A write of
+ * unknown outcome that was seen has happened, with the revision at which it was seen. A deletion writes no value, so
+ * that one of unknown outcome explains any later deletion of its object, also one that no other client has requested:
+ * that is not detectable.
  */
-function timedOperation(
+function timedOperations(
   operation: Operation,
   log: RevisionLog,
   order: WriteOrder,
-): TimedOperation<PlacedOperation> | undefined {
+): readonly TimedOperation<PlacedOperation>[] {
   const { verb, key, value, outcome, callMs, returnMs } = operation
-  if (outcome.type === 'failed' && outcome.reason === 'Rejected') return undefined
+  if (outcome.type === 'failed' && outcome.reason === 'Rejected') return []
   if (outcome.type !== 'unknown') {
     const placed = { ...operation, revisionBelow: order.revisionBelow(returnMs) }
-    return { operation: placed, callMs, returnMs, isOptional: false }
+    return [{ operation: placed, callMs, returnMs, isOptional: false }]
   }
-  if (verb === 'get') return undefined
+  if (verb === 'get') return []
   const seen = value === undefined ? undefined : log.ofValue(key, value)
   if (value === undefined || seen === undefined) {
-    return { operation, callMs: order.earliestMs(operation), returnMs: Infinity, isOptional: true }
+    return order.intervalsOf(operation).map(interval => ({ operation, ...interval, isOptional: true }))
   }
   const version = { value, revision: seen.revision }
   const known: Operation = { ...operation, outcome: { type: 'ok', version } }
-  return { operation: known, callMs, returnMs: Infinity, isOptional: false }
+  return [{ operation: known, callMs, returnMs: Infinity, isOptional: false }]
 }
 
 function describeStuck(key: string, { length, last, state, next }: Stuck<PlacedOperation>): string {

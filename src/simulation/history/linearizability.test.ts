@@ -14,15 +14,15 @@ const register: Model<string, string> = {
   describe: state => state,
 }
 
-/** `w1 0-5, r1 2-3`; without an end the outcome is unknown. */
+/** `w1 0-5, r1 2-3`; without an end, or with `?`, the outcome is unknown. */
 function operationsOf(text: string): TimedOperation<string>[] {
   return text.split(', ').map(each => {
-    const [, operation = '', call, end] = /^(\w+) (\d+)-(\d+)?$/.exec(each) ?? []
+    const [, operation = '', call, end, unknown] = /^(\w+) (\d+)-(\d+)?(\?)?$/.exec(each) ?? []
     return {
       operation,
       callMs: Number(call),
       returnMs: end === undefined ? Infinity : Number(end),
-      isOptional: end === undefined,
+      isOptional: end === undefined || unknown !== undefined,
     }
   })
 }
@@ -45,6 +45,24 @@ test('histories of a register are linearizable or not', () => {
   check('w1 0-, r1 2-3, r0 4-5', 'violation')
   check('w1 5-, r1 2-3', 'violation')
   check('w1 0-, w2 1-2, r2 3-4, r1 5-6, r2 7-8', 'violation')
+  // Never, or until a time.
+  check('w1 0-4?, r0 2-3, r1 5-6', 'linearizable')
+  check('w1 0-4?, r0 2-3, r0 5-6', 'linearizable')
+  check('w1 0-4?, r0 5-6, r1 7-8', 'violation')
+})
+
+test('an order is given up as soon as a later operation is not possible any more', () => {
+  // A register that only grows.
+  const growing: Model<string, string> = {
+    ...register,
+    canFollow: (state, operation) => Number(operation.slice(1)) >= Number(state),
+  }
+  const unknown = Array.from({ length: 20 }, (_, index) => `w${100 + index} 0-`).join(', ')
+  const bounds = { stepsMax: 1_000, visitedMax: 1_000 }
+  const decide = (model: Model<string, string>): string =>
+    linearize(model, operationsOf(`w1 0-9, r2 8-11, ${unknown}`), bounds).type
+  assert.equal(decide(register), 'undecided')
+  assert.equal(decide(growing), 'violation')
 })
 
 test('a linearization is an order that respects real time', () => {

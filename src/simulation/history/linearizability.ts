@@ -10,6 +10,8 @@ export interface Model<State, Op> {
   readonly initial: State
   /** The state after the operation; undefined when it cannot have happened with its outcome in this state. */
   readonly step: (state: State, operation: Op) => State | undefined
+  /** False if the operation can come neither next nor later. When absent, only `step` tells. */
+  readonly canFollow?: (state: State, operation: Op) => boolean
   /** Equal for equal states. */
   readonly describe: (state: State) => string
   /** A guess: operations with a lower rank are tried first. The answer does not depend on it. */
@@ -47,6 +49,9 @@ export interface Stuck<Op> {
 
 /** Operations shown of an order that leads nowhere. */
 const lastShown = 5
+
+/** Calls and returns that are searched for an operation that is not possible any more. */
+const lookAhead = 50
 
 const usualBounds: SearchBounds = { stepsMax: 5_000_000, visitedMax: 2_000_000 }
 
@@ -125,7 +130,7 @@ class Search<State, Op> {
         continue
       }
       const state = this.#model.step(frame.state, this.#operations[index]!.operation)
-      if (state === undefined) continue
+      if (state === undefined || this.#isDeadEnd(state, index)) continue
       this.#take(index)
       const isRequired = index < this.#requiredCount
       const lastTaken = Math.max(this.#lastTaken.at(-1) ?? -1, isRequired ? index : -1)
@@ -173,6 +178,17 @@ class Search<State, Op> {
     return { state, candidates, next: 0, hasOptional: false }
   }
 
+  /** True if one of the next operations is not possible any more after this one. */
+  #isDeadEnd(state: State, index: number): boolean {
+    const { canFollow } = this.#model
+    if (canFollow === undefined) return false
+    let event = this.#head.next
+    for (let count = 0; event && count < lookAhead; count++, event = event.next) {
+      if (event.index !== index && !canFollow(state, this.#operations[event.index]!.operation)) return true
+    }
+    return false
+  }
+
   /** Those that were called before the first return of an operation that is not taken. */
   #requiredCandidates(): readonly number[] {
     const found: number[] = []
@@ -185,9 +201,11 @@ class Search<State, Op> {
     let first = this.#head.next
     while (first?.isCall) first = first.next
     const untilMs = first?.atMs ?? Infinity
+    const lastCallMs = this.#operations[this.#lastTaken.at(-1) ?? -1]?.callMs ?? -Infinity
     const found: number[] = []
     for (let index = this.#requiredCount; index < this.#operations.length; index++) {
-      if (this.#taken[index] === 0 && this.#operations[index]!.callMs <= untilMs) found.push(index)
+      const { callMs, returnMs } = this.#operations[index]!
+      if (this.#taken[index] === 0 && callMs <= untilMs && returnMs >= lastCallMs) found.push(index)
     }
     return this.#ranked(found)
   }

@@ -66,6 +66,11 @@ const objectModel: Omit<Model<ObjectState, PlacedOperation>, 'initial' | 'step'>
     const version = `${value ?? 'absent'} at ${revisionMin}${isExact ? '' : ' or later'}`
     return quietUntil > revisionMin ? `${version}, until ${quietUntil}` : version
   },
+  // Revisions only grow.
+  canFollow: ({ revisionMin }, { revisionBelow = Infinity, outcome }) => {
+    const version = outcome.type === 'ok' ? outcome.version : undefined
+    return revisionMin < revisionBelow && revisionMin <= (version?.revision ?? Infinity)
+  },
   // A read comes after the write of its version, so that both follow the resourceVersion.
   rank: ({ verb, outcome }) => {
     if (outcome.type !== 'ok' || outcome.version === undefined) return Infinity

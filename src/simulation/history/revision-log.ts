@@ -86,6 +86,14 @@ export class RevisionLog {
     return this.#covered.find(({ after, last }) => after <= revision && revision < last)?.last ?? revision
   }
 
+  /** The next revision after which watches have shown all writes, in the same epoch. */
+  coveredAfter(revision: number): number | undefined {
+    const next = this.#covered.find(({ after, last }) => revision <= after && after < last)?.after
+    if (next === undefined || this.epochs.ofRevision(next) !== this.epochs.ofRevision(revision))
+      return undefined
+    return next
+  }
+
   /** Returns a write of the same value at another revision, which no two operations write. */
   #add(write: LoggedWrite): LoggedWrite | undefined {
     this.#writes.set(write.revision, write)

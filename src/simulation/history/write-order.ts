@@ -3,7 +3,7 @@
  * revision can have happened. Every write of unknown outcome could explain any later state, so that without bounds a
  * search has too many choices. A write that happened while a watch was complete was seen by it.
  */
-import type { HistoryRecord, Operation } from './history.ts'
+import type { HistoryRecord, Interval, Operation } from './history.ts'
 import type { RevisionLog } from './revision-log.ts'
 
 export class WriteOrder {
@@ -14,6 +14,9 @@ export class WriteOrder {
   readonly #callsByRevision: readonly Step[]
   /** The lowest revision of the writes after a time; times and revisions are negated. */
   readonly #revisionsByCall: readonly Step[]
+
+  /** The first return of writes and lists from a revision on; times and revisions are negated. */
+  readonly #returnsByRevision: readonly Step[]
 
   constructor(history: readonly HistoryRecord[], log: RevisionLog) {
     this.#log = log
@@ -27,6 +30,10 @@ export class WriteOrder {
     this.#revisionsByReturn = steps(({ returnMs, revision }) => ({ at: returnMs, value: revision }))
     this.#callsByRevision = steps(({ revision, callMs }) => ({ at: revision, value: callMs }))
     this.#revisionsByCall = steps(({ callMs, revision }) => ({ at: -callMs, value: -revision }))
+    const shown = [...writes, ...history.filter(record => record.type === 'list')]
+    this.#returnsByRevision = highestSoFar(
+      shown.map(({ revision, returnMs }) => ({ at: -revision, value: -returnMs })),
+    )
   }
 
   /** Everything that happened up to this time has a lower revision. */
@@ -34,12 +41,32 @@ export class WriteOrder {
     return -(valueBefore(this.#revisionsByCall, -returnMs) ?? -Infinity)
   }
 
-  /** The time before which a write that was not seen has not happened: that of its call, or later. */
-  earliestMs(operation: Operation): number {
-    const acknowledged = valueBefore(this.#revisionsByReturn, operation.callMs) ?? 0
-    const covered = this.#log.coveredUntil(acknowledged)
-    const revision = this.#firstDeletion(operation, acknowledged, covered) ?? covered + 1
-    return Math.max(operation.callMs, valueBefore(this.#callsByRevision, revision) ?? 0)
+  /** When a write that was not seen can have happened: before watches show all writes, and after that. */
+  intervalsOf(operation: Operation): readonly Interval[] {
+    const { callMs } = operation
+    const { epochs } = this.#log
+    if (epochs.ofUnknown(operation).length > 1) return [{ callMs, returnMs: Infinity }]
+    const acknowledged = valueBefore(this.#revisionsByReturn, callMs) ?? 0
+    const known = Math.max(acknowledged, epochs.ofReturn(callMs).revision)
+    if (this.#log.coveredUntil(known) > known) return [this.#intervalAfter(operation, known)]
+    const covered = this.#log.coveredAfter(known)
+    if (covered === undefined) return [{ callMs, returnMs: Infinity }]
+    const returnMs = this.#shownMs(covered)
+    const later = this.#intervalAfter(operation, covered)
+    return returnMs < callMs ? [later] : [{ callMs, returnMs }, later]
+  }
+
+  /** After what watches have shown from this revision on. */
+  #intervalAfter(operation: Operation, after: number): Interval {
+    const covered = this.#log.coveredUntil(after)
+    const revision = this.#firstDeletion(operation, after, covered) ?? covered + 1
+    const callMs = Math.max(operation.callMs, valueBefore(this.#callsByRevision, revision) ?? 0)
+    return { callMs, returnMs: Infinity }
+  }
+
+  /** The first time at which a response showed this revision or a higher one. */
+  #shownMs(revision: number): number {
+    return -(valueBefore(this.#returnsByRevision, 0.5 - revision) ?? -Infinity)
   }
 
   /** The events of deletions do not say which operation they are of. */
