@@ -124,7 +124,6 @@ export interface ClusterMachine {
   readonly loadGrpc: () => Promise<GrpcConnect>
   readonly crypto: Crypto
   readonly usage: () => ProcessUsage
-  /** Absent if the cluster is not the main purpose of the process. */
   readonly memory?: ProcessMemory
   /** PID of this process. */
   readonly pid: number

@@ -59,7 +59,8 @@ if (simulate === undefined)
 const endMs = performance.now() + wholeNumber('minutes', values.minutes) * 60_000
 
 if (values.help) process.stdout.write(usage)
-else if (values.seed !== undefined) process.exitCode = (await replay(wholeNumber('seed', values.seed))) ? 0 : 1
+else if (values.seed !== undefined)
+  process.exitCode = (await replay(wholeNumber('seed', values.seed))) ? 0 : 1
 else if (values.step !== undefined) await runEach(wholeNumber('step', values.step))
 else process.exitCode = (await runInProcesses()) ? 0 : 1
 
