@@ -63,7 +63,7 @@ export type KubeletConfigurationInput = Pick<
 > &
   Partial<KubeletConfiguration>
 
-/** Fills in Kubernetes' defaults. */
+/** Fills in Kubernetes' defaults, but limits the processes of pods. */
 export function kubeletConfiguration(given: KubeletConfigurationInput): KubeletConfiguration {
   return {
     podLogsDir: `${given.rootDirectory}/logs/pods`,
@@ -71,7 +71,7 @@ export function kubeletConfiguration(given: KubeletConfigurationInput): KubeletC
     clusterDNS: [],
     clusterDomain: 'cluster.local',
     podsMax: 110,
-    podPidsMax: -1,
+    podPidsMax: 4_096,
     registerTaints: [],
     labels: {},
     systemReserved: {},

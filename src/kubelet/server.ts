@@ -17,6 +17,7 @@ import { Authorization } from './server/authorization.ts'
 import { requestAttributes } from './server/request-attributes.ts'
 import { findRoute, type ServerRequest } from './server/routes.ts'
 import { ServerMetrics } from './server/server-metrics.ts'
+import { SessionLimits } from './server/session-limits.ts'
 import { StatsProvider } from './server/stats.ts'
 
 export interface KubeletServerOptions {
@@ -41,6 +42,7 @@ export class KubeletServer {
   readonly #authorization: Authorization
   readonly #stats: StatsProvider
   readonly #metrics: ServerMetrics
+  readonly #sessionLimits = new SessionLimits()
   /** Aborts long-running requests. */
   readonly #stopping = new AbortController()
   #http: HttpServer | undefined
@@ -122,6 +124,7 @@ export class KubeletServer {
       parameters: route.parameters,
       stats: this.#stats,
       metrics: this.#metrics,
+      sessionLimits: this.#sessionLimits,
     }
     await route.handle(request)
   }

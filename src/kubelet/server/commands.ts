@@ -17,7 +17,8 @@ const runMsMax = 600_000
 
 export async function exec(request: ServerRequest): Promise<void> {
   const { query, runtime, exchange } = request
-  const id = findRunning(request)
+  using session = enterSession(request)
+  const id = session && findRunning(request)
   if (id === undefined) return
   const command = query.getAll('command')
   const streams = readCommandOptions(query)
@@ -30,7 +31,8 @@ export async function exec(request: ServerRequest): Promise<void> {
 
 export async function attach(request: ServerRequest): Promise<void> {
   const { query, runtime, exchange, parameters } = request
-  const id = findRunning(request)
+  using session = enterSession(request)
+  const id = session && findRunning(request)
   if (id === undefined) return
   const options = readCommandOptions(query)
   if (options === undefined) return respondText(exchange, 400, noStreams)
@@ -79,9 +81,10 @@ function endingWith(signal: AbortSignal, exchange: HttpExchange): UpgradeExchang
 
 export async function forwardPorts(request: ServerRequest): Promise<void> {
   const { exchange, query, platform, runtime, view, signal } = request
-  const pod = findPod(request)
-  const id = pod && view.sandboxId(pod.metadata.uid)
-  if (pod === undefined) return respondText(exchange, 404, 'pod does not exist')
+  using session = enterSession(request)
+  if (session === undefined) return
+  const pod = findPod(request)!
+  const id = view.sandboxId(pod.metadata.uid)
   const name = `${pod.metadata.name}_${pod.metadata.namespace}`
   if (id === undefined) return respondText(exchange, 500, `pod not found (${JSON.stringify(name)})`)
   const client = await acceptPortForward({
@@ -107,7 +110,8 @@ const forwardingFailed = 'error forwarding port'
 /** Runs a command and returns its output as the response. */
 export async function run(request: ServerRequest): Promise<void> {
   const { exchange, query, runtime } = request
-  const id = findRunning(request)
+  using session = enterSession(request)
+  const id = session && findRunning(request)
   if (id === undefined) return
   const command = (query.get('cmd') ?? '').split(' ')
   try {
@@ -125,6 +129,18 @@ export async function run(request: ServerRequest): Promise<void> {
   }
 }
 
+/** A session with the pod in the path. If undefined, the response has been sent. */
+function enterSession(request: ServerRequest): Disposable | undefined {
+  const { exchange, sessionLimits } = request
+  const pod = findPod(request)
+  const session = pod && sessionLimits.enter(pod.metadata.uid)
+  if (pod === undefined) respondText(exchange, 404, 'pod does not exist')
+  else if (session === undefined) respondText(exchange, 429, tooManySessions)
+  return session
+}
+
+const tooManySessions = 'too many exec, attach and port-forward sessions, try again later\n'
+
 function findPod({ view, parameters }: ServerRequest): KubeletPod | undefined {
   const { namespace = '', pod: name = '', uid } = parameters
   const pod = view.pod(namespace, name)
@@ -134,11 +150,7 @@ function findPod({ view, parameters }: ServerRequest): KubeletPod | undefined {
 /** Runtime id of the running container in the path. If undefined, the response has been sent. */
 function findRunning(request: ServerRequest): string | undefined {
   const { view, exchange, parameters } = request
-  const pod = findPod(request)
-  if (pod === undefined) {
-    respondText(exchange, 404, 'pod does not exist')
-    return undefined
-  }
+  const pod = findPod(request)!
   const { container = '' } = parameters
   const id = view.containerId(pod.metadata.uid, container)
   if (id === undefined) respondText(exchange, 500, `container not found (${JSON.stringify(container)})`)

@@ -11,6 +11,7 @@ import { showContainerLog } from './show-container-log.ts'
 import { showConfiguration, showHealth, showPods, showRunningPods } from './show-node.ts'
 import { showNodeLog } from './show-node-log.ts'
 import type { ServerMetrics } from './server-metrics.ts'
+import type { SessionLimits } from './session-limits.ts'
 import type { StatsProvider } from './stats.ts'
 
 /** An authorized request with the dependencies of its handler. */
@@ -22,6 +23,7 @@ export interface ServerRequest {
   readonly view: KubeletView
   readonly stats: StatsProvider
   readonly metrics: ServerMetrics
+  readonly sessionLimits: SessionLimits
   readonly exchange: HttpExchange
   readonly query: URLSearchParams
   /** Path parameters. */
