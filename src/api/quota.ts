@@ -45,3 +45,8 @@ export function evaluatorFor(resource: Pick<Resource, 'group' | 'plural'>): Quot
   if (ignored.has(name)) return undefined
   return known.get(name) ?? objectCountEvaluator(resource.group, resource.plural)
 }
+
+/** True if the usage of an object depends on more than its existence. */
+export function isUsageOfContent(resource: Pick<Resource, 'group' | 'plural'>): boolean {
+  return known.has(qualifiedResourceName(resource))
+}

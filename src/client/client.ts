@@ -169,6 +169,8 @@ export interface SelectOptions extends CallOptions {
   readonly timeoutSeconds?: number
   /** Includes uninitialized objects, on servers with initializers. */
   readonly includeUninitialized?: boolean
+  /** The objects have only kind, apiVersion and metadata. */
+  readonly metadataOnly?: boolean
 }
 
 export interface ListOptions extends SelectOptions {

@@ -36,6 +36,11 @@ export class Informers {
     return informer
   }
 
+  /** An informer of the metadata of all objects; that of the whole objects if it exists. */
+  ofMetadata(resource: Resource): Informer<KubernetesObject> {
+    return this.#informers.get(keyOf(resource, {})) ?? this.of(resource, { metadataOnly: true })
+  }
+
   /** All informers created so far. */
   all(): readonly Informer<KubernetesObject>[] {
     return [...this.#informers.values()]
@@ -62,8 +67,9 @@ export class Informers {
 
 function keyOf(
   resource: Resource,
-  { namespace = '', labelSelector = '', fieldSelector = '', includeUninitialized = false }: Selection,
+  { namespace = '', labelSelector = '', fieldSelector = '', ...rest }: Selection,
 ): string {
+  const { includeUninitialized = false, metadataOnly = false } = rest
   return JSON.stringify([
     apiVersionOf(resource),
     resource.plural,
@@ -71,5 +77,6 @@ function keyOf(
     labelSelector.toString(),
     fieldSelector.toString(),
     includeUninitialized,
+    metadataOnly,
   ])
 }

@@ -16,7 +16,7 @@ import { TransportError } from './transport.ts'
 /** The objects of a resource to follow: all by default. */
 export type Selection = Pick<
   SelectOptions,
-  'namespace' | 'labelSelector' | 'fieldSelector' | 'includeUninitialized'
+  'namespace' | 'labelSelector' | 'fieldSelector' | 'includeUninitialized' | 'metadataOnly'
 >
 
 export interface ReflectorSink<T extends KubernetesObject> {

@@ -16,6 +16,7 @@ import { EventRecorder } from './event-recorder.ts'
 import { HttpTransport } from './http.ts'
 import { inProcessTransport } from './in-process.ts'
 import { Informer } from './informer.ts'
+import { Informers } from './informers.ts'
 import { LeaderElector } from './leader-election.ts'
 import { httpOverHandle } from './testdata/http-over-handle.ts'
 import {
@@ -117,6 +118,33 @@ test('server, watch and informer share one object in process', async t => {
   await simulation.advance(100)
   assert.equal(informer.get('new'), await run(client.get(namespaces, { name: 'new' })))
   assert.deepEqual(informer.get('new'), made)
+})
+
+test('metadata is listed and watched without the rest of the objects', async t => {
+  for (const isInProcess of [true, false]) {
+    const { client, run, simulation, stop } = await start(t, { seed: 4, isInProcess })
+    await run(client.create(configMaps, { metadata: web, data: { a: '1' } }))
+    const { items } = await run(client.listAll(configMaps, { namespace: 'default', metadataOnly: true }))
+    const shape = ({ kind, metadata, data }: KubernetesObject & Pick<ConfigMap, 'data'>): unknown => [
+      kind,
+      metadata.name,
+      data,
+    ]
+    assert.deepEqual(items.map(shape), [['ConfigMap', 'web', undefined]])
+    const informers = new Informers({ client, platform: simulation.host('client') })
+    informers.run(stop).catch(error => assert.fail(String(error)))
+    const informer = informers.ofMetadata(configMaps)
+    assert.notEqual(informers.of(configMaps), informer)
+    assert.equal(informers.ofMetadata(configMaps), informers.of(configMaps))
+    await run(informer.waitForSync(stop))
+    await run(client.create(configMaps, { metadata: { ...web, name: 'later' }, data: { a: '1' } }))
+    await simulation.advance(100)
+    const seen = ['web', 'later'].map(name => shape(informer.get(`default/${name}`)!))
+    assert.deepEqual(seen, [
+      ['ConfigMap', 'web', undefined],
+      ['ConfigMap', 'later', undefined],
+    ])
+  }
 })
 
 test('informers converge to the state of the API server under faults', async t => {

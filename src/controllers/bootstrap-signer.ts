@@ -21,12 +21,10 @@ export const bootstrapSignerController: Controller = {
 }
 
 function setUp({ platform, informer, enqueue }: ControllerContext): Reconcile {
-  const maps = informer(configMaps)
+  const maps = informer(configMaps, { namespace: 'kube-public', fieldSelector: 'metadata.name=cluster-info' })
   const allSecrets = informer(secrets)
   const tokens = allSecrets.index('bootstrap tokens', secret => (isBootstrapToken(secret) ? [''] : []))
-  maps.addEventHandler(key => {
-    if (key === clusterInfo) enqueue(clusterInfo)
-  })
+  maps.addEventHandler(() => enqueue(clusterInfo))
   allSecrets.addEventHandler((_key, { oldObject, newObject }) => {
     if (isBootstrapToken(newObject ?? oldObject)) enqueue(clusterInfo)
   })

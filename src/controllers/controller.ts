@@ -56,6 +56,8 @@ export interface ControllerContext {
    * have synced.
    */
   readonly informer: <T extends KubernetesObject>(resource: Resource<T>, selection?: Selection) => Informer<T>
+  /** An informer of the metadata of all objects, which needs less memory. */
+  readonly metadataInformer: (resource: Resource) => Informer<KubernetesObject>
   /** Adds a key to the work queue, optionally after a delay. */
   readonly enqueue: (key: string, afterMs?: number) => void
   /** Registers a task that runs beside the reconciles, from when the informers have synced until aborted. */
@@ -145,18 +147,20 @@ export class ControllerLoop {
     }
   }
 
+  #follow<T extends KubernetesObject>(resource: Resource<T>, informer: Informer<T>): Informer<T> {
+    this.#informers.add(informer)
+    this.#writes.follow(resource, informer)
+    return informer
+  }
+
   #context(): ControllerContext {
     const { platform, client, informers } = this.#options
     return {
       platform,
       client,
       recorder: this.#recorder,
-      informer: (resource, selection) => {
-        const informer = informers.of(resource, selection)
-        this.#informers.add(informer)
-        this.#writes.follow(resource, informer)
-        return informer
-      },
+      informer: (resource, selection) => this.#follow(resource, informers.of(resource, selection)),
+      metadataInformer: resource => this.#follow(resource, informers.ofMetadata(resource)),
       enqueue: (key, afterMs = 0) => this.#queue.addAfter(key, afterMs),
       background: run => void this.#backgrounds.push(run),
     }

@@ -9,7 +9,7 @@ import type { ResourceQuota, ResourceQuotaStatus } from '#/api/generated/core/v1
 import { resourceQuotas } from '#/api/generated/core/v1-resources.ts'
 import { equalJson } from '#/api/text/json-value.ts'
 import { keyOf, type KubernetesObject, type Stored } from '#/api/metadata.ts'
-import { evaluatorFor, scopesOf, type Amounts } from '#/api/quota.ts'
+import { evaluatorFor, isUsageOfContent, scopesOf, type Amounts } from '#/api/quota.ts'
 import { qualifiedResourceName, type Resource } from '#/api/resource.ts'
 import type { Change, Informer } from '#/client/informer.ts'
 import type { ReconcileResult } from '#/client/workqueue.ts'
@@ -59,7 +59,7 @@ class QuotaCounter {
       context.enqueue(key)
     })
     const follow = this.#watch.bind(this)
-    watchAllResources(context, follow, isCounted)
+    watchAllResources(context, follow, { isWanted: isCounted, needsWhole: isUsageOfContent })
   }
 
   async reconcile({ key, client, signal }: ReconcileRequest): Promise<ReconcileResult | undefined> {

@@ -20,13 +20,11 @@ export function rootCaPublisherController({ caCertificate }: RootCaPublisherSett
     account: 'root-ca-cert-publisher',
     setUp: ({ informer, enqueue }) => {
       const spaces = informer(namespaces)
-      const maps = informer(configMaps)
+      const maps = informer(configMaps, { fieldSelector: `metadata.name=${name}` })
       spaces.addEventHandler((key, { oldObject, newObject }) => {
         if (newObject !== undefined && oldObject === undefined) enqueue(key)
       })
-      maps.addEventHandler(key => {
-        if (key.endsWith(`/${name}`)) enqueue(key.slice(0, key.indexOf('/')))
-      })
+      maps.addEventHandler(key => enqueue(key.slice(0, key.indexOf('/'))))
       return async ({ key: namespace, client, signal }) => {
         const space = spaces.get(namespace)
         if (space === undefined || isBeingDeleted(space)) return

@@ -49,10 +49,12 @@ type FieldGetter = (object: KubernetesObject) => string
 
 function fieldConditions({ fields, selectable }: Selectors): readonly FieldCondition[] {
   return fields.requirements.flatMap(({ field, operator, value }) => {
-    const valueOf = selectable[field]
+    const valueOf = field === 'metadata.name' ? nameOf : selectable[field]
     return operator === '=' && valueOf ? [{ name: `field ${field}`, valueOf, values: [value] }] : []
   })
 }
+
+const nameOf = ({ metadata }: KubernetesObject): string => metadata.name ?? ''
 
 function labelCondition({ key, operator, values }: Requirement): readonly FieldCondition[] {
   const condition = { name: `label ${key}`, valueOf: labelGetter(key) }

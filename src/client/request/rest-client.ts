@@ -68,8 +68,11 @@ export class RestClient implements Client {
       method: 'GET',
       path: resourcePath(resource, { namespace: options.namespace }),
       query: listQuery(options),
+      ...(options.metadataOnly && { headers: acceptMetadata('PartialObjectMetadataList') }),
     }
-    return decodeList(resource, await this.#value(request, options))
+    const list = decodeList(resource, await this.#value(request, options))
+    if (!options.metadataOnly) return list
+    return { ...list, items: list.items.map(object => metadataOf(resource, object)) }
   }
 
   listAll<T extends KubernetesObject>(
@@ -92,15 +95,17 @@ export class RestClient implements Client {
   ): AsyncIterable<readonly WatchEvent<T>[]> {
     const path = resourcePath(resource, { namespace: options.namespace })
     const query = watchQuery(options)
+    const headers = options.metadataOnly && { headers: acceptMetadata('PartialObjectMetadata') }
     const send = (signal: AbortSignal): Promise<TransportResponse> => {
-      return this.#sender.send({ method: 'GET', path, query, ...options, signal })
+      return this.#sender.send({ method: 'GET', path, query, ...options, ...headers, signal })
     }
-    return watchEvents<T>({
+    const batches = watchEvents<T>({
       send,
       clock: this.#clock,
       idleTimeoutMs: options.idleTimeoutMs,
       signal: options.signal,
     })
+    return options.metadataOnly ? metadataEvents(resource, batches) : batches
   }
 
   async create<T extends KubernetesObject>(
@@ -263,6 +268,26 @@ function subresourceBody(resource: Resource, { subresource }: SubresourceKey, va
 const pageObjects = 500
 
 type Page = Pick<ListOptions, 'limit' | 'continue' | 'resourceVersion' | 'resourceVersionMatch'>
+
+function acceptMetadata(kind: string): { readonly accept: string } {
+  return { accept: `application/json;as=${kind};g=meta.k8s.io;v=v1` }
+}
+
+/** With the kind of the resource instead of PartialObjectMetadata. */
+function metadataOf<T extends KubernetesObject>(resource: Resource<T>, { metadata }: Stored<T>): Stored<T> {
+  return { kind: resource.kind, apiVersion: apiVersionOf(resource), metadata } as Stored<T>
+}
+
+async function* metadataEvents<T extends KubernetesObject>(
+  resource: Resource<T>,
+  batches: AsyncIterable<readonly WatchEvent<T>[]>,
+): AsyncGenerator<readonly WatchEvent<T>[], void, undefined> {
+  for await (const batch of batches) {
+    yield batch.map(event => {
+      return event.type === 'BOOKMARK' ? event : { ...event, object: metadataOf(resource, event.object) }
+    })
+  }
+}
 
 /**
  * Lists all pages as one list. All pages have the resourceVersion of the first; when the continue token

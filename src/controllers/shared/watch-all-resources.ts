@@ -23,16 +23,24 @@ export type OnResource = (
   signal: AbortSignal,
 ) => void
 
+export interface WatchedResources {
+  readonly isWanted: (resource: Resource) => boolean
+  /** True if more than the metadata of the objects is needed. */
+  readonly needsWhole: (resource: Resource) => boolean
+}
+
+const metadataOfAll: WatchedResources = { isWanted: () => true, needsWhole: () => false }
+
 /**
- * Calls `onKind` once for each resource that supports list, watch and delete, except those excluded by
+ * Calls `onResource` once for each resource that supports list, watch and delete, except those excluded by
  * `isWanted` and except events, which are numerous and have no owners.
  */
 export function watchAllResources(
   context: ControllerContext,
   onResource: OnResource,
-  isWanted: (resource: Resource) => boolean = () => true,
+  { isWanted, needsWhole } = metadataOfAll,
 ): void {
-  const { platform, client, informer, background } = context
+  const { platform, client, informer, metadataInformer, background } = context
   const known = new Set<string>()
   let rediscover: (() => void) | undefined
   /** Resolves with the versions of extension servers whose resources are not known yet. */
@@ -42,8 +50,9 @@ export function watchAllResources(
       const key = qualifiedResourceName(resource)
       if (known.has(key) || !isWatched(resource)) continue
       known.add(key)
-      if (isWanted(resource)) onResource(resource, informer(resource), signal)
-      if (definitions.has(resource.plural)) informer(resource).addEventHandler(() => rediscover?.())
+      const watched = needsWhole(resource) ? informer(resource) : metadataInformer(resource)
+      if (isWanted(resource)) onResource(resource, watched, signal)
+      if (definitions.has(resource.plural)) watched.addEventHandler(() => rediscover?.())
     }
     return staleGroupVersions
   }
