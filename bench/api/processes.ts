@@ -17,13 +17,14 @@ export interface Running extends AsyncDisposable {
   readonly startMs: number
 }
 
-export async function startApiServer(folder: string): Promise<Running> {
+export async function startApiServer(folder: string, environment = process.env): Promise<Running> {
   const started = performance.now()
   const child = spawn(
     join(root, 'k8ts'),
     ['apiserver', withoutAccounts, '--data-dir', folder, '--port', '0'],
     {
       stdio: ['ignore', 'pipe', 'inherit'],
+      env: environment,
     },
   )
   await lineOf(child, /ready in/u)
@@ -62,7 +63,7 @@ interface Kubeconfig {
   readonly users: readonly [{ readonly user: Readonly<Record<string, string>> }]
 }
 
-function readTarget(path: string): Target {
+export function readTarget(path: string): Target {
   const {
     clusters: [{ cluster }],
     users: [{ user }],

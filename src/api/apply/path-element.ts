@@ -234,8 +234,10 @@ function isPlainValue(element: PathElement): boolean {
 
 function sortableParts(element: PathElement): readonly Scalar[] {
   switch (element.charAt(0)) {
-    case 'k':
-      return parseKey(element).flat()
+    case 'k': {
+      const [, name, value] = plainKey.exec(element) ?? []
+      return name === undefined || value === undefined ? parseKey(element).flat() : [name, value]
+    }
     case 'v':
       return [scalarOf(parseJson(element), element)]
     case 'i':
@@ -244,6 +246,9 @@ function sortableParts(element: PathElement): readonly Scalar[] {
       return [element]
   }
 }
+
+/** A key of one field whose value is text that needs no parsing: most keys. */
+const plainKey = /^k:\{"([\w.-]+)":"([^"\\]*)"\}$/
 
 function compareSortable(a: Sortable, b: Sortable): number {
   if (a.rank !== b.rank) return a.rank - b.rank

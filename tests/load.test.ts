@@ -1,0 +1,21 @@
+/** A short form of `npm run load`: no attack ends the server or cuts off another client. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { attacks } from '../tools/load/attacks.ts'
+import { runAttack } from '../tools/load/run-attack.ts'
+
+/** Share of the full attack. */
+const scale: Readonly<Record<string, number>> = {
+  'connections': 0.5,
+  'lists': 0.02,
+  'yaml-lists': 0.02,
+  'large-objects': 0.6,
+}
+
+for (const [name, attack] of Object.entries(attacks)) {
+  test(`another client is served during the attack ${name}: ${attack.about}`, async () => {
+    const { isAlive, refused, outcome } = await runAttack(attack, scale[name] ?? 0.05)
+    assert.ok(isAlive, outcome)
+    assert.equal(refused, 0, outcome)
+  })
+}
