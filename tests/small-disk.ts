@@ -1,6 +1,6 @@
 /** A disk of a few megabytes, for tests of a full disk. */
 import { execFileSync } from 'node:child_process'
-import { mkdtemp, rm, rmdir, statfs, writeFile } from 'node:fs/promises'
+import { mkdtemp, open, rm, rmdir, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -18,10 +18,16 @@ export async function smallDisk(t: TestContext, diskBytes: number): Promise<stri
   return disk
 }
 
-/** Uses up all space. */
+/** Uses up all space, of which a server may use some meanwhile. */
 export async function fillDisk(disk: string): Promise<void> {
   const { bavail, bsize } = await statfs(disk)
-  await writeFile(join(disk, 'filler'), Buffer.alloc(bavail * bsize))
+  await using filler = await open(join(disk, 'filler'), 'w')
+  const block = Buffer.alloc(bsize)
+  try {
+    for (let blocks = 0; blocks < bavail; blocks++) await filler.write(block)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+  }
 }
 
 /** Frees what `fillDisk` has used. */
