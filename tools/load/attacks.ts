@@ -56,7 +56,7 @@ export const attacks: Readonly<Record<string, Attack>> = {
   'large-requests': {
     about: '20 clients create pods of 3 MiB with 30,000 variables, as a dry run',
     run: (target, scale) => {
-      const value = 'a value of this variable, which makes the request as large as it may be'
+      const value = 'a value, which makes the request as large as it may be'
       const env = Array.from({ length: 30_000 }, (_, number) => ({ name: `VARIABLE_${number}`, value }))
       const spec = { containers: [{ name: 'a', image: 'a', env }] }
       const body = JSON.stringify({ metadata: { name: 'large' }, spec })
