@@ -105,10 +105,13 @@ export class HttpResponseWriter {
         ...(isCompressed && { 'content-encoding': 'gzip', 'vary': 'Accept-Encoding' }),
         ...(!isCompressed && sizeBytes !== undefined && { 'content-length': String(sizeBytes) }),
       })
+      let unread = 0
       for await (const piece of isCompressed ? gzipPieces(pieces) : pieces) {
         if (exchange.closed) return
-        if (exchange.write([piece])) continue
+        unread = exchange.write([piece]) ? 0 : unread + 1
+        if (unread < unreadPiecesMax) continue
         await exchange.drained()
+        unread = 0
         largeResponses.progressed(exchange)
       }
       exchange.end()
@@ -135,6 +138,9 @@ export class HttpResponseWriter {
 export interface SentResponse extends Omit<ApiResponse, 'body'> {
   readonly body?: ValueBody | StreamBody | undefined
 }
+
+/** Pieces that are written although the client has not read those before, so that it need not wait for each. */
+const unreadPiecesMax = 4
 
 interface LargeBody {
   readonly mediaType: string
