@@ -1,6 +1,6 @@
 /**
- * Attacks a real API server and shows what another client sees meanwhile. Everything is on loopback. Exits with 1 if the
- * server ended or the other client was refused.
+ * Attacks a real API server and shows what another client sees meanwhile. Everything is on loopback. Exits with 1 if
+ * the server ended or the other client was refused.
  */
 import { parseArgs } from 'node:util'
 import { attacks } from './load/attacks.ts'
