@@ -389,7 +389,7 @@ const defaultServiceCidrs = ['10.96.0.0/16']
 
 const defaultRequestTimeoutMs = 60_000
 
-/** A decoded object takes up to this share's half of its stored size, so that decoded objects fill half of the heap. */
+/** Decoded objects take up to eight times their stored size, so that they fill at most half of the heap. */
 const decodedHeapShare = 16
 
 /** The built-in resources, with the configured TTL for Events. */

@@ -102,7 +102,7 @@ function withoutKind(json: Uint8Array): Uint8Array {
 }
 
 function protobufFrame(view: View, head: ListHead, objects: readonly StoredObject[]): ListFrame {
-  const sizes = objects.map(stored => view.bytes(stored))
-  const { start, item, end } = protobufListFrame(head, sizes)
+  const encoded = objects.map(stored => view.bytes(stored))
+  const { start, item, end } = protobufListFrame(head, encoded)
   return { start, item: stored => item(view.bytes(stored)), end }
 }

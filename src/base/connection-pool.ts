@@ -18,6 +18,10 @@ export class ConnectionPool<C extends object> {
     return this.#names.size
   }
 
+  [Symbol.iterator](): Iterator<C> {
+    return this.#names.keys()
+  }
+
   /** Returns the connection that has to be closed: an older one, or the new one, which is not added then. */
   add(connection: C, { address, nowMs }: ConnectionArrival): C | undefined {
     const name = groupName(address)

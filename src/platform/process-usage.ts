@@ -2,9 +2,7 @@
 export interface ProcessMemory {
   /** Limit of the JavaScript heap. */
   readonly heapBytesMax: number
-  /** Memory of the machine, or of the cgroup of the process. */
-  readonly residentBytesMax: number
-  /** True when the heap or the resident memory is close to its limit. */
+  /** True when the heap is close to its limit, or the process to the memory of the machine or of its cgroup. */
   isNearlyExhausted(): boolean
 }
 

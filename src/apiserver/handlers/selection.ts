@@ -17,28 +17,32 @@ export interface Selection {
   /** The metadata.name required by the field selector, if any. */
   readonly name: string | undefined
   readonly namespace: string | undefined
-  /** Conditions for which the cache has indexes; none if objects are converted when read. */
+  /** Conditions for which indexes help; none for a lookup by name, or if objects are converted when read. */
   readonly conditions: readonly FieldCondition[]
   /** One of the conditions with a single value, for subscriptions. */
   readonly indexedField: FieldValue | undefined
   matches(object: StoredObject): boolean
 }
 
-export function readSelection({ context, resource }: RequestScope): Selection {
+export function readSelection({ context, resource, info }: RequestScope): Selection {
   const { query } = context.request
   const labels = parse(query.get('labelSelector') ?? '', parseSelector, everything)
   const fields = parse(query.get('fieldSelector') ?? '', parseFieldSelector, everyField)
   const selectable = (resource.rules?.selectableFields ?? {}) as Readonly<Record<string, FieldGetter>>
   for (const { field } of fields.requirements) checkField(field, selectable, resource.scope === 'Namespaced')
   const selectors: Selectors = { labels, fields, selectable }
+  const name = fields.requiresExact('metadata.name')
+  const namespace = fields.requiresExact('metadata.namespace')
+  const isLookup = name !== undefined && (resource.scope === 'Cluster' || info.namespace || namespace)
   // Indexes have the stored objects.
-  const conditions = isConvertedOnRead(resource)
-    ? []
-    : [...fieldConditions(selectors), ...labels.requirements.flatMap(labelCondition)]
+  const conditions =
+    isLookup || isConvertedOnRead(resource)
+      ? []
+      : [...fieldConditions(selectors), ...labels.requirements.flatMap(labelCondition)]
   return {
     isAll: labels.isEmpty && fields.isEmpty,
-    name: fields.requiresExact('metadata.name'),
-    namespace: fields.requiresExact('metadata.namespace'),
+    name,
+    namespace,
     conditions,
     indexedField: singleValue(conditions),
     matches: stored => matchesBoth(stored.object, selectors),

@@ -19,8 +19,7 @@ const unreadBytesMax = 512 * 1024
 export class TcpServer {
   readonly #clock: Clock
   readonly #answer: (message: Uint8Array) => Promise<Uint8Array | undefined>
-  readonly #connections = new Set<Duplex>()
-  readonly #pool = new ConnectionPool<Duplex>(connectionsMax)
+  readonly #connections = new ConnectionPool<Duplex>(connectionsMax)
 
   constructor(clock: Clock, answer: (message: Uint8Array) => Promise<Uint8Array | undefined>) {
     this.#clock = clock
@@ -28,10 +27,9 @@ export class TcpServer {
   }
 
   accept(connection: Duplex, address: string): void {
-    const closed = this.#pool.add(connection, { address, nowMs: this.#clock.monotonicMs() })
+    const closed = this.#connections.add(connection, { address, nowMs: this.#clock.monotonicMs() })
     closed?.destroy()
     if (closed === connection) return
-    this.#connections.add(connection)
     connection.on('error', () => undefined)
     const frames = new FrameReader()
     let pending = 0
@@ -54,7 +52,6 @@ export class TcpServer {
     connection.once('close', () => {
       timer.cancel()
       this.#connections.delete(connection)
-      this.#pool.delete(connection)
     })
     connection.once('end', () => {
       hasEnded = true

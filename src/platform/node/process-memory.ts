@@ -27,7 +27,6 @@ export function processMemory(): ProcessMemory {
   }
   return {
     heapBytesMax,
-    residentBytesMax,
     isNearlyExhausted: () => {
       const nowMs = performance.now()
       if (nowMs - checkedMs < checkIntervalMs) return isNearlyExhausted

@@ -11,6 +11,7 @@ import {
 } from '#/store/etcd-messages.ts'
 import type { Store, Watch, WatchBatch } from '#/store/store.ts'
 import { simulateEtcdStore, type PlantedEtcdBug } from '../etcd-store.ts'
+import { overridden } from '../overridden-store.ts'
 
 const seedsMax = 200
 
@@ -153,7 +154,7 @@ const bugs: readonly (readonly [string, PlantedEtcdBug])[] = [
   ...Object.entries(requestBugs).map(([name, plant]) => [name, { connect: plantedUnary(plant) }] as const),
   ...Object.entries(streamBugs).map(([name, bug]) => [name, { connect: plantedStream(bug) }] as const),
   ...Object.entries(storeBugs).map(
-    ([name, plant]) => [name, { store: (store: Store) => overriding(store, plant(store)) }] as const,
+    ([name, plant]) => [name, { store: (store: Store) => overridden(store, plant(store)) }] as const,
   ),
 ]
 
@@ -212,21 +213,4 @@ function changedWatch(
   change: (batches: AsyncIterable<WatchBatch>) => AsyncGenerator<WatchBatch, void, undefined>,
 ): Watch {
   return { requestProgress: () => watch.requestProgress(), [Symbol.asyncIterator]: () => change(watch) }
-}
-
-function overriding(store: Store, overrides: Partial<Store>): Store {
-  return {
-    alarms: store.alarms,
-    revision: () => store.revision(),
-    compactedRevision: () => store.compactedRevision(),
-    get: (...args) => store.get(...args),
-    list: options => store.list(options),
-    create: (...args) => store.create(...args),
-    update: (...args) => store.update(...args),
-    delete: (...args) => store.delete(...args),
-    watch: options => store.watch(options),
-    compact: revision => store.compact(revision),
-    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
-    ...overrides,
-  }
 }
